@@ -1,0 +1,170 @@
+"""One tree of faults. Every error a user can meet has a code, an HTTP status, an exit code and a remedy.
+
+Messages name the operation and the object, never memory text, keys or secrets.
+"""
+
+from __future__ import annotations
+
+
+class Fault(Exception):
+    """Something the caller should know about; the edges turn it into a status, an exit code and a hint."""
+
+    code = "fault"
+    http_status = 500
+    exit_code = 1
+    retryable = False
+    hint = "Run holdfast doctor."
+
+    def __init__(self, message: str, *, hint: str | None = None, details: dict[str, object] | None = None):
+        super().__init__(message)
+        self.message = message
+        if hint is not None:
+            self.hint = hint
+        self.details = details or {}
+
+    def to_dict(self) -> dict[str, object]:
+        """The one JSON shape of every error."""
+        shape = {"error": self.message, "code": self.code, "hint": self.hint, "retryable": self.retryable}
+        return {**self.details, **shape}
+
+
+class InvalidRequest(Fault):
+    """A value in the request cannot be accepted as it is."""
+
+    code, http_status, exit_code = "invalid", 400, 2
+    hint = "Correct the named value and send the request again."
+
+
+class InvalidSettings(Fault):
+    """A setting has a value that Holdfast cannot run with."""
+
+    code, http_status, exit_code = "invalid_settings", 500, 3
+    hint = "See docs/settings.md for every setting and its values."
+
+
+class NotFound(Fault):
+    """No record of that name is visible to the caller."""
+
+    code, http_status, exit_code = "not_found", 404, 4
+    hint = "Check the id; list what exists with the matching list operation."
+
+
+class Conflict(Fault):
+    """The record exists already, or changed since the caller read it."""
+
+    code, http_status, exit_code = "conflict", 409, 5
+    hint = "Read the record again and decide."
+
+
+class LimitReached(Fault):
+    """A size or count limit would be passed."""
+
+    code, http_status, exit_code = "limit_reached", 400, 6
+    hint = "Shorten the content or raise the limit."
+
+
+class TooLarge(Fault):
+    """The request itself is larger than the server takes."""
+
+    code, http_status, exit_code = "too_large", 413, 7
+    hint = "Send less at once; see HOLDFAST_MAX_BODY."
+
+
+class UnsupportedMedia(Fault):
+    """The request body is of a type the server does not read."""
+
+    code, http_status, exit_code = "unsupported_media", 415, 2
+    hint = "Send JSON with Content-Type: application/json."
+
+
+class MethodNotAllowed(Fault):
+    """The path exists, but not with this method."""
+
+    code, http_status, exit_code = "method_not_allowed", 405, 2
+    hint = "See /openapi.json for the methods of each path."
+
+
+class Unauthorized(Fault):
+    """The request carries no credential, or one that is not valid."""
+
+    code, http_status, exit_code = "unauthorized", 401, 10
+    hint = "Send Authorization: Bearer <secret or token>; make one with holdfast token create."
+
+
+class Forbidden(Fault):
+    """The credential is valid but does not reach this far."""
+
+    code, http_status, exit_code = "forbidden", 403, 11
+    hint = "Use a token with the scope that this operation needs."
+
+
+class RateLimited(Fault):
+    """Too many requests in too short a time."""
+
+    code, http_status, exit_code, retryable = "rate_limited", 429, 12, True
+    hint = "Wait a moment and try again, or raise HOLDFAST_RATE."
+
+
+class RequestTimeout(Fault):
+    """The client took too long to send its request."""
+
+    code, http_status, exit_code, retryable = "request_timeout", 408, 13, True
+    hint = "Send headers and body without long pauses."
+
+
+class DataLocked(Fault):
+    """Another process has the data folder open."""
+
+    code, http_status, exit_code, retryable = "data_locked", 409, 20, True
+    hint = "Stop the other process, or use its address with --url."
+
+
+class StorageFull(Fault):
+    """The disk has no room; nothing of this request was stored."""
+
+    code, http_status, exit_code, retryable = "storage_full", 507, 21, True
+    hint = "Free some space; writing goes on by itself once there is room. Reads still work."
+
+
+class StorageFailed(Fault):
+    """The disk failed a write; nothing of this request was acknowledged and writing has stopped."""
+
+    code, http_status, exit_code = "storage_failed", 500, 22
+    hint = "Check the disk, then restart Holdfast and run holdfast verify. Reads still work."
+
+
+class DataDamaged(Fault):
+    """Stored data does not match its checksums or cannot be read."""
+
+    code, http_status, exit_code = "data_damaged", 500, 23
+    hint = "Run holdfast verify to see what is damaged; restore a snapshot if rows are."
+
+
+class DataTooNew(Fault):
+    """The data folder was written by a newer Holdfast."""
+
+    code, http_status, exit_code = "data_too_new", 500, 24
+    hint = "Upgrade Holdfast; this version would lose what it does not know."
+
+
+class UpstreamFailed(Fault):
+    """A remote model or service did not give a usable answer."""
+
+    code, http_status, exit_code, retryable = "upstream_failed", 502, 30, True
+    hint = "Check the key, the URL and the network of the remote service."
+
+
+class ServerUnreachable(Fault):
+    """The Holdfast server at that address does not answer."""
+
+    code, http_status, exit_code, retryable = "unreachable", 502, 31, True
+    hint = "Start it with holdfast serve, or correct --url or AGENTMEMORY_URL."
+
+
+def every_fault() -> list[type[Fault]]:
+    """All faults by exit code, for the generated page of errors."""
+
+    def below(cls: type[Fault]) -> list[type[Fault]]:
+        return [cls, *(fault for child in cls.__subclasses__() for fault in below(child))]
+
+    return sorted(below(Fault), key=lambda fault: (fault.exit_code, fault.code))

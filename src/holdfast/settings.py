@@ -1,0 +1,286 @@
+"""One table of settings. This module is the only reader of the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import InvalidSettings
+
+Parse = Callable[[str], Any]
+
+
+def text(raw: str) -> str:
+    return raw.strip()
+
+
+def secret(raw: str) -> str | None:
+    return raw.strip() or None
+
+
+def boolean(raw: str) -> bool:
+    word = raw.strip().lower()
+    if word in {"1", "true", "yes", "on"}:
+        return True
+    if word in {"", "0", "false", "no", "off"}:
+        return False
+    raise ValueError("must be true or false")
+
+
+def whole(low: int, high: int) -> Parse:
+    def parse(raw: str) -> int:
+        value = int(raw.strip())
+        if not low <= value <= high:
+            raise ValueError(f"must be between {low} and {high}")
+        return value
+
+    return parse
+
+
+def real(low: float, high: float) -> Parse:
+    def parse(raw: str) -> float:
+        value = float(raw.strip())
+        if not low <= value <= high:
+            raise ValueError(f"must be between {low} and {high}")
+        return value
+
+    return parse
+
+
+def one_of(*words: str) -> Parse:
+    def parse(raw: str) -> str:
+        word = raw.strip().lower()
+        if word not in words:
+            raise ValueError(f"must be one of {', '.join(words)}")
+        return word
+
+    return parse
+
+
+def words_list(raw: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in raw.split(",") if part.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row: its name gives HOLDFAST_<NAME>; `also` are older names that keep working."""
+
+    name: str
+    default: str
+    help: str
+    parse: Parse = text
+    also: tuple[str, ...] = ()
+    hidden: bool = False  # the value is a secret and is never shown
+
+    @property
+    def env(self) -> str:
+        return f"HOLDFAST_{self.name.upper()}"
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("home", "~/.holdfast", "Data folder: the store, keys and snapshots."),
+    Setting("host", "127.0.0.1", "Address to listen on. Anything beyond loopback needs a secret."),
+    Setting("port", "3111", "TCP port of the server.", whole(0, 65535), ("III_REST_PORT", "PORT")),
+    Setting(
+        "url",
+        "",
+        "Address of a running server for the command line and stdio MCP.",
+        text,
+        ("AGENTMEMORY_URL",),
+    ),
+    Setting(
+        "secret", "", "Bearer secret that every request must carry.", secret, ("AGENTMEMORY_SECRET",), True
+    ),
+    Setting("allowed_hosts", "", "Further Host names the server answers to, comma-separated.", words_list),
+    Setting("agent", "", "Agent that records belong to when the caller names none.", secret, ("AGENT_ID",)),
+    Setting(
+        "agent_scope",
+        "shared",
+        "shared: all agents of a tenant read each other; isolated: each only its own.",
+        one_of("shared", "isolated"),
+        ("AGENTMEMORY_AGENT_SCOPE",),
+    ),
+    Setting(
+        "max_obs_per_session",
+        "500",
+        "Observations kept per session.",
+        whole(1, 1_000_000),
+        ("MAX_OBS_PER_SESSION",),
+    ),
+    Setting(
+        "token_budget", "2000", "Size of a context block in tokens.", whole(50, 200_000), ("TOKEN_BUDGET",)
+    ),
+    Setting(
+        "dedup_seconds",
+        "300",
+        "An equal observation within this window is answered as the first.",
+        whole(0, 86_400),
+    ),
+    Setting("max_body", "10000000", "Largest request body in bytes.", whole(1_000, 1_000_000_000)),
+    Setting("max_import", "500000000", "Largest body of an import in bytes.", whole(1_000, 10_000_000_000)),
+    Setting("header_seconds", "10", "Seconds a client may take to send its headers.", whole(1, 600)),
+    Setting("body_seconds", "30", "Seconds a client may pause while it sends a body.", whole(1, 600)),
+    Setting("max_connections", "512", "Connections served at once.", whole(1, 65_535)),
+    Setting("rate", "0", "Requests per second and caller; 0 is no limit.", real(0, 1_000_000)),
+    Setting(
+        "retention_days",
+        "180",
+        "Unimportant observations (importance 2 or less) are dropped after this.",
+        whole(1, 36_500),
+    ),
+    Setting(
+        "maintenance_seconds",
+        "3600",
+        "How often retention, TTL and decay run in the background.",
+        whole(1, 86_400),
+    ),
+    Setting(
+        "consolidation",
+        "false",
+        "Consolidate sessions in the background.",
+        boolean,
+        ("CONSOLIDATION_ENABLED",),
+    ),
+    Setting(
+        "graph_extraction",
+        "false",
+        "Let the language model name concepts when it summarizes.",
+        boolean,
+        ("GRAPH_EXTRACTION_ENABLED",),
+    ),
+    Setting(
+        "auto_compress",
+        "false",
+        "Let the language model summarize a session when it ends.",
+        boolean,
+        ("AGENTMEMORY_AUTO_COMPRESS",),
+    ),
+    Setting("anthropic_key", "", "Key of the Anthropic API.", secret, ("ANTHROPIC_API_KEY",), True),
+    Setting("openai_key", "", "Key of an OpenAI-compatible API.", secret, ("OPENAI_API_KEY",), True),
+    Setting("gemini_key", "", "Key of the Gemini API.", secret, ("GEMINI_API_KEY", "GOOGLE_API_KEY"), True),
+    Setting(
+        "anthropic_url",
+        "https://api.anthropic.com",
+        "Base URL of the Anthropic API.",
+        text,
+        ("ANTHROPIC_BASE_URL",),
+    ),
+    Setting(
+        "openai_url",
+        "https://api.openai.com/v1",
+        "Base URL of an OpenAI-compatible API; local models too.",
+        text,
+        ("OPENAI_BASE_URL",),
+    ),
+    Setting("gemini_url", "https://generativelanguage.googleapis.com/v1beta", "Base URL of the Gemini API."),
+    Setting(
+        "llm",
+        "auto",
+        "Summarizer: auto takes the first with a key; none keeps everything on this machine.",
+        one_of("auto", "none", "anthropic", "openai", "gemini"),
+    ),
+    Setting("llm_model", "", "Model name; empty takes the provider's default."),
+    Setting("llm_seconds", "30", "Seconds to wait for one answer of the language model.", whole(1, 600)),
+    Setting(
+        "llm_calls_per_hour",
+        "120",
+        "Budget of calls to the language model; 0 is none at all.",
+        whole(0, 1_000_000),
+    ),
+    Setting(
+        "import_roots",
+        "~/.claude/projects,~/.codex/sessions",
+        "Folders that transcript import may read.",
+        words_list,
+    ),
+    Setting(
+        "log_level",
+        "warning",
+        "How much the server says on standard error.",
+        one_of("debug", "info", "warning", "error"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one process. Fields are the rows of SETTINGS; a test holds the two together."""
+
+    home: str
+    host: str
+    port: int
+    url: str
+    secret: str | None
+    allowed_hosts: tuple[str, ...]
+    agent: str | None
+    agent_scope: str
+    max_obs_per_session: int
+    token_budget: int
+    dedup_seconds: int
+    max_body: int
+    max_import: int
+    header_seconds: int
+    body_seconds: int
+    max_connections: int
+    rate: float
+    retention_days: int
+    maintenance_seconds: int
+    consolidation: bool
+    graph_extraction: bool
+    auto_compress: bool
+    anthropic_key: str | None
+    openai_key: str | None
+    gemini_key: str | None
+    anthropic_url: str
+    openai_url: str
+    gemini_url: str
+    llm: str
+    llm_model: str
+    llm_seconds: int
+    llm_calls_per_hour: int
+    import_roots: tuple[str, ...]
+    log_level: str
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.home).expanduser()
+
+    @property
+    def isolated(self) -> bool:
+        return self.agent_scope == "isolated"
+
+
+def load(overrides: Mapping[str, object] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """Settings from the environment; `overrides` (command-line options) win.
+
+    Raises:
+        InvalidSettings: a value cannot be used; the message names the setting, never a secret value.
+    """
+    environ = os.environ if environ is None else environ
+    values = {row.name: _value(row, environ) for row in SETTINGS}
+    for name, given in (overrides or {}).items():
+        if given is not None:
+            values[name] = _parsed(_row(name), str(given), f"--{name.replace('_', '-')}")
+    return Settings(**values)
+
+
+def _row(name: str) -> Setting:
+    return next(row for row in SETTINGS if row.name == name)
+
+
+def _value(row: Setting, environ: Mapping[str, str]) -> Any:
+    for env in (row.env, *row.also):
+        if environ.get(env, "").strip():
+            return _parsed(row, environ[env], env)
+    return _parsed(row, row.default, row.env)
+
+
+def _parsed(row: Setting, raw: str, where: str) -> Any:
+    try:
+        return row.parse(raw)
+    except ValueError as error:
+        reason = "is not valid" if row.hidden else str(error)
+        raise InvalidSettings(f"{where}: {reason}") from error
