@@ -1,0 +1,172 @@
+"""The data folder: generations with one pointer, the lock, and where a running server is reached.
+
+<home>/CURRENT              the name of the live generation
+<home>/gen-000001/          one whole store
+<home>/lock                 held by whoever has the store open for writing
+<home>/server.json          address and run token of a running server, readable by its owner only
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from holdfast.errors import DataDamaged, DataLocked, Fault, StorageFailed, StorageFull
+from holdfast.model import Json
+
+DATABASE = "memory.db"
+_GENERATION = re.compile(r"gen-\d{6,}")
+_FULL = {28, 122}  # ENOSPC, EDQUOT
+
+
+def disk_fault(error: OSError, doing: str) -> Fault:
+    """The fault for a failed file operation."""
+    if error.errno in _FULL:
+        return StorageFull(f"{doing}: the disk is full")
+    return StorageFailed(f"{doing}: {error.strerror or type(error).__name__}")
+
+
+def write_durably(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Replace a file so that after a crash it holds the old bytes or the new ones, nothing else."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise disk_fault(error, f"write {path.name}") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames and new names in the folder durable."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@dataclass(frozen=True)
+class DataFolder:
+    """Names and pointers of one data folder; it opens nothing by itself."""
+
+    home: Path
+
+    def prepare(self) -> None:
+        """Make the folder, and a first generation if there is none."""
+        try:
+            self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not self._pointer.exists():
+                self._refuse_strays()
+                (self.home / "gen-000001").mkdir(exist_ok=True, mode=0o700)
+                sync_folder(self.home)
+                self.switch("gen-000001")
+        except OSError as error:
+            raise disk_fault(error, f"open {self.home}") from error
+
+    def _refuse_strays(self) -> None:
+        """A lost pointer beside several generations is damage, not a fresh start."""
+        found = self.generations()
+        if len(found) > 1 or any((self.home / name / DATABASE).exists() for name in found[1:]):
+            raise DataDamaged(
+                f"data folder: {', '.join(found)} exist but CURRENT, which says the live one, is gone",
+                hint=f"Write the name of the right generation into {self._pointer}.",
+            )
+
+    @property
+    def _pointer(self) -> Path:
+        return self.home / "CURRENT"
+
+    def generations(self) -> list[str]:
+        return sorted(entry.name for entry in self.home.glob("gen-*") if _GENERATION.fullmatch(entry.name))
+
+    def current(self) -> str:
+        """The live generation's name.
+
+        Raises:
+            DataDamaged: the pointer names nothing that exists.
+        """
+        name = self._pointer.read_text(encoding="utf-8").strip()
+        if not _GENERATION.fullmatch(name) or not (self.home / name).is_dir():
+            raise DataDamaged("data folder: CURRENT does not name a generation that exists")
+        return name
+
+    def database(self) -> Path:
+        return self.home / self.current() / DATABASE
+
+    def switch(self, name: str) -> None:
+        """Make another generation the live one: old or new, never mixed."""
+        write_durably(self._pointer, f"{name}\n".encode())
+
+    @property
+    def _card(self) -> Path:
+        return self.home / "server.json"
+
+    def announce(self, card: Json) -> None:
+        """Tell the command line and stdio MCP where this server is reached."""
+        write_durably(self._card, orjson.dumps(card))
+
+    def withdraw(self) -> None:
+        self._card.unlink(missing_ok=True)
+
+    def announced(self) -> Json | None:
+        """The running server's card, or None if the lock is free or there is none."""
+        if not self._card.exists() or not self.is_locked():
+            return None
+        try:
+            card = orjson.loads(self._card.read_bytes())
+        except (OSError, ValueError):
+            return None
+        return card if isinstance(card, dict) else None
+
+    def is_locked(self) -> bool:
+        """Whether some process holds the folder."""
+        try:
+            with FolderLock(self.home):
+                return False
+        except DataLocked:
+            return True
+
+
+class FolderLock:
+    """The cross-process lock of a data folder; the kernel frees it when its process dies."""
+
+    def __init__(self, home: Path):
+        self._path = home / "lock"
+        self._handle: int | None = None
+
+    def __enter__(self) -> FolderLock:
+        """Take the lock.
+
+        Raises:
+            DataLocked: another process has it; the message names its process id.
+        """
+        try:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise disk_fault(error, f"open {self._path}") from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = os.pread(handle, 64, 0).decode(errors="replace").strip() or "unknown"
+            os.close(handle)
+            message = f"data folder {self._path.parent} is in use by process {owner}"
+            raise DataLocked(message) from error
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        self._handle = handle
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None

@@ -1,0 +1,35 @@
+"""How alike two texts are, and small sketches that find the alike ones without reading them all."""
+
+from __future__ import annotations
+
+import re
+from zlib import crc32
+
+from holdfast.store.words import STOP_WORDS
+
+_WORD = re.compile(r"[^\W_]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+# Two texts of Jaccard 0.7 share none of their 8 smallest hashes once in 15,000 times (0.3 to the 8th).
+SKETCH_HASHES = 8
+
+
+def distinct_words(text: str) -> frozenset[str]:
+    """The text's words, lower-cased; a CJK character counts as a word."""
+    lowered = text.lower()
+    if lowered.isascii():
+        return frozenset(_WORD.findall(lowered))
+    spaced = _CJK.sub(lambda char: f" {char.group()} ", lowered)
+    return frozenset(_WORD.findall(spaced))
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Shared words over all words; 0 for two empty sets."""
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0
+
+
+def sketch(words: frozenset[str]) -> tuple[int, ...]:
+    """The smallest hashes of the words; stop-words are left out, as their lists would be endless."""
+    telling = words - STOP_WORDS or words
+    return tuple(sorted([crc32(word.encode()) for word in telling])[:SKETCH_HASHES])

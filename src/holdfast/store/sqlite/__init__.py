@@ -1,0 +1,1 @@
+"""The store on one machine: SQLite through apsw."""

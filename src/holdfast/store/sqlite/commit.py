@@ -1,0 +1,158 @@
+"""One writer with group commit: whoever comes first commits for all who wait.
+
+There is no writer thread. A caller queues its job and waits its turn; the one whose turn it is runs every
+queued job in one transaction, each in its own savepoint, and commits once. A lone caller therefore pays no
+hand-over between threads, and sixteen callers share one fsync.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import apsw
+
+from holdfast.errors import DataDamaged, StorageFailed, StorageFull
+from holdfast.model import Event
+from holdfast.store.port import Tx
+from holdfast.store.sqlite.faults import storage_fault
+from holdfast.store.sqlite.tx import SqliteTx, signed64
+
+T = TypeVar("T")
+
+# A batch holds the lock while it runs: enough to share the fsync, not so many that the first waits long.
+BATCH = 64
+
+_NOBODY_YET = -1  # a leader was named but has not woken; no thread has this id
+
+
+class _Job:
+    """A caller's work and the gate it waits at until it is done, or until it must lead."""
+
+    __slots__ = ("done", "error", "gate", "result", "run", "tx")
+
+    def __init__(self, run: Callable[[Tx], Any]):
+        self.run = run
+        self.done = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.tx: SqliteTx | None = None
+        self.gate = threading.Lock()
+        self.gate.acquire()
+
+
+class GroupCommit:
+    """Runs jobs against the writing connection; results are given back only once they are on disk."""
+
+    def __init__(self, db: apsw.Connection, publish: Callable[[Event], None]):
+        self._db = db
+        self._publish = publish
+        self._mutex = threading.Lock()  # guards the two fields below
+        self._queue: deque[_Job] = deque()
+        self._leader: int | None = None
+        self._failed: StorageFailed | None = None
+        row: Any = db.execute("SELECT value FROM counters WHERE name = 'seq'").get
+        self._seq = int(row)
+
+    def write(self, run: Callable[[Tx], T]) -> T:
+        """See `port.Store.write`."""
+        me = threading.get_ident()
+        if self._leader == me:
+            raise RuntimeError("a write may not start another write")
+        job = _Job(run)
+        with self._mutex:
+            self._queue.append(job)
+            leads = self._leader is None
+            if leads:
+                self._leader = me
+        if not leads:
+            job.gate.acquire()  # opened when the job is done, or when this thread must lead the next batch
+        if not job.done:
+            self._lead(me)
+        if job.error is not None:
+            raise job.error
+        return job.result  # type: ignore[no-any-return]
+
+    def _lead(self, me: int) -> None:
+        """Run one batch, which holds the leader's own job, then let the first who waits lead the next."""
+        self._leader = me
+        batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+        try:
+            self._run_batch(batch)
+        finally:
+            for job in batch:
+                job.done = True
+                job.gate.release()
+            with self._mutex:
+                self._leader = _NOBODY_YET if self._queue else None
+                if self._queue:
+                    self._queue[0].gate.release()
+
+    def _run_batch(self, batch: list[_Job]) -> None:
+        try:
+            if self._failed:
+                raise self._failed
+            self._db.execute("BEGIN IMMEDIATE")
+            for job in batch:
+                self._run(job)
+            self._record([job.tx for job in batch if job.tx])
+            self._db.execute("COMMIT")
+        except apsw.Error as error:
+            self._abandon(batch, storage_fault(error))
+        except (StorageFull, StorageFailed, DataDamaged) as fault:
+            self._abandon(batch, fault)
+        else:
+            for job in batch:
+                for event in job.tx.events if job.tx else ():
+                    self._publish(event)
+
+    def _run(self, job: _Job) -> None:
+        """Run one job in a savepoint. Its own error is its own; an error of the disk ends the batch."""
+        tx = SqliteTx(self._db, self._seq)
+        self._db.execute("SAVEPOINT job")
+        try:
+            job.result = job.run(tx)
+        except (apsw.FullError, apsw.IOError, apsw.CorruptError, StorageFull, StorageFailed, DataDamaged):
+            raise
+        except BaseException as error:  # noqa: BLE001 - handed to the thread that asked, which raises it
+            job.error = error
+            self._db.execute("ROLLBACK TO job")
+        else:
+            job.tx = tx
+            self._seq = tx.seq
+        self._db.execute("RELEASE job")
+
+    def _record(self, done: list[SqliteTx]) -> None:
+        """Write the counter and the tallies of all jobs, in the same transaction."""
+        if not done:
+            return
+        self._db.execute("UPDATE counters SET value = ? WHERE name = 'seq'", (self._seq,))
+        sums: dict[str, tuple[int, int]] = {}
+        for tx in done:
+            for table, (rows, total) in tx.tallies.items():
+                have = sums.get(table, (0, 0))
+                sums[table] = (have[0] + rows, have[1] + total)
+        for table, (rows, total) in sums.items():
+            known: Any = self._db.execute("SELECT rows, sum FROM tallies WHERE source = ?", (table,)).get
+            have = known or (0, 0)
+            row = (table, have[0] + rows, signed64(have[1] + total))
+            self._db.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?, ?)", row)
+
+    def _abandon(self, batch: list[_Job], fault: Exception) -> None:
+        """Nobody is told yes: roll back, and after a failed sync never write again in this process.
+
+        The kernel may drop dirty pages after a failed fsync and call the next one good, so a second try
+        could acknowledge what the disk does not hold. A full disk is different: it heals by itself.
+        """
+        if isinstance(fault, StorageFailed):
+            self._failed = fault
+        if not self._db.get_autocommit():
+            try:
+                self._db.execute("ROLLBACK")
+            except apsw.Error:
+                self._failed = StorageFailed("write: the transaction could not be rolled back")
+        for job in batch:
+            job.result, job.tx = None, None
+            job.error = job.error or fault

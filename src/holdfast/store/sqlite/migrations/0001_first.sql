@@ -1,0 +1,319 @@
+-- The first shape of the store. Every key begins with the tenant; seq is the place in the order of all writes.
+-- checksum covers every other column of its row, so that damage below SQLite's notice is found.
+
+CREATE TABLE sessions (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    cwd TEXT NOT NULL,
+    agent TEXT,
+    title TEXT NOT NULL,
+    status TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    observation_count INTEGER NOT NULL,
+    first_prompt TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE observations (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    project TEXT NOT NULL,
+    agent TEXT,
+    at INTEGER NOT NULL,
+    stored_at INTEGER NOT NULL,
+    hook TEXT NOT NULL,
+    type TEXT NOT NULL,
+    title TEXT NOT NULL,
+    subtitle TEXT NOT NULL,
+    narrative TEXT NOT NULL,
+    facts TEXT NOT NULL,
+    concepts TEXT NOT NULL,
+    files TEXT NOT NULL,
+    importance INTEGER NOT NULL,
+    confidence REAL NOT NULL,
+    raw TEXT NOT NULL,
+    content_hash TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE memories (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    root TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    parent_id TEXT,
+    supersedes TEXT NOT NULL,
+    latest INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    title TEXT NOT NULL,
+    content TEXT NOT NULL,
+    concepts TEXT NOT NULL,
+    files TEXT NOT NULL,
+    project TEXT,
+    agent TEXT,
+    session_ids TEXT NOT NULL,
+    source_ids TEXT NOT NULL,
+    strength REAL NOT NULL,
+    importance INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    dated INTEGER NOT NULL,
+    valid_from INTEGER NOT NULL,
+    valid_to INTEGER,
+    forget_after INTEGER,
+    content_hash TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE lessons (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    content TEXT NOT NULL,
+    context TEXT NOT NULL,
+    project TEXT,
+    agent TEXT,
+    confidence REAL NOT NULL,
+    reinforcements INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    source_ids TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    decay_rate REAL NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    last_reinforced_at INTEGER,
+    last_decayed_at INTEGER,
+    deleted INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE slots (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    label TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    project TEXT,
+    agent TEXT,
+    content TEXT NOT NULL,
+    description TEXT NOT NULL,
+    size_limit INTEGER NOT NULL,
+    pinned INTEGER NOT NULL,
+    read_only INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE actions (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    title TEXT NOT NULL,
+    description TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    session_id TEXT,
+    project TEXT,
+    agent TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE relations (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    source_id TEXT NOT NULL,
+    target_id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    agent TEXT,
+    created_at INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE summaries (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    agent TEXT,
+    title TEXT NOT NULL,
+    narrative TEXT NOT NULL,
+    decisions TEXT NOT NULL,
+    files TEXT NOT NULL,
+    concepts TEXT NOT NULL,
+    observation_count INTEGER NOT NULL,
+    maker TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE insights (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    title TEXT NOT NULL,
+    content TEXT NOT NULL,
+    concepts TEXT NOT NULL,
+    files TEXT NOT NULL,
+    source_ids TEXT NOT NULL,
+    project TEXT,
+    agent TEXT,
+    strength REAL NOT NULL,
+    maker TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE commits (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    sha TEXT NOT NULL,
+    branch TEXT NOT NULL,
+    repo TEXT NOT NULL,
+    message TEXT NOT NULL,
+    author TEXT NOT NULL,
+    authored_at TEXT NOT NULL,
+    files TEXT NOT NULL,
+    session_ids TEXT NOT NULL,
+    agent TEXT,
+    linked_at INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE tokens (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    secret_hash TEXT NOT NULL,
+    agent TEXT,
+    scopes TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    revoked_at INTEGER,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE audit (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    operation TEXT NOT NULL,
+    caller TEXT NOT NULL,
+    agent TEXT,
+    target_ids TEXT NOT NULL,
+    details TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE answers (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    request_hash TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE notes (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    content TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE INDEX sessions_by_project ON sessions (tenant, project, started_at);
+CREATE INDEX sessions_by_time ON sessions (tenant, started_at);
+CREATE INDEX observations_by_session ON observations (tenant, session_id, at);
+CREATE INDEX observations_by_project ON observations (tenant, project, at);
+CREATE INDEX observations_by_time ON observations (tenant, at);
+CREATE INDEX observations_by_hash ON observations (tenant, content_hash, stored_at);
+CREATE INDEX memories_by_project ON memories (tenant, latest, project, seq);
+CREATE INDEX memories_by_root ON memories (tenant, root, version);
+CREATE INDEX memories_by_hash ON memories (tenant, content_hash) WHERE latest = 1;
+CREATE INDEX memories_by_validity ON memories (tenant, valid_from, valid_to);
+CREATE INDEX memories_by_end ON memories (tenant, forget_after) WHERE forget_after IS NOT NULL;
+CREATE INDEX lessons_by_confidence ON lessons (tenant, deleted, confidence);
+CREATE INDEX actions_by_status ON actions (tenant, status, priority);
+CREATE INDEX relations_by_source ON relations (tenant, source_id);
+CREATE INDEX relations_by_target ON relations (tenant, target_id);
+CREATE INDEX summaries_by_project ON summaries (tenant, project, created_at);
+CREATE INDEX insights_by_kind ON insights (tenant, kind, updated_at);
+CREATE INDEX commits_by_time ON commits (tenant, linked_at);
+CREATE INDEX tokens_by_id ON tokens (id);
+CREATE INDEX audit_by_time ON audit (tenant, at);
+CREATE INDEX audit_by_operation ON audit (tenant, operation, at);
+CREATE INDEX answers_by_time ON answers (tenant, created_at);
+CREATE INDEX notes_by_kind ON notes (tenant, kind, updated_at);
+
+-- Words of memories and observations; rowid is the record's seq. Contentless: the rows hold the text already.
+CREATE VIRTUAL TABLE words USING fts5 (
+    title, body, tags,
+    content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE word_list USING fts5vocab (words, 'instance');
+
+-- A few hashes of each latest memory's words, to find near-duplicates without reading every memory.
+CREATE TABLE sketches (
+    tenant TEXT NOT NULL,
+    hash INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (tenant, hash, seq)
+) WITHOUT ROWID, STRICT;
+
+-- What the derived indexes still have to follow, written with the row itself.
+CREATE TABLE outbox (
+    place INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant TEXT NOT NULL,
+    source TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    change TEXT NOT NULL
+) STRICT;
+
+-- How many rows each table has and the sum of their checksums: finds rows removed or added behind the store's back.
+CREATE TABLE tallies (
+    source TEXT PRIMARY KEY,
+    rows INTEGER NOT NULL,
+    sum INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE counters (
+    name TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+INSERT INTO counters VALUES ('seq', 0);

@@ -1,0 +1,144 @@
+"""Reading: conditions as SQL, rows as records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import apsw
+
+from holdfast.model import Token
+from holdfast.store.port import Condition, R, Table, WordHit
+from holdfast.store.sqlite.faults import as_faults
+from holdfast.store.sqlite.rows import Row, Shape, shape_of
+from holdfast.store.tables import TOKENS
+
+# A hit in the title or the tags tells more than one in a long body.
+TITLE_WEIGHT, BODY_WEIGHT, TAG_WEIGHT = 2.0, 1.0, 1.5
+
+# One hash shared by very many memories says nothing about any of them; the newest are the likely versions.
+NEAR_PER_HASH = 200
+
+
+@lru_cache(maxsize=512)
+def _where(table: Table[Any], conditions: tuple[tuple[str, str, int], ...], prefix: str = "") -> str:
+    """The WHERE clause; values are always bound, and names must be columns of the table."""
+    shape = shape_of(table)
+    parts = [f"{prefix}tenant = ?"]
+    for column, op, arity in conditions:
+        if column not in shape.columns:
+            raise KeyError(f"{table.name} has no column {column}")
+        name = f"{prefix}{column}"
+        if op == "in":
+            parts.append(f"{name} IN ({', '.join('?' * arity)})" if arity else "0")
+        elif op == "is null":
+            parts.append(f"{name} IS NULL")
+        elif op == "has":
+            parts.append(f"EXISTS (SELECT 1 FROM json_each({name}) WHERE value = ?)")
+        elif op == "!=":
+            parts.append(f"{name} IS NOT ?")
+        else:
+            parts.append(f"{name} {op} ?")
+    return " AND ".join(parts)
+
+
+def _clause(
+    table: Table[Any], tenant: str, conditions: Sequence[Condition], prefix: str = ""
+) -> tuple[str, list[Any]]:
+    shapes = tuple((one.column, one.op, len(one.value) if one.op == "in" else 1) for one in conditions)
+    values: list[Any] = [tenant]
+    for one in conditions:
+        if one.op == "in":
+            values.extend(one.value)
+        elif one.op != "is null":
+            values.append(int(one.value) if isinstance(one.value, bool) else one.value)
+    return _where(table, shapes, prefix), values
+
+
+def _order(shape: Shape, order: str) -> str:
+    column = order.removeprefix("-")
+    if column not in shape.columns:
+        raise KeyError(f"{shape.table} has no column {column}")
+    direction = "DESC" if order.startswith("-") else "ASC"
+    # seq settles ties, so that pages neither repeat nor skip a record.
+    return f"{column} {direction}" if column == "seq" else f"{column} {direction}, seq {direction}"
+
+
+@lru_cache(maxsize=64)
+def _columns(table: Table[Any], prefix: str = "") -> str:
+    return ", ".join(f"{prefix}{column}" for column in (*shape_of(table).columns, "checksum"))
+
+
+class SqliteReader:
+    """Reads through one connection; fulfils `port.Reader`."""
+
+    def __init__(self, db: apsw.Connection):
+        self._db = db
+
+    def _rows(self, sql: str, values: Sequence[Any]) -> list[Row]:
+        with as_faults():
+            return self._db.execute(sql, values).fetchall()
+
+    def get(self, table: Table[R], tenant: str, id: str) -> R | None:
+        sql = f"SELECT {_columns(table)} FROM {table.name} WHERE tenant = ? AND id = ?"
+        rows = self._rows(sql, (tenant, id))
+        return shape_of(table).decode(rows[0]) if rows else None
+
+    def find(
+        self,
+        table: Table[R],
+        tenant: str,
+        *conditions: Condition,
+        order: str = "-seq",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[R]:
+        shape = shape_of(table)
+        clause, values = _clause(table, tenant, conditions)
+        sql = f"SELECT {_columns(table)} FROM {table.name} WHERE {clause} ORDER BY {_order(shape, order)}"
+        if limit is not None:
+            sql += " LIMIT ? OFFSET ?"
+            values += [limit, offset]
+        return [shape.decode(row) for row in self._rows(sql, values)]
+
+    def each(self, table: Table[R], tenant: str, *conditions: Condition, order: str = "seq") -> Iterator[R]:
+        shape = shape_of(table)
+        clause, values = _clause(table, tenant, conditions)
+        sql = f"SELECT {_columns(table)} FROM {table.name} WHERE {clause} ORDER BY {_order(shape, order)}"
+        with as_faults():
+            for row in self._db.execute(sql, values):
+                yield shape.decode(row)
+
+    def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int:
+        clause, values = _clause(table, tenant, conditions)
+        return int(self._rows(f"SELECT count(*) FROM {table.name} WHERE {clause}", values)[0][0])
+
+    def words(
+        self, table: Table[Any], tenant: str, query: str, conditions: Sequence[Condition], limit: int
+    ) -> list[WordHit]:
+        if not query:
+            return []
+        clause, values = _clause(table, tenant, conditions, "r.")
+        sql = (
+            f"SELECT r.seq, bm25(words, {TITLE_WEIGHT}, {BODY_WEIGHT}, {TAG_WEIGHT}) AS cost "
+            f"FROM words CROSS JOIN {table.name} AS r ON r.seq = words.rowid "
+            f"WHERE words MATCH ? AND {clause} ORDER BY cost, r.seq DESC LIMIT ?"
+        )
+        return [WordHit(seq, -cost) for seq, cost in self._rows(sql, [query, *values, limit])]
+
+    def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
+        shared: dict[int, int] = {}
+        sql = "SELECT seq FROM sketches WHERE tenant = ? AND hash = ? ORDER BY seq DESC LIMIT ?"
+        for one in sketch:
+            for (seq,) in self._rows(sql, (tenant, one, NEAR_PER_HASH)):
+                shared[seq] = shared.get(seq, 0) + 1
+        return sorted(shared, key=lambda seq: (-shared[seq], -seq))[:limit]
+
+    def tokens_by_id(self, id: str) -> list[Token]:
+        shape = shape_of(TOKENS)
+        rows = self._rows(f"SELECT {_columns(TOKENS)} FROM tokens WHERE id = ?", (id,))
+        return [shape.decode(row) for row in rows]
+
+    def pending(self) -> int:
+        return int(self._rows("SELECT count(*) FROM outbox", ())[0][0])

@@ -1,0 +1,98 @@
+"""Records as rows: encoding by the record's types, and the checksum that every row carries."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from holdfast.store.port import Table
+
+Row = tuple[Any, ...]
+
+
+def _list_text(value: Any) -> str:
+    return orjson.dumps(list(value)).decode()
+
+
+def _dict_text(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _tuple(text: str) -> tuple[Any, ...]:
+    return tuple(orjson.loads(text))
+
+
+_Codec = tuple[Callable[[Any], Any] | None, Callable[[Any], Any] | None]
+
+# SQLite gives back exactly what STRICT columns took, so a value must have its column's type before it is
+# checksummed: 7 in a REAL column would come back as 7.0.
+_CODECS: dict[Any, _Codec] = {
+    str: (None, None),
+    int: (int, None),
+    float: (float, None),
+    bool: (int, bool),
+    tuple: (_list_text, _tuple),
+    dict: (_dict_text, orjson.loads),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """How a table's records become rows and back."""
+
+    table: str
+    columns: tuple[str, ...]
+    writers: tuple[tuple[int, Callable[[Any], Any]], ...]
+    readers: tuple[tuple[int, Callable[[Any], Any]], ...]
+    record: type[Any]
+    values_of: Callable[[Any], Row]
+
+    def encode(self, record: Any) -> list[Any]:
+        """The row's values in column order, without the checksum."""
+        values = list(self.values_of(record))
+        for at, write in self.writers:
+            if values[at] is not None:
+                values[at] = write(values[at])
+        return values
+
+    def decode(self, row: Row) -> Any:
+        """The record of a row whose last value, the checksum, is ignored."""
+        values = list(row[: len(self.columns)])
+        for at, read in self.readers:
+            if values[at] is not None:
+                values[at] = read(values[at])
+        return self.record(*values)
+
+    def checksum(self, values: list[Any] | Row) -> int:
+        """64 bits over the table's name and every value; signed, as SQLite keeps integers."""
+        digest = blake2b(orjson.dumps([self.table, *values]), digest_size=8).digest()
+        return int.from_bytes(digest, "big", signed=True)
+
+
+@cache
+def shape_of(table: Table[Any]) -> Shape:
+    hints = typing.get_type_hints(table.record)
+    names = tuple(field.name for field in dataclasses.fields(table.record))
+    codecs = [_CODECS[_plain(hints[name])] for name in names]
+    return Shape(
+        table=table.name,
+        columns=names,
+        writers=tuple((at, codec[0]) for at, codec in enumerate(codecs) if codec[0]),
+        readers=tuple((at, codec[1]) for at, codec in enumerate(codecs) if codec[1]),
+        record=table.record,
+        values_of=lambda record: tuple([getattr(record, name) for name in names]),
+    )
+
+
+def _plain(hint: Any) -> Any:
+    """str for str | None, tuple for tuple[str, ...], dict for Json."""
+    if isinstance(hint, types.UnionType):
+        hint = next(part for part in typing.get_args(hint) if part is not type(None))
+    return typing.get_origin(hint) or hint

@@ -1,0 +1,94 @@
+"""The SQLite store: one writer, a reader per thread, fulfilling `port.Store`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from holdfast.model import Event
+from holdfast.store.port import Finding, Reader, Tx
+from holdfast.store.sqlite.commit import GroupCommit
+from holdfast.store.sqlite.connect import migrate, open_reader, open_writer
+from holdfast.store.sqlite.faults import as_faults
+from holdfast.store.sqlite.reader import SqliteReader
+from holdfast.store.sqlite.tx import SqliteTx
+from holdfast.store.sqlite.verify import fill_words, sketch_rows, verify
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """One database file. Open it only while holding the data folder's lock."""
+
+    def __init__(self, path: Path, publish: Callable[[Event], None]):
+        self.path = path
+        self._writer = open_writer(path)
+        self.schema = migrate(self._writer)
+        with as_faults():
+            self._commits = GroupCommit(self._writer, publish)
+        self._local = threading.local()
+        self._readers: list[apsw.Connection] = []
+        self._readers_lock = threading.Lock()
+
+    def read(self) -> Reader:
+        return SqliteReader(self._reader_connection())
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Reader]:
+        db = open_reader(self.path)
+        try:
+            with as_faults():
+                db.execute("BEGIN")
+            yield SqliteReader(db)
+        finally:
+            db.close()
+
+    def write(self, job: Callable[[Tx], T]) -> T:
+        return self._commits.write(job)
+
+    def take_index_work(self, limit: int) -> int:
+        def drop(tx: Tx) -> int:
+            assert isinstance(tx, SqliteTx)
+            return tx.drop_outbox(limit)
+
+        return self._commits.write(drop)
+
+    def verify(self) -> list[Finding]:
+        db = open_reader(self.path)
+        try:
+            return verify(db)
+        finally:
+            db.close()
+
+    def repair_index(self) -> int:
+        def rebuild(tx: Tx) -> int:
+            db = self._writer
+            db.execute("INSERT INTO words (words) VALUES ('delete-all')")
+            db.execute("DELETE FROM sketches")
+            db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
+            return fill_words(db, db)
+
+        return self._commits.write(rebuild)
+
+    def close(self) -> None:
+        """Close every connection; the WAL is folded into the database by the last one."""
+        with self._readers_lock:
+            for db in self._readers:
+                db.close()
+            self._readers.clear()
+        with as_faults():
+            self._writer.close()
+
+    def _reader_connection(self) -> apsw.Connection:
+        db: apsw.Connection | None = getattr(self._local, "db", None)
+        if db is None:
+            db = open_reader(self.path)
+            self._local.db = db
+            with self._readers_lock:
+                self._readers.append(db)
+        return db

@@ -1,0 +1,70 @@
+"""The tables of the store: which record lives where, and what the word index sees of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.model import (
+    Action,
+    Answer,
+    AuditEntry,
+    Commit,
+    Insight,
+    Lesson,
+    Memory,
+    Note,
+    Observation,
+    Relation,
+    Session,
+    Slot,
+    Summary,
+    Token,
+)
+from holdfast.store.near import distinct_words, sketch
+from holdfast.store.port import IndexText, Table
+from holdfast.store.words import index_text
+
+
+def _memory_text(memory: Memory) -> IndexText:
+    tags = " ".join((*memory.concepts, *memory.files, memory.type))
+    hashes = sketch(distinct_words(memory.content)) if memory.latest else ()
+    return IndexText(index_text(memory.title), index_text(memory.content), index_text(tags), hashes)
+
+
+def _observation_text(seen: Observation) -> IndexText:
+    body = "\n".join((seen.subtitle, seen.narrative, *seen.facts))
+    tags = " ".join((*seen.concepts, *seen.files, seen.type))
+    return IndexText(index_text(seen.title), index_text(body), index_text(tags))
+
+
+SESSIONS = Table("sessions", Session)
+OBSERVATIONS = Table("observations", Observation, _observation_text)
+MEMORIES = Table("memories", Memory, _memory_text)
+LESSONS = Table("lessons", Lesson)
+SLOTS = Table("slots", Slot)
+ACTIONS = Table("actions", Action)
+RELATIONS = Table("relations", Relation)
+SUMMARIES = Table("summaries", Summary)
+INSIGHTS = Table("insights", Insight)
+COMMITS = Table("commits", Commit)
+TOKENS = Table("tokens", Token)
+AUDIT = Table("audit", AuditEntry)
+ANSWERS = Table("answers", Answer)
+NOTES = Table("notes", Note)
+
+TABLES: tuple[Table[Any], ...] = (
+    SESSIONS,
+    OBSERVATIONS,
+    MEMORIES,
+    LESSONS,
+    SLOTS,
+    ACTIONS,
+    RELATIONS,
+    SUMMARIES,
+    INSIGHTS,
+    COMMITS,
+    TOKENS,
+    AUDIT,
+    ANSWERS,
+    NOTES,
+)

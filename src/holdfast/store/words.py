@@ -1,0 +1,70 @@
+"""Text as the word index sees it, and questions put to it.
+
+FTS5 splits on everything that is not a letter or digit, which leaves CJK runs whole and camelCase words
+glued. Both are cut up here, the same way for records and questions.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Han, kana and hangul: scripts written without spaces, or searched by part.
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0002fa1f"
+_CJK_RUN = re.compile(f"[{_CJK}]+")
+_CAMEL = re.compile(r"[A-Za-z][a-z0-9]*[A-Z][A-Za-z0-9]*")
+_CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORD = re.compile(r"\w+")
+
+# Longer text adds nothing that a search would miss and slows every commit.
+INDEXED_CHARS = 100_000
+QUERY_WORDS = 64
+
+STOP_WORDS = frozenset(
+    "a an and are as at be been but by can did do does for from had has have how i if in into is it its me "
+    "my no not of on or our so than that the their them then there these they this to was we were what when "
+    "where which who why will with would you your about also any could just should some such us".split()
+)
+
+
+def index_text(text: str) -> str:
+    """The text with CJK runs as single characters and pairs, and camelCase words also in parts."""
+    text = text[:INDEXED_CHARS]
+    if not text.isascii():
+        text = _CJK_RUN.sub(lambda run: f" {_cjk_terms(run.group())} ", text)
+    parts = [part for word in _CAMEL.findall(text) for part in _CAMEL_PART.findall(word)]
+    return f"{text} {' '.join(parts)}" if parts else text
+
+
+def _cjk_terms(run: str) -> str:
+    pairs = [run[at : at + 2] for at in range(len(run) - 1)]
+    return " ".join([*run, *pairs])
+
+
+def query(question: str) -> str:
+    """An FTS5 expression that matches any of the question's words; empty if it has none.
+
+    Only quoted strings are put into it, so no character of the question is read as FTS5 syntax.
+    """
+    terms: list[str] = []
+    for piece in _pieces(question):
+        terms.extend(term for term in piece if term not in terms)
+        if len(terms) >= QUERY_WORDS:
+            break
+    useful = [term for term in terms if term not in STOP_WORDS] or terms
+    return " OR ".join(f'"{term}"' for term in useful[:QUERY_WORDS])
+
+
+def _pieces(question: str) -> list[list[str]]:
+    pieces: list[list[str]] = []
+    for word in _WORD.findall(question[:INDEXED_CHARS]):
+        if _CJK_RUN.search(word):
+            pieces.extend(_cjk_query(run) for run in _CJK_RUN.findall(word))
+            word = _CJK_RUN.sub(" ", word).strip()
+        pieces.append([part.lower() for part in word.replace("_", " ").split()])
+        if _CAMEL.fullmatch(word):
+            pieces.append([part.lower() for part in _CAMEL_PART.findall(word)])
+    return pieces
+
+
+def _cjk_query(run: str) -> list[str]:
+    return [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
