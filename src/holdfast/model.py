@@ -12,7 +12,8 @@ from typing import Any, Literal, NewType
 CleanText = NewType("CleanText", str)
 """Text that went through redaction. Only the redact package makes it; only it is stored or sent on."""
 
-Scope = Literal["read", "write", "admin"]
+Scope = Literal["read", "write", "admin", "root"]
+"""What a credential reaches: admin holds read and write of its tenant; root, which no token has, all."""
 Json = dict[str, Any]
 
 DEFAULT_TENANT = "default"
@@ -24,11 +25,11 @@ class Caller:
 
     tenant: str = DEFAULT_TENANT
     agent: str | None = None
-    scopes: frozenset[Scope] = frozenset({"read", "write", "admin"})
+    scopes: frozenset[Scope] = frozenset({"read", "write", "admin", "root"})
     name: str = "local"
 
     def may(self, scope: Scope) -> bool:
-        return scope in self.scopes or "admin" in self.scopes
+        return scope in self.scopes or ("admin" in self.scopes and scope != "root")
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,10 +61,16 @@ class DataFolder:
 
     home: Path
 
-    def prepare(self) -> None:
-        """Make the folder, and a first generation if there is none."""
+    def make(self) -> None:
+        """Make the folder itself, readable by its owner only."""
         try:
             self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise disk_fault(error, f"make {self.home}") from error
+
+    def prepare(self) -> None:
+        """Make a first generation if there is none; call it with the lock held."""
+        try:
             if not self._pointer.exists():
                 self._refuse_strays()
                 (self.home / "gen-000001").mkdir(exist_ok=True, mode=0o700)

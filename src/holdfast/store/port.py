@@ -16,7 +16,7 @@ from holdfast.model import Event, Token
 R = TypeVar("R")
 T = TypeVar("T")
 
-Op = Literal["=", "!=", "<", "<=", ">", ">=", "in", "is null", "has"]
+Op = Literal["=", "!=", "<", "<=", ">", ">=", "in", "is null", "has", "until"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Table(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """column op value. `has` asks whether a list column contains the value."""
+    """column op value. `has`: a list column contains the value. `until`: the column is empty or later."""
 
     column: str
     op: Op
@@ -95,6 +95,10 @@ class Reader(Protocol):
 
     def tokens_by_id(self, id: str) -> list[Token]:
         """Tokens of that id in any tenant: the one look-up made before the tenant is known."""
+        ...
+
+    def tenants(self) -> list[str]:
+        """Every tenant that has records, for background work."""
         ...
 
     def pending(self) -> int:
@@ -162,6 +166,10 @@ class Store(Protocol):
 
     def take_index_work(self, limit: int) -> int:
         """Mark up to that many waiting index entries as done; how many there were."""
+        ...
+
+    def failure(self) -> str | None:
+        """Why writing has stopped, or None while all is well."""
         ...
 
     def verify(self) -> list[Finding]:

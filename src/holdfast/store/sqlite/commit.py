@@ -56,6 +56,10 @@ class GroupCommit:
         row: Any = db.execute("SELECT value FROM counters WHERE name = 'seq'").get
         self._seq = int(row)
 
+    @property
+    def failure(self) -> str | None:
+        return self._failed.message if self._failed else None
+
     def write(self, run: Callable[[Tx], T]) -> T:
         """See `port.Store.write`."""
         me = threading.get_ident()

@@ -12,7 +12,7 @@ from holdfast.model import Token
 from holdfast.store.port import Condition, R, Table, WordHit
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
-from holdfast.store.tables import TOKENS
+from holdfast.store.tables import LESSONS, MEMORIES, SESSIONS, SLOTS, TOKENS
 
 # A hit in the title or the tags tells more than one in a long body.
 TITLE_WEIGHT, BODY_WEIGHT, TAG_WEIGHT = 2.0, 1.0, 1.5
@@ -36,6 +36,8 @@ def _where(table: Table[Any], conditions: tuple[tuple[str, str, int], ...], pref
             parts.append(f"{name} IS NULL")
         elif op == "has":
             parts.append(f"EXISTS (SELECT 1 FROM json_each({name}) WHERE value = ?)")
+        elif op == "until":
+            parts.append(f"({name} IS NULL OR {name} > ?)")
         elif op == "!=":
             parts.append(f"{name} IS NOT ?")
         else:
@@ -139,6 +141,10 @@ class SqliteReader:
         shape = shape_of(TOKENS)
         rows = self._rows(f"SELECT {_columns(TOKENS)} FROM tokens WHERE id = ?", (id,))
         return [shape.decode(row) for row in rows]
+
+    def tenants(self) -> list[str]:
+        parts = [f"SELECT tenant FROM {table.name}" for table in (SESSIONS, MEMORIES, LESSONS, SLOTS)]
+        return [tenant for (tenant,) in self._rows(" UNION ".join(parts) + " ORDER BY 1", ())]
 
     def pending(self) -> int:
         return int(self._rows("SELECT count(*) FROM outbox", ())[0][0])

@@ -58,6 +58,9 @@ class SqliteStore:
 
         return self._commits.write(drop)
 
+    def failure(self) -> str | None:
+        return self._commits.failure
+
     def verify(self) -> list[Finding]:
         db = open_reader(self.path)
         try:

@@ -1,0 +1,1 @@
+"""The command line: commands from OPERATIONS and a few by hand."""

@@ -1,0 +1,159 @@
+"""Commands that are not operations: serve, mcp, import, connect, doctor."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import dataclasses
+import logging
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from holdfast.cli.reach import settings_of
+from holdfast.cli.show import print_answer, print_json, say
+from holdfast.errors import InvalidRequest
+from holdfast.model import Json
+from holdfast.settings import Settings, load
+
+
+@dataclass(frozen=True)
+class Command:
+    words: str
+    summary: str
+    add: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def _show(given: argparse.Namespace, answer: Json) -> None:
+    (print_json if given.json else print_answer)(answer)
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", help="port to listen on (3111); 0 takes a free one")
+    parser.add_argument("--store", help="where the store is; for now only the data folder: sqlite")
+
+
+def _serve(given: argparse.Namespace) -> int:
+    from holdfast.serve.run import RunningServer
+
+    if given.store not in (None, "sqlite"):
+        raise InvalidRequest("--store: only sqlite, in the data folder, is known to this version")
+    settings = load({"home": given.data, "host": given.host, "port": given.port})
+    logging.basicConfig(
+        stream=sys.stderr, level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s"
+    )
+
+    def ready(url: str) -> None:
+        if given.json:
+            print_json({"url": url, "data": str(settings.folder)})
+        else:
+            say(f"Holdfast listens on {url}, memory in {settings.folder}. Stop it with Ctrl-C.")
+
+    RunningServer(settings, ready).run()
+    return 0
+
+
+def _add_nothing(parser: argparse.ArgumentParser) -> None:
+    """No options of its own."""
+
+
+def _mcp(given: argparse.Namespace) -> int:
+    from holdfast.door import OpenDoor
+    from holdfast.serve.mcp import serve_stdio
+
+    with OpenDoor(settings_of(given)) as door:
+        asyncio.run(serve_stdio(door))
+    return 0
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="an export as JSON, or a folder or .jsonl of transcripts; - reads standard input",
+    )
+    parser.add_argument("--replace", action="store_true", help="replace records that exist")
+
+
+def _import(given: argparse.Namespace) -> int:
+    from holdfast.door import OpenDoor
+    from holdfast.ops.registry import BY_NAME
+
+    settings = settings_of(given)
+    path = Path(given.file)
+    if given.file != "-" and (path.is_dir() or path.suffix == ".jsonl"):
+        return _import_transcripts(given, settings, path)
+    document = _read_document(given.file)
+    strategy = "replace" if given.replace else "merge"
+    with OpenDoor(settings) as door:
+        answer = door.call(BY_NAME["import_"], {"exportData": document, "strategy": strategy})
+    _show(given, answer)
+    return 0 if answer["success"] else InvalidRequest.exit_code
+
+
+def _read_document(file: str) -> Json:
+    try:
+        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise InvalidRequest(f"import: {file} cannot be read ({error.strerror})") from error
+    try:
+        document = orjson.loads(raw)
+    except ValueError as error:
+        raise InvalidRequest(f"import: {file} is not JSON") from error
+    if not isinstance(document, dict):
+        raise InvalidRequest(f"import: {file} is not an export")
+    return document
+
+
+def _import_transcripts(given: argparse.Namespace, settings: Settings, path: Path) -> int:
+    """Whoever can run this command can read the files, so the folder is allowed for this one import."""
+    from holdfast.door import LocalDoor, OpenDoor
+    from holdfast.ops.registry import BY_NAME
+
+    settings = dataclasses.replace(settings, import_roots=(*settings.import_roots, str(path.resolve())))
+    with OpenDoor(settings) as door:
+        if not isinstance(door, LocalDoor):
+            say(f"The server at {door.place} reads the files itself, from HOLDFAST_IMPORT_ROOTS.")
+        answer = door.call(BY_NAME["import_jsonl"], {"path": str(path.resolve()), "maxFiles": 1000})
+    _show(given, answer)
+    return 0
+
+
+def _add_connect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "agent", nargs="?", help="claude-code, codex, cursor, gemini, opencode, vscode or windsurf"
+    )
+    parser.add_argument(
+        "--list", action="store_true", dest="list_", help="show the agents and whether they are connected"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show the change, write nothing")
+    parser.add_argument("--undo", action="store_true", help="take the change back")
+    parser.add_argument("--no-hooks", action="store_true", help="write the MCP entry only")
+    parser.add_argument("--project", metavar="DIR", help="project folder for agents configured per project")
+
+
+def _doctor(given: argparse.Namespace) -> int:
+    from holdfast.cli.doctor import examine
+
+    checks = examine(settings_of(given))
+    _show(given, {"checks": [check.shape() for check in checks]})
+    return 0 if all(check.ok for check in checks) else 1
+
+
+def holdfast_command() -> str:
+    """The absolute path of this command, for agents that start it."""
+    return shutil.which("holdfast") or str(Path(sys.argv[0]).resolve())
+
+
+COMMANDS = (
+    Command("serve", "Start the server.", _add_serve, _serve),
+    Command("mcp", "Speak MCP on standard input and output.", _add_nothing, _mcp),
+    Command("import", "Import an export, or transcripts of Claude Code and Codex.", _add_import, _import),
+    Command("doctor", "Explain what is wrong and how to mend it.", _add_nothing, _doctor),
+)

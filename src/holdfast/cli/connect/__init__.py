@@ -1,0 +1,29 @@
+"""`holdfast connect <agent>`: write the MCP entry and the hooks into an agent's own config files.
+
+Plan first, purely; then write, with backups; and remember enough to take it back exactly.
+"""
+
+from __future__ import annotations
+
+from holdfast.cli.connect.agents import AGENTS, Agent
+from holdfast.cli.connect.command import AgentStatus, ConnectReport, ReportedChange, connect_command
+from holdfast.cli.connect.journal import apply, plan_undo, undo
+from holdfast.cli.connect.place import Place
+from holdfast.cli.connect.planning import FileChange, Plan, diff, plan
+
+__all__ = [
+    "AGENTS",
+    "Agent",
+    "AgentStatus",
+    "ConnectReport",
+    "FileChange",
+    "Place",
+    "Plan",
+    "ReportedChange",
+    "apply",
+    "connect_command",
+    "diff",
+    "plan",
+    "plan_undo",
+    "undo",
+]

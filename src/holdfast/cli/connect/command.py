@@ -1,0 +1,106 @@
+"""`holdfast connect`: plan, show, write, undo and list, as plain data for the command line to print."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+from holdfast.cli.connect.agents import AGENTS, Agent
+from holdfast.cli.connect.journal import apply, plan_undo
+from holdfast.cli.connect.journal import undo as take_back
+from holdfast.cli.connect.place import Place
+from holdfast.cli.connect.planning import Plan, diff, plan, read, wanted_files
+from holdfast.cli.connect.refusal import Refusal
+from holdfast.errors import Fault
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedChange:
+    """One file and what was, or would be, done to it."""
+
+    path: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStatus:
+    """One row of `connect --list`; `problem` names a file that cannot be read."""
+
+    name: str
+    title: str
+    folder: str
+    found: bool
+    connected: bool
+    hooks: bool
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectReport:
+    """What connect did, or would do with --dry-run, or found with --list."""
+
+    action: str
+    agent: str | None = None
+    changes: tuple[ReportedChange, ...] = ()
+    backups: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    diff: str = ""
+    agents: tuple[AgentStatus, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def connect_command(
+    agent: str | None, *, place: Place, dry_run: bool, undo: bool, list_: bool, hooks: bool
+) -> ConnectReport:
+    """Run connect as the command line asks; without an agent it lists them.
+
+    Raises:
+        Conflict: a file changed between reading and writing.
+        InvalidRequest: the agent is unknown, or a file cannot be read, edited or written.
+    """
+    place = replace(place, hooks=hooks)
+    if list_ or agent is None:
+        return ConnectReport("listed", agents=tuple(status(known, place) for known in AGENTS))
+    if undo:
+        return _undo(agent, place, dry_run)
+    planned = plan(agent, place)
+    if not planned.changes:
+        return _report("already connected", planned)
+    if dry_run:
+        return _report("would connect", planned)
+    return _report("connected", planned, tuple(str(copy) for copy in apply(planned)))
+
+
+def status(agent: Agent, place: Place) -> AgentStatus:
+    """Whether the agent is installed here and whether connect has been run for it."""
+    folder, problem = agent.folder(place), None
+    found: dict[bool, list[bool]] = {True: [], False: []}
+    for file in wanted_files(agent, place):
+        try:
+            text = read(file.path(place)) or ""
+            for entry in file.entries:
+                found[entry.is_hook].append(bool(text) and entry.found(text, place))
+        except (Fault, Refusal) as why:
+            problem = str(why) if isinstance(why, Fault) else f"{file.path(place)}: {why}"
+    return AgentStatus(
+        name=agent.name,
+        title=agent.title,
+        folder=str(folder),
+        found=folder.is_dir(),
+        connected=bool(found[False]) and all(found[False]),
+        hooks=any(found[True]),
+        problem=problem,
+    )
+
+
+def _undo(agent: str, place: Place, dry_run: bool) -> ConnectReport:
+    planned = plan_undo(agent, place) if dry_run else take_back(agent, place)
+    if not planned.changes:
+        return _report("nothing to undo", planned)
+    return _report("would undo" if dry_run else "undone", planned)
+
+
+def _report(action: str, planned: Plan, backups: tuple[str, ...] = ()) -> ConnectReport:
+    changes = tuple(ReportedChange(str(change.path), change.summary) for change in planned.changes)
+    return ConnectReport(action, planned.agent, changes, backups, planned.notes, diff(planned))

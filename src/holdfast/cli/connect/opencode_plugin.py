@@ -1,0 +1,133 @@
+"""The plugin file that OpenCode loads; OpenCode has no hooks in its settings, only plugins.
+
+One default export serves both generations: OpenCode 1 calls `server()`, OpenCode 2 calls `setup()`.
+The plugin starts `holdfast hook …` and nothing else, so it holds no address logic and no secret.
+"""
+
+from __future__ import annotations
+
+import json
+
+from holdfast.cli.connect.place import Place
+
+MARK = "Written by holdfast connect opencode"
+
+_TEMPLATE = """\
+// @MARK@; holdfast connect opencode --undo removes it.
+// Every callback returns at once or soon: a hook that fails here would fail the agent's own work.
+import { spawn } from "node:child_process"
+
+const COMMAND = @COMMAND@
+const OPTIONS = @OPTIONS@
+const WAIT_MS = 5000
+
+function hook(event, payload) {
+  return new Promise((resolve) => {
+    const child = spawn(COMMAND, ["hook", event, ...OPTIONS], {
+      stdio: ["pipe", "pipe", "ignore"],
+      windowsHide: true,
+    })
+    const late = setTimeout(() => child.kill(), WAIT_MS)
+    const done = (text) => {
+      clearTimeout(late)
+      resolve(text)
+    }
+    let out = ""
+    child.stdout.on("data", (part) => (out += part))
+    child.stdin.on("error", () => {})
+    child.on("error", () => done(""))
+    child.on("close", () => done(out))
+    child.stdin.end(JSON.stringify(payload))
+  }).catch(() => "")
+}
+
+function contextIn(out) {
+  try {
+    return JSON.parse(out).hookSpecificOutput.additionalContext || ""
+  } catch {
+    return ""
+  }
+}
+
+function recorder(directory) {
+  const started = new Map()
+  const about = (sessionID, more) => ({ session_id: sessionID, cwd: directory, ...more })
+  const start = (sessionID) => {
+    const known = started.get(sessionID)
+    if (known) return known
+    const fresh = hook("session-start", about(sessionID)).then(contextIn)
+    started.set(sessionID, fresh)
+    return fresh
+  }
+  return {
+    context: start,
+    prompt: (sessionID, prompt) => {
+      const ready = start(sessionID)
+      if (prompt) void ready.then(() => hook("prompt-submit", about(sessionID, { prompt })))
+    },
+    tool: (sessionID, call) => void hook("post-tool-use", about(sessionID, call)),
+    failure: (sessionID, call) => void hook("post-tool-failure", about(sessionID, call)),
+    end: (sessionID) => {
+      started.delete(sessionID)
+      void hook("session-end", about(sessionID))
+    },
+  }
+}
+
+function textOf(parts) {
+  const texts = (parts || []).filter((part) => part.type === "text" && !part.synthetic)
+  return texts.map((part) => part.text).join("\\n")
+}
+
+async function server({ directory }) {
+  const memory = recorder(directory)
+  return {
+    event: async ({ event }) => {
+      const id = event.properties?.info?.id || event.properties?.sessionID
+      if (event.type === "session.deleted" && id) memory.end(id)
+    },
+    "chat.message": async (input, output) => memory.prompt(input.sessionID, textOf(output.parts)),
+    "tool.execute.after": async (input, output) => {
+      const call = { tool_name: input.tool, tool_input: input.args, tool_response: output?.output }
+      memory.tool(input.sessionID, call)
+    },
+    "experimental.chat.system.transform": async (input, output) => {
+      const text = input.sessionID ? await memory.context(input.sessionID) : ""
+      if (text) output.system.push(text)
+    },
+  }
+}
+
+async function setup(ctx) {
+  const memory = recorder(ctx.location.directory)
+  await ctx.session.hook("prompt", (event) => memory.prompt(event.sessionID, event.prompt?.text))
+  await ctx.session.hook("context", async (event) => {
+    const text = await memory.context(event.sessionID)
+    if (text) event.system.push({ type: "text", text })
+  })
+  await ctx.tool.hook("execute.after", (event) => {
+    const call = { tool_name: event.tool, tool_input: event.input }
+    if (event.status === "error") memory.failure(event.sessionID, { ...call, error: event.error })
+    else memory.tool(event.sessionID, { ...call, tool_response: event.result?.content })
+  })
+  const stop = new AbortController()
+  void (async () => {
+    try {
+      for await (const event of ctx.event.subscribe({ signal: stop.signal }))
+        if (event.type === "session.deleted") memory.end(event.data.sessionID)
+    } catch {
+      // the stream ends with the server or with the plugin
+    }
+  })()
+  return () => stop.abort()
+}
+
+export default { id: "holdfast", server, setup }
+"""
+
+
+def plugin_text(place: Place) -> str:
+    """The plugin for this place's command and server."""
+    filled = _TEMPLATE.replace("@MARK@", MARK)
+    filled = filled.replace("@OPTIONS@", json.dumps(place.hook_options()))
+    return filled.replace("@COMMAND@", json.dumps(str(place.command)))

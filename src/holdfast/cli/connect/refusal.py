@@ -1,0 +1,7 @@
+"""The one way in which editing a config text says no."""
+
+from __future__ import annotations
+
+
+class Refusal(Exception):
+    """The text cannot be edited safely. The message says where and why, never what the file holds."""

@@ -1,0 +1,136 @@
+"""holdfast doctor: what is wrong with this installation, and how to mend it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import apsw
+
+from holdfast.door import RemoteDoor, open_door
+from holdfast.errors import Fault
+from holdfast.model import Json
+from holdfast.ops.registry import BY_NAME
+from holdfast.settings import Settings
+from holdfast.store.folder import DataFolder
+
+LOW_SPACE = 200_000_000
+SAFE_SQLITE = (3, 51, 3)  # before this, several connections to one WAL file could corrupt it
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    ok: bool
+    found: str
+    hint: str = ""
+
+    def shape(self) -> Json:
+        return {"name": self.name, "ok": self.ok, "found": self.found, "hint": self.hint}
+
+
+def examine(settings: Settings) -> list[Check]:
+    """All checks in the order in which things can go wrong. None changes anything."""
+    checks: list[Check] = []
+    for step in (_sqlite, _folder, _space, _server, _store, _secret, _summarizer):
+        checks.extend(step(settings))
+    return checks
+
+
+def _sqlite(settings: Settings) -> Iterator[Check]:
+    version = apsw.sqlite_lib_version()
+    numbers = tuple(int(part) for part in version.split("."))
+    hint = "" if numbers >= SAFE_SQLITE else "Upgrade apsw: pip install -U apsw"
+    yield Check(
+        "sqlite", numbers >= SAFE_SQLITE, f"{version} (system: {sqlite3.sqlite_version}, not used)", hint
+    )
+
+
+def _folder(settings: Settings) -> Iterator[Check]:
+    home = settings.folder
+    if not home.exists():
+        yield Check("data folder", True, f"{home} does not exist yet; the first write makes it")
+        return
+    writable = os.access(home, os.W_OK | os.X_OK)
+    yield Check(
+        "data folder", writable, str(home), "" if writable else f"Make it yours: chown -R $USER {home}"
+    )
+    loose = stat.S_IMODE(home.stat().st_mode) & 0o077
+    hint = f"Close it to others: chmod 700 {home}" if loose else ""
+    yield Check("folder permissions", not loose, oct(stat.S_IMODE(home.stat().st_mode)), hint)
+
+
+def _space(settings: Settings) -> Iterator[Check]:
+    place = next(path for path in (settings.folder, *settings.folder.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    hint = "" if free > LOW_SPACE else "Free some space; writes are refused when none is left."
+    yield Check("disk space", free > LOW_SPACE, f"{free // 1_000_000} MB free", hint)
+
+
+def _server(settings: Settings) -> Iterator[Check]:
+    card = DataFolder(settings.folder).announced() if settings.folder.is_dir() else None
+    url = settings.url or (str(card["url"]) if card else "")
+    if not url:
+        yield Check("server", True, "not running; commands open the folder themselves", "")
+        return
+    door = RemoteDoor(url, settings.secret or (str(card["token"]) if card else None))
+    try:
+        answer = door.call(BY_NAME["health"], {})
+        yield Check(
+            "server", answer["status"] == "healthy", f"{url} is {answer['status']}", _server_hint(answer)
+        )
+    except Fault as fault:
+        yield Check("server", False, f"{url}: {fault.message}", fault.hint)
+    finally:
+        door.close()
+
+
+def _server_hint(answer: Json) -> str:
+    return (
+        ""
+        if answer["status"] == "healthy"
+        else f"Storage: {answer['databaseStatus']}. Check the disk, restart."
+    )
+
+
+def _store(settings: Settings) -> Iterator[Check]:
+    if not settings.folder.exists() and not settings.url:
+        return
+    try:
+        door = open_door(settings)
+    except Fault as fault:
+        yield Check("store", False, fault.message, fault.hint)
+        return
+    try:
+        answer = door.call(BY_NAME["verify"], {})
+        found = "sound" if answer["sound"] else f"{len(answer['findings'])} findings"
+        hint = (
+            ""
+            if answer["sound"]
+            else "See them with holdfast verify; an index is mended with --repair-index."
+        )
+        yield Check("store", answer["sound"], found, hint)
+    except Fault as fault:
+        yield Check("store", False, fault.message, fault.hint)
+    finally:
+        door.close()
+
+
+def _secret(settings: Settings) -> Iterator[Check]:
+    weak = settings.secret is not None and len(settings.secret) < 16
+    found = "none; loopback only" if settings.secret is None else "short" if weak else "set"
+    yield Check("secret", not weak, found, "Use at least 16 characters." if weak else "")
+
+
+def _summarizer(settings: Settings) -> Iterator[Check]:
+    keys = [name for name in ("anthropic", "openai", "gemini") if getattr(settings, f"{name}_key")]
+    found = (
+        f"{settings.llm}; keys: {', '.join(keys)}"
+        if keys
+        else f"{settings.llm}; no key: summaries are extractive"
+    )
+    yield Check("language model", True, found)

@@ -1,0 +1,175 @@
+"""Read the payloads that agents hand to their hooks; every agent has its own names for the same things.
+
+Pure functions of the payload and the environment; only a transcript and the folders above the working
+folder are looked at. Nothing here knows the server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Payload = dict[str, Any]
+
+OUTPUT_CHARS, PROMPT_CHARS = 8000, 8000
+TRANSCRIPT_PROMPTS, TRANSCRIPT_BYTES = 50, 20_000_000
+IMAGE_TAKEN = "[image data extracted]"
+
+_SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id")
+_IMAGE_STARTS = ("data:image/", "iVBORw0KGgo", "/9j/")  # a data URL, PNG and JPEG in base64
+_USER_QUERY = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
+
+# Windsurf names the action instead of the tool.
+_CASCADE_TOOLS = {
+    "post_read_code": "read_code",
+    "post_run_command": "run_command",
+    "post_write_code": "write_code",
+}
+
+
+def payload(text: str) -> Payload | None:
+    """The payload in the one form that the rest reads; None when there is none."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(data, dict):
+        return None
+    return {**data, **_from_cascade(data)} if "agent_action_name" in data else data
+
+
+def session(data: Payload, otherwise: str = "unknown") -> str:
+    return next(iter(texts(data, _SESSION_KEYS)), otherwise)
+
+
+def cwd(data: Payload, environ: Mapping[str, str]) -> str:
+    """The folder the agent works in."""
+    given = data.get("cwd")
+    if isinstance(given, str) and given.strip():
+        return given
+    roots = data.get("workspace_roots")
+    for root in roots if isinstance(roots, list) else []:
+        if isinstance(root, str) and root.strip():
+            return root
+    return environ.get("CLAUDE_PROJECT_DIR", "").strip() or os.getcwd()
+
+
+def project(folder: str, environ: Mapping[str, str]) -> str:
+    """The name memories are grouped by: the repository's, or else the folder's."""
+    named = environ.get("AGENTMEMORY_PROJECT_NAME", "").strip()
+    if named:
+        return named
+    # Walking up finds the same folder as git rev-parse --show-toplevel, without starting a process (3 ms).
+    above = os.path.realpath(folder)
+    while not os.path.exists(os.path.join(above, ".git")):
+        if above == os.path.dirname(above):
+            return os.path.basename(folder.rstrip("/\\")) or folder
+        above = os.path.dirname(above)
+    return os.path.basename(above) or above
+
+
+def first(data: Payload, *names: str) -> Any:
+    """The first of these fields that is there."""
+    return next((data[name] for name in names if data.get(name) is not None), None)
+
+
+def texts(data: Payload, names: tuple[str, ...]) -> list[str]:
+    """The values of these fields that are texts with something in them."""
+    return [data[name] for name in names if isinstance(data.get(name), str) and data[name]]
+
+
+def tool_output(data: Payload) -> Any:
+    result = first(data, "tool_response", "tool_output", "tool_result", "toolResult")
+    if "tool_response" in data or "tool_output" in data or not isinstance(result, dict):
+        return result
+    return first(result, "text_result_for_llm", "textResultForLlm") or result
+
+
+def image_apart(output: Any) -> tuple[str | None, Any]:
+    """An image in the output, and the output with a mark in its place."""
+    if _is_image(output):
+        return output, IMAGE_TAKEN
+    if isinstance(output, dict):
+        for name, value in output.items():
+            if _is_image(value):
+                return value, {**output, name: IMAGE_TAKEN}
+    return None, output
+
+
+def cut(output: Any) -> Any:
+    """The output, or the beginning of it as text when it is long."""
+    if isinstance(output, str):
+        return output if len(output) <= OUTPUT_CHARS else output[:OUTPUT_CHARS] + "\n[...truncated]"
+    if isinstance(output, dict | list):
+        shown = as_text(output)
+        return output if len(shown) <= OUTPUT_CHARS else shown[:OUTPUT_CHARS] + "...[truncated]"
+    return output
+
+
+def clipped(value: Any) -> Any:
+    """A tool's input with each long text cut; its fields stay, as the server reads file names from them."""
+    if isinstance(value, str):
+        return cut(value)
+    if isinstance(value, dict):
+        return {name: clipped(item) for name, item in value.items()}
+    return [clipped(item) for item in value] if isinstance(value, list) else value
+
+
+def as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps("" if value is None else value, ensure_ascii=False, separators=(",", ":"))
+
+
+def transcript_prompts(data: Payload) -> list[str]:
+    """What the user wrote, from a transcript whose lines name a role: Cursor's do, Claude Code's do not."""
+    path = data.get("transcript_path")
+    if not isinstance(path, str) or not path.endswith(".jsonl"):
+        return []
+    try:
+        if os.path.getsize(path) > TRANSCRIPT_BYTES:
+            return []
+        with open(path, encoding="utf-8", errors="replace") as lines:
+            found = [text for line in lines for text in _said(line)]
+    except OSError:
+        return []
+    return found[:TRANSCRIPT_PROMPTS]
+
+
+def _said(line: str) -> Iterator[str]:
+    try:
+        entry = json.loads(line) if line.strip() else None
+    except ValueError:
+        return
+    if not isinstance(entry, dict) or entry.get("role") != "user":
+        return
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
+            query = _USER_QUERY.search(block["text"])
+            text = (query.group(1) if query else block["text"]).strip()
+            if text:
+                yield text[:PROMPT_CHARS]
+
+
+def _from_cascade(data: Payload) -> Payload:
+    """A Windsurf payload's fields under the names that the other agents use."""
+    info = data.get("tool_info")
+    info = info if isinstance(info, dict) else {}
+    action = data["agent_action_name"]
+    if action == "pre_user_prompt":
+        return {"prompt": info.get("user_prompt")}
+    if action == "post_mcp_tool_use":
+        name = f"{info.get('mcp_server_name')}_{info.get('mcp_tool_name')}"
+        given, result = info.get("mcp_tool_arguments"), info.get("mcp_result")
+        return {"tool_name": name, "tool_input": given, "tool_response": result}
+    given = {"command": info["command_line"]} if "command_line" in info else info
+    return {"tool_name": _CASCADE_TOOLS.get(str(action), str(action)), "tool_input": given}
+
+
+def _is_image(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(_IMAGE_STARTS)

@@ -1,0 +1,97 @@
+"""Answers on a terminal: tables for lists, lines for the rest; JSON when asked for or piped by a program."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.errors import Fault
+from holdfast.model import Json
+
+# The columns worth a table's width, in order; the first six that the rows have are shown.
+_COLUMNS = (
+    "id", "obsId", "sha", "label", "kind", "score", "confidence", "priority", "status", "type", "operation",
+    "project", "agentId", "title", "content", "concept", "file", "frequency", "name", "ok", "found", "hint",
+    "observationCount", "version", "scopes", "table", "message", "startedAt", "timestamp", "createdAt",
+)  # fmt: skip
+_SHOWN = 6
+_CELL = 60
+
+
+def print_json(value: Any) -> None:
+    sys.stdout.buffer.write(orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def print_answer(answer: Any) -> None:
+    """The answer for a person."""
+    console = Console(highlight=False)
+    if not isinstance(answer, dict):
+        console.print(Text(str(answer)))
+        return
+    for name, value in answer.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            console.print(_table(name, value))
+        elif isinstance(value, list) and not value:
+            console.print(Text(f"{name}: none", style="dim"))
+        elif isinstance(value, dict):
+            _print_record(console, name, value)
+        elif value not in (None, ""):
+            text = "yes" if value is True else "no" if value is False else str(value)
+            console.print(Text(f"{name}: {text}"))
+
+
+def _print_record(console: Console, name: str, record: Json) -> None:
+    if not record:
+        return
+    console.print(Text(name, style="bold"))
+    for key, value in record.items():
+        if value not in (None, "", [], {}):
+            console.print(Text(f"  {key}: {_cell(value, 400)}"))
+
+
+def _table(name: str, rows: list[Json]) -> Table:
+    columns = [column for column in _COLUMNS if any(row.get(column) not in (None, "") for row in rows)][
+        :_SHOWN
+    ]
+    table = Table(title=f"{name} ({len(rows)})", title_justify="left", header_style="bold cyan")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        # Text, not markup: a stored title must not be able to colour or hide anything.
+        table.add_row(*(Text(_cell(row.get(column), _CELL)) for column in columns))
+    return table
+
+
+def _cell(value: Any, width: int) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    if isinstance(value, list):
+        value = ", ".join(map(str, value))
+    flat = " ".join(_printable(str("" if value is None else value)).split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def _printable(text: str) -> str:
+    """Without control characters: stored text must not drive the terminal."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "�" for char in text)
+
+
+def print_fault(fault: Fault, as_json: bool) -> None:
+    """The fault on standard error: what, and what to do."""
+    if as_json:
+        sys.stderr.buffer.write(orjson.dumps(fault.to_dict()) + b"\n")
+        return
+    console = Console(stderr=True, highlight=False)
+    console.print(Text.assemble(("error: ", "bold red"), fault.message))
+    console.print(Text(f"  {fault.hint}", style="dim"))
+
+
+def say(message: str) -> None:
+    """A line for the person at the terminal, apart from the answer."""
+    Console(stderr=True, highlight=False).print(Text(message))

@@ -1,0 +1,99 @@
+"""The Python client: a memory in a folder or behind a URL, with the same methods for both."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from holdfast.door import Door, RemoteDoor, open_door
+from holdfast.model import Json
+from holdfast.ops.registry import BY_NAME
+from holdfast.settings import load
+from holdfast.system import SystemClock
+from holdfast.times import iso
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+class Holdfast:
+    """A memory. `Holdfast("~/.holdfast")` opens a folder, `Holdfast("http://127.0.0.1:3111")` a server.
+
+    A folder that a server holds is reached through that server.
+    """
+
+    def __init__(self, path_or_url: str | Path | None = None, *, secret: str | None = None):
+        self._door = _door(path_or_url, secret)
+
+    def call(self, operation: str, **arguments: Any) -> Any:
+        """Call any operation by its name; see docs/operations.md.
+
+        Raises:
+            Fault: the operation's own.
+        """
+        given = {_camel(name): value for name, value in arguments.items() if value is not None}
+        return self._door.call(BY_NAME[operation], given)
+
+    def remember(self, content: str, **details: Any) -> Json:
+        """Keep a fact; the stored memory."""
+        memory: Json = self.call("remember", content=content, **details)["memory"]
+        return memory
+
+    def observe(
+        self, session_id: str, hook_type: str, data: Json, *, timestamp: str | None = None, **details: Any
+    ) -> Json:
+        """Keep an event of a session; its observation id."""
+        when = timestamp or iso(SystemClock().now_ms())
+        answer: Json = self.call(
+            "observe", session_id=session_id, hook_type=hook_type, data=data, timestamp=when, **details
+        )
+        return answer
+
+    def search(self, query: str, **bounds: Any) -> list[Json]:
+        """The best records for a question, best first."""
+        results: list[Json] = self.call("search", query=query, **bounds)["results"]
+        return results
+
+    def context(self, project: str, **bounds: Any) -> str:
+        """What an agent should know before it works on a project."""
+        text: str = self.call("context", project=project, **bounds)["context"]
+        return text
+
+    def forget(self, memory_id: str) -> int:
+        """Remove a memory for good; how many records went."""
+        deleted: int = self.call("forget", memory_id=memory_id)["deleted"]
+        return deleted
+
+    def export(self) -> Json:
+        """Everything, as one document."""
+        document: Json = self.call("export")
+        return document
+
+    def close(self) -> None:
+        self._door.close()
+
+    def __enter__(self) -> Holdfast:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _door(path_or_url: str | Path | None, secret: str | None) -> Door:
+    text = str(path_or_url) if path_or_url is not None else None
+    if text is not None and text.startswith(("http://", "https://")):
+        return RemoteDoor(text.rstrip("/"), secret or load().secret)
+    overrides: Json = {"secret": secret}
+    if text is not None:
+        overrides |= {"home": text}
+    settings = load(overrides)
+    if text is not None and settings.url:
+        # A folder was named: the environment's server is another memory.
+        settings = dataclasses.replace(settings, url="")
+    return open_door(settings)

@@ -1,0 +1,114 @@
+"""What every flow has at hand: who asks, the store, the clock, chance and the settings.
+
+It decides which agent a record belongs to and what a caller may see, in one place for all flows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.errors import Forbidden, InvalidRequest
+from holdfast.model import AuditEntry, Caller, Event, Json
+from holdfast.ports import Clock, Entropy, Summarizer
+from holdfast.settings import Settings
+from holdfast.shapes import shape
+from holdfast.store.port import Condition, Store, Tx, where
+from holdfast.store.tables import AUDIT
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def base36(number: int) -> str:
+    text = ""
+    while number:
+        number, digit = divmod(number, 36)
+        text = _DIGITS[digit] + text
+    return text or "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A caller's place at the engine."""
+
+    store: Store
+    clock: Clock
+    entropy: Entropy
+    settings: Settings
+    caller: Caller
+    summarizer: Summarizer | None = None
+    redacted: tuple[str, ...] = ()  # kinds of secrets that were taken out of the request
+
+    @property
+    def tenant(self) -> str:
+        return self.caller.tenant
+
+    def new_id(self, prefix: str) -> str:
+        """prefix_<time in base 36>_<12 hex digits>, as the earlier system's ids."""
+        return f"{prefix}_{base36(self.clock.now_ms())}_{self.entropy.hex(12)}"
+
+    def writes_as(self, asked: str | None) -> str | None:
+        """The agent a new record belongs to.
+
+        Raises:
+            Forbidden: the credential is bound to another agent than the one named.
+        """
+        bound = self.caller.agent
+        if bound and asked and asked != bound:
+            raise Forbidden("agentId: this token writes for another agent")
+        return bound or asked or self.settings.agent
+
+    def sees(self, asked: str | None = None) -> tuple[Condition, ...]:
+        """Conditions that keep a read to what the caller may see, and to the agent it asked for.
+
+        Raises:
+            Forbidden: isolated, and the credential is bound to another agent than the one named.
+            InvalidRequest: isolated, and nobody says which agent asks.
+        """
+        if not self.settings.isolated:
+            return where(agent=asked)
+        agent = self.writes_as(asked)
+        if agent is None:
+            raise InvalidRequest(
+                "agentId: agents are isolated and the request does not say which one asks",
+                hint="Send agentId, use a token bound to an agent, or set AGENT_ID.",
+            )
+        return where(agent=agent)
+
+    def shared_agent(self, asked: str | None = None) -> str | None:
+        """The owner of records that agents share unless they are isolated: slots and lessons."""
+        return self.writes_as(asked) if self.settings.isolated else None
+
+    def sees_shared(self, asked: str | None = None) -> tuple[Condition, ...]:
+        """Conditions for records that agents share unless they are isolated."""
+        return self.sees(asked) if self.settings.isolated else ()
+
+    def may_see(self, record: Any, asked: str | None = None) -> bool:
+        """The same rule for one record that was fetched by its id."""
+        return all(getattr(record, one.column) == one.value for one in self.sees(asked))
+
+    def audit(
+        self, tx: Tx, operation: str, targets: tuple[str, ...], agent: str | None = None, **details: Any
+    ) -> None:
+        """Say in the audit log who did what to which records; never their text."""
+        entry = AuditEntry(
+            tenant=self.tenant,
+            id=self.new_id("aud"),
+            seq=tx.next_seq(),
+            at=self.clock.now_ms(),
+            operation=operation,
+            caller=self.caller.name,
+            agent=agent if agent is not None else self.writes_as(None),
+            target_ids=targets,
+            details={**details, **({"redacted": list(self.redacted)} if self.redacted else {})},
+        )
+        tx.add(AUDIT, entry)
+
+    def event(self, kind: str, data: Json, record: Any) -> Event:
+        """An event about a record, reaching those who may see the record."""
+        session = getattr(record, "session_id", None)
+        return Event(self.tenant, kind, data, session, getattr(record, "agent", None))
+
+    def tell(self, tx: Tx, kind: str, record: Any) -> None:
+        """Publish a stored record to live readers once the write is on disk."""
+        tx.publish(self.event(kind, shape(record), record))

@@ -1,0 +1,164 @@
+"""The way to a memory: in this process, or through a running server. Both answer every operation alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Protocol
+from urllib.parse import quote
+
+import httpx
+import orjson
+
+from holdfast.engine import Engine
+from holdfast.errors import DataLocked, Fault, ServerUnreachable, every_fault
+from holdfast.model import Caller
+from holdfast.ops.declare import Operation, Stream
+from holdfast.settings import Settings
+from holdfast.store.folder import DataFolder
+
+PREFIX = "/agentmemory"
+
+# Another command may hold the folder for the length of one write; a server holds it for good.
+LOCK_TRIES = 50
+LOCK_PAUSE_SECONDS = 0.1
+ANSWER_SECONDS = 120.0
+
+
+class Door(Protocol):
+    """Calls operations somewhere."""
+
+    place: str
+
+    def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+        """The operation's answer as JSON values.
+
+        Raises:
+            Fault: whatever the operation raised, of the same kind.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+class LocalDoor:
+    """An engine in this process."""
+
+    def __init__(self, engine: Engine, caller: Caller):
+        self.engine = engine
+        self.caller = caller
+        self.place = str(engine.folder.home)
+
+    def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+        answer = operation.call(self.engine.desk(self.caller), arguments)
+        return orjson.loads(b"".join(answer.pieces)) if isinstance(answer, Stream) else answer
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+class RemoteDoor:
+    """A running server."""
+
+    def __init__(self, url: str, credential: str | None):
+        headers = {"Authorization": f"Bearer {credential}"} if credential else {}
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=ANSWER_SECONDS, trust_env=False)
+        self.place = url
+
+    def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+        path, rest = _path(operation, dict(arguments))
+        try:
+            if operation.method == "GET":
+                answer = self._http.get(PREFIX + path, params=_query(rest))
+            else:
+                body = orjson.dumps(rest)
+                headers = {"Content-Type": "application/json"}
+                answer = self._http.request(operation.method, PREFIX + path, content=body, headers=headers)
+        except httpx.HTTPError as error:
+            raise ServerUnreachable(f"{operation.name}: no answer from {self.place}") from error
+        return _answer(operation, answer)
+
+    def close(self) -> None:
+        self._http.close()
+
+
+def _path(operation: Operation, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    path = operation.path
+    for name in list(arguments):
+        if f"{{{name}}}" in path:
+            path = path.replace(f"{{{name}}}", quote(str(arguments.pop(name)), safe=""))
+    return path, arguments
+
+
+def _query(arguments: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _word(value) for name, value in arguments.items() if value is not None}
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _answer(operation: Operation, answer: httpx.Response) -> Any:
+    try:
+        body = orjson.loads(answer.content)
+    except ValueError:
+        raise ServerUnreachable(
+            f"{operation.name}: {answer.url.host} answered {answer.status_code} and no JSON",
+            hint="Is another program listening there? Check --url and AGENTMEMORY_URL.",
+        ) from None
+    if answer.is_success:
+        return body
+    raise fault_from(body if isinstance(body, dict) else {}, answer.status_code)
+
+
+_BY_CODE = {fault.code: fault for fault in every_fault()}
+
+
+def fault_from(body: Mapping[str, Any], status: int) -> Fault:
+    """The fault that a server's error answer stands for."""
+    kind = _BY_CODE.get(str(body.get("code")), Fault)
+    shown = {"error", "code", "hint", "retryable"}
+    details = {name: value for name, value in body.items() if name not in shown}
+    return kind(
+        str(body.get("error", f"the server answered {status}")), hint=body.get("hint"), details=details
+    )
+
+
+def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep) -> Door:
+    """The door that the settings mean: the named server, the one running on the folder, or the folder itself.
+
+    Raises:
+        DataLocked: the folder is held by a process that cannot be reached.
+    """
+    if settings.url:
+        return RemoteDoor(settings.url, settings.secret)
+    folder = DataFolder(settings.folder)
+    for _ in range(LOCK_TRIES):
+        card = folder.announced() if folder.home.is_dir() else None
+        if card:
+            return RemoteDoor(str(card.get("url")), settings.secret or str(card.get("token")))
+        try:
+            return LocalDoor(Engine(settings), Caller())
+        except DataLocked as fault:
+            last = fault
+            pause(LOCK_PAUSE_SECONDS)
+    raise last
+
+
+class OpenDoor:
+    """A door for the length of a block."""
+
+    def __init__(self, settings: Settings):
+        self._settings = settings
+
+    def __enter__(self) -> Door:
+        self._door = open_door(self._settings)
+        return self._door
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._door.close()

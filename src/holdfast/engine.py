@@ -1,0 +1,52 @@
+"""Composition root: opens the data folder and gives each caller a desk. No logic."""
+
+from __future__ import annotations
+
+from holdfast.desk import Desk
+from holdfast.model import Caller, Event
+from holdfast.ports import Clock, Entropy, Publisher
+from holdfast.remote import summarizer_from
+from holdfast.settings import Settings
+from holdfast.store.folder import DataFolder, FolderLock
+from holdfast.store.sqlite.store import SqliteStore
+from holdfast.system import SystemClock, SystemEntropy
+
+
+class Engine:
+    """The memory of one data folder, held by this process alone until it is closed."""
+
+    def __init__(self, settings: Settings, clock: Clock | None = None, entropy: Entropy | None = None):
+        """Open the folder.
+
+        Raises:
+            DataLocked: another process has it open.
+            DataTooNew: a newer Holdfast wrote it.
+        """
+        self.settings = settings
+        self.clock = clock or SystemClock()
+        self.entropy = entropy or SystemEntropy()
+        self.summarizer = summarizer_from(settings, self.clock, self.entropy)
+        self.publishers: list[Publisher] = []
+        self.folder = DataFolder(settings.folder)
+        self.folder.make()
+        self._lock = FolderLock(self.folder.home)
+        self._lock.__enter__()
+        try:
+            self.folder.prepare()
+            self.store = SqliteStore(self.folder.database(), self._publish)
+        except BaseException:
+            self._lock.__exit__()
+            raise
+
+    def desk(self, caller: Caller) -> Desk:
+        """A caller's place at this engine."""
+        return Desk(self.store, self.clock, self.entropy, self.settings, caller, self.summarizer)
+
+    def close(self) -> None:
+        """Close the store, then let others open the folder."""
+        self.store.close()
+        self._lock.__exit__()
+
+    def _publish(self, event: Event) -> None:
+        for publisher in self.publishers:
+            publisher.publish(event)

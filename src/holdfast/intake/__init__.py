@@ -1,0 +1,1 @@
+"""What comes in: events become clean, compressed, stored and indexed observations."""

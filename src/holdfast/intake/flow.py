@@ -1,0 +1,145 @@
+"""Intake: event ─redact→ clean event ─compress→ draft ─dedup→ ─store→ row, words, outbox in one transaction.
+
+Redaction happened before anything arrives here: every text is a CleanText or CleanJson, and only the redact
+package makes those.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from holdfast.desk import Desk
+from holdfast.errors import LimitReached
+from holdfast.intake.compress import Compressed, compress
+from holdfast.intake.event import CleanEvent, content_hash
+from holdfast.model import Observation, Session
+from holdfast.shapes import shape
+from holdfast.store.port import Condition, Tx, where
+from holdfast.store.tables import OBSERVATIONS, SESSIONS
+
+_RAW_FRAME = (
+    "id",
+    "sessionId",
+    "timestamp",
+    "hookType",
+    "raw",
+    "toolName",
+    "toolInput",
+    "toolOutput",
+    "userPrompt",
+    "agentId",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    observation: Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The same event came within the dedup window; the first one stands."""
+
+    observation: Observation
+
+
+def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | Duplicate:
+    """Keep one event of an agent's session.
+
+    Raises:
+        LimitReached: the session holds as many observations as the settings allow.
+    """
+    draft = compress(event.hook, event.data)
+    digest = content_hash(event)
+
+    def store(tx: Tx) -> Stored | Duplicate:
+        first = _same_event(desk, tx, event, digest)
+        if first:
+            return Duplicate(first)
+        session = open_session(desk, tx, event)
+        limit = desk.settings.max_obs_per_session
+        if capped and session.observation_count >= limit:
+            raise LimitReached(
+                f"Session observation limit reached ({limit})",
+                hint="Start a new session, or raise MAX_OBS_PER_SESSION.",
+            )
+        seen = _observation(desk, tx, event, draft, digest, session)
+        tx.add(OBSERVATIONS, seen)
+        tx.replace(SESSIONS, _counted(session, seen, draft))
+        desk.audit(tx, "observe", (seen.id,), seen.agent, sessionId=seen.session_id)
+        _broadcast(desk, tx, seen)
+        return Stored(seen)
+
+    return desk.store.write(store)
+
+
+def _same_event(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> Observation | None:
+    if event.key is not None:  # an imported event is the same whenever it comes
+        return tx.get(OBSERVATIONS, desk.tenant, event.key)
+    since = desk.clock.now_ms() - desk.settings.dedup_seconds * 1000
+    recent = Condition("stored_at", ">", since)
+    found = tx.find(OBSERVATIONS, desk.tenant, *where(content_hash=digest), recent, order="seq", limit=1)
+    return found[0] if found else None
+
+
+def open_session(desk: Desk, tx: Tx, event: CleanEvent) -> Session:
+    """The event's session: found, brought back to life if it had ended, or made. No other is touched."""
+    now = desk.clock.now_ms()
+    known = tx.get(SESSIONS, desk.tenant, event.session_id)
+    if known is not None:
+        return dataclasses.replace(known, status="active", ended_at=None, updated_at=now)
+    session = Session(
+        tenant=desk.tenant,
+        id=event.session_id,
+        seq=tx.next_seq(),
+        project=event.project,
+        cwd=event.cwd,
+        agent=desk.writes_as(event.agent),
+        title="",
+        status="active",
+        started_at=event.at if event.key else now,
+        updated_at=now,
+    )
+    tx.add(SESSIONS, session)
+    return session
+
+
+def _observation(
+    desk: Desk, tx: Tx, event: CleanEvent, draft: Compressed, digest: str, session: Session
+) -> Observation:
+    return Observation(
+        tenant=desk.tenant,
+        id=event.key or desk.new_id("obs"),
+        seq=tx.next_seq(),
+        session_id=session.id,
+        project=event.project or session.project,
+        agent=desk.writes_as(event.agent) or session.agent,
+        at=event.at,
+        stored_at=desk.clock.now_ms(),
+        hook=event.hook,
+        type=event.type or draft.type,
+        title=event.title or draft.title,
+        subtitle=draft.subtitle,
+        narrative=draft.narrative,
+        facts=draft.facts,
+        concepts=draft.concepts,
+        files=draft.files,
+        importance=draft.importance,
+        confidence=draft.confidence,
+        raw=event.data,
+        content_hash=digest,
+    )
+
+
+def _counted(session: Session, seen: Observation, draft: Compressed) -> Session:
+    first = session.first_prompt or (draft.prompt or "")[:500]
+    return dataclasses.replace(session, observation_count=session.observation_count + 1, first_prompt=first)
+
+
+def _broadcast(desk: Desk, tx: Tx, seen: Observation) -> None:
+    """The two frames that the earlier system's viewer expects of every observation."""
+    full = shape(seen)
+    raw = {name: full[name] for name in _RAW_FRAME if name in full}
+    for kind, body in (("raw", raw), ("compressed", full)):
+        tx.publish(desk.event(f"{kind}_observation", {"type": kind, "observation": body}, seen))

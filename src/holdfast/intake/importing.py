@@ -1,0 +1,327 @@
+"""Import: an export of Holdfast, or of the earlier system, becomes records again.
+
+Ids, versions and times are kept, so that importing an export reproduces the memory; a record that exists is
+skipped, so that it can be repeated. Every text goes through redaction, and a bad record never stops the rest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from holdfast.desk import Desk
+from holdfast.errors import InvalidRequest
+from holdfast.intake.compress import compress
+from holdfast.intake.event import CleanEvent, content_hash
+from holdfast.intake.remember import title_of, with_hash
+from holdfast.model import (
+    Action,
+    AuditEntry,
+    CleanText,
+    Commit,
+    Insight,
+    Json,
+    Lesson,
+    Memory,
+    Note,
+    Observation,
+    Relation,
+    Session,
+    Slot,
+    Summary,
+)
+from holdfast.redact import redact_value
+from holdfast.shapes import record_from
+from holdfast.store.port import Table, Tx
+from holdfast.store.tables import (
+    ACTIONS,
+    AUDIT,
+    COMMITS,
+    INSIGHTS,
+    LESSONS,
+    MEMORIES,
+    NOTES,
+    OBSERVATIONS,
+    RELATIONS,
+    SESSIONS,
+    SLOTS,
+    SUMMARIES,
+)
+
+BATCH = 200
+REFUSALS_SHOWN = 50
+
+
+@dataclass
+class ImportReport:
+    """What was taken, what was there already, and what could not be taken and why."""
+
+    imported: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
+    refused: list[Json] = field(default_factory=list)
+    refusals: int = 0
+
+    def refuse(self, kind: str, id: object, reason: str) -> None:
+        self.refusals += 1
+        if len(self.refused) < REFUSALS_SHOWN:
+            self.refused.append({"kind": kind, "id": str(id)[:100], "error": reason})
+
+
+Make = Callable[[Desk, Json], Any]
+
+
+def import_memory(desk: Desk, data: Json, *, replace: bool) -> ImportReport:
+    """Take in every list of an export.
+
+    Raises:
+        InvalidRequest: the document is no export at all.
+    """
+    kinds = [kind for kind in _KINDS if kind.name in data] + (
+        ["observations"] if "observations" in data else []
+    )
+    if not kinds:
+        raise InvalidRequest("import: the document holds none of the lists that an export has")
+    report = ImportReport()
+    projects = {one.get("id"): one.get("project") for one in _dicts(data.get("sessions"), "sessions", report)}
+    for kind in _KINDS:
+        items = list(_dicts(data.get(kind.name), kind.name, report))
+        if kind.name == "memories":
+            items = straighten(items)
+        _store(desk, kind.name, kind.table, _records(desk, kind, items, report), replace, report)
+        if kind.name == "sessions":
+            seen = _observations(data.get("observations"), projects, report)
+            records = _records(desk, _Kind("observations", OBSERVATIONS, _observation), seen, report)
+            _store(desk, "observations", OBSERVATIONS, records, replace, report)
+    counts = {"imported": report.imported, "skipped": report.skipped, "refused": report.refusals}
+    desk.store.write(lambda tx: desk.audit(tx, "import", (), counts=counts))
+    return report
+
+
+def _dicts(value: Any, kind: str, report: ImportReport) -> Iterator[Json]:
+    if value is None:
+        return
+    if not isinstance(value, list):
+        report.refuse(kind, "", "is not a list")
+        return
+    for one in value:
+        if isinstance(one, dict):
+            yield one
+        else:
+            report.refuse(kind, "", "an entry is not an object")
+
+
+def _observations(value: Any, projects: dict[Any, Any], report: ImportReport) -> Iterator[Json]:
+    if not isinstance(value, dict):
+        return
+    for session_id, items in value.items():
+        for one in _dicts(items, "observations", report):
+            yield {"project": projects.get(session_id) or "", **one, "sessionId": session_id}
+
+
+@dataclass(frozen=True)
+class _Kind:
+    name: str
+    table: Table[Any]
+    make: Make
+
+
+def _records(desk: Desk, kind: _Kind, items: Iterable[Json], report: ImportReport) -> Iterator[Any]:
+    for item in items:
+        try:
+            yield kind.make(desk, redact_value(item).value)
+        except InvalidRequest as fault:
+            report.refuse(kind.name, item.get("id", ""), fault.message)
+
+
+def _store(
+    desk: Desk, name: str, table: Table[Any], records: Iterator[Any], replace: bool, report: ImportReport
+) -> None:
+    while batch := list(islice(records, BATCH)):
+
+        def put(tx: Tx, batch: list[Any] = batch) -> tuple[int, int]:
+            done = 0
+            for record in batch:
+                known = tx.get(table, desk.tenant, record.id)
+                if known is None or replace:
+                    tx.replace(table, dataclasses.replace(record, seq=known.seq if known else tx.next_seq()))
+                    done += 1
+            return done, len(batch) - done
+
+        done, skipped = desk.store.write(put)
+        report.imported[name] = report.imported.get(name, 0) + done
+        report.skipped[name] = report.skipped.get(name, 0) + skipped
+
+
+def straighten(items: list[Json]) -> list[Json]:
+    """Memories with the line of versions each belongs to, and one latest per line.
+
+    The earlier system keeps only the parent's id, and could leave two versions of a line as the latest.
+    """
+    by_id = {one.get("id"): one for one in items}
+    lines: dict[str, list[Json]] = {}
+    for one in items:
+        lines.setdefault(str(one.get("rootId") or _root(one, by_id)), []).append(one)
+    straight = []
+    for root, line in lines.items():
+        line.sort(key=lambda one: (one.get("version") or 1, str(one.get("createdAt") or "")))
+        latest = [one for one in line if one.get("isLatest", True)]
+        for at, one in enumerate(line):
+            is_latest = bool(latest) and one is latest[-1]
+            follower = line[at + 1] if at + 1 < len(line) else None
+            ends = None if is_latest or follower is None else follower.get("createdAt")
+            straight.append({"validTo": ends, **one, "rootId": root, "isLatest": is_latest})
+    return straight
+
+
+def _root(one: Json, by_id: dict[Any, Json]) -> Any:
+    seen: set[Any] = set()
+    while one.get("parentId") in by_id and one.get("id") not in seen:  # a loop of parents ends here
+        seen.add(one.get("id"))
+        one = by_id[one["parentId"]]
+    return one.get("id")
+
+
+def _required(item: Json, name: str) -> CleanText:
+    value = item.get(name)
+    if not isinstance(value, str) or not value.strip() or len(value) > 512:
+        raise InvalidRequest(f"{name} is missing or not a usable text")
+    return CleanText(value)
+
+
+def _plain(record: type[Any], *names: str) -> Make:
+    """A maker for records whose JSON needs no more than the caller's tenant."""
+
+    def make(desk: Desk, item: Json) -> Any:
+        for name in names or ("id",):
+            _required(item, name)
+        return record_from(record, item, {"tenant": desk.tenant, "seq": 0})
+
+    return make
+
+
+def _session(desk: Desk, item: Json) -> Session:
+    _required(item, "id")
+    started = item.get("startedAt") or item.get("createdAt")
+    filled = {
+        **item,
+        "startedAt": started,
+        "updatedAt": item.get("updatedAt") or item.get("endedAt") or started,
+    }
+    filled["status"] = filled.get("status") or "completed"
+    return record_from(Session, filled, {"tenant": desk.tenant, "seq": 0})
+
+
+def _observation(desk: Desk, item: Json) -> Observation:
+    raw = item.get("raw")
+    raw = raw if isinstance(raw, dict) else _raw_of(item)
+    hook = CleanText(str(item.get("hookType") or "import"))
+    draft = compress(hook, raw)
+    filled = {**item, "hookType": hook, "raw": raw, "storedAt": item.get("storedAt") or item.get("timestamp")}
+    for name, value in (
+        ("type", draft.type),
+        ("title", draft.title),
+        ("subtitle", draft.subtitle),
+        ("narrative", draft.narrative),
+        ("facts", list(draft.facts)),
+        ("concepts", list(draft.concepts)),
+        ("files", list(draft.files)),
+        ("importance", draft.importance),
+        ("confidence", draft.confidence),
+    ):
+        filled[name] = item[name] if item.get(name) not in (None, "", []) else value
+    if "raw" in item and isinstance(item["raw"], dict):
+        filled |= {name: item[name] for name in ("facts", "concepts", "files") if name in item}
+    seen = record_from(Observation, filled, {"tenant": desk.tenant, "seq": 0, "content_hash": ""})
+    _required(item, "id")
+    event = CleanEvent(
+        session_id=_required(item, "sessionId"),
+        hook=hook,
+        data=raw,
+        at=seen.at,
+        project=CleanText(seen.project),
+        cwd=CleanText(""),
+        agent=CleanText(seen.agent) if seen.agent else None,
+    )
+    return dataclasses.replace(seen, content_hash=content_hash(event))
+
+
+def _raw_of(item: Json) -> Json:
+    """What the earlier system kept of an event beside its compressed form."""
+    names = (("tool_name", "toolName"), ("tool_input", "toolInput"), ("tool_output", "toolOutput"))
+    raw = {
+        ours: item[theirs]
+        for ours, theirs in (*names, ("prompt", "userPrompt"))
+        if item.get(theirs) is not None
+    }
+    return raw or ({"content": item["raw"]} if item.get("raw") else {})
+
+
+def _memory(desk: Desk, item: Json) -> Memory:
+    _required(item, "id")
+    if not isinstance(item.get("content"), str) or not item["content"].strip():
+        raise InvalidRequest("content is missing")
+    created = item.get("createdAt") or item.get("updatedAt")
+    defaults = {
+        "type": "fact",
+        "title": title_of(item["content"]),
+        "version": 1,
+        "importance": 3,
+        "strength": 7.0,
+        "createdAt": created,
+        "updatedAt": created,
+        "validFrom": created,
+    }
+    filled = {**item, **{name: value for name, value in defaults.items() if item.get(name) is None}}
+    memory = record_from(Memory, filled, {"tenant": desk.tenant, "seq": 0, "content_hash": ""})
+    return with_hash(memory)
+
+
+def _summary(desk: Desk, item: Json) -> Summary:
+    _required(item, "sessionId")
+    filled = {**item, "maker": item.get("maker") or "import"}
+    return record_from(Summary, filled, {"tenant": desk.tenant, "seq": 0})
+
+
+def _insight(kind: str) -> Make:
+    def make(desk: Desk, item: Json) -> Insight:
+        _required(item, "id")
+        content = item.get("content") or item.get("fact") or item.get("narrative") or item.get("name") or ""
+        filled = {
+            **item,
+            "content": content,
+            "title": item.get("title") or item.get("name") or title_of(str(content)),
+        }
+        filled["updatedAt"] = item.get("updatedAt") or item.get("createdAt")
+        filled["maker"] = item.get("maker") or "import"
+        return record_from(Insight, filled, {"tenant": desk.tenant, "seq": 0, "kind": kind})
+
+    return make
+
+
+def _commit(desk: Desk, item: Json) -> Commit:
+    sha = _required(item, "sha")
+    repo = str(item.get("repo") or "")
+    id = str(item.get("id") or (f"{repo}@{sha}" if repo else sha))
+    return record_from(Commit, item, {"tenant": desk.tenant, "seq": 0, "id": id})
+
+
+# Sessions come first: their observations take the project from them.
+_KINDS = (
+    _Kind("sessions", SESSIONS, _session),
+    _Kind("memories", MEMORIES, _memory),
+    _Kind("summaries", SUMMARIES, _summary),
+    _Kind("lessons", LESSONS, _plain(Lesson)),
+    _Kind("slots", SLOTS, _plain(Slot, "id", "label")),
+    _Kind("actions", ACTIONS, _plain(Action)),
+    _Kind("relations", RELATIONS, _plain(Relation, "id", "sourceId", "targetId")),
+    _Kind("commits", COMMITS, _commit),
+    _Kind("semantic", INSIGHTS, _insight("semantic")),
+    _Kind("procedural", INSIGHTS, _insight("procedural")),
+    _Kind("crystals", INSIGHTS, _insight("crystal")),
+    _Kind("insights", INSIGHTS, _insight("insight")),
+    _Kind("notes", NOTES, _plain(Note)),
+    _Kind("audit", AUDIT, _plain(AuditEntry)),
+)

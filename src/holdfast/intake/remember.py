@@ -1,0 +1,227 @@
+"""Keeping facts: a near-duplicate becomes a new version, and at any time one version is the latest."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from hashlib import sha256
+
+import orjson
+
+from holdfast.desk import Desk
+from holdfast.errors import NotFound
+from holdfast.model import CleanText, Json, Memory
+from holdfast.store.near import distinct_words, jaccard, sketch
+from holdfast.store.port import Condition, Reader, Tx, where
+from holdfast.store.tables import MEMORIES
+
+SAME_ABOVE = 0.7
+SIMILAR_ABOVE = 0.4
+FEW_WORDS = 5  # below this one word more or less decides, so only identical texts are versions
+CANDIDATES = 40
+SIMILAR_SHOWN = 5
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDraft:
+    """A fact to keep; all text is clean."""
+
+    content: CleanText
+    type: CleanText
+    title: CleanText | None = None
+    concepts: tuple[CleanText, ...] = ()
+    files: tuple[CleanText, ...] = ()
+    project: CleanText | None = None
+    agent: CleanText | None = None
+    session_id: CleanText | None = None
+    source_ids: tuple[CleanText, ...] = ()
+    created_at: int | None = None
+    ttl_days: float | None = None
+    importance: int = 3
+    metadata: Json = dataclasses.field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    id: str
+    title: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The kept memory; `first` says that this very request was answered before."""
+
+    memory: Memory
+    similar: tuple[Similar, ...] = ()
+    first: bool = True
+
+
+def remember(desk: Desk, draft: MemoryDraft) -> Remembered:
+    """Keep a fact, as a new version if the same agent and project know nearly the same already."""
+    words = distinct_words(draft.content)
+    return desk.store.write(lambda tx: remember_in(desk, tx, draft, words))
+
+
+def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -> Remembered:
+    """The same inside a write that is under way."""
+    agent = desk.writes_as(draft.agent)
+    memory = _first_version(desk, tx, draft, agent)
+    same = tx.find(MEMORIES, desk.tenant, *where(content_hash=memory.content_hash, latest=True), limit=1)
+    if same and desk.clock.now_ms() - same[0].updated_at < desk.settings.dedup_seconds * 1000:
+        return Remembered(same[0], first=False)
+    alike = _alike(desk, tx, draft, agent, words)
+    old = next((memory for score, memory in alike if _is_version(draft, memory, words, score)), None)
+    if old:
+        memory = supersede(tx, old, memory)
+    tx.add(MEMORIES, memory)
+    desk.audit(tx, "remember", (memory.id,), agent, version=memory.version)
+    desk.tell(tx, "memory", memory)
+    similar = [
+        Similar(other.id, other.title, round(score, 3))
+        for score, other in alike
+        if score > SIMILAR_ABOVE and other is not old
+    ]
+    return Remembered(memory, tuple(similar[:SIMILAR_SHOWN]))
+
+
+def evolve(
+    desk: Desk, memory_id: str, content: CleanText, title: CleanText | None, agent: str | None
+) -> Memory:
+    """A new version of a memory. Naming an old version evolves the latest one of its line.
+
+    Raises:
+        NotFound: no such memory, or not the caller's to see.
+    """
+
+    def store(tx: Tx) -> Memory:
+        named = tx.get(MEMORIES, desk.tenant, memory_id)
+        if named is None or not desk.may_see(named, agent):
+            raise NotFound("memory: no memory of that id")
+        old = latest_of(tx, named)
+        now = desk.clock.now_ms()
+        fresh = dataclasses.replace(
+            old,
+            id=desk.new_id("mem"),
+            seq=tx.next_seq(),
+            content=content,
+            title=title or title_of(content),
+            created_at=now,
+            updated_at=now,
+            valid_from=now,
+            valid_to=None,
+            latest=True,
+            dated=False,
+        )
+        memory = supersede(tx, old, with_hash(fresh))
+        tx.add(MEMORIES, memory)
+        desk.audit(tx, "evolve", (memory.id, old.id), memory.agent, version=memory.version)
+        desk.tell(tx, "memory", memory)
+        return memory
+
+    return desk.store.write(store)
+
+
+def latest_of(reader: Reader, memory: Memory) -> Memory:
+    """The latest version of a memory's line."""
+    if memory.latest:
+        return memory
+    line = reader.find(MEMORIES, memory.tenant, *where(root=memory.root), order="-version", limit=1)
+    return line[0] if line else memory
+
+
+def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
+    """Close the old version at the moment the new one begins to hold; the new one, linked to it."""
+    turn = max(old.valid_from, new.valid_from)  # a clock or a given date may lie before the old version
+    tx.replace(MEMORIES, dataclasses.replace(old, latest=False, valid_to=turn))
+    return dataclasses.replace(
+        new,
+        root=old.root,
+        version=old.version + 1,
+        parent_id=old.id,
+        supersedes=(old.id,),
+        session_ids=tuple(dict.fromkeys((*old.session_ids, *new.session_ids))),
+        valid_from=turn,
+    )
+
+
+def _alike(
+    desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None, words: frozenset[str]
+) -> list[tuple[float, Memory]]:
+    """Latest memories of the same project and agent that share words, most alike first."""
+    seqs = tx.near(desk.tenant, sketch(words), CANDIDATES)
+    if not seqs:
+        return []
+    found = tx.find(MEMORIES, desk.tenant, *where(latest=True), Condition("seq", "in", seqs))
+    scored = [
+        (jaccard(words, distinct_words(memory.content)), memory)
+        for memory in found
+        if memory.project == draft.project and memory.agent == agent
+    ]
+    return sorted(scored, key=lambda pair: (-pair[0], -pair[1].seq))
+
+
+def _is_version(draft: MemoryDraft, memory: Memory, words: frozenset[str], score: float) -> bool:
+    """Whether the draft says nearly the same. Dated statements of two sessions are two statements."""
+    if draft.created_at is not None and memory.dated and memory.session_ids != _sessions(draft):
+        return False
+    if len(words) < FEW_WORDS:
+        return draft.content.strip() == memory.content.strip()
+    return score > SAME_ABOVE
+
+
+def _sessions(draft: MemoryDraft) -> tuple[str, ...]:
+    return (draft.session_id,) if draft.session_id else ()
+
+
+def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) -> Memory:
+    now = desk.clock.now_ms()
+    created = draft.created_at if draft.created_at is not None else now
+    id = desk.new_id("mem")
+    memory = Memory(
+        tenant=desk.tenant,
+        id=id,
+        seq=tx.next_seq(),
+        root=id,
+        version=1,
+        parent_id=None,
+        supersedes=(),
+        latest=True,
+        type=draft.type,
+        title=draft.title or title_of(draft.content),
+        content=draft.content,
+        concepts=draft.concepts,
+        files=draft.files,
+        project=draft.project,
+        agent=agent,
+        session_ids=_sessions(draft),
+        source_ids=draft.source_ids,
+        strength=7.0,
+        importance=draft.importance,
+        created_at=created,
+        updated_at=now,
+        dated=draft.created_at is not None,
+        valid_from=created,
+        valid_to=None,
+        forget_after=None if draft.ttl_days is None else now + int(draft.ttl_days * DAY_MS),
+        content_hash="",
+        metadata=draft.metadata,
+    )
+    return with_hash(memory)
+
+
+def title_of(content: str) -> str:
+    """The first line, at most 80 characters, cut between words."""
+    line = content.strip().split("\n", 1)[0].strip()
+    if len(line) <= 80:
+        return line
+    head, _, _ = line[:79].rpartition(" ")
+    return (head or line[:79]) + "…"
+
+
+def with_hash(memory: Memory) -> Memory:
+    """The memory with the hash that is the same for two requests to keep the same thing."""
+    parts = [memory.content, memory.type, memory.concepts, memory.files, memory.project, memory.agent]
+    when = [memory.session_ids, memory.created_at if memory.dated else None]
+    return dataclasses.replace(memory, content_hash=sha256(orjson.dumps([*parts, *when])).hexdigest()[:32])

@@ -1,0 +1,100 @@
+"""Sessions: starting one never ends another's, a repeated start resumes, an end can be repeated."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from holdfast.desk import Desk
+from holdfast.errors import NotFound
+from holdfast.intake.event import CleanEvent
+from holdfast.intake.flow import open_session
+from holdfast.model import CleanText, Commit, Session
+from holdfast.store.port import Tx
+from holdfast.store.tables import COMMITS, SESSIONS
+
+
+def start_session(desk: Desk, event: CleanEvent, title: CleanText | None) -> Session:
+    """The session of that id, made or resumed with its counts as they were."""
+
+    def store(tx: Tx) -> Session:
+        session = open_session(desk, tx, event)
+        if not desk.may_see(session, event.agent):
+            raise NotFound("session: no session of that id")
+        session = dataclasses.replace(
+            session,
+            title=title or session.title,
+            project=event.project or session.project,
+            cwd=event.cwd or session.cwd,
+        )
+        tx.replace(SESSIONS, session)
+        desk.audit(tx, "session_start", (session.id,), session.agent)
+        desk.tell(tx, "session", session)
+        return session
+
+    return desk.store.write(store)
+
+
+def end_session(desk: Desk, session_id: str) -> Session:
+    """The session, completed. Its next event brings it back to life: agents report a stop after every turn.
+
+    Raises:
+        NotFound: no such session, or not the caller's to see.
+    """
+
+    def store(tx: Tx) -> Session:
+        known = tx.get(SESSIONS, desk.tenant, session_id)
+        if known is None or not desk.may_see(known):
+            raise NotFound("session: no session of that id")
+        if known.status == "completed":
+            return known
+        now = desk.clock.now_ms()
+        ended = dataclasses.replace(known, status="completed", ended_at=now, updated_at=now)
+        tx.replace(SESSIONS, ended)
+        desk.audit(tx, "session_end", (ended.id,), ended.agent)
+        desk.tell(tx, "session", ended)
+        return ended
+
+    return desk.store.write(store)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitDraft:
+    sha: CleanText
+    session_id: CleanText | None
+    branch: CleanText
+    repo: CleanText
+    message: CleanText
+    author: CleanText
+    authored_at: CleanText
+    files: tuple[CleanText, ...]
+
+
+def link_commit(desk: Desk, draft: CommitDraft) -> Commit:
+    """The commit, linked to the session as well as to those it was linked to before."""
+
+    def store(tx: Tx) -> Commit:
+        id = f"{draft.repo}@{draft.sha}" if draft.repo else draft.sha
+        known = tx.get(COMMITS, desk.tenant, id)
+        sessions = (*(known.session_ids if known else ()), *((draft.session_id,) if draft.session_id else ()))
+        commit = Commit(
+            tenant=desk.tenant,
+            id=id,
+            seq=known.seq if known else tx.next_seq(),
+            sha=draft.sha,
+            branch=draft.branch or (known.branch if known else ""),
+            repo=draft.repo,
+            message=draft.message or (known.message if known else ""),
+            author=draft.author or (known.author if known else ""),
+            authored_at=draft.authored_at or (known.authored_at if known else ""),
+            files=draft.files or (known.files if known else ()),
+            session_ids=tuple(dict.fromkeys(sessions)),
+            agent=desk.writes_as(None),
+            linked_at=desk.clock.now_ms(),
+        )
+        tx.replace(COMMITS, commit)
+        desk.audit(tx, "session_commit", (commit.id,), commit.agent)
+        desk.tell(tx, "commit", commit)
+        return commit
+
+    return desk.store.write(store)

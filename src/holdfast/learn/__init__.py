@@ -1,0 +1,1 @@
+"""What is drawn from many records: digests, recurring facts and procedures, reflections, profiles."""

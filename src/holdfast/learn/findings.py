@@ -1,0 +1,62 @@
+"""The values that learning gives back. Frozen; whoever asked decides what to store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDigest:
+    """What happened in one session."""
+
+    title: str
+    narrative: str
+    decisions: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Knowledge drawn from many records. `key` names its subject: found again, it has the same key."""
+
+    kind: str
+    key: str
+    title: str
+    content: str
+    concepts: tuple[str, ...]
+    files: tuple[str, ...]
+    source_ids: tuple[str, ...]
+    strength: float
+    project: str | None = None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotChange:
+    """Lines to append to a slot. `content` is the whole slot afterwards, within its limit."""
+
+    label: str
+    text: str
+    content: str
+    slot_id: str
+    dropped: tuple[str, ...] = ()
+    """Old lines that are settled or had to make room."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileDigest:
+    """What a project is about, by frequency."""
+
+    top_concepts: tuple[tuple[str, int], ...]
+    top_files: tuple[tuple[str, int], ...]
+    conventions: tuple[str, ...]
+    common_errors: tuple[str, ...]
+    session_count: int
+
+
+def subject_key(kind: str, *subject: str | None) -> str:
+    """The same for the same subject, on every machine and in every run."""
+    text = "\x1f".join([kind, *(part or "" for part in subject)])
+    return f"{kind}_{sha256(text.encode('utf-8', 'replace')).hexdigest()[:24]}"

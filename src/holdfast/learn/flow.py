@@ -1,0 +1,208 @@
+"""Learning: observations ─summarize→ session summary ─consolidate→ insights ─reflect→ slots.
+
+Every step works without a language model, by extraction; with one, summaries are written by it and the
+extractive one stands in when it fails. Each step can be repeated: the same input gives the same records.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from holdfast.desk import Desk
+from holdfast.errors import NotFound, UpstreamFailed
+from holdfast.learn.digest import (
+    SESSION_ANSWER_TOKENS,
+    SESSION_INSTRUCTION,
+    Finding,
+    SessionDigest,
+    crystallize,
+    find_facts,
+    find_procedures,
+    parse_llm_summary,
+    reflect,
+    session_text,
+    summarize_session,
+)
+from holdfast.learn.slots import change_slot, list_slots
+from holdfast.model import CleanText, Insight, Observation, Session, Slot, Summary
+from holdfast.redact import redact_text
+from holdfast.store.port import Tx, where
+from holdfast.store.tables import INSIGHTS, OBSERVATIONS, SESSIONS, SUMMARIES
+
+SESSION_OBSERVATIONS = 2_000
+CONSOLIDATED_OBSERVATIONS = 5_000
+CONSOLIDATED_SUMMARIES = 200
+MODEL_CHARS = 24_000
+EXTRACTIVE = "extractive"
+
+
+def summarize(desk: Desk, session_id: str) -> tuple[Summary, Insight]:
+    """A session's summary and its crystal, stored; repeating it brings them up to date.
+
+    Raises:
+        NotFound: no such session, or one without observations.
+    """
+    session, seen = _session(desk, session_id, SESSION_OBSERVATIONS)
+    if not seen:
+        raise NotFound("summarize: the session holds no observations")
+    digest, maker = _digest(desk, seen)
+    summary = _summary(desk, session, digest, maker, len(seen))
+    crystal = crystallize(seen, digest)
+
+    def store(tx: Tx) -> tuple[Summary, Insight]:
+        known = tx.get(SUMMARIES, desk.tenant, session.id)
+        kept = dataclasses.replace(summary, seq=known.seq if known else tx.next_seq())
+        tx.replace(SUMMARIES, kept)
+        insight = keep_finding(desk, tx, crystal, maker)[0]
+        desk.audit(tx, "summarize", (session.id,), session.agent, maker=maker)
+        desk.tell(tx, "summary", kept)
+        return kept, insight
+
+    return desk.store.write(store)
+
+
+def _session(desk: Desk, session_id: str, limit: int) -> tuple[Session, list[Observation]]:
+    reader = desk.store.read()
+    session = reader.get(SESSIONS, desk.tenant, session_id)
+    if session is None or not desk.may_see(session):
+        raise NotFound("session: no session of that id")
+    seen = reader.find(OBSERVATIONS, desk.tenant, *where(session_id=session_id), order="-at", limit=limit)
+    seen.reverse()
+    return session, seen
+
+
+def _digest(desk: Desk, seen: Sequence[Observation]) -> tuple[SessionDigest, str]:
+    """The model's digest if there is a model and it answers usefully, else the extractive one."""
+    if desk.summarizer is not None:
+        text = CleanText(session_text(seen, MODEL_CHARS))  # made of stored text, which is clean
+        try:
+            answer = desk.summarizer.complete(
+                CleanText(SESSION_INSTRUCTION), text, max_tokens=SESSION_ANSWER_TOKENS
+            )
+        except UpstreamFailed:
+            # The user asked for a summary, not for this model: the extractive one serves and says so.
+            return summarize_session(seen), EXTRACTIVE
+        parsed = parse_llm_summary(redact_text(answer).value)
+        if parsed is not None:
+            return parsed, desk.summarizer.name
+    return summarize_session(seen), EXTRACTIVE
+
+
+def _summary(desk: Desk, session: Session, digest: SessionDigest, maker: str, count: int) -> Summary:
+    return Summary(
+        tenant=desk.tenant,
+        id=session.id,
+        seq=0,
+        project=session.project,
+        agent=session.agent,
+        title=digest.title,
+        narrative=digest.narrative,
+        decisions=digest.decisions,
+        files=digest.files,
+        concepts=digest.concepts,
+        observation_count=count,
+        maker=maker,
+        created_at=desk.clock.now_ms(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    summarized: int
+    facts: int
+    procedures: int
+    observations: int
+    summaries: int
+
+
+def consolidate(desk: Desk, project: str | None, min_observations: int) -> Consolidated:
+    """Summarize ended sessions that have no summary, then draw facts and procedures from all of them."""
+    reader = desk.store.read()
+    bounds = (*desk.sees(), *where(project=project))
+    summarized = 0
+    for session in reader.find(
+        SESSIONS, desk.tenant, *bounds, order="-started_at", limit=CONSOLIDATED_SUMMARIES
+    ):
+        enough = session.observation_count >= min_observations
+        if enough and _stale(reader.get(SUMMARIES, desk.tenant, session.id), session):
+            summarize(desk, session.id)
+            summarized += 1
+    seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=CONSOLIDATED_OBSERVATIONS)
+    summaries = reader.find(
+        SUMMARIES, desk.tenant, *bounds, order="-created_at", limit=CONSOLIDATED_SUMMARIES
+    )
+    facts, procedures = find_facts(seen, summaries), find_procedures(seen)
+
+    def store(tx: Tx) -> tuple[int, int]:
+        new_facts = sum(keep_finding(desk, tx, one, EXTRACTIVE)[1] for one in facts)
+        new_procedures = sum(keep_finding(desk, tx, one, EXTRACTIVE)[1] for one in procedures)
+        desk.audit(tx, "consolidate", (), facts=new_facts, procedures=new_procedures, summarized=summarized)
+        return new_facts, new_procedures
+
+    new_facts, new_procedures = desk.store.write(store)
+    return Consolidated(summarized, new_facts, new_procedures, len(seen), len(summaries))
+
+
+def _stale(summary: Summary | None, session: Session) -> bool:
+    return session.observation_count > 0 and (
+        summary is None or summary.observation_count < session.observation_count
+    )
+
+
+def keep_finding(desk: Desk, tx: Tx, finding: Finding, maker: str) -> tuple[Insight, bool]:
+    """The finding as a stored insight, and whether it is new; its id follows from its key."""
+    parts = (finding.kind, finding.key, finding.project or "", finding.agent or "")
+    id = f"{finding.kind[:4]}_{sha256(chr(31).join(parts).encode()).hexdigest()[:20]}"
+    known = tx.get(INSIGHTS, desk.tenant, id)
+    now = desk.clock.now_ms()
+    insight = Insight(
+        tenant=desk.tenant,
+        id=id,
+        seq=known.seq if known else tx.next_seq(),
+        kind=finding.kind,
+        title=finding.title,
+        content=finding.content,
+        concepts=finding.concepts,
+        files=finding.files,
+        source_ids=finding.source_ids,
+        project=finding.project,
+        agent=finding.agent,
+        strength=finding.strength,
+        maker=maker,
+        created_at=known.created_at if known else now,
+        updated_at=now,
+    )
+    tx.replace(INSIGHTS, insight)
+    return insight, known is None
+
+
+@dataclass(frozen=True, slots=True)
+class Reflected:
+    applied: tuple[Slot, ...]
+    reviewed: int
+
+
+def reflect_session(desk: Desk, session_id: str, max_observations: int) -> Reflected:
+    """Write what a session taught into the slots: preferences, unfinished work, habits; never the same twice.
+
+    Raises:
+        NotFound: no such session, or not the caller's to see.
+    """
+    session, seen = _session(desk, session_id, max_observations)
+    slots = list_slots(desk, session.project or None)
+    changes = reflect(seen, slots)
+
+    def store(tx: Tx) -> tuple[Slot, ...]:
+        by_id = {slot.id: slot for slot in slots}
+        done = []
+        for change in changes:
+            slot = by_id[change.slot_id]
+            if not slot.read_only:
+                done.append(change_slot(desk, tx, slot, change.content, "slot_reflect"))
+        return tuple(done)
+
+    applied = desk.store.write(store) if changes else ()
+    return Reflected(applied, len(seen))

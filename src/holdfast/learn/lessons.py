@@ -1,0 +1,208 @@
+"""Lessons: what an agent learnt, by fingerprint; repetition strengthens, time weakens."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from hashlib import sha256
+
+from holdfast.desk import Desk
+from holdfast.errors import NotFound
+from holdfast.model import CleanText, Lesson
+from holdfast.store.near import distinct_words
+from holdfast.store.port import Condition, Tx, where
+from holdfast.store.tables import LESSONS
+
+START_CONFIDENCE = 0.5
+DECAY_RATE = 0.05
+STRENGTHEN = 0.1
+FLOOR = 0.05
+FADED = 0.1  # at or below this, a lesson that was never reinforced is put away
+WEEK_MS = 7 * 86_400_000
+DAY_MS = 86_400_000
+LOOKED_AT = 5_000
+PREFIX_CHARS = 4  # shorter words would match the beginnings of too many others
+
+
+@dataclass(frozen=True, slots=True)
+class LessonDraft:
+    content: CleanText
+    context: CleanText
+    project: CleanText | None
+    confidence: float | None
+    source: CleanText
+    source_ids: tuple[CleanText, ...]
+    tags: tuple[CleanText, ...]
+
+
+def lesson_id(content: str, project: str | None, agent: str | None) -> str:
+    """The same for the same lesson of the same project and agent, whatever its case and outer space."""
+    key = content.strip().lower()
+    if project or agent:
+        key = "\x1f".join((key, project or "", agent or ""))
+    return f"lsn_{sha256(key.encode()).hexdigest()[:16]}"
+
+
+def save_lesson(desk: Desk, draft: LessonDraft) -> tuple[Lesson, bool]:
+    """The lesson, and whether it is new; a known one is strengthened, a put-away one comes back."""
+    agent = desk.shared_agent()
+    id = lesson_id(draft.content, draft.project, agent)
+
+    def store(tx: Tx) -> tuple[Lesson, bool]:
+        known = tx.get(LESSONS, desk.tenant, id)
+        if known is not None and not known.deleted:
+            return _strengthened(desk, tx, known), False
+        now = desk.clock.now_ms()
+        confidence = START_CONFIDENCE if draft.confidence is None else draft.confidence
+        lesson = Lesson(
+            tenant=desk.tenant,
+            id=id,
+            seq=known.seq if known else tx.next_seq(),
+            content=draft.content,
+            context=draft.context,
+            project=draft.project,
+            agent=agent,
+            confidence=confidence,
+            reinforcements=0,
+            source=draft.source,
+            source_ids=draft.source_ids,
+            tags=draft.tags,
+            decay_rate=DECAY_RATE,
+            created_at=now,
+            updated_at=now,
+            last_reinforced_at=None,
+            last_decayed_at=None,
+            deleted=False,
+        )
+        tx.replace(LESSONS, lesson)
+        desk.audit(tx, "lesson_save", (id,))
+        desk.tell(tx, "lesson", lesson)
+        return lesson, True
+
+    return desk.store.write(store)
+
+
+def strengthen_lesson(desk: Desk, id: str) -> Lesson:
+    """The lesson with more confidence.
+
+    Raises:
+        NotFound: no such lesson, or not the caller's to see.
+    """
+    return desk.store.write(lambda tx: _strengthened(desk, tx, _known(desk, tx, id)))
+
+
+def delete_lesson(desk: Desk, id: str) -> Lesson:
+    """The lesson, put away: it is no longer recalled, and saving it again brings it back.
+
+    Raises:
+        NotFound: no such lesson, or not the caller's to see.
+    """
+
+    def store(tx: Tx) -> Lesson:
+        lesson = dataclasses.replace(_known(desk, tx, id), deleted=True, updated_at=desk.clock.now_ms())
+        tx.replace(LESSONS, lesson)
+        desk.audit(tx, "lesson_delete", (id,))
+        desk.tell(tx, "lesson", lesson)
+        return lesson
+
+    return desk.store.write(store)
+
+
+def _known(desk: Desk, tx: Tx, id: str) -> Lesson:
+    lesson = tx.get(LESSONS, desk.tenant, id)
+    if lesson is None or lesson.deleted or not desk.may_see(lesson):
+        raise NotFound("lesson: no lesson of that id")
+    return lesson
+
+
+def _strengthened(desk: Desk, tx: Tx, lesson: Lesson) -> Lesson:
+    now = desk.clock.now_ms()
+    lesson = dataclasses.replace(
+        lesson,
+        confidence=round(min(1.0, lesson.confidence + STRENGTHEN * (1 - lesson.confidence)), 6),
+        reinforcements=lesson.reinforcements + 1,
+        last_reinforced_at=now,
+        updated_at=now,
+    )
+    tx.replace(LESSONS, lesson)
+    desk.audit(tx, "lesson_strengthen", (lesson.id,))
+    desk.tell(tx, "lesson", lesson)
+    return lesson
+
+
+def list_lessons(
+    desk: Desk, project: str | None, source: str | None, min_confidence: float, limit: int, offset: int = 0
+) -> list[Lesson]:
+    """Lessons by confidence."""
+    conditions = (*desk.sees_shared(), *where(deleted=False, project=project, source=source))
+    sure = Condition("confidence", ">=", min_confidence)
+    reader = desk.store.read()
+    return reader.find(
+        LESSONS, desk.tenant, *conditions, sure, order="-confidence", limit=limit, offset=offset
+    )
+
+
+def search_lessons(
+    desk: Desk, query: str, project: str | None, min_confidence: float, limit: int
+) -> list[tuple[float, Lesson]]:
+    """Lessons that share words with the query: confidence × share of words × recency, best first.
+
+    Lessons of the project and those of no project are looked at.
+    """
+    terms = {word for word in distinct_words(query) if len(word) > 1 or not word.isascii()}
+    now = desk.clock.now_ms()
+    found = []
+    for lesson in list_lessons(desk, None, None, min_confidence, LOOKED_AT):
+        if project and lesson.project and lesson.project != project:
+            continue
+        share = _share(terms, lesson)
+        if share:
+            age = max(0, now - (lesson.last_reinforced_at or lesson.created_at)) / DAY_MS
+            found.append((lesson.confidence * share / (1 + 0.01 * age), lesson))
+    return sorted(found, key=lambda pair: (-pair[0], pair[1].seq))[:limit]
+
+
+def _share(terms: set[str], lesson: Lesson) -> float:
+    if not terms:
+        return 0.0
+    words = distinct_words(" ".join((lesson.content, lesson.context, *lesson.tags)))
+    held = sum(1 for term in terms if term in words or _begins_one(term, words))
+    return held / len(terms)
+
+
+def _begins_one(term: str, words: frozenset[str]) -> bool:
+    return len(term) >= PREFIX_CHARS and any(word.startswith(term) for word in words)
+
+
+def decay_lessons(desk: Desk) -> int:
+    """Weaken what was not reinforced for a week, by the whole weeks that passed; how many changed."""
+
+    def store(tx: Tx) -> int:
+        now, changed = desk.clock.now_ms(), 0
+        for lesson in tx.find(LESSONS, desk.tenant, *where(deleted=False)):
+            weaker = decayed(lesson, now)
+            if weaker != lesson:
+                tx.replace(LESSONS, weaker)
+                changed += 1
+        if changed:
+            desk.audit(tx, "lesson_decay", (), lessons=changed)
+        return changed
+
+    return desk.store.write(store)
+
+
+def decayed(lesson: Lesson, now: int) -> Lesson:
+    """The lesson as it is after the time that passed; put away once faded and never reinforced.
+
+    Repeating it within the week changes nothing: the weeks already counted are remembered.
+    """
+    marks = [lesson.created_at, lesson.last_reinforced_at or 0, lesson.last_decayed_at or 0]
+    since = max(marks)
+    weeks = (now - since) // WEEK_MS
+    if weeks < 1:
+        return lesson
+    confidence = round(max(FLOOR, lesson.confidence - lesson.decay_rate * weeks), 6)
+    gone = confidence <= FADED and lesson.reinforcements == 0
+    return dataclasses.replace(
+        lesson, confidence=confidence, last_decayed_at=since + weeks * WEEK_MS, updated_at=now, deleted=gone
+    )

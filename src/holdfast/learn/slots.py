@@ -1,0 +1,216 @@
+"""Slots: small named texts that an agent edits itself and that stand at the head of every context."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from holdfast.desk import Desk
+from holdfast.errors import Conflict, LimitReached, NotFound
+from holdfast.model import CleanText, Slot
+from holdfast.store.port import Reader, Tx, where
+from holdfast.store.tables import SLOTS
+
+DEFAULT_SIZE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """A slot every memory has from the start; it is stored once somebody writes to it."""
+
+    label: str
+    description: str
+    scope: str = "global"
+    pinned: bool = True
+
+
+STANDARD_SLOTS = (
+    Standard("persona", "Who the agent is: its role, tone and boundaries."),
+    Standard("user_preferences", "How the user likes to work: style, tools, language, what to avoid."),
+    Standard("tool_guidelines", "Which tools to use for what, and their traps."),
+    Standard("project_context", "What this project is: purpose, architecture, conventions.", "project"),
+    Standard("guidance", "Standing advice for the next sessions.", "project"),
+    Standard("pending_items", "What is unfinished and should be picked up again.", "project"),
+    Standard("session_patterns", "What sessions have in common: habits, recurring steps.", "project", False),
+    Standard("self_notes", "Free notes of the agent to itself.", "project", False),
+)
+
+
+def slot_id(label: str, scope: str, project: str | None, agent: str | None) -> str:
+    """The slot's key. No part can forge another: labels have no slash and the parts have fixed places."""
+    return "/".join((scope, label, (agent or "").replace("/", "%2F"), (project or "").replace("/", "%2F")))
+
+
+def list_slots(desk: Desk, project: str | None) -> list[Slot]:
+    """All slots the caller sees, the standard ones included; with a project, its own before global ones."""
+    reader = desk.store.read()
+    stored = reader.find(SLOTS, desk.tenant, *desk.sees_shared(), order="label")
+    if project is not None:
+        stored = [slot for slot in stored if slot.project in (None, project)]
+    labels = {slot.label for slot in stored}
+    standard = [_standard(desk, one) for one in STANDARD_SLOTS if one.label not in labels]
+    return sorted([*stored, *standard], key=lambda slot: (slot.label, slot.scope, slot.project or ""))
+
+
+def pinned_slots(desk: Desk, project: str | None) -> list[Slot]:
+    """Pinned slots with text, one per label: the project's own hides the global one."""
+    best: dict[str, Slot] = {}
+    for slot in list_slots(desk, project):
+        if slot.pinned and slot.content.strip():
+            known = best.get(slot.label)
+            if known is None or _nearness(slot) > _nearness(known):
+                best[slot.label] = slot
+    return [best[label] for label in sorted(best)]
+
+
+def _nearness(slot: Slot) -> int:
+    return (2 if slot.project else 1) if slot.scope == "project" else 0
+
+
+def find_slot(desk: Desk, reader: Reader, label: str, project: str | None) -> Slot:
+    """The slot a label means here: the project's own, else a project one without a project, else global.
+
+    Raises:
+        NotFound: nothing has that label.
+    """
+    found = [
+        slot
+        for slot in reader.find(SLOTS, desk.tenant, *desk.sees_shared(), *where(label=label))
+        if slot.project in (None, project)
+    ]
+    if found:
+        return max(found, key=_nearness)
+    for one in STANDARD_SLOTS:
+        if one.label == label:
+            return _standard(desk, one)
+    raise NotFound(f"slot: nothing is labelled {label}")
+
+
+def _standard(desk: Desk, one: Standard) -> Slot:
+    agent = desk.shared_agent()
+    return Slot(
+        tenant=desk.tenant,
+        id=slot_id(one.label, one.scope, None, agent),
+        seq=0,
+        label=one.label,
+        scope=one.scope,
+        project=None,
+        agent=agent,
+        content="",
+        description=one.description,
+        size_limit=DEFAULT_SIZE,
+        pinned=one.pinned,
+        read_only=False,
+        created_at=0,
+        updated_at=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SlotDraft:
+    label: str
+    content: CleanText
+    scope: str
+    project: CleanText | None
+    size_limit: int
+    pinned: bool
+    description: CleanText
+
+
+def create_slot(desk: Desk, draft: SlotDraft) -> Slot:
+    """A new slot.
+
+    Raises:
+        Conflict: one of that label exists in that scope.
+        LimitReached: the content is longer than the slot's limit.
+    """
+    agent = desk.shared_agent()
+    project = draft.project if draft.scope == "project" else None
+
+    def store(tx: Tx) -> Slot:
+        id = slot_id(draft.label, draft.scope, project, agent)
+        if tx.get(SLOTS, desk.tenant, id):
+            raise Conflict(f"slot: {draft.label} exists already", hint="Use slot replace or slot append.")
+        now = desk.clock.now_ms()
+        slot = Slot(
+            tenant=desk.tenant,
+            id=id,
+            seq=tx.next_seq(),
+            label=draft.label,
+            scope=draft.scope,
+            project=project,
+            agent=agent,
+            content=draft.content,
+            description=draft.description,
+            size_limit=draft.size_limit,
+            pinned=draft.pinned,
+            read_only=False,
+            created_at=now,
+            updated_at=now,
+        )
+        return _put(desk, tx, slot, "slot_create")
+
+    return desk.store.write(store)
+
+
+def write_slot(desk: Desk, label: str, text: CleanText, project: str | None, *, append: bool) -> Slot:
+    """The slot with the text added as a new line, or in place of what it held.
+
+    Raises:
+        NotFound: nothing has that label.
+        LimitReached: the result would be longer than the slot's limit.
+        Conflict: the slot may not be changed.
+    """
+
+    def store(tx: Tx) -> Slot:
+        slot = find_slot(desk, tx, label, project)
+        if slot.read_only:
+            raise Conflict(f"slot: {label} is read-only")
+        joined = f"{slot.content}\n{text}" if append and slot.content else text
+        return change_slot(desk, tx, slot, joined, "slot_append" if append else "slot_replace")
+
+    return desk.store.write(store)
+
+
+def change_slot(desk: Desk, tx: Tx, slot: Slot, content: str, operation: str) -> Slot:
+    """Store a slot's new content; a standard slot gets its row now."""
+    now = desk.clock.now_ms()
+    fresh = dataclasses.replace(
+        slot,
+        content=content,
+        seq=slot.seq or tx.next_seq(),
+        created_at=slot.created_at or now,
+        updated_at=now,
+    )
+    return _put(desk, tx, fresh, operation)
+
+
+def _put(desk: Desk, tx: Tx, slot: Slot, operation: str) -> Slot:
+    if len(slot.content) > slot.size_limit:
+        raise LimitReached(
+            f"slot: {slot.label} holds at most {slot.size_limit} characters",
+            hint="Shorten it with slot replace, or make a slot with a larger sizeLimit.",
+            details={"currentSize": len(slot.content), "sizeLimit": slot.size_limit},
+        )
+    tx.replace(SLOTS, slot)
+    desk.audit(tx, operation, (slot.id,), label=slot.label, scope=slot.scope, size=len(slot.content))
+    desk.tell(tx, "slot", slot)
+    return slot
+
+
+def delete_slot(desk: Desk, label: str, project: str | None) -> Slot:
+    """Remove the slot that the label means here; a standard one becomes empty again.
+
+    Raises:
+        NotFound: nothing stored has that label.
+    """
+
+    def store(tx: Tx) -> Slot:
+        slot = find_slot(desk, tx, label, project)
+        if not tx.delete(SLOTS, desk.tenant, slot.id):
+            raise NotFound(f"slot: nothing stored is labelled {label}")
+        desk.audit(tx, "slot_delete", (slot.id,), label=label, scope=slot.scope)
+        desk.tell(tx, "slot", dataclasses.replace(slot, content=""))
+        return slot
+
+    return desk.store.write(store)

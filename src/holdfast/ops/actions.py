@@ -1,0 +1,273 @@
+"""Operations on actions (what is to be done) and relations (what belongs together)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from hashlib import sha256
+from typing import Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.desk import Desk
+from holdfast.errors import NotFound
+from holdfast.model import Action, CleanText, Json, Relation
+from holdfast.ops.answers import ActionShape, RelationShape
+from holdfast.ops.declare import Nothing, Operation, Request
+from holdfast.ops.fields import CleanList, CleanLoose, CleanName, Name, Offset, limit
+from holdfast.shapes import shape
+from holdfast.store.port import Condition, Tx, where
+from holdfast.store.tables import ACTIONS, MEMORIES, RELATIONS
+
+Status = Literal["pending", "active", "blocked", "done", "cancelled"]
+OPEN = ("pending", "active")
+FRONTIER = 50
+GRAPH_MEMORIES = 2_000
+
+
+class Actions(Request):
+    status: Status | None = None
+    project: Name | None = None
+    limit: int = limit(200, 500)
+    offset: Offset = 0
+
+
+class ActionsAnswer(TypedDict):
+    actions: list[ActionShape]
+    total: int
+
+
+def actions(desk: Desk, ask: Actions) -> ActionsAnswer:
+    """List actions, newest first."""
+    reader = desk.store.read()
+    bounds = (*desk.sees(), *where(status=ask.status, project=ask.project))
+    found = reader.find(ACTIONS, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
+    return {"actions": [shape(one) for one in found], "total": reader.count(ACTIONS, desk.tenant, *bounds)}
+
+
+class ActionCreate(Request):
+    title: CleanName
+    description: CleanLoose = CleanText("")
+    priority: int = Field(default=5, ge=0, le=100)
+    status: Status = "pending"
+    tags: CleanList = ()
+    session_id: CleanName | None = None
+    project: CleanName | None = None
+
+
+class ActionAnswer(TypedDict):
+    success: bool
+    action: ActionShape
+
+
+def action_create(desk: Desk, ask: ActionCreate) -> ActionAnswer:
+    """Note something that is to be done, with a priority; higher comes first."""
+
+    def store(tx: Tx) -> Action:
+        now = desk.clock.now_ms()
+        action = Action(
+            tenant=desk.tenant,
+            id=desk.new_id("act"),
+            seq=tx.next_seq(),
+            title=ask.title,
+            description=ask.description,
+            priority=ask.priority,
+            status=ask.status,
+            tags=ask.tags,
+            session_id=ask.session_id,
+            project=ask.project,
+            agent=desk.writes_as(None),
+            created_at=now,
+            updated_at=now,
+        )
+        tx.add(ACTIONS, action)
+        desk.audit(tx, "action_create", (action.id,), action.agent)
+        desk.tell(tx, "action", action)
+        return action
+
+    return {"success": True, "action": shape(desk.store.write(store))}
+
+
+class ActionUpdate(Request):
+    action_id: Name
+    title: CleanName | None = None
+    description: CleanLoose | None = None
+    priority: int | None = Field(default=None, ge=0, le=100)
+    status: Status | None = None
+    tags: CleanList | None = None
+    session_id: CleanName | None = None
+
+
+def action_update(desk: Desk, ask: ActionUpdate) -> ActionAnswer:
+    """Change an action: its status when work starts or ends, or its title, priority and tags."""
+    changes = {name: value for name, value in ask if name != "action_id" and name in ask.model_fields_set}
+    changes = {name: value for name, value in changes.items() if value is not None}
+
+    def store(tx: Tx) -> Action:
+        known = tx.get(ACTIONS, desk.tenant, ask.action_id)
+        if known is None or not desk.may_see(known):
+            raise NotFound("action: no action of that id")
+        action = dataclasses.replace(known, **changes, updated_at=desk.clock.now_ms())
+        tx.replace(ACTIONS, action)
+        desk.audit(tx, "action_update", (action.id,), action.agent, fields=sorted(changes))
+        desk.tell(tx, "action", action)
+        return action
+
+    return {"success": True, "action": shape(desk.store.write(store))}
+
+
+class FrontierAnswer(TypedDict):
+    frontier: list[ActionShape]
+    total: int
+
+
+def frontier(desk: Desk, ask: Nothing) -> FrontierAnswer:
+    """Show what is to be done next: open actions by priority, older before newer."""
+    reader = desk.store.read()
+    bounds = (*desk.sees(), Condition("status", "in", OPEN))
+    found = reader.find(ACTIONS, desk.tenant, *bounds, order="-priority", limit=500)
+    found.sort(key=lambda action: (-action.priority, action.seq))
+    return {
+        "frontier": [shape(one) for one in found[:FRONTIER]],
+        "total": reader.count(ACTIONS, desk.tenant, *bounds),
+    }
+
+
+class Relations(Request):
+    id: Name | None = None
+    limit: int = limit(500, 1000)
+    offset: Offset = 0
+
+
+class RelationsAnswer(TypedDict):
+    relations: list[RelationShape]
+
+
+def relations(desk: Desk, ask: Relations) -> RelationsAnswer:
+    """List relations between records; with an id, those that start or end there."""
+    reader = desk.store.read()
+    ends = [()] if ask.id is None else [where(source_id=ask.id), where(target_id=ask.id)]
+    found = [
+        one
+        for end in ends
+        for one in reader.find(RELATIONS, desk.tenant, *desk.sees(), *end, limit=ask.limit, offset=ask.offset)
+    ]
+    return {"relations": [shape(one) for one in found]}
+
+
+class Relate(Request):
+    source_id: CleanName
+    target_id: CleanName
+    type: CleanName
+
+
+def relate(desk: Desk, ask: Relate) -> RelationShape:
+    """Say that one record relates to another: supersedes, contradicts, supports, depends_on and so on."""
+
+    def store(tx: Tx) -> Relation:
+        agent = desk.writes_as(None)
+        key = "\x1f".join((ask.source_id, ask.target_id, ask.type, agent or ""))
+        id = f"rel_{sha256(key.encode()).hexdigest()[:20]}"
+        known = tx.get(RELATIONS, desk.tenant, id)
+        if known:
+            return known
+        relation = Relation(
+            tenant=desk.tenant,
+            id=id,
+            seq=tx.next_seq(),
+            source_id=ask.source_id,
+            target_id=ask.target_id,
+            type=ask.type,
+            agent=agent,
+            created_at=desk.clock.now_ms(),
+        )
+        tx.add(RELATIONS, relation)
+        desk.audit(tx, "relate", (id,), agent)
+        desk.tell(tx, "relation", relation)
+        return relation
+
+    return shape(desk.store.write(store))
+
+
+class GraphAsk(Request):
+    project: Name | None = None
+    limit: int = limit(500, GRAPH_MEMORIES)
+
+
+class GraphAnswer(TypedDict):
+    success: bool
+    nodes: list[Json]
+    edges: list[Json]
+
+
+def graph(desk: Desk, ask: GraphAsk) -> GraphAnswer:
+    """Draw memories, their concepts and files, and the relations between them as nodes and edges."""
+    reader = desk.store.read()
+    bounds = (*desk.sees(), *where(latest=True, project=ask.project))
+    kept = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit)
+    weights: Counter[tuple[str, str]] = Counter()
+    edges: list[Json] = []
+    for one in kept:
+        for kind, names in (("concept", one.concepts), ("file", one.files)):
+            for name in names:
+                weights[(kind, name)] += 1
+                edges.append({"source": one.id, "target": f"{kind}:{name}", "type": f"has_{kind}"})
+    nodes: list[Json] = [{"id": one.id, "kind": "memory", "label": one.title, "weight": 1} for one in kept]
+    nodes += [
+        {"id": f"{kind}:{name}", "kind": kind, "label": name, "weight": count}
+        for (kind, name), count in weights.most_common()
+    ]
+    known = {node["id"] for node in nodes}
+    for relation in reader.find(RELATIONS, desk.tenant, *desk.sees(), limit=GRAPH_MEMORIES):
+        if relation.source_id in known and relation.target_id in known:
+            edges.append({"source": relation.source_id, "target": relation.target_id, "type": relation.type})
+    return {"success": True, "nodes": nodes, "edges": edges}
+
+
+class GraphStatsAnswer(TypedDict):
+    success: bool
+    nodes: int
+    edges: int
+
+
+def graph_stats(desk: Desk, ask: Nothing) -> GraphStatsAnswer:
+    """Count the nodes and edges of the graph."""
+    drawn = graph(desk, GraphAsk(limit=GRAPH_MEMORIES))
+    return {"success": True, "nodes": len(drawn["nodes"]), "edges": len(drawn["edges"])}
+
+
+ACTION_OPERATIONS = (
+    Operation(actions, "GET", "/actions", cli="actions"),
+    Operation(
+        action_create,
+        "POST",
+        "/actions",
+        effect="write",
+        tool="memory_action_create",
+        cli="action create",
+        positional=("title",),
+    ),
+    Operation(
+        action_update,
+        "PATCH",
+        "/actions/{actionId}",
+        effect="write",
+        tool="memory_action_update",
+        cli="action update",
+        positional=("actionId",),
+    ),
+    Operation(frontier, "GET", "/frontier", tool="memory_frontier", cli="frontier"),
+    Operation(relations, "GET", "/relations", cli="relations"),
+    Operation(
+        relate,
+        "POST",
+        "/relations",
+        effect="write",
+        status=201,
+        cli="relate",
+        positional=("sourceId", "targetId", "type"),
+    ),
+    Operation(graph, "GET", "/graph", cli="graph show"),
+    Operation(graph_stats, "GET", "/graph/stats", cli="graph stats"),
+)

@@ -1,0 +1,345 @@
+"""Operations on the server itself: health, settings, audit, tokens, verification."""
+
+from __future__ import annotations
+
+import dataclasses
+from hashlib import sha256
+from typing import Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.desk import Desk
+from holdfast.errors import Forbidden, NotFound
+from holdfast.learn.lessons import decay_lessons
+from holdfast.model import CleanText, Json, Token
+from holdfast.ops.answers import AuditShape, Success, TokenShape
+from holdfast.ops.declare import Nothing, Operation, Request
+from holdfast.ops.fields import CleanLine, CleanName, Name, Offset, limit
+from holdfast.settings import SETTINGS
+from holdfast.shapes import shape
+from holdfast.store.port import Tx, where
+from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TOKENS
+from holdfast.version import VERSION
+
+DAY_MS = 86_400_000
+TOKEN_PREFIX = "hft"  # noqa: S105 - the public beginning of every token
+
+
+class LivezAnswer(TypedDict):
+    status: str
+    service: str
+    viewerPort: int
+    viewerSkipped: bool
+
+
+def livez(desk: Desk, ask: Nothing) -> LivezAnswer:
+    """Say that the server is alive; needs no credential."""
+    return {"status": "ok", "service": "holdfast", "viewerPort": desk.settings.port, "viewerSkipped": False}
+
+
+class IndexHealth(TypedDict):
+    pending: int
+
+
+class HealthAnswer(TypedDict):
+    status: str
+    service: str
+    version: str
+    database: str
+    databaseStatus: str
+    index: IndexHealth
+    counts: dict[str, int]
+    summarizer: str
+
+
+def health(desk: Desk, ask: Nothing) -> HealthAnswer:
+    """Show whether the memory is well: its store, its index backlog and its size."""
+    reader = desk.store.read()
+    tables = (("sessions", SESSIONS), ("observations", OBSERVATIONS), ("memories", MEMORIES))
+    failed = desk.store.failure()
+    return {
+        "status": "degraded" if failed else "healthy",
+        "service": "holdfast",
+        "version": VERSION,
+        "database": "sqlite",
+        "databaseStatus": failed or "ok",
+        "index": {"pending": reader.pending()},
+        "counts": {name: reader.count(table, desk.tenant) for name, table in tables},
+        "summarizer": desk.summarizer.name if desk.summarizer else "none",
+    }
+
+
+class FlagsAnswer(TypedDict):
+    version: str
+    provider: str
+    embeddingProvider: str
+    flags: list[Json]
+
+
+_FLAGS = (
+    ("consolidation", ["consolidate"], False),
+    ("graph_extraction", ["graph"], True),
+    ("auto_compress", ["summarize"], True),
+)
+
+
+def flags(desk: Desk, ask: Nothing) -> FlagsAnswer:
+    """Show which optional features are on and how to turn them on."""
+    rows = {row.name: row for row in SETTINGS}
+    shown: list[Json] = []
+    for name, affects, needs_llm in _FLAGS:
+        row = rows[name]
+        shown.append(
+            {
+                "key": (row.also or (row.env,))[0],
+                "label": name.replace("_", " ").capitalize(),
+                "enabled": bool(getattr(desk.settings, name)),
+                "default": False,
+                "affects": affects,
+                "needsLlm": needs_llm,
+                "description": row.help,
+                "enableHow": f"{row.env}=true",
+                "docsHref": "docs/settings.md",
+            }
+        )
+    provider = "llm" if desk.summarizer else "noop"
+    return {"version": VERSION, "provider": provider, "embeddingProvider": "none", "flags": shown}
+
+
+class DiagnosticsAnswer(TypedDict):
+    status: str
+    checks: list[Json]
+    fixed: list[str]
+
+
+def diagnostics(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
+    """Check the running server: storage, index backlog, language model, agent scope; says what to do."""
+    state = health(desk, ask)
+    checks = [
+        _check(
+            "storage", state["databaseStatus"] == "ok", state["databaseStatus"], "Check the disk and restart."
+        ),
+        _check(
+            "index",
+            state["index"]["pending"] < 10_000,
+            f"{state['index']['pending']} pending",
+            "Wait, or restart.",
+        ),
+        _check("summarizer", True, state["summarizer"], ""),
+        _check("agent-scope", True, desk.settings.agent_scope, ""),
+    ]
+    bad = [one for one in checks if not one["ok"]]
+    return {"status": "unwell" if bad else "healthy", "checks": checks, "fixed": []}
+
+
+def _check(name: str, ok: bool, found: str, remedy: str) -> Json:
+    return {"name": name, "ok": ok, "found": found, "hint": "" if ok else remedy}
+
+
+def diagnostics_followup(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
+    """Check again after something was mended."""
+    return diagnostics(desk, ask)
+
+
+class Audit(Request):
+    operation: Name | None = None
+    agent_id: Name | None = None
+    limit: int = limit(50, 1000)
+    offset: Offset = 0
+
+
+class AuditAnswer(TypedDict):
+    success: bool
+    entries: list[AuditShape]
+
+
+def audit(desk: Desk, ask: Audit) -> AuditAnswer:
+    """Show who changed what and when, newest first; never the text itself."""
+    bounds = (*desk.sees(ask.agent_id), *where(operation=ask.operation))
+    found = desk.store.read().find(
+        AUDIT, desk.tenant, *bounds, order="-at", limit=ask.limit, offset=ask.offset
+    )
+    entries = [
+        {**shape(one), "userId": one.caller, "functionId": f"mem::{one.operation}", "qualityScore": None}
+        for one in found
+    ]
+    return {"success": True, "entries": entries}
+
+
+class WriteLogAnswer(TypedDict):
+    success: bool
+    commits: list[Json]
+
+
+def write_log(desk: Desk, ask: Audit) -> WriteLogAnswer:
+    """Show the last writes in the form of a commit log, as viewers of the earlier system read it."""
+    entries = audit(desk, ask)["entries"]
+    commits: list[Json] = [
+        {
+            "sha": sha256(one["id"].encode()).hexdigest()[:40],
+            "shortSha": sha256(one["id"].encode()).hexdigest()[:7],
+            "agent": one["agentId"] or one["caller"],
+            "email": "",
+            "date": one["timestamp"],
+            "message": f"{one['operation']} {', '.join(one['targetIds'][:3])}".strip(),
+        }
+        for one in entries
+    ]
+    return {"success": True, "commits": commits}
+
+
+class TokenCreate(Request):
+    name: CleanLine = CleanText("token")
+    scopes: tuple[Literal["read", "write", "admin"], ...] = Field(default=("read", "write"), min_length=1)
+    agent_id: CleanName | None = None
+    tenant: Name | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    days: float | None = Field(default=None, gt=0, le=36_500, allow_inf_nan=False)
+
+
+class TokenCreateAnswer(TypedDict):
+    success: bool
+    token: str
+    record: TokenShape
+
+
+def token_create(desk: Desk, ask: TokenCreate) -> TokenCreateAnswer:
+    """Make a token with its own tenant, agent and scopes. It is shown once; only its hash is kept."""
+    _own_tenant(desk, ask.tenant)
+    secret = desk.entropy.hex(48)
+    scopes = ("read", "write") if "write" in ask.scopes and "read" not in ask.scopes else tuple(ask.scopes)
+
+    def store(tx: Tx) -> Token:
+        now = desk.clock.now_ms()
+        record = Token(
+            tenant=ask.tenant or desk.tenant,
+            id=desk.entropy.hex(16),
+            seq=tx.next_seq(),
+            name=ask.name,
+            secret_hash=sha256(secret.encode()).hexdigest(),
+            agent=ask.agent_id,
+            scopes=scopes,
+            created_at=now,
+            expires_at=None if ask.days is None else now + int(ask.days * DAY_MS),
+            revoked_at=None,
+        )
+        tx.add(TOKENS, record)
+        desk.audit(tx, "token_create", (record.id,), tenant=record.tenant, scopes=list(scopes))
+        return record
+
+    record = desk.store.write(store)
+    return {"success": True, "token": f"{TOKEN_PREFIX}_{record.id}_{secret}", "record": _token_shape(record)}
+
+
+def _own_tenant(desk: Desk, tenant: str | None) -> None:
+    """The tenant comes from the credential; only root names another."""
+    if tenant is not None and tenant != desk.tenant and not desk.caller.may("root"):
+        raise Forbidden("tenant: this credential reaches its own tenant only")
+
+
+def _token_shape(record: Token) -> Json:
+    return {**shape(record), "tenant": record.tenant}
+
+
+class TokensAnswer(TypedDict):
+    tokens: list[TokenShape]
+
+
+class TokenList(Request):
+    tenant: Name | None = None
+
+
+def token_list(desk: Desk, ask: TokenList) -> TokensAnswer:
+    """List tokens, without their secrets."""
+    _own_tenant(desk, ask.tenant)
+    found = desk.store.read().find(TOKENS, ask.tenant or desk.tenant, limit=1_000)
+    return {"tokens": [_token_shape(one) for one in found]}
+
+
+class TokenRevoke(Request):
+    id: Name
+
+
+def token_revoke(desk: Desk, ask: TokenRevoke) -> Success:
+    """Revoke a token; requests with it are refused from now on."""
+
+    def store(tx: Tx) -> None:
+        found = [
+            one for one in tx.tokens_by_id(ask.id) if one.tenant == desk.tenant or desk.caller.may("root")
+        ]
+        if not found:
+            raise NotFound("token: no token of that id")
+        for one in found:
+            tx.replace(TOKENS, _revoked(one, desk.clock.now_ms()))
+        desk.audit(tx, "token_revoke", (ask.id,))
+
+    desk.store.write(store)
+    return {"success": True}
+
+
+def _revoked(token: Token, now: int) -> Token:
+    return dataclasses.replace(token, revoked_at=token.revoked_at or now)
+
+
+class Verify(Request):
+    repair_index: bool = False
+
+
+class VerifyAnswer(TypedDict):
+    sound: bool
+    findings: list[Json]
+    repaired: NotRequired[int]
+
+
+def verify(desk: Desk, ask: Verify) -> VerifyAnswer:
+    """Check that every row is as it was written and the word index says what the rows say.
+
+    With repairIndex the index is built anew from the rows first. Nothing is ever deleted.
+    """
+    repaired = desk.store.repair_index() if ask.repair_index else None
+    found = desk.store.verify()
+    answer: VerifyAnswer = {
+        "sound": not found,
+        "findings": [
+            {"kind": one.kind, "table": one.table, "id": one.id, "message": one.message} for one in found
+        ],
+    }
+    if repaired is not None:
+        answer["repaired"] = repaired
+    return answer
+
+
+class DecayAnswer(TypedDict):
+    success: bool
+    changed: int
+
+
+def lesson_decay(desk: Desk, ask: Nothing) -> DecayAnswer:
+    """Let lessons fade that nobody confirmed for a week; runs by itself every day."""
+    return {"success": True, "changed": decay_lessons(desk)}
+
+
+ADMIN = (
+    Operation(livez, "GET", "/livez", unguarded=True),
+    Operation(health, "GET", "/health", tool="memory_diagnose", cli="health"),
+    Operation(flags, "GET", "/config/flags", cli="flags"),
+    Operation(diagnostics, "GET", "/diagnostics", also=(("POST", "/diagnostics"),), cli="diagnostics"),
+    Operation(
+        diagnostics_followup, "GET", "/diagnostics/followup", also=(("POST", "/diagnostics/followup"),)
+    ),
+    Operation(audit, "GET", "/audit", tool="memory_audit", cli="audit"),
+    Operation(write_log, "GET", "/dolt/commits"),
+    Operation(token_create, "POST", "/tokens", effect="write", scope="admin", status=201, cli="token create"),
+    Operation(token_list, "GET", "/tokens", scope="admin", cli="token list"),
+    Operation(
+        token_revoke,
+        "DELETE",
+        "/tokens/{id}",
+        effect="destroy",
+        scope="admin",
+        cli="token revoke",
+        positional=("id",),
+    ),
+    Operation(verify, "POST", "/verify", effect="write", scope="root", cli="verify"),
+    Operation(lesson_decay, "POST", "/lessons/decay", effect="write", scope="admin", cli="lesson decay"),
+)

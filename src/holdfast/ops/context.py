@@ -1,0 +1,181 @@
+"""Composing a context, an enrichment and a profile from what recall and learn give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from holdfast.desk import Desk
+from holdfast.learn.digest import profile
+from holdfast.learn.lessons import list_lessons
+from holdfast.learn.slots import pinned_slots
+from holdfast.model import Json, Memory
+from holdfast.recall.context import (
+    ContextBlock,
+    Sources,
+    build,
+    past_sessions,
+    ranked_lessons,
+    ranked_memories,
+)
+from holdfast.recall.flow import Hit, Question, search
+from holdfast.recall.safe import line
+from holdfast.store.port import Condition, where
+from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
+from holdfast.times import iso
+
+PROFILED_OBSERVATIONS = 500
+PROFILED_MEMORIES = 200
+LESSONS_RANKED = 200
+ENRICH_CHARS = 4_000
+ENRICH_FILES = 5
+ENRICH_PER_FILE = 5
+ENRICH_RELEVANT = 5
+ENRICH_ERRORS = 3
+IMPORTANT = 4
+
+
+def context_for(
+    desk: Desk, project: str, session_id: str | None, budget: int, agent: str | None
+) -> ContextBlock:
+    """What an agent should know when it starts on a project."""
+    sources = Sources(
+        slots=tuple(pinned_slots(desk, project)),
+        profile=_profile_lines(desk, project),
+        lessons=ranked_lessons(list_lessons(desk, None, None, 0.1, LESSONS_RANKED), project),
+        memories=ranked_memories(desk, project, agent),
+        sessions=past_sessions(desk, project, session_id, agent),
+    )
+    return build(sources, budget)
+
+
+def profile_shape(desk: Desk, project: str) -> Json:
+    """A project's profile, computed from its newest records."""
+    reader = desk.store.read()
+    bounds = (*desk.sees(), *where(project=project))
+    seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=PROFILED_OBSERVATIONS)
+    kept = reader.find(MEMORIES, desk.tenant, *bounds, *where(latest=True), limit=PROFILED_MEMORIES)
+    made = profile(seen, kept, 0)
+    times = [one.at for one in seen[:1]] + [one.updated_at for one in kept[:1]]
+    return {
+        "success": True,
+        "project": project,
+        "topConcepts": [{"concept": name, "frequency": count} for name, count in made.top_concepts],
+        "topFiles": [{"file": name, "frequency": count} for name, count in made.top_files],
+        "conventions": list(made.conventions),
+        "commonErrors": list(made.common_errors),
+        "sessionCount": reader.count(SESSIONS, desk.tenant, *bounds),
+        "updatedAt": iso(max(times)) if times else None,
+    }
+
+
+def _profile_lines(desk: Desk, project: str) -> tuple[str, ...]:
+    if not project:
+        return ()
+    made = profile_shape(desk, project)
+    concepts = ", ".join(one["concept"] for one in made["topConcepts"][:8])
+    files = ", ".join(one["file"] for one in made["topFiles"][:5])
+    lines = [f"often about: {concepts}"] if concepts else []
+    lines += [f"often touched: {files}"] if files else []
+    lines += [f"convention: {one}" for one in made["conventions"][:5]]
+    lines += [f"known error: {one}" for one in made["commonErrors"][:3]]
+    return tuple(lines)
+
+
+def enrichment(
+    desk: Desk,
+    files: Sequence[str],
+    terms: Sequence[str],
+    project: str | None,
+    session_id: str | None,
+    agent: str | None,
+) -> str:
+    """What is known about files and terms, as a block of at most 4,000 characters."""
+    shown: set[str] = set()
+    sections = [
+        ("file-context", _about_files(desk, files, project, agent, shown)),
+        ("relevant-context", _about_terms(desk, files, terms, project, agent, shown)),
+        ("past-errors", _past_errors(desk, files, terms, project, agent, shown)),
+    ]
+    text, room = "", ENRICH_CHARS
+    for name, lines in sections:
+        block = _section(name, lines, room)
+        text += block
+        room -= len(block)
+    return text.rstrip("\n")
+
+
+def _section(name: str, lines: Sequence[str], room: int) -> str:
+    """The section with as many lines as fit, or nothing."""
+    frame = len(f"<{name}>\n</{name}>\n")
+    fitting: list[str] = []
+    for one in lines:
+        if frame + sum(len(kept) + 1 for kept in fitting) + len(one) + 1 > room:
+            break
+        fitting.append(one)
+    return f"<{name}>\n" + "\n".join(fitting) + f"\n</{name}>\n" if fitting else ""
+
+
+def _about_files(
+    desk: Desk, files: Sequence[str], project: str | None, agent: str | None, shown: set[str]
+) -> list[str]:
+    reader = desk.store.read()
+    lines: list[str] = []
+    for file in files[:ENRICH_FILES]:
+        bounds = (*desk.sees(agent), *where(project=project), Condition("files", "has", file))
+        kept = reader.find(MEMORIES, desk.tenant, *bounds, *where(latest=True), limit=ENRICH_PER_FILE)
+        lines += _lines(shown, [Hit(one, 0) for one in kept])
+        important = Condition("importance", ">=", IMPORTANT)
+        seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, important, order="-at", limit=ENRICH_PER_FILE)
+        lines += _lines(shown, [Hit(one, 0) for one in seen])
+    return lines
+
+
+def _about_terms(
+    desk: Desk,
+    files: Sequence[str],
+    terms: Sequence[str],
+    project: str | None,
+    agent: str | None,
+    shown: set[str],
+) -> list[str]:
+    query = _query(files, terms)
+    if not query:
+        return []
+    hits = search(desk, Question(query=query, limit=ENRICH_RELEVANT, project=project, agent=agent))
+    return _lines(shown, hits)
+
+
+def _past_errors(
+    desk: Desk,
+    files: Sequence[str],
+    terms: Sequence[str],
+    project: str | None,
+    agent: str | None,
+    shown: set[str],
+) -> list[str]:
+    query = _query(files, terms)
+    if not query:
+        return []
+    hits: list[Hit] = []
+    for kind in ("bug", "error"):
+        hits += search(
+            desk, Question(query=query, limit=ENRICH_ERRORS, project=project, agent=agent, type=kind)
+        )
+    return _lines(shown, hits[:ENRICH_ERRORS])
+
+
+def _query(files: Sequence[str], terms: Sequence[str]) -> str:
+    names = [PurePosixPath(file).name for file in files[:ENRICH_FILES]]
+    return " ".join([*names, *terms[:20]])
+
+
+def _lines(shown: set[str], hits: Sequence[Hit]) -> list[str]:
+    fresh = [hit for hit in hits if hit.record.id not in shown]
+    shown.update(hit.record.id for hit in fresh)
+    return [f"- {line(_said(hit), 400)}" for hit in fresh]
+
+
+def _said(hit: Hit) -> str:
+    record = hit.record
+    return record.content if isinstance(record, Memory) else f"{record.title}: {record.narrative}"

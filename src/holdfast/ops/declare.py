@@ -1,0 +1,135 @@
+"""How an operation is declared, and the one way in which it is called from every surface."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+
+from holdfast.desk import Desk
+from holdfast.errors import Forbidden, InvalidRequest
+from holdfast.model import Scope
+from holdfast.ops.fields import collect_findings
+
+Method = Literal["GET", "POST", "PATCH", "DELETE"]
+Effect = Literal["read", "write", "destroy"]
+
+
+class Request(BaseModel):
+    """Arguments of an operation. Unknown ones are ignored: clients of all versions send their own."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+
+class Nothing(Request):
+    """An operation without arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer of unbounded size: one JSON value, in pieces."""
+
+    pieces: Iterator[bytes]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One thing Holdfast can do. REST, MCP, CLI, OpenAPI and docs are made from this."""
+
+    run: Callable[[Desk, Any], Any]
+    method: Method
+    path: str
+    effect: Effect = "read"
+    scope: Scope | None = None  # what the caller's token needs; by default it follows the effect
+    status: int = 200
+    status_for: Callable[[Any], int] | None = None  # where the answer decides, as created or only changed
+    also: tuple[tuple[Method, str], ...] = ()
+    tool: str | None = None
+    tool_also: tuple[str, ...] = ()
+    tool_defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    tool_required: tuple[str, ...] = ()
+    cli: str | None = None
+    positional: tuple[str, ...] = ()
+    unguarded: bool = False  # answers without a credential
+    bulk: bool = False  # the body may be as large as an import
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
+
+    @cached_property
+    def request(self) -> type[Request]:
+        hints = list(_hints(self.run).items())
+        return next(hint for name, hint in hints if name not in ("desk", "return"))  # type: ignore[no-any-return]
+
+    @cached_property
+    def response(self) -> Any:
+        return _hints(self.run)["return"]
+
+    @cached_property
+    def summary(self) -> str:
+        return self.description.split("\n", 1)[0]
+
+    @cached_property
+    def description(self) -> str:
+        return inspect.getdoc(self.run) or ""
+
+    @property
+    def needs(self) -> Scope:
+        return self.scope or ("read" if self.effect == "read" else "write")
+
+    def status_of(self, answer: Any) -> int:
+        return self.status_for(answer) if self.status_for else self.status
+
+    def allow(self, desk: Desk) -> None:
+        """Refuse a caller without the scope.
+
+        Raises:
+            Forbidden: the caller's token does not have it.
+        """
+        if not desk.caller.may(self.needs):
+            raise Forbidden(f"{self.name}: the token lacks the scope {self.needs}")
+
+    def call(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
+        """Check the scope and the arguments, clean the text, run.
+
+        Raises:
+            Forbidden: the caller may not.
+            InvalidRequest: an argument cannot be taken; the message names it, never its value.
+        """
+        self.allow(desk)
+        with collect_findings() as found:
+            try:
+                request = self.request.model_validate(arguments)
+            except ValidationError as error:
+                raise InvalidRequest(f"{self.name}: {explain(error)}") from None
+        if found:
+            desk = dataclasses.replace(desk, redacted=tuple(sorted(found)))
+        return self.run(desk, request)
+
+
+def _hints(run: Callable[..., Any]) -> dict[str, Any]:
+    return typing.get_type_hints(run)
+
+
+def explain(error: ValidationError) -> str:
+    """What is wrong, in words, without the value."""
+    problems = []
+    for one in error.errors(include_input=False, include_url=False, include_context=False)[:5]:
+        where = ".".join(str(part) for part in one["loc"]) or "request"
+        missing = one["type"] == "missing"
+        problems.append(f"{where} is required" if missing else f"{where}: {one['msg']}")
+    return "; ".join(problems)

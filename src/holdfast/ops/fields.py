@@ -1,0 +1,142 @@
+"""Types of arguments: bounded, free of characters no store can keep, and redacted as they are read.
+
+Every text that may be stored has a Clean type, so that it has been through redaction before an operation
+sees it; what was found is collected for the audit entry, by kind only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from holdfast.errors import InvalidRequest
+from holdfast.model import CleanText, Json
+from holdfast.redact import redact_text, redact_value
+from holdfast.times import parse_time
+
+NAME_CHARS = 512
+LINE_CHARS = 4_000
+TEXT_CHARS = 1_000_000
+ITEM_CHARS = 1_024
+ITEMS = 200
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_findings: ContextVar[set[str] | None] = ContextVar("findings", default=None)
+
+
+@contextmanager
+def collect_findings() -> Iterator[set[str]]:
+    """The kinds of secrets removed while arguments are read inside the block."""
+    found: set[str] = set()
+    token = _findings.set(found)
+    try:
+        yield found
+    finally:
+        _findings.reset(token)
+
+
+def _note(kinds: Iterator[str]) -> None:
+    found = _findings.get()
+    if found is not None:
+        found.update(kinds)
+
+
+def storable(text: str) -> str:
+    """The text, unless it holds NUL or half a surrogate pair: neither survives every store."""
+    if _UNSTORABLE.search(text):
+        raise ValueError("holds a NUL or a lone surrogate, which cannot be stored")
+    return text
+
+
+def _clean(text: str) -> str:
+    result = redact_text(storable(text))
+    _note(finding.rule for finding in result.findings)
+    return result.value
+
+
+def _clean_json(value: Any) -> Any:
+    _walk(value, 0)
+    result = redact_value(value)
+    _note(finding.rule for finding in result.findings)
+    return result.value
+
+
+def _walk(value: Any, depth: int) -> None:
+    """Refuse what JSON or the store cannot hold, at any depth."""
+    if depth > 64:
+        raise ValueError("is nested more than 64 deep")
+    if isinstance(value, str):
+        storable(value)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            storable(str(key))
+            _walk(inner, depth + 1)
+    elif isinstance(value, list):
+        for inner in value:
+            _walk(inner, depth + 1)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise ValueError("holds a whole number beyond 64 bits")
+    elif isinstance(value, float) and value - value != 0:
+        raise ValueError("holds a number that is not finite")
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return text
+
+
+def _split(value: Any) -> Any:
+    """A list as it is; comma-separated text as a list."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _time(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError("must be a time such as 2026-11-15T20:41:34Z")
+    try:
+        return parse_time(str(value), "time")
+    except InvalidRequest as error:
+        raise ValueError(error.message) from error
+
+
+_LIST_SCHEMA = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+_TIME_SCHEMA = {"type": "string", "format": "date-time"}
+
+_after = AfterValidator
+CleanName = Annotated[CleanText, Field(max_length=NAME_CHARS), _after(_not_blank), _after(_clean)]
+CleanLine = Annotated[CleanText, Field(max_length=LINE_CHARS), _after(_clean)]
+CleanBody = Annotated[CleanText, Field(max_length=TEXT_CHARS), _after(_not_blank), _after(_clean)]
+CleanLoose = Annotated[CleanText, Field(max_length=TEXT_CHARS), _after(_clean)]
+CleanItem = Annotated[CleanText, Field(max_length=ITEM_CHARS), _after(_clean)]
+CleanList = Annotated[
+    tuple[CleanItem, ...], Field(max_length=ITEMS), BeforeValidator(_split), WithJsonSchema(_LIST_SCHEMA)
+]
+CleanJson = Annotated[Json, _after(_clean_json)]
+
+# Arguments that only select are not stored, so they are not redacted: a query may name what a memory holds.
+Name = Annotated[str, Field(min_length=1, max_length=NAME_CHARS), _after(storable)]
+Query = Annotated[str, Field(max_length=TEXT_CHARS), _after(_not_blank), _after(storable)]
+Names = Annotated[
+    tuple[Name, ...], Field(max_length=1_000), BeforeValidator(_split), WithJsonSchema(_LIST_SCHEMA)
+]
+Time = Annotated[int, BeforeValidator(_time), WithJsonSchema(_TIME_SCHEMA)]
+Label = Annotated[str, Field(max_length=64, pattern=r"^[a-z][a-z0-9_]*$")]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+def limit(default: int, most: int) -> Any:
+    """A page size: at least 1, at most `most`."""
+    return Field(default=default, ge=1, le=most, description=f"How many at most (up to {most}).")
+
+
+Offset = Annotated[int, Field(ge=0, le=100_000_000)]

@@ -1,0 +1,346 @@
+"""Operations that take in what agents see: sessions, observations, commits."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired
+
+from pydantic import Field, field_validator, model_validator
+from typing_extensions import TypedDict
+
+from holdfast.desk import Desk
+from holdfast.errors import InvalidRequest, NotFound
+from holdfast.intake.event import CleanEvent
+from holdfast.intake.flow import Duplicate
+from holdfast.intake.flow import observe as observe_event
+from holdfast.intake.sessions import CommitDraft, end_session, link_commit, start_session
+from holdfast.model import CleanText, Json, Summary
+from holdfast.ops.answers import CommitShape, ObservationShape, SessionShape, Success
+from holdfast.ops.context import context_for
+from holdfast.ops.declare import Operation, Request
+from holdfast.ops.fields import (
+    CleanJson,
+    CleanLine,
+    CleanList,
+    CleanLoose,
+    CleanName,
+    Name,
+    Offset,
+    Time,
+    limit,
+)
+from holdfast.shapes import shape
+from holdfast.store.port import Condition, where
+from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS, SUMMARIES
+
+_NO_TEXT = CleanText("")
+
+
+class Observe(Request):
+    session_id: CleanName
+    hook_type: CleanName
+    timestamp: Time
+    data: CleanJson = Field(default_factory=dict)
+    project: CleanLine = _NO_TEXT
+    cwd: CleanLine = _NO_TEXT
+    agent_id: CleanName | None = None
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _object(cls, value: Any) -> Any:
+        """Hooks send an object; a bare text or list is kept under `content`."""
+        if value is None:
+            return {}
+        return value if isinstance(value, dict) else {"content": value}
+
+
+class ObserveAnswer(TypedDict):
+    observationId: str
+    sessionId: str
+    deduplicated: NotRequired[bool]
+    redacted: NotRequired[list[str]]
+
+
+def observe(desk: Desk, ask: Observe) -> ObserveAnswer:
+    """Keep one event of an agent's session: a prompt, a tool call, a failure.
+
+    The event is redacted, compressed into title, narrative, facts, concepts and files, and found at once.
+    The same event within five minutes is answered as the first.
+    """
+    event = CleanEvent(
+        session_id=ask.session_id,
+        hook=ask.hook_type,
+        data=ask.data,
+        at=ask.timestamp,
+        project=ask.project,
+        cwd=ask.cwd,
+        agent=ask.agent_id,
+    )
+    return _observed(desk, event)
+
+
+def _observed(desk: Desk, event: CleanEvent) -> ObserveAnswer:
+    outcome = observe_event(desk, event)
+    answer: ObserveAnswer = {
+        "observationId": outcome.observation.id,
+        "sessionId": outcome.observation.session_id,
+    }
+    if isinstance(outcome, Duplicate):
+        answer["deduplicated"] = True
+    if desk.redacted:
+        answer["redacted"] = list(desk.redacted)
+    return answer
+
+
+class AgentObserve(Request):
+    session_id: CleanName
+    project: CleanName
+    text: CleanLoose | None = None
+    content: CleanLoose | None = None
+    type: CleanName | None = None
+    title: CleanLine | None = None
+    cwd: CleanLine = _NO_TEXT
+    agent_id: CleanName | None = None
+    image_data: CleanLoose | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> AgentObserve:
+        if not (self.text or self.content or "").strip() and not self.image_data:
+            raise ValueError("text or content must say something")
+        return self
+
+
+def agent_observe(desk: Desk, ask: AgentObserve) -> ObserveAnswer:
+    """Note something you noticed in this session, in your own words.
+
+    Use it for passing observations worth finding again, and memory_save for facts to keep for good.
+    """
+    data: Json = {"content": ask.text or ask.content or ""}
+    if ask.image_data:
+        data["image_data"] = ask.image_data
+    event = CleanEvent(
+        session_id=ask.session_id,
+        hook=CleanText("agent_note"),
+        data=data,
+        at=desk.clock.now_ms(),
+        project=ask.project,
+        cwd=ask.cwd,
+        agent=ask.agent_id,
+        type=ask.type,
+        title=ask.title,
+    )
+    return _observed(desk, event)
+
+
+class SessionStart(Request):
+    session_id: CleanName
+    project: CleanLine
+    cwd: CleanLine
+    title: CleanLine | None = None
+    agent_id: CleanName | None = None
+
+
+class SessionStartAnswer(TypedDict):
+    session: SessionShape
+    context: str
+
+
+def session_start(desk: Desk, ask: SessionStart) -> SessionStartAnswer:
+    """Start or resume a session and get the context for it. Other sessions are not touched."""
+    event = CleanEvent(
+        session_id=ask.session_id,
+        hook=CleanText("session_start"),
+        data={},
+        at=desk.clock.now_ms(),
+        project=ask.project,
+        cwd=ask.cwd,
+        agent=ask.agent_id,
+    )
+    session = start_session(desk, event, ask.title)
+    summary = desk.store.read().get(SUMMARIES, desk.tenant, session.id)
+    context = context_for(desk, session.project, session.id, desk.settings.token_budget, ask.agent_id)
+    return {"session": _with_summary(shape(session), summary), "context": context.text}
+
+
+class SessionEnd(Request):
+    session_id: Name
+
+
+def session_end(desk: Desk, ask: SessionEnd) -> Success:
+    """Mark a session as completed; its next event brings it back to life."""
+    end_session(desk, ask.session_id)
+    return {"success": True}
+
+
+class SessionCommit(Request):
+    sha: CleanName
+    session_id: CleanName | None = None
+    branch: CleanLine = _NO_TEXT
+    repo: CleanLine = _NO_TEXT
+    message: CleanLoose = _NO_TEXT
+    author: CleanLine = _NO_TEXT
+    authored_at: CleanLine = _NO_TEXT
+    files: CleanList = ()
+
+    @field_validator("branch", "repo", "message", "author", "authored_at", mode="before")
+    @classmethod
+    def _none_is_empty(cls, value: Any) -> Any:
+        return "" if value is None else value
+
+
+class SessionCommitAnswer(TypedDict):
+    success: bool
+    commit: CommitShape
+
+
+def session_commit(desk: Desk, ask: SessionCommit) -> SessionCommitAnswer:
+    """Link a git commit to the session in which it was made."""
+    draft = CommitDraft(
+        sha=ask.sha,
+        session_id=ask.session_id,
+        branch=ask.branch,
+        repo=ask.repo,
+        message=ask.message,
+        author=ask.author,
+        authored_at=ask.authored_at,
+        files=ask.files,
+    )
+    return {"success": True, "commit": shape(link_commit(desk, draft))}
+
+
+class ByCommit(Request):
+    sha: Name
+
+
+class ByCommitAnswer(TypedDict):
+    commit: CommitShape
+    sessions: list[SessionShape]
+
+
+def session_by_commit(desk: Desk, ask: ByCommit) -> ByCommitAnswer:
+    """Find the sessions in which a git commit was made, by its sha or the beginning of it."""
+    if len(ask.sha) < 4:
+        raise InvalidRequest("sha: give at least four characters")
+    reader = desk.store.read()
+    upper = Condition("sha", "<", ask.sha + "\U0010ffff")
+    bounds = (*desk.sees(), Condition("sha", ">=", ask.sha), upper)
+    found = reader.find(COMMITS, desk.tenant, *bounds, order="-linked_at", limit=1)
+    if not found:
+        raise NotFound("commit: no commit of that sha is linked to a session")
+    sessions = [reader.get(SESSIONS, desk.tenant, id) for id in found[0].session_ids]
+    visible = [shape(one) for one in sessions if one is not None and desk.may_see(one)]
+    return {"commit": shape(found[0]), "sessions": visible}
+
+
+class Commits(Request):
+    branch: Name | None = None
+    repo: Name | None = None
+    limit: int = limit(100, 500)
+    offset: Offset = 0
+
+
+class CommitsAnswer(TypedDict):
+    commits: list[CommitShape]
+
+
+def commits(desk: Desk, ask: Commits) -> CommitsAnswer:
+    """List the git commits linked to sessions, newest first."""
+    bounds = (*desk.sees(), *where(branch=ask.branch, repo=ask.repo))
+    reader = desk.store.read()
+    found = reader.find(COMMITS, desk.tenant, *bounds, order="-linked_at", limit=ask.limit, offset=ask.offset)
+    return {"commits": [shape(one) for one in found]}
+
+
+class Sessions(Request):
+    agent_id: Name | None = None
+    project: Name | None = None
+    status: Name | None = None
+    limit: int = limit(100, 500)
+    offset: Offset = 0
+
+
+class SessionsAnswer(TypedDict):
+    sessions: list[SessionShape]
+    total: int
+
+
+def sessions(desk: Desk, ask: Sessions) -> SessionsAnswer:
+    """List sessions, newest first, with their titles and summaries.
+
+    Use it to see what was worked on lately before asking for details of one session.
+    """
+    reader = desk.store.read()
+    bounds = (*desk.sees(ask.agent_id), *where(project=ask.project, status=ask.status))
+    found = reader.find(
+        SESSIONS, desk.tenant, *bounds, order="-started_at", limit=ask.limit, offset=ask.offset
+    )
+    shapes = [_with_summary(shape(one), reader.get(SUMMARIES, desk.tenant, one.id)) for one in found]
+    return {"sessions": shapes, "total": reader.count(SESSIONS, desk.tenant, *bounds)}
+
+
+def _with_summary(session: Json, summary: Summary | None) -> Json:
+    if summary is None:
+        return {**session, "title": session["title"] or session["firstPrompt"][:80]}
+    return {**session, "title": session["title"] or summary.title, "summary": summary.narrative}
+
+
+class Observations(Request):
+    session_id: Name
+    agent_id: Name | None = None
+    limit: int = limit(500, 1000)
+    offset: Offset = 0
+
+
+class ObservationsAnswer(TypedDict):
+    observations: list[ObservationShape]
+    total: int
+
+
+def observations(desk: Desk, ask: Observations) -> ObservationsAnswer:
+    """List what happened in one session, oldest first."""
+    reader = desk.store.read()
+    bounds = (*desk.sees(ask.agent_id), *where(session_id=ask.session_id))
+    found = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="at", limit=ask.limit, offset=ask.offset)
+    return {
+        "observations": [shape(one) for one in found],
+        "total": reader.count(OBSERVATIONS, desk.tenant, *bounds),
+    }
+
+
+INTAKE = (
+    Operation(observe, "POST", "/observe", effect="write", status=201, cli="observe"),
+    Operation(
+        agent_observe,
+        "POST",
+        "/agent/observe",
+        effect="write",
+        status=201,
+        tool="agent_observe",
+        cli="note",
+        positional=("text",),
+    ),
+    Operation(session_start, "POST", "/session/start", effect="write", cli="session start"),
+    Operation(
+        session_end, "POST", "/session/end", effect="write", cli="session end", positional=("sessionId",)
+    ),
+    Operation(
+        session_commit, "POST", "/session/commit", effect="write", cli="session commit", positional=("sha",)
+    ),
+    Operation(session_by_commit, "GET", "/session/by-commit", cli="session by-commit", positional=("sha",)),
+    Operation(commits, "GET", "/commits", cli="commits"),
+    Operation(
+        sessions,
+        "GET",
+        "/sessions",
+        tool="memory_sessions",
+        tool_also=("memory_sessions_list",),
+        cli="sessions",
+    ),
+    Operation(
+        observations,
+        "GET",
+        "/observations",
+        tool="memory_observations",
+        cli="observations",
+        positional=("sessionId",),
+    ),
+)

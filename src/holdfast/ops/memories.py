@@ -1,0 +1,368 @@
+"""Operations on kept facts: remember, evolve, list, forget."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired
+
+from pydantic import Field, field_validator
+from typing_extensions import TypedDict
+
+from holdfast.desk import Desk
+from holdfast.errors import Fault, InvalidRequest, NotFound
+from holdfast.intake.forget import (
+    forget_memories,
+    forget_observations,
+    forget_session,
+    plan_sweep,
+    sweep,
+)
+from holdfast.intake.remember import (
+    MemoryDraft,
+    Remembered,
+)
+from holdfast.intake.remember import (
+    evolve as evolve_memory,
+)
+from holdfast.intake.remember import (
+    remember as remember_fact,
+)
+from holdfast.model import CleanText, Json, Memory
+from holdfast.ops.answers import MemoryShape
+from holdfast.ops.declare import Operation, Request
+from holdfast.ops.fields import CleanBody, CleanLine, CleanList, CleanName, Name, Names, Offset, Time, limit
+from holdfast.shapes import shape
+from holdfast.store.port import Condition, where
+from holdfast.store.tables import MEMORIES
+
+BATCH = 1_000
+
+
+class Remember(Request):
+    content: CleanBody
+    type: CleanName = CleanText("fact")
+    title: CleanLine | None = None
+    concepts: CleanList = ()
+    files: CleanList = ()
+    project: CleanName | None = None
+    agent_id: CleanName | None = None
+    session_id: CleanName | None = None
+    source_observation_ids: CleanList = ()
+    created_at: Time | None = None
+    ttl_days: float | None = Field(default=None, gt=0, le=36_500, allow_inf_nan=False)
+    importance: int = Field(default=3, ge=1, le=5)
+
+    @field_validator("type", mode="before")
+    @classmethod
+    def _fact(cls, value: Any) -> Any:
+        return "fact" if value is None or value == "" else value
+
+
+class SimilarShape(TypedDict):
+    id: str
+    title: str
+    similarity: float
+
+
+class RememberAnswer(TypedDict):
+    success: bool
+    memory: MemoryShape
+    similarTo: NotRequired[list[SimilarShape]]
+    deduplicated: NotRequired[bool]
+    redacted: NotRequired[list[str]]
+
+
+def _draft(ask: Remember) -> MemoryDraft:
+    return MemoryDraft(
+        content=ask.content,
+        type=ask.type,
+        title=ask.title or None,
+        concepts=ask.concepts,
+        files=ask.files,
+        project=ask.project,
+        agent=ask.agent_id,
+        session_id=ask.session_id,
+        source_ids=ask.source_observation_ids,
+        created_at=ask.created_at,
+        ttl_days=ask.ttl_days,
+        importance=ask.importance,
+    )
+
+
+def _remembered(desk: Desk, kept: Remembered) -> RememberAnswer:
+    answer: RememberAnswer = {"success": True, "memory": shape(kept.memory)}
+    if kept.similar:
+        answer["similarTo"] = [
+            {"id": one.id, "title": one.title, "similarity": one.similarity} for one in kept.similar
+        ]
+    if not kept.first:
+        answer["deduplicated"] = True
+    if desk.redacted:
+        answer["redacted"] = list(desk.redacted)
+    return answer
+
+
+def remember(desk: Desk, ask: Remember) -> RememberAnswer:
+    """Save a fact, decision, preference or pattern for good, so that later sessions find it.
+
+    One fact per call, in a full sentence. Saying nearly the same again makes a new version of the old memory.
+    `similarTo` names memories that may need to be forgotten or evolved instead.
+    """
+    return _remembered(desk, remember_fact(desk, _draft(ask)))
+
+
+def agent_remember(desk: Desk, ask: Remember) -> RememberAnswer:
+    """Save a fact for a named agent and project; otherwise the same as memory_save."""
+    return remember(desk, ask)
+
+
+class RememberBatch(Request):
+    memories: list[Json] = Field(max_length=BATCH)
+
+
+class BatchItem(TypedDict):
+    success: bool
+    memory: NotRequired[MemoryShape]
+    deduplicated: NotRequired[bool]
+    error: NotRequired[str]
+    code: NotRequired[str]
+
+
+class BatchAnswer(TypedDict):
+    success: bool
+    results: list[BatchItem]
+    saved: int
+    failed: int
+
+
+def remember_batch(desk: Desk, ask: RememberBatch) -> BatchAnswer:
+    """Save up to 1,000 facts; one result per item in the same order, a bad one does not stop the rest."""
+    operation = Operation(remember, "POST", "/remember", effect="write")
+    results = [_one_of_batch(desk, operation, item) for item in ask.memories]
+    saved = sum(1 for one in results if one["success"])
+    return {
+        "success": saved == len(results),
+        "results": results,
+        "saved": saved,
+        "failed": len(results) - saved,
+    }
+
+
+def _one_of_batch(desk: Desk, operation: Operation, item: Json) -> BatchItem:
+    try:
+        answer: RememberAnswer = operation.call(desk, item)
+    except Fault as fault:
+        if fault.http_status >= 500:
+            raise  # the store failed: no item after this one would fare better
+        return {"success": False, "error": fault.message, "code": fault.code}
+    kept: BatchItem = {"success": True, "memory": answer["memory"]}
+    if "deduplicated" in answer:
+        kept["deduplicated"] = True
+    return kept
+
+
+class Evolve(Request):
+    memory_id: Name
+    new_content: CleanBody
+    new_title: CleanLine | None = None
+    agent_id: Name | None = None
+
+
+class EvolveAnswer(TypedDict):
+    success: bool
+    memory: MemoryShape
+
+
+def evolve(desk: Desk, ask: Evolve) -> EvolveAnswer:
+    """Replace a memory's content by a new version; the old one leaves search but stays in its history."""
+    memory = evolve_memory(desk, ask.memory_id, ask.new_content, ask.new_title, ask.agent_id)
+    return {"success": True, "memory": shape(memory)}
+
+
+class Memories(Request):
+    latest: bool = True
+    count: bool = False
+    project: Name | None = None
+    agent_id: Name | None = None
+    type: Name | None = None
+    session_id: Name | None = None
+    as_of: Time | None = None
+    limit: int = limit(500, 1000)
+    offset: Offset = 0
+
+
+class MemoriesAnswer(TypedDict):
+    memories: list[MemoryShape]
+    total: int
+
+
+def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
+    """List memories, newest first; with asOf, those that were known at that moment."""
+    reader = desk.store.read()
+    bounds = [*desk.sees(ask.agent_id), *where(project=ask.project, type=ask.type)]
+    if ask.session_id:
+        bounds.append(Condition("session_ids", "has", ask.session_id))
+    if ask.as_of is not None:
+        bounds += [Condition("valid_from", "<=", ask.as_of), Condition("valid_to", "until", ask.as_of)]
+    elif ask.latest:
+        bounds += where(latest=True)
+    total = reader.count(MEMORIES, desk.tenant, *bounds)
+    if ask.count:
+        return {"memories": [], "total": total}
+    found = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
+    return {"memories": [shape(one) for one in found], "total": total}
+
+
+class MemoryAsk(Request):
+    id: Name
+    agent_id: Name | None = None
+
+
+class MemoryAnswer(TypedDict):
+    memory: MemoryShape
+    versions: list[MemoryShape]
+
+
+def memory(desk: Desk, ask: MemoryAsk) -> MemoryAnswer:
+    """Show one memory and all versions of it, newest first."""
+    found = _memory(desk, ask.id, ask.agent_id)
+    reader = desk.store.read()
+    line = reader.find(
+        MEMORIES, desk.tenant, *desk.sees(ask.agent_id), *where(root=found.root), order="-version"
+    )
+    return {"memory": shape(found), "versions": [shape(one) for one in line]}
+
+
+def _memory(desk: Desk, id: str, agent: str | None) -> Memory:
+    found = desk.store.read().get(MEMORIES, desk.tenant, id)
+    if found is None or not desk.may_see(found, agent):
+        raise NotFound("memory: no memory of that id")
+    return found
+
+
+class Forget(Request):
+    memory_id: Name | None = None
+    session_id: Name | None = None
+    observation_ids: Names = ()
+    agent_id: Name | None = None
+
+
+class ForgetAnswer(TypedDict):
+    success: bool
+    deleted: int
+    counts: dict[str, int]
+
+
+def forget(desk: Desk, ask: Forget) -> ForgetAnswer:
+    """Remove a memory, a session, or some observations of a session for good.
+
+    `deleted` is how many records are gone, 0 if nothing of that id was there. This cannot be undone.
+    """
+    if ask.memory_id:
+        tally = forget_memories(desk, [ask.memory_id], agent=ask.agent_id)
+    elif ask.session_id and ask.observation_ids:
+        tally = forget_observations(desk, ask.session_id, ask.observation_ids, agent=ask.agent_id)
+    elif ask.session_id:
+        tally = forget_session(desk, ask.session_id, agent=ask.agent_id)
+    else:
+        raise InvalidRequest("forget: memoryId or sessionId is required")
+    return {"success": True, "deleted": tally.total, "counts": tally.counts}
+
+
+class GovernanceDelete(Request):
+    memory_ids: Names
+    reason: CleanLine = CleanText("")
+    agent_id: Name | None = None
+
+    @field_validator("memory_ids")
+    @classmethod
+    def _some(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError("name at least one memory")
+        return value
+
+
+class GovernanceAnswer(TypedDict):
+    success: bool
+    deleted: int
+    requested: int
+    total: int
+
+
+def governance_delete(desk: Desk, ask: GovernanceDelete) -> GovernanceAnswer:
+    """Remove several memories for good, with a reason that the audit log keeps."""
+    tally = forget_memories(
+        desk, ask.memory_ids, agent=ask.agent_id, reason=ask.reason, operation="governance_delete"
+    )
+    left = desk.store.read().count(MEMORIES, desk.tenant, *desk.sees(ask.agent_id), *where(latest=True))
+    return {"success": True, "deleted": tally.total, "requested": len(ask.memory_ids), "total": left}
+
+
+class AutoForget(Request):
+    dry_run: bool = False
+
+
+class AutoForgetAnswer(TypedDict):
+    success: bool
+    evictedMemories: list[str]
+    evictedObservations: list[str]
+    evicted: int
+    dryRun: bool
+
+
+def auto_forget(desk: Desk, ask: AutoForget) -> AutoForgetAnswer:
+    """Remove what is past its time now: memories past their time to live, old unimportant observations."""
+    plan = plan_sweep(desk)
+    if not ask.dry_run:
+        sweep(desk, plan)
+    return {
+        "success": True,
+        "evictedMemories": [one.id for one in plan.memories],
+        "evictedObservations": [one.id for one in plan.observations],
+        "evicted": len(plan.memories) + len(plan.observations),
+        "dryRun": ask.dry_run,
+    }
+
+
+MEMORY_OPERATIONS = (
+    Operation(
+        remember,
+        "POST",
+        "/remember",
+        effect="write",
+        status=201,
+        tool="memory_save",
+        cli="remember",
+        positional=("content",),
+    ),
+    Operation(
+        agent_remember,
+        "POST",
+        "/agent/remember",
+        effect="write",
+        status=201,
+        tool="agent_remember",
+        tool_required=("project",),
+    ),
+    Operation(remember_batch, "POST", "/remember/batch", effect="write", status=201, bulk=True),
+    Operation(evolve, "POST", "/evolve", effect="write", cli="evolve", positional=("memoryId", "newContent")),
+    Operation(memories, "GET", "/memories", cli="memories"),
+    Operation(memory, "GET", "/memories/{id}", cli="memory", positional=("id",)),
+    Operation(
+        forget,
+        "POST",
+        "/forget",
+        effect="destroy",
+        tool="memory_forget",
+        cli="forget",
+        positional=("memoryId",),
+    ),
+    Operation(
+        governance_delete,
+        "DELETE",
+        "/governance/memories",
+        effect="destroy",
+        tool="memory_governance_delete",
+        cli="governance delete",
+    ),
+    Operation(auto_forget, "POST", "/auto-forget", effect="destroy", cli="auto-forget"),
+)

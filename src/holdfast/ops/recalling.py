@@ -1,0 +1,350 @@
+"""Operations that answer: search, smart search, context, timeline, replay, enrich, profile."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.desk import Desk
+from holdfast.errors import InvalidRequest
+from holdfast.learn.lessons import search_lessons
+from holdfast.model import Json, Memory
+from holdfast.ops.answers import LessonShape, ObservationShape, SessionShape
+from holdfast.ops.context import context_for, enrichment, profile_shape
+from holdfast.ops.declare import Operation, Request
+from holdfast.ops.fields import Name, Names, Offset, Query, Time, limit
+from holdfast.recall.flow import Hit, Question
+from holdfast.recall.flow import search as search_records
+from holdfast.recall.timeline import replay
+from holdfast.recall.timeline import timeline as around
+from holdfast.recall.tokens import estimate
+from holdfast.shapes import shape
+from holdfast.store.port import Condition
+from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
+from holdfast.times import iso
+
+
+class Search(Request):
+    query: Query
+    limit: int = limit(10, 100)
+    project: Name | None = None
+    agent_id: Name | None = None
+    session_id: Name | None = None
+    type: Name | None = None
+    concepts: Names = ()
+    files: Names = ()
+    before: Time | None = None
+    after: Time | None = None
+    as_of: Time | None = None
+    kind: Literal["memory", "observation"] | None = None
+    format: Literal["full", "compact", "narrative"] = "full"
+    token_budget: int | None = Field(default=None, ge=1, le=1_000_000, alias="token_budget")
+
+
+class SearchAnswer(TypedDict):
+    format: str
+    results: list[Json]
+    tokens_used: int
+    tokens_budget: int | None
+    truncated: bool
+    text: NotRequired[str]
+
+
+def _question(ask: Search) -> Question:
+    return Question(
+        query=ask.query,
+        limit=ask.limit,
+        project=ask.project,
+        agent=ask.agent_id,
+        session_id=ask.session_id,
+        type=ask.type,
+        concepts=ask.concepts,
+        files=ask.files,
+        before=ask.before,
+        after=ask.after,
+        as_of=ask.as_of,
+        kinds=(ask.kind,) if ask.kind else ("memory", "observation"),
+    )
+
+
+def search(desk: Desk, ask: Search) -> SearchAnswer:
+    """Find memories and observations that answer a question, best first.
+
+    Use it before answering anything that earlier sessions may have settled: decisions, preferences, causes of
+    bugs, how things are done here. Ask with the words you would expect in the answer.
+    """
+    hits = search_records(desk, _question(ask))
+    form = _full if ask.format == "full" else _compact
+    results: list[Json] = []
+    used = 0
+    for hit in hits:
+        cost = estimate(_text_of(hit))
+        if ask.token_budget is not None and used + cost > ask.token_budget:
+            break
+        used += cost
+        results.append(form(hit))
+    answer: SearchAnswer = {
+        "format": ask.format,
+        "results": results,
+        "tokens_used": used,
+        "tokens_budget": ask.token_budget,
+        "truncated": len(results) < len(hits),
+    }
+    if ask.format == "narrative":
+        answer["text"] = "\n\n".join(_text_of(hit) for hit in hits[: len(results)])
+    return answer
+
+
+def _text_of(hit: Hit) -> str:
+    record = hit.record
+    body = record.content if isinstance(record, Memory) else record.narrative
+    return f"{record.title}\n{body}"
+
+
+def _compact(hit: Hit) -> Json:
+    """The short form; obsId is what clients of the earlier system call any record's id."""
+    record = hit.record
+    session = (record.session_ids or (None,))[0] if isinstance(record, Memory) else record.session_id
+    return {
+        "id": record.id,
+        "obsId": record.id,
+        "kind": hit.kind,
+        "sessionId": session,
+        "title": record.title,
+        "type": record.type,
+        "score": hit.score,
+        "timestamp": iso(record.created_at if isinstance(record, Memory) else record.at),
+    }
+
+
+def _full(hit: Hit) -> Json:
+    record = hit.record
+    return {
+        **_compact(hit),
+        "content": record.content if isinstance(record, Memory) else record.narrative,
+        "concepts": list(record.concepts),
+        "files": list(record.files),
+        "bm25Score": hit.score,
+        "vectorScore": 0.0,
+        "graphScore": 0.0,
+        "combinedScore": hit.score,
+        "observation": shape(record),
+    }
+
+
+class SmartSearch(Request):
+    query: Query | None = None
+    limit: int = limit(10, 100)
+    project: Name | None = None
+    agent_id: Name | None = None
+    session_id: Name | None = None
+    expand_ids: Names = ()
+
+
+class SmartSearchAnswer(TypedDict):
+    mode: str
+    results: list[Json]
+    lessons: NotRequired[list[LessonShape]]
+    truncated: NotRequired[bool]
+
+
+def smart_search(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
+    """Find memories in a short form, with lessons that fit; then expand the ones you need.
+
+    Call it with a query for titles and scores, and again with expandIds for the full records.
+    """
+    if ask.expand_ids:
+        return _expand(desk, ask)
+    if ask.query is None:
+        raise InvalidRequest("smart_search: query is required")
+    question = Question(
+        query=ask.query, limit=ask.limit, project=ask.project, agent=ask.agent_id, session_id=ask.session_id
+    )
+    hits = search_records(desk, question)
+    lessons = search_lessons(desk, ask.query, ask.project, 0.1, 5)
+    return {
+        "mode": "compact",
+        "results": [{**_compact(hit), "content": _text_of(hit)[:600]} for hit in hits],
+        "lessons": [{**shape(lesson), "score": score} for score, lesson in lessons],
+    }
+
+
+def _expand(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
+    reader = desk.store.read()
+    wanted = ask.expand_ids[:100]
+    results: list[Json] = []
+    for id in wanted:
+        record = reader.get(MEMORIES, desk.tenant, id) or reader.get(OBSERVATIONS, desk.tenant, id)
+        if record is not None and desk.may_see(record, ask.agent_id):
+            brief = _compact(Hit(record, 0.0))
+            results.append({"obsId": id, "sessionId": brief["sessionId"], "observation": shape(record)})
+    return {"mode": "expanded", "results": results, "truncated": len(wanted) < len(ask.expand_ids)}
+
+
+class Context(Request):
+    session_id: Name | None = None
+    project: str = Field(max_length=512)
+    budget: int | None = Field(default=None, ge=50, le=200_000)
+    agent_id: Name | None = None
+
+
+class ContextAnswer(TypedDict):
+    context: str
+    blocks: int
+    tokens: int
+    omitted: dict[str, int]
+
+
+def context(desk: Desk, ask: Context) -> ContextAnswer:
+    """Get what an agent should know before it works on a project, within a budget of tokens.
+
+    Pinned slots, the project's profile, lessons, memories and past sessions, in that order.
+    """
+    budget = ask.budget or desk.settings.token_budget
+    made = context_for(desk, ask.project, ask.session_id, budget, ask.agent_id)
+    return {"context": made.text, "blocks": made.blocks, "tokens": made.tokens, "omitted": made.omitted}
+
+
+class Enrich(Request):
+    session_id: Name | None = None
+    files: Names = ()
+    terms: Names = ()
+    project: Name | None = None
+    tool_name: Name | None = None
+    agent_id: Name | None = None
+
+
+class EnrichAnswer(TypedDict):
+    context: str
+
+
+def enrich(desk: Desk, ask: Enrich) -> EnrichAnswer:
+    """Get what is known about the files and terms a tool is about to touch, at most 4,000 characters."""
+    text = enrichment(desk, ask.files, ask.terms, ask.project, ask.session_id, ask.agent_id)
+    return {"context": text}
+
+
+class Timeline(Request):
+    anchor: Name | None = None
+    project: Name | None = None
+    session_id: Name | None = None
+    before: int = Field(default=10, ge=0, le=200)
+    after: int = Field(default=10, ge=0, le=200)
+    agent_id: Name | None = None
+
+
+class TimelineAnswer(TypedDict):
+    success: bool
+    observations: list[ObservationShape]
+    anchorIndex: int
+
+
+def timeline(desk: Desk, ask: Timeline) -> TimelineAnswer:
+    """Show what happened before and after a moment.
+
+    The anchor is the id of an observation or memory, or a time such as 2026-11-15T20:41:34Z. Use it after a
+    search, to see what led to a hit and what followed.
+    """
+    anchor = ask.anchor or iso(desk.clock.now_ms())
+    window = around(desk, anchor, ask.project, ask.session_id, ask.before, ask.after, ask.agent_id)
+    return {
+        "success": True,
+        "observations": [shape(one) for one in window.observations],
+        "anchorIndex": window.anchor_index,
+    }
+
+
+class Profile(Request):
+    project: Name | None = None
+
+
+def profile(desk: Desk, ask: Profile) -> Json:
+    """Show what a project is about: its concepts, files, conventions and common errors.
+
+    Without a project, the projects that are known.
+    """
+    if ask.project:
+        return profile_shape(desk, ask.project)
+    found = desk.store.read().find(SESSIONS, desk.tenant, *desk.sees(), order="-started_at", limit=1_000)
+    projects = dict.fromkeys(session.project for session in found if session.project)
+    return {"success": True, "projects": list(projects)}
+
+
+class ReplaySessions(Request):
+    limit: int = limit(100, 500)
+    offset: Offset = 0
+
+
+class ReplaySessionsAnswer(TypedDict):
+    success: bool
+    sessions: list[SessionShape]
+
+
+def replay_sessions(desk: Desk, ask: ReplaySessions) -> ReplaySessionsAnswer:
+    """List sessions that can be replayed: those with observations, newest first."""
+    some = Condition("observation_count", ">", 0)
+    found = desk.store.read().find(
+        SESSIONS, desk.tenant, *desk.sees(), some, order="-started_at", limit=ask.limit, offset=ask.offset
+    )
+    return {"success": True, "sessions": [shape(one) for one in found]}
+
+
+class ReplayLoad(Request):
+    session_id: Name
+
+
+class ReplayTimeline(TypedDict):
+    events: list[Json]
+    eventCount: int
+    totalDurationMs: int
+
+
+class ReplayLoadAnswer(TypedDict):
+    success: bool
+    session: SessionShape
+    timeline: ReplayTimeline
+
+
+def replay_load(desk: Desk, ask: ReplayLoad) -> ReplayLoadAnswer:
+    """Load a session's events in order, with their distance from its start, to play them again."""
+    session, events, duration = replay(desk, ask.session_id)
+    played: ReplayTimeline = {"events": events, "eventCount": len(events), "totalDurationMs": duration}
+    return {"success": True, "session": shape(session), "timeline": played}
+
+
+RECALL = (
+    Operation(search, "POST", "/search", tool="memory_recall", cli="recall", positional=("query",)),
+    Operation(
+        smart_search,
+        "POST",
+        "/smart-search",
+        tool="memory_smart_search",
+        tool_required=("query",),
+        cli="smart-search",
+        positional=("query",),
+    ),
+    Operation(context, "POST", "/context", cli="context", positional=("project",)),
+    Operation(enrich, "POST", "/enrich", cli="enrich"),
+    Operation(
+        timeline,
+        "POST",
+        "/timeline",
+        tool="memory_timeline",
+        tool_required=("anchor",),
+        cli="timeline",
+        positional=("anchor",),
+    ),
+    Operation(
+        profile,
+        "GET",
+        "/profile",
+        tool="memory_profile",
+        tool_required=("project",),
+        cli="profile",
+        positional=("project",),
+    ),
+    Operation(replay_sessions, "GET", "/replay/sessions", cli="replay sessions"),
+    Operation(replay_load, "GET", "/replay/load", cli="replay load", positional=("sessionId",)),
+)

@@ -1,0 +1,108 @@
+"""The explicit list of all operations, and the MCP tools made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.errors import NotFound
+from holdfast.model import Json
+from holdfast.ops.actions import ACTION_OPERATIONS
+from holdfast.ops.admin import ADMIN
+from holdfast.ops.declare import Operation
+from holdfast.ops.intake import INTAKE
+from holdfast.ops.learning import LEARNING
+from holdfast.ops.lessons import LESSON_OPERATIONS
+from holdfast.ops.memories import MEMORY_OPERATIONS
+from holdfast.ops.notes import NOTE_OPERATIONS
+from holdfast.ops.recalling import RECALL
+from holdfast.ops.slots import SLOT_OPERATIONS
+from holdfast.ops.transfer import TRANSFER
+
+OPERATIONS: tuple[Operation, ...] = (
+    *INTAKE,
+    *MEMORY_OPERATIONS,
+    *RECALL,
+    *LESSON_OPERATIONS,
+    *SLOT_OPERATIONS,
+    *ACTION_OPERATIONS,
+    *LEARNING,
+    *NOTE_OPERATIONS,
+    *TRANSFER,
+    *ADMIN,
+)
+
+BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One MCP tool: an operation under a name that models call."""
+
+    name: str
+    operation: Operation
+
+    def arguments(self, given: Mapping[str, Any]) -> Json:
+        return {**self.operation.tool_defaults, **given}
+
+    @property
+    def schema(self) -> Json:
+        return tool_schema(self.operation)
+
+
+def tool_schema(operation: Operation) -> Json:
+    """The tool's arguments in the plain form that every MCP client reads: no references, no null types."""
+    full = operation.request.model_json_schema(by_alias=True)
+    properties = {name: _simple(prop) for name, prop in full.get("properties", {}).items()}
+    for name, value in operation.tool_defaults.items():
+        properties[name]["default"] = value
+    required = list(dict.fromkeys([*full.get("required", []), *operation.tool_required]))
+    schema: Json = {"type": "object", "properties": properties}
+    return {**schema, "required": required} if required else schema
+
+
+_KEPT = (
+    "type",
+    "enum",
+    "oneOf",
+    "items",
+    "description",
+    "default",
+    "minimum",
+    "maximum",
+    "format",
+    "pattern",
+)
+
+
+def _simple(prop: Json) -> Json:
+    if "anyOf" in prop:
+        options = [one for one in prop["anyOf"] if one.get("type") != "null"]
+        prop = {**prop, **options[0]}
+    simple = {name: prop[name] for name in _KEPT if name in prop}
+    if simple.get("type") == "integer":
+        simple["type"] = "number"
+    if simple.get("default", 0) is None or simple.get("default") == ():
+        del simple["default"]
+    return simple
+
+
+TOOLS: dict[str, Tool] = {
+    name: Tool(name, operation)
+    for operation in OPERATIONS
+    if operation.tool
+    for name in (operation.tool, *operation.tool_also)
+}
+
+
+def tool(name: str) -> Tool:
+    """The tool of that name.
+
+    Raises:
+        NotFound: there is none.
+    """
+    try:
+        return TOOLS[name]
+    except KeyError:
+        raise NotFound("tool: no tool of that name", hint="tools/list names every tool.") from None

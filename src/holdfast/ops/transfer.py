@@ -1,0 +1,170 @@
+"""Operations that move memory: export, import, transcripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from typing_extensions import TypedDict
+
+from holdfast.desk import Desk
+from holdfast.errors import InvalidRequest
+from holdfast.intake.event import CleanEvent
+from holdfast.intake.flow import Stored, observe
+from holdfast.intake.importing import import_memory
+from holdfast.intake.transcripts import TranscriptEvent, find_transcripts, read_transcript
+from holdfast.model import CleanText, Json
+from holdfast.ops.declare import Operation, Request, Stream
+from holdfast.ops.fields import Name, Offset
+from holdfast.recall.export import export_pieces
+from holdfast.redact import redact_text, redact_value
+from holdfast.version import VERSION
+
+FILES_UPPER_BOUND = 1_000
+
+
+class Export(Request):
+    max_sessions: int | None = Field(default=None, ge=1, le=1000)
+    offset: Offset = 0
+
+
+def export(desk: Desk, ask: Export) -> Stream:
+    """Export everything: sessions, observations, memories with all versions, lessons, slots, audit and more.
+
+    With maxSessions the sessions come in pages; everything else stands on the first page.
+    """
+    return Stream(export_pieces(desk, VERSION, ask.max_sessions, ask.offset))
+
+
+class Import(Request):
+    """The export itself, or {"exportData": …, "strategy": …} around it."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="allow", hide_input_in_errors=True
+    )
+
+    strategy: Literal["merge", "skip", "replace"] = "merge"
+    export_data: Json | None = None
+
+
+class ImportAnswer(TypedDict):
+    success: bool
+    imported: dict[str, int]
+    skipped: dict[str, int]
+    refused: list[Json]
+    refusedCount: int
+
+
+def import_(desk: Desk, ask: Import) -> ImportAnswer:
+    """Import an export of Holdfast or of agentmemory.
+
+    Records that exist are skipped, or replaced with the strategy `replace`; bad ones are reported.
+    """
+    data: Json = ask.export_data if ask.export_data is not None else dict(ask.__pydantic_extra__ or {})
+    report = import_memory(desk, data, replace=ask.strategy == "replace")
+    return {
+        "success": not report.refusals,
+        "imported": report.imported,
+        "skipped": report.skipped,
+        "refused": report.refused,
+        "refusedCount": report.refusals,
+    }
+
+
+class ImportJsonl(Request):
+    path: Name | None = None
+    max_files: int = Field(default=200, ge=1, le=FILES_UPPER_BOUND)
+
+
+class ImportJsonlAnswer(TypedDict):
+    success: bool
+    imported: int
+    sessionIds: list[str]
+    observations: int
+    skippedLines: int
+    duplicates: int
+    maxFiles: int
+    maxFilesUpperBound: int
+
+
+def import_jsonl(desk: Desk, ask: ImportJsonl) -> ImportJsonlAnswer:
+    """Import transcripts of Claude Code and Codex; repeating it makes no duplicates.
+
+    The path must lie in one of the folders of HOLDFAST_IMPORT_ROOTS; without one, all of them are read.
+    """
+    files: list[Path] = []
+    for folder in _allowed(desk, ask.path):
+        files += find_transcripts(folder, ask.max_files - len(files))
+        if len(files) >= ask.max_files:
+            break
+    sessions: dict[str, None] = {}
+    stored = duplicates = skipped = 0
+    for file in files:
+        transcript = read_transcript(file)
+        for event in transcript:
+            sessions[event.session_id] = None
+            if _take(desk, event):
+                stored += 1
+            else:
+                duplicates += 1
+        skipped += transcript.skipped
+    return {
+        "success": True,
+        "imported": len(files),
+        "sessionIds": list(sessions),
+        "observations": stored,
+        "skippedLines": skipped,
+        "duplicates": duplicates,
+        "maxFiles": ask.max_files,
+        "maxFilesUpperBound": FILES_UPPER_BOUND,
+    }
+
+
+def _allowed(desk: Desk, path: str | None) -> list[Path]:
+    roots = [Path(root).expanduser().resolve() for root in desk.settings.import_roots]
+    if path is None:
+        return [root for root in roots if root.exists()]
+    asked = Path(path).expanduser().resolve()
+    if not any(asked == root or root in asked.parents for root in roots):
+        raise InvalidRequest(
+            "path: lies outside the folders that transcripts may be read from",
+            hint="Add the folder to HOLDFAST_IMPORT_ROOTS and start the server again.",
+        )
+    if not asked.exists():
+        raise InvalidRequest("path: nothing is there")
+    return [asked]
+
+
+def _take(desk: Desk, event: TranscriptEvent) -> bool:
+    """Store one event of a transcript; False if it was there already."""
+    clean: Any = redact_value(event.data).value
+    outcome = observe(
+        desk,
+        CleanEvent(
+            session_id=redact_text(event.session_id).value,
+            hook=CleanText(event.hook),
+            data=clean,
+            at=event.at_ms,
+            project=redact_text(event.project).value,
+            cwd=redact_text(event.cwd).value,
+            key=event.key,
+        ),
+        capped=False,
+    )
+    return isinstance(outcome, Stored)
+
+
+TRANSFER = (
+    Operation(export, "GET", "/export", tool="memory_export", cli="export"),
+    Operation(import_, "POST", "/import", effect="write", scope="admin", bulk=True),
+    Operation(
+        import_jsonl,
+        "POST",
+        "/replay/import-jsonl",
+        effect="write",
+        cli="import-jsonl",
+        positional=("path",),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Recall: question to hits to context."""

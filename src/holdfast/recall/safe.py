@@ -1,0 +1,28 @@
+"""Stored text inside a context block: it can say anything, but it cannot leave its line or its wrapper."""
+
+from __future__ import annotations
+
+import re
+
+_INVISIBLE = re.compile(
+    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
+_SPACE = re.compile(r"\s+")
+
+
+def line(text: str, limit: int = 500) -> str:
+    """The text as one harmless line: no tags, no invisible characters, no line breaks, cut to the limit."""
+    flat = _SPACE.sub(" ", _INVISIBLE.sub("", text.replace("\n", " "))).strip()
+    if len(flat) > limit:
+        flat = flat[: limit - 1].rstrip() + "…"
+    return escape(flat)
+
+
+def block(text: str) -> str:
+    """The text as indented lines: a heading or a list item in it stays inside its item."""
+    lines = [escape(_INVISIBLE.sub("", one).rstrip()) for one in text.splitlines()]
+    return "\n".join(f"    {one}" for one in lines if one)
+
+
+def escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,110 @@
+"""Around a moment: the observations before and after an anchor, and a session replayed in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.desk import Desk
+from holdfast.errors import NotFound
+from holdfast.model import Json, Observation, Session
+from holdfast.shapes import shape
+from holdfast.store.port import Condition, where
+from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
+from holdfast.times import iso, parse_time
+
+REPLAY_EVENTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    observations: tuple[Observation, ...]
+    anchor_index: int
+
+
+def timeline(
+    desk: Desk,
+    anchor: str,
+    project: str | None,
+    session_id: str | None,
+    before: int,
+    after: int,
+    agent: str | None,
+) -> Window:
+    """The observations around the anchor, oldest first; `anchor_index` is the anchor's place among them.
+
+    Raises:
+        NotFound: the anchor is an id, but of nothing the caller may see.
+        InvalidRequest: the anchor is neither an id nor a time.
+    """
+    reader = desk.store.read()
+    at, anchored = _anchor(desk, anchor, agent)
+    bounds = (*desk.sees(agent), *where(project=project, session_id=session_id))
+    earlier = reader.find(
+        OBSERVATIONS, desk.tenant, *bounds, Condition("at", "<=", at), order="-at", limit=before + 1
+    )
+    later = reader.find(OBSERVATIONS, desk.tenant, *bounds, Condition("at", ">", at), order="at", limit=after)
+    # The anchor may share its millisecond with others: it stands last of those before.
+    head = [one for one in earlier if anchored is None or one.id != anchored.id][
+        : before if anchored else before + 1
+    ]
+    head.reverse()
+    shown = [*head, *([anchored] if anchored else []), *later]
+    return Window(tuple(shown), len(head) if anchored else max(0, len(head) - 1))
+
+
+def _anchor(desk: Desk, anchor: str, agent: str | None) -> tuple[int, Observation | None]:
+    reader = desk.store.read()
+    seen = reader.get(OBSERVATIONS, desk.tenant, anchor)
+    if seen is not None and desk.may_see(seen, agent):
+        return seen.at, seen
+    memory = reader.get(MEMORIES, desk.tenant, anchor)
+    if memory is not None and desk.may_see(memory, agent):
+        return memory.created_at, None
+    if anchor.startswith(("obs_", "mem_")):
+        raise NotFound("timeline: no record of that id")
+    return parse_time(anchor, "anchor"), None
+
+
+def replay(desk: Desk, session_id: str) -> tuple[Session, list[Json], int]:
+    """A session's events in order with their distance from its start, and how long it lasted.
+
+    Raises:
+        NotFound: no such session, or not the caller's to see.
+    """
+    reader = desk.store.read()
+    session = reader.get(SESSIONS, desk.tenant, session_id)
+    if session is None or not desk.may_see(session):
+        raise NotFound("replay: no session of that id")
+    seen = reader.find(
+        OBSERVATIONS, desk.tenant, *where(session_id=session_id), order="at", limit=REPLAY_EVENTS
+    )
+    start = seen[0].at if seen else session.started_at
+    events = [_event(one, start) for one in seen]
+    return session, events, (seen[-1].at - start) if seen else 0
+
+
+def _event(seen: Observation, start: int) -> Json:
+    full = shape(seen)
+    return {
+        "id": seen.id,
+        "kind": _KINDS.get(seen.hook, "tool" if full.get("toolName") else "event"),
+        "label": seen.title[:120],
+        "offsetMs": seen.at - start,
+        "ts": iso(seen.at),
+        "body": full.get("userPrompt") or seen.narrative,
+        "toolName": full.get("toolName"),
+        "toolInput": full.get("toolInput"),
+        "toolOutput": full.get("toolOutput"),
+    }
+
+
+_KINDS = {
+    "prompt_submit": "prompt",
+    "assistant_message": "response",
+    "post_tool_use": "tool",
+    "post_tool_failure": "error",
+    "notification": "notification",
+    "subagent_start": "subagent",
+    "subagent_stop": "subagent",
+    "task_completed": "task",
+}

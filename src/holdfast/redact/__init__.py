@@ -1,0 +1,54 @@
+"""Text and JSON values without secrets and without what their author marked as private.
+
+Everything that Holdfast stores, sends on or logs from a caller comes through here once. Rules are data, in
+rules.toml. Findings name rules and kinds; a secret's value is never in a result, a message or a log.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import orjson
+
+from holdfast.model import CleanText
+from holdfast.redact.plain import Counts, findings
+from holdfast.redact.result import PRIVATE_MARK, SECRET_MARK, Finding, Redacted
+from holdfast.redact.rules import default_rules
+from holdfast.redact.walk import Walk
+
+__all__ = ["PRIVATE_MARK", "SECRET_MARK", "Finding", "Redacted", "redact_text", "redact_value"]
+
+T = TypeVar("T")
+
+# Types that orjson would write although they are no JSON values must reach the walk, which refuses them.
+STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+
+
+def redact_text(text: str) -> Redacted[CleanText]:
+    """The text without secrets; text that is JSON stays JSON. Redacting again changes nothing."""
+    book, counts = default_rules(), Counts()
+    clean = Walk(book, counts).text(text, 0)
+    return Redacted(CleanText(clean), findings(book, counts))
+
+
+def redact_value(value: T) -> Redacted[T]:
+    """The JSON value without secrets, in the same shape; numbers, booleans and null are left as they are.
+
+    Raises:
+        InvalidRequest: it is no JSON value, or nested deeper than 200 levels.
+    """
+    book, counts = default_rules(), Counts()
+    if _is_clean(value):
+        return Redacted(value)
+    clean: T = Walk(book, counts).value(value)
+    return Redacted(clean, findings(book, counts))
+
+
+def _is_clean(value: object) -> bool:
+    """Whether no keyword stands anywhere in the value: one pass over its JSON instead of one for each text."""
+    try:
+        data = orjson.dumps(value, option=STRICT)
+    except (TypeError, ValueError):
+        return False
+    # JSON inside a text may spell letters as \u0070; such a text must be opened to be read.
+    return b"\\u00" not in data and default_rules().is_quiet(data)

@@ -1,0 +1,32 @@
+"""What redaction hands back: the clean value and what kinds of things were taken out, never the things."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Generic, NamedTuple, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
+
+# The two marks of the earlier system; clients and stored memories know them.
+PRIVATE_MARK: Final = "[REDACTED]"
+SECRET_MARK: Final = "[REDACTED_SECRET]"
+
+
+class Finding(NamedTuple):
+    """One rule and how often it removed something."""
+
+    rule: str
+    kind: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted(Generic[T_co]):
+    """A value that is safe to keep, and what was removed from it."""
+
+    value: T_co
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return sum(finding.count for finding in self.findings)

@@ -1,0 +1,157 @@
+"""Where the secrets are in a text: spans of bytes, each with the rule that found it. Changes nothing."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import re2
+
+from holdfast.redact.judge import CHECKS, JUDGED, SEPARATORS, Candidate, entropy, has_digit, is_spelled
+from holdfast.redact.result import PRIVATE_MARK, SECRET_MARK
+from holdfast.redact.rules import Rule, RuleBook
+
+MARKED = "[REDACTED"
+# A rejected value longer than this is skipped whole: nothing but a run without blanks is so long, and looking into
+# it again at every byte would make "token:token:token:…" quadratic.
+REREAD = 256
+# A value of known length below this may be a word of that length, so it must have a digit.
+LONG = 32
+NAME = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+QUOTES = (b'"', b"'", b"`")
+# In a megabyte of base64 every short format turns up by chance, so embedded pictures, sounds and fonts are left alone.
+PICTURE = re2.compile(rb"data:(?:image|audio|video|font)/[\w.+-]+(?:;[\w=.-]+)*;base64,[A-Za-z0-9+/=_-]*")
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+    rule: int  # its place in the book
+
+
+def find_secrets(book: RuleBook, data: bytes, calls: list[int]) -> list[Span]:
+    """The secrets in the data, in order and without overlap; where two rules meet, the one higher in the book counts."""
+    found = [Span(start, end, index) for index in calls for start, end in _matches(book, book.rules[index], data)]
+    if found and b";base64," in data:
+        found = _outside(found, [match.span() for match in PICTURE.finditer(data)])
+    return _merged(found)
+
+
+def _matches(book: RuleBook, rule: Rule, data: bytes) -> Iterator[tuple[int, int]]:
+    if rule.form == "names":
+        return _named(book, rule, data)
+    if rule.form == "near":
+        return _near(book, rule, data)
+    return _patterned(book, rule, data)
+
+
+def _patterned(book: RuleBook, rule: Rule, data: bytes) -> Iterator[tuple[int, int]]:
+    for match in rule.search.finditer(data):
+        start, end = match.span(rule.group)
+        if rule.within is not None:
+            for inner in rule.within.finditer(data[start:end]):
+                left, right = inner.span(1)
+                if _counts(book, rule, data, start + left, start + right):
+                    yield start + left, start + right
+        elif start < end and _counts(book, rule, data, start, end):
+            yield start, end
+
+
+def _near(book: RuleBook, rule: Rule, data: bytes) -> Iterator[tuple[int, int]]:
+    for match in rule.search.finditer(data):
+        start, end = match.span(2)
+        if near_counts(book, rule, _text(match.group(1)), _text(data[start:end])):
+            yield start, end
+
+
+def near_counts(book: RuleBook, rule: Rule, name: str, value: str) -> bool:
+    """Whether a value of the vendor's format is its key, and not a digest that happens to be as long."""
+    if any(_stem(part) in book.words.digest for part in SEPARATORS.split(name.lower())):
+        return False
+    if not rule.check and (is_spelled(value) or (len(value) < LONG and not has_digit(value))):
+        return False
+    return _worth(book, rule, Candidate(value))
+
+
+def _stem(word: str) -> str:
+    return word.strip("\"'`]) \t\r\n\\").rstrip("0123456789")
+
+
+def _named(book: RuleBook, rule: Rule, data: bytes) -> Iterator[tuple[int, int]]:
+    place = 0
+    while (match := rule.search.search(data, place)) is not None:
+        group = next(number for number in (3, 4, 5, 6, 7) if match.span(number)[0] >= 0)
+        start, end = match.span(group)
+        if start < end and _is_pair(data, match, group) and _worth(book, rule, _candidate(data, match, group)):
+            yield start, end
+            place = match.end()
+        else:
+            place = max(start, match.end(2)) if group != 7 or end - start <= REREAD else end
+
+
+def _is_pair(data: bytes, match: Any, group: int) -> bool:
+    """A comma joins name and value only between quotes, as in put("password", "…"); > only in <password>…</password>."""
+    operator = match.group(2).strip()
+    if operator == b",":
+        return group != 7 and data[match.end(1) : match.start(2)].strip(b"\\") in QUOTES
+    return operator != b">" or (group == 7 and data[match.end(7) : match.end(7) + 1] == b"<")
+
+
+def _candidate(data: bytes, match: Any, group: int) -> Candidate:
+    start, end = match.span(group)
+    first = match.start(1)
+    head = data[max(0, first - 24) : first]
+    return Candidate(
+        value=_text(data[start:end]),
+        name=_text(match.group(1)).lower(),
+        before=_text(head[len(head.rstrip(NAME)) :]),
+        operator=_text(match.group(2)),
+        quoted=group != 7,
+        after=_text(data[end : end + 1]),
+    )
+
+
+def _counts(book: RuleBook, rule: Rule, data: bytes, start: int, end: int) -> bool:
+    return _worth(book, rule, Candidate(_text(data[start:end]), operator="=", after=_text(data[end : end + 1])))
+
+
+def _worth(book: RuleBook, rule: Rule, candidate: Candidate) -> bool:
+    """Whether the value passes the rule's own floor and check; a mark of an earlier redaction is no part of it."""
+    if MARKED in candidate.value:
+        candidate = replace(candidate, value=without_marks(candidate.value))
+        if not candidate.value:
+            return False
+    if rule.entropy and entropy(candidate.value) < rule.entropy:
+        return False
+    return not rule.check or CHECKS[rule.check](candidate, book.words)
+
+
+def without_marks(text: str) -> str:
+    return text.replace(SECRET_MARK, "").replace(PRIVATE_MARK, "")
+
+
+def _text(data: bytes) -> str:
+    return data[:JUDGED].decode("utf-8", "replace")
+
+
+def _merged(found: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for span in sorted(found):
+        if merged and span.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = Span(last.start, max(last.end, span.end), min(last.rule, span.rule))
+        else:
+            merged.append(span)
+    return merged
+
+
+def _outside(found: list[Span], pictures: list[tuple[int, int]]) -> list[Span]:
+    starts = [start for start, _ in pictures]
+
+    def inside(span: Span) -> bool:
+        before = bisect.bisect_right(starts, span.start) - 1
+        return before >= 0 and span.start < pictures[before][1]
+
+    return [span for span in found if not inside(span)]

@@ -1,0 +1,159 @@
+"""JSON values without secrets, field by field, so that JSON stays JSON.
+
+The name of a field speaks for its value: what lies under "password" is a password even if it looks like a word.
+Text that is itself JSON is opened, cleaned inside and written again, but only when something was found in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.errors import InvalidRequest
+from holdfast.redact.judge import CHECKS, Candidate
+from holdfast.redact.plain import Counts, clean_bytes, clean_text, to_bytes, to_text
+from holdfast.redact.result import SECRET_MARK
+from holdfast.redact.rules import Rule, RuleBook
+from holdfast.redact.scan import find_secrets, near_counts, without_marks
+
+# Python's own stack ends near a thousand frames; a walk takes two for each level, and the server some before it.
+DEPTH = 200
+
+# {"name": "PASSWORD", "value": "…"}: environments, headers and tags are often written as such pairs.
+PAIR_NAMES = ("name", "Name", "key", "Key", "header", "variable")
+PAIR_VALUES = frozenset({"value", "Value", "val", "default", "content"})
+BRACKETS = {"{": "}", "[": "]", '"': '"'}
+
+
+class Walk:
+    """One redaction of one value; `counts` gathers what was removed."""
+
+    def __init__(self, book: RuleBook, counts: Counts) -> None:
+        self.book = book
+        self.counts = counts
+
+    def value(self, value: Any, name: str = "", depth: int = 0) -> Any:
+        """The value without secrets, where `name` is the field it lies in.
+
+        Raises:
+            InvalidRequest: it is no JSON value, or nested deeper than can be walked.
+        """
+        if isinstance(value, str):
+            return self.field(name, value, depth) if name else self.text(value, depth)
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if depth >= DEPTH:
+            raise InvalidRequest(f"The value cannot be redacted: it is nested deeper than {DEPTH} levels.")
+        if isinstance(value, dict):
+            return self.mapping(value, name, depth + 1)
+        if isinstance(value, list | tuple):
+            return type(value)(self.items(value, name, depth + 1))
+        raise InvalidRequest(f"The value cannot be redacted: a {type(value).__name__} is no JSON value.")
+
+    def mapping(self, fields: dict[Any, Any], name: str, depth: int) -> dict[Any, Any]:
+        clean: dict[Any, Any] = {}
+        pair = next((fields[key] for key in PAIR_NAMES if isinstance(fields.get(key), str)), name)
+        for key, value in fields.items():
+            inner = pair if key in PAIR_VALUES else key if isinstance(key, str) else name
+            clean[self.key(key, clean)] = self.value(value, inner, depth)
+        return clean
+
+    def key(self, key: Any, taken: dict[Any, Any]) -> Any:
+        """The key without secrets; two that become the same get a number, so that no field is lost."""
+        if not isinstance(key, str):
+            return key
+        clean = shown = clean_text(self.book, key, self.counts)
+        number = 2
+        while shown in taken:
+            shown, number = f"{clean} {number}", number + 1
+        return shown
+
+    def items(self, values: list[Any] | tuple[Any, ...], name: str, depth: int) -> list[Any]:
+        clean, flag = [], ""
+        for value in values:
+            clean.append(self.value(value, flag or name, depth))
+            flag = value.lstrip("-") if isinstance(value, str) and is_flag(value) else ""
+        return clean
+
+    def text(self, text: str, depth: int) -> str:
+        """The text without secrets; if it is JSON it still is."""
+        data = to_bytes(text)
+        if self.book.is_quiet(data):
+            return text
+        opened = opened_json(text) if depth < DEPTH else None
+        if opened is None:
+            return to_text(clean_bytes(self.book, data, self.counts))
+        before = self.counts.total()
+        clean = self.value(opened, "", depth + 1)
+        return written_json(clean, text) if self.counts.total() > before else text
+
+    def field(self, name: str, text: str, depth: int) -> str:
+        """The text of a field, with what its name says about it."""
+        line = to_bytes(name) + b": "
+        called = [self.book.rules[index] for index in self.book.calls(line)]
+        if called and text and not is_container(text):
+            if (rule := next((rule for rule in called if self.names(rule, name, text)), None)) is not None:
+                self.counts[rule.id] += 1
+                return SECRET_MARK
+            if any(rule.form == "pattern" for rule in called):
+                return self.line(line, self.text(text, depth))
+        return self.text(text, depth)
+
+    def names(self, rule: Rule, name: str, text: str) -> bool:
+        """Whether the rule says that the text under this name is a secret as a whole."""
+        rest = without_marks(text)
+        if rule.form == "pattern" or not rest or (found := rule.key.search(to_bytes(name))) is None:
+            return False
+        if rule.form == "near":
+            return rule.value.fullmatch(to_bytes(rest)) is not None and near_counts(
+                self.book, rule, to_text(found.group(1)), rest
+            )
+        told = to_text(found.group()).lower()
+        before = to_text(to_bytes(name)[: found.start()])
+        candidate = Candidate(rest, told, before, operator=":", quoted=True, field=True)
+        return CHECKS[rule.check](candidate, self.book.words)
+
+    def line(self, head: bytes, text: str) -> str:
+        """The text as it would read after its name, as in the lines of an HTTP header."""
+        data = head + to_bytes(text)
+        inside = [
+            span for span in find_secrets(self.book, data, self.book.calls(data)) if span.start >= len(head)
+        ]
+        for span in reversed(inside):
+            data = data[: span.start] + SECRET_MARK.encode() + data[span.end :]
+            self.counts[self.book.rules[span.rule].id] += 1
+        return to_text(data[len(head) :])
+
+
+def is_flag(text: str) -> bool:
+    """Whether the next item of a command line may be this one's value."""
+    return 2 < len(text) < 64 and text[0] == "-" and "=" not in text and not text.isspace()
+
+
+def is_container(text: str) -> bool:
+    stripped = text.strip()
+    return len(stripped) > 1 and BRACKETS.get(stripped[0]) == stripped[-1] and stripped[0] != '"'
+
+
+def opened_json(text: str) -> Any:
+    """The object, list or text that this text is JSON of; None for anything else."""
+    stripped = text.strip()
+    if len(stripped) < 2 or BRACKETS.get(stripped[0]) != stripped[-1]:
+        return None
+    try:
+        opened = json.loads(stripped)
+    except (ValueError, RecursionError):
+        return None
+    return opened if isinstance(opened, dict | list | str) else None
+
+
+def written_json(value: Any, like: str) -> str:
+    """The value as JSON in the layout of the text it came from."""
+    dumps: Callable[..., str] = json.dumps
+    if "\n" in like.strip():
+        second = like.strip().split("\n", 2)[1]
+        indent = len(second) - len(second.lstrip(" "))
+        return dumps(value, ensure_ascii=like.isascii(), indent=indent or None)
+    tight = '": ' not in like and '", ' not in like
+    return dumps(value, ensure_ascii=like.isascii(), separators=(",", ":") if tight else None)

@@ -1,0 +1,51 @@
+"""What can go wrong with a remote answer, as values in our own words.
+
+A failure never quotes the answer, the request or the key, so the fault made from it can go anywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.errors import UpstreamFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no usable answer."""
+
+    reason: str
+    status: int | None = None
+    passing: bool = False  # it may go well later, without anyone changing anything
+    retry_after: float | None = None  # seconds that the server asked us to wait
+    hint: str | None = None
+
+    def fault(self, provider: str, operation: str) -> UpstreamFailed:
+        """The fault to raise: it names provider, operation and status."""
+        status = "" if self.status is None else f" (HTTP status {self.status})"
+        fault = UpstreamFailed(
+            f"{provider} {operation}: {self.reason}{status}",
+            hint=self.hint,
+            details={"provider": provider, "operation": operation, "status": self.status},
+        )
+        fault.retryable = self.passing
+        return fault
+
+
+# The service answered, but not with something a summary can be made of.
+EMPTY = Failure("the answer is empty", 200, passing=True)
+TRUNCATED = Failure(
+    "the answer was cut off at the token limit", 200, hint="Send less text, or allow more tokens."
+)
+REFUSED = Failure(
+    "the model refused to answer", 200, hint="Another model may answer: set HOLDFAST_LLM_MODEL."
+)
+UNFINISHED = Failure("the model stopped before it had answered", 200)
+MALFORMED = Failure(
+    "the answer is not what this API returns", 200, hint="Check that the URL is the base URL of this API."
+)
+TOO_LARGE = Failure("the answer is larger than 2 MB", 200)
+
+TIMED_OUT = Failure(
+    "no answer in time", passing=True, hint="Raise HOLDFAST_LLM_SECONDS, or take a faster model."
+)

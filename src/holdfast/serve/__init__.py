@@ -1,0 +1,1 @@
+"""The edge: HTTP, MCP and live connections in front of the operations."""

@@ -1,0 +1,162 @@
+"""The whole server as one ASGI app."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from holdfast.door import Door, LocalDoor
+from holdfast.engine import Engine
+from holdfast.errors import Fault, InvalidRequest, NotFound
+from holdfast.ops.openapi import openapi
+from holdfast.serve.auth import Auth
+from holdfast.serve.bodies import read_body
+from holdfast.serve.guard import Guard
+from holdfast.serve.live import Live
+from holdfast.serve.maintenance import Maintenance
+from holdfast.serve.mcp import Context, McpSurface, call_tool, text_of, tool_list
+from holdfast.serve.pages import agent_guide, auth_guide, home_page
+from holdfast.serve.rest import PREFIX, Rest
+from holdfast.serve.strict_json import dumps, loads
+
+# Writers wait for their commit inside a thread; enough of them that many share one.
+THREADS = 32
+
+
+class App:
+    """Routes, background work and the guard in front, for one engine."""
+
+    def __init__(self, engine: Engine, run_token: str):
+        self.engine = engine
+        self.auth = Auth(engine, run_token)
+        self.pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="op")
+        self.rest = Rest(engine, self.auth, self.pool)
+        self.live = Live(engine, self.auth)
+        self.maintenance = Maintenance(engine)
+        surface = McpSurface(self._door_of, self.pool)
+        # Stateless: a session lives in the client's credential, not in this process, so nothing piles up.
+        self.mcp = StreamableHTTPSessionManager(
+            surface.server(),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=engine.settings.max_body,
+        )
+        routes = [
+            Route(f"{PREFIX}/mcp/tools", self._mcp_tools, methods=["GET"]),
+            Route(f"{PREFIX}/mcp/tools", self._mcp_call, methods=["POST"]),
+            Route(f"{PREFIX}/mcp/call", self._mcp_call, methods=["POST"]),
+            Route("/livez", self._livez),
+            Route("/openapi.json", self._page("application/json", lambda: dumps(openapi()))),
+            *(Route(path, self._page("text/html", home_page)) for path in _HOME_PATHS),
+            Route("/agent.md", self._page("text/markdown", agent_guide)),
+            Route("/auth.md", self._page("text/markdown", auth_guide)),
+            WebSocketRoute("/stream/mem-live/viewer", self.live),
+            Mount("/mcp", self._mcp_http),
+        ]
+        self._others = Starlette(routes=routes, lifespan=self._lifespan)
+        self.asgi: ASGIApp = Guard(
+            self._route, engine.settings, clock=engine.clock, recognise=self._recognise
+        )
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Operations go straight to REST: at thousands of requests a second a route table is felt."""
+        if scope["type"] == "http":
+            path = scope["path"]
+            if path == "/mcp":  # the mount's own redirect would lose the body
+                scope = {**scope, "path": "/mcp/"}
+            elif path.startswith(PREFIX + "/") and not path.startswith(_NOT_REST):
+                return await self.rest(scope, receive, send)
+        await self._others(scope, receive, send)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        self.engine.publishers.append(self.live)
+        self.maintenance.start()
+        try:
+            async with self.mcp.run():
+                yield
+        finally:
+            await asyncio.to_thread(self.maintenance.stop)
+            self.engine.publishers.remove(self.live)
+            self.pool.shutdown()
+
+    def _recognise(self, credential: bytes) -> str | None:
+        try:
+            return self.auth.caller([(b"authorization", credential)]).name
+        except Fault:
+            return None
+
+    def _door_of(self, ctx: Context) -> Door:
+        if ctx.request is None:
+            raise InvalidRequest("mcp: the request carries no HTTP request")
+        return LocalDoor(self.engine, self.auth.caller(ctx.request.scope["headers"]))
+
+    async def _mcp_http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.auth.caller(scope["headers"])
+        await self.mcp.asgi_app(scope, receive, send)
+
+    async def _livez(self, request: Request) -> Response:
+        return _json({"status": "ok", "service": "holdfast"})
+
+    def _page(self, media: str, make: Callable[[], bytes]) -> Callable[[Request], Awaitable[Response]]:
+        async def page(request: Request) -> Response:
+            self.auth.caller(request.scope["headers"])
+            return Response(make(), media_type=media, headers={"Content-Security-Policy": _CSP})
+
+        return page
+
+    async def _mcp_tools(self, request: Request) -> Response:
+        self.auth.caller(request.scope["headers"])
+        return _json({"tools": tool_list()})
+
+    async def _mcp_call(self, request: Request) -> Response:
+        """The old way to call a tool: {"name": …, "arguments": …}."""
+        caller = self.auth.caller(request.scope["headers"])
+        settings = self.engine.settings
+        raw = await read_body(
+            request.scope, request.receive, limit=settings.max_body, pause_seconds=settings.body_seconds
+        )
+        body = loads(raw) if raw else {}
+        name, arguments = (
+            (body.get("name"), body.get("arguments") or {}) if isinstance(body, dict) else (None, {})
+        )
+        if not isinstance(name, str) or not isinstance(arguments, dict):
+            raise InvalidRequest("mcp: name must be a tool's name and arguments an object")
+        loop = asyncio.get_running_loop()
+        try:
+            answer = await loop.run_in_executor(
+                self.pool, call_tool, LocalDoor(self.engine, caller), name, arguments
+            )
+        except NotFound as fault:
+            if fault.message.startswith("tool:"):
+                raise InvalidRequest(fault.message, hint=fault.hint) from None
+            return _tool_fault(fault)
+        except Fault as fault:
+            return _tool_fault(fault)
+        return _json({"content": [{"type": "text", "text": text_of(answer)}]})
+
+
+_HOME_PATHS = ("/", "/viewer", f"{PREFIX}/viewer")
+_NOT_REST = (f"{PREFIX}/mcp/", f"{PREFIX}/viewer")
+_CSP = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    return Response(dumps(value), status_code=status, media_type="application/json")
+
+
+def _tool_fault(fault: Fault) -> Response:
+    """A failed tool is an error of the call: the status says so, and the body is what a model can read."""
+    body = fault.to_dict()
+    content = [{"type": "text", "text": text_of(body)}]
+    return _json({**body, "content": content, "isError": True}, fault.http_status)

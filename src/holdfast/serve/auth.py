@@ -1,0 +1,73 @@
+"""Who is calling: from the bearer credential, compared in constant time; never from a parameter."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+from hashlib import sha256
+
+from holdfast.engine import Engine
+from holdfast.errors import Unauthorized
+from holdfast.model import Caller, Scope
+from holdfast.ops.admin import TOKEN_PREFIX
+
+_SCOPES: dict[str, Scope] = {"read": "read", "write": "write", "admin": "admin"}
+
+
+class Auth:
+    """Turns credentials into callers. Without a secret, the server listens on loopback only and trusts it."""
+
+    def __init__(self, engine: Engine, run_token: str):
+        self._engine = engine
+        self._secret = engine.settings.secret
+        self._run_token = run_token
+
+    def caller(self, headers: Iterable[tuple[bytes, bytes]]) -> Caller:
+        """The caller of a request.
+
+        Raises:
+            Unauthorized: a credential is needed or the one given is not valid.
+        """
+        given = [value for name, value in headers if name == b"authorization"]
+        if len(given) > 1:
+            raise Unauthorized("more than one Authorization header")
+        if not given:
+            return self.of(None)
+        kind, _, credential = given[0].decode("latin-1").partition(" ")
+        if kind.lower() != "bearer":
+            raise Unauthorized("unauthorized")
+        return self.of(credential.strip())
+
+    def of(self, credential: str | None) -> Caller:
+        """The caller with that credential.
+
+        Raises:
+            Unauthorized: it is missing though one is needed, or not valid.
+        """
+        if not credential:
+            if self._secret:
+                raise Unauthorized("unauthorized")
+            return Caller()
+        # Both comparisons always run, so that the time taken says nothing about either.
+        is_secret = _same(credential, self._secret or "")
+        is_run_token = _same(credential, self._run_token)
+        if (is_secret and self._secret) or is_run_token:
+            return Caller(name="secret" if is_secret else "local")
+        return self._token(credential)
+
+    def _token(self, credential: str) -> Caller:
+        prefix, _, rest = credential.partition("_")
+        id, _, secret = rest.partition("_")
+        if prefix == TOKEN_PREFIX and id and secret:
+            digest = sha256(secret.encode()).hexdigest()
+            now = self._engine.clock.now_ms()
+            for token in self._engine.store.read().tokens_by_id(id):
+                alive = token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
+                if _same(digest, token.secret_hash) and alive:
+                    scopes = frozenset(_SCOPES[scope] for scope in token.scopes if scope in _SCOPES)
+                    return Caller(token.tenant, token.agent, scopes, f"token:{token.id}")
+        raise Unauthorized("unauthorized")
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())

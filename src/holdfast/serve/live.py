@@ -1,0 +1,128 @@
+"""Live: committed events to WebSocket readers. One that does not keep up is dropped, never waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs
+
+from starlette.types import Receive, Scope, Send
+
+from holdfast.engine import Engine
+from holdfast.errors import Fault
+from holdfast.model import Caller, Event, Json
+from holdfast.serve.auth import Auth
+from holdfast.serve.strict_json import dumps
+
+# A viewer that is this many frames behind will not catch up; it reconnects and reads what it missed.
+QUEUE = 1_000
+READERS = 200
+POLICY, TRY_LATER = 1008, 1013
+
+
+def frame(event: Event) -> bytes:
+    """The event as the viewer reads it."""
+    data: Json = event.data
+    if event.kind.endswith("_observation"):
+        data = {**data, "sessionId": event.session_id}
+    elif event.kind != "forgotten":
+        data = {"type": event.kind, event.kind: data}
+    return dumps({"type": event.kind, "sessionId": event.session_id, "data": data})
+
+
+@dataclass(eq=False)
+class Reader:
+    tenant: str
+    agent: str | None  # only this agent's events; None sees all of the tenant's
+    loop: asyncio.AbstractEventLoop
+    frames: deque[bytes] = field(default_factory=deque)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    behind: bool = False
+
+    def offer(self, body: bytes) -> None:
+        """Queue a frame; runs in the loop."""
+        if len(self.frames) >= QUEUE:
+            self.behind = True
+        else:
+            self.frames.append(body)
+        self.wake.set()
+
+
+class Live:
+    """Publisher of committed events, and the ASGI app of the socket."""
+
+    def __init__(self, engine: Engine, auth: Auth):
+        self._engine = engine
+        self._auth = auth
+        self._readers: set[Reader] = set()
+        self._lock = threading.Lock()
+
+    def publish(self, event: Event) -> None:
+        if not self._readers:
+            return
+        with self._lock:
+            fitting = [one for one in self._readers if _reaches(event, one)]
+        if fitting:
+            body = frame(event)
+            for reader in fitting:
+                if not reader.loop.is_closed():
+                    reader.loop.call_soon_threadsafe(reader.offer, body)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()  # websocket.connect
+        try:
+            reader = self._admit(scope)
+        except Fault:
+            await send({"type": "websocket.close", "code": POLICY, "reason": "unauthorized"})
+            return
+        if len(self._readers) >= READERS:
+            await send({"type": "websocket.close", "code": TRY_LATER, "reason": "too many readers"})
+            return
+        await send({"type": "websocket.accept"})
+        with self._lock:
+            self._readers.add(reader)
+        listening = asyncio.create_task(_until_gone(receive, reader))
+        try:
+            await self._feed(reader, send, listening)
+        finally:
+            listening.cancel()
+            with self._lock:
+                self._readers.discard(reader)
+
+    def _admit(self, scope: Scope) -> Reader:
+        caller = self._caller(scope)
+        desk = self._engine.desk(caller)
+        if not caller.may("read"):
+            raise Fault("the token lacks the scope read")
+        asked = parse_qs(scope["query_string"].decode("latin-1")).get("agentId", [None])[0]
+        bounds = desk.sees(asked)
+        agent = str(bounds[0].value) if bounds else None
+        return Reader(caller.tenant, agent, asyncio.get_running_loop())
+
+    def _caller(self, scope: Scope) -> Caller:
+        """From the header, or from ?token= as browsers cannot set headers on a socket."""
+        token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [None])[0]
+        return self._auth.of(token) if token else self._auth.caller(scope["headers"])
+
+    async def _feed(self, reader: Reader, send: Send, listening: asyncio.Task[None]) -> None:
+        while not listening.done():
+            await reader.wake.wait()
+            reader.wake.clear()
+            if reader.behind:
+                await send({"type": "websocket.close", "code": TRY_LATER, "reason": "too slow"})
+                return
+            while reader.frames and not listening.done():
+                await send({"type": "websocket.send", "text": reader.frames.popleft().decode()})
+
+
+def _reaches(event: Event, reader: Reader) -> bool:
+    return event.tenant == reader.tenant and reader.agent in (None, event.agent)
+
+
+async def _until_gone(receive: Receive, reader: Reader) -> None:
+    """Read and drop what the client sends until it leaves."""
+    while (await receive())["type"] != "websocket.disconnect":
+        continue
+    reader.wake.set()

@@ -1,0 +1,43 @@
+"""The few pages that are not operations. None holds a secret or a memory."""
+
+from __future__ import annotations
+
+from holdfast.ops.registry import TOOLS
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Holdfast</title>
+<h1>Holdfast is running</h1>
+<p>Memory for AI agents. Agents reach it under <code>/agentmemory</code> and <code>/mcp</code>.</p>
+<ul>
+<li><a href="/openapi.json">Every REST path</a></li>
+<li><a href="/agentmemory/livez">Is it alive?</a></li>
+</ul>
+</html>
+"""
+
+
+def home_page() -> bytes:
+    return _PAGE.encode()
+
+
+def agent_guide() -> bytes:
+    """How an agent uses this memory, in Markdown."""
+    tools = "\n".join(f"- `{one.name}`: {one.operation.summary}" for one in TOOLS.values())
+    return (
+        "# Holdfast for agents\n\n"
+        "REST is under `/agentmemory`, MCP at `/mcp`; `GET /openapi.json` describes every path.\n\n"
+        "Search before you answer what earlier sessions may have settled; save lasting facts.\n\n"
+        f"## MCP tools\n\n{tools}\n"
+    ).encode()
+
+
+def auth_guide() -> bytes:
+    """How a client signs in, in Markdown."""
+    return (
+        b"# Signing in\n\n"
+        b"Send `Authorization: Bearer <secret or token>` with every request except `/agentmemory/livez`.\n"
+        b"The WebSocket takes `?token=` as well. Make tokens with `holdfast token create`.\n"
+    )

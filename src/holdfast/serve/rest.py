@@ -1,0 +1,137 @@
+"""REST: every operation at its paths, as one ASGI app."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from starlette.types import Receive, Scope, Send
+
+from holdfast.engine import Engine
+from holdfast.errors import InvalidRequest, MethodNotAllowed, NotFound
+from holdfast.model import Caller, Json
+from holdfast.ops.declare import Operation, Stream
+from holdfast.ops.registry import OPERATIONS
+from holdfast.serve.auth import Auth
+from holdfast.serve.bodies import read_body
+from holdfast.serve.idempotency import Reply, once
+from holdfast.serve.strict_json import dumps, loads
+
+PREFIX = "/agentmemory"
+BULK_VALUES = 50_000_000
+_JSON = (b"content-type", b"application/json")
+
+
+class Rest:
+    """Finds the operation of a path, reads its arguments, runs it in a thread, sends the answer."""
+
+    def __init__(self, engine: Engine, auth: Auth, pool: ThreadPoolExecutor):
+        self._engine = engine
+        self._auth = auth
+        self._pool = pool
+        self._plain: dict[tuple[str, str], Operation] = {}
+        self._patterns: list[tuple[str, re.Pattern[str], Operation]] = []
+        for operation in OPERATIONS:
+            for method, path in ((operation.method, operation.path), *operation.also):
+                self._add(method, PREFIX + path, operation)
+
+    def _add(self, method: str, path: str, operation: Operation) -> None:
+        if "{" in path:
+            pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path))
+            self._patterns.append((method, pattern, operation))
+        else:
+            self._plain[(method, path)] = operation
+
+    def find(self, method: str, path: str) -> tuple[Operation, Json]:
+        """The operation and the arguments that stand in its path.
+
+        Raises:
+            NotFound: nothing has that path.
+            MethodNotAllowed: something has, with another method.
+        """
+        operation = self._plain.get((method, path))
+        if operation is not None:
+            return operation, {}
+        matches = [
+            (verb, match, op) for verb, pattern, op in self._patterns if (match := pattern.fullmatch(path))
+        ]
+        for verb, match, op in matches:
+            if verb == method:
+                return op, {name: unquote(value) for name, value in match.groupdict().items()}
+        if matches or any(known == path for _, known in self._plain):
+            raise MethodNotAllowed(f"{method} is not a method of this path")
+        raise NotFound("no such path", hint="GET /openapi.json lists every path.")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        operation, arguments = self.find(method, scope["raw_path"].decode("ascii", "replace").rstrip("/"))
+        caller = (
+            Caller(scopes=frozenset({"read"})) if operation.unguarded else self._auth.caller(scope["headers"])
+        )
+        # Before a byte of the body is read: whoever may not do this shall not make the server work.
+        operation.allow(self._engine.desk(caller))
+        given = await self._arguments(operation, scope, receive)
+        key = _idempotency_key(scope) if operation.effect != "read" else None
+        loop = asyncio.get_running_loop()
+        reply = await loop.run_in_executor(
+            self._pool, self.run, operation, caller, {**given, **arguments}, key
+        )
+        if isinstance(reply, Stream):
+            await self._stream(reply.pieces, send)
+        else:
+            await _send(send, *reply)
+
+    async def _arguments(self, operation: Operation, scope: Scope, receive: Receive) -> Json:
+        query = scope["query_string"]
+        arguments: Json = (
+            dict(parse_qsl(query.decode("ascii", "replace"), keep_blank_values=True)) if query else {}
+        )
+        if scope["method"] in ("GET", "HEAD"):
+            return arguments
+        settings = self._engine.settings
+        most = settings.max_import if operation.bulk else settings.max_body
+        raw = await read_body(scope, receive, limit=most, pause_seconds=settings.body_seconds)
+        if not raw:
+            return arguments
+        body = loads(raw, max_values=BULK_VALUES) if operation.bulk else loads(raw)
+        if not isinstance(body, dict):
+            raise InvalidRequest(f"{operation.name}: the body must be a JSON object")
+        return {**arguments, **body}
+
+    def run(self, operation: Operation, caller: Caller, arguments: Json, key: str | None) -> Reply | Stream:
+        """The reply, made in a thread of the pool."""
+        desk = self._engine.desk(caller)
+        if key is None:
+            answer = operation.call(desk, arguments)
+            return answer if isinstance(answer, Stream) else _reply(operation, answer)
+        return once(
+            desk, operation, key, arguments, lambda: _reply(operation, operation.call(desk, arguments))
+        )
+
+    async def _stream(self, pieces: Iterator[bytes], send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        await send({"type": "http.response.start", "status": 200, "headers": [_JSON]})
+        while (piece := await loop.run_in_executor(self._pool, next, pieces, None)) is not None:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def _reply(operation: Operation, answer: Any) -> Reply:
+    return operation.status_of(answer), dumps(answer)
+
+
+def _idempotency_key(scope: Scope) -> str | None:
+    for name, value in scope["headers"]:
+        if name == b"idempotency-key":
+            return str(value.decode("latin-1"))
+    return None
+
+
+async def _send(send: Send, status: int, body: bytes) -> None:
+    headers = [_JSON, (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,46 @@
+"""Running the server: engine, app and listener together, announced in the data folder while it lives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from holdfast.engine import Engine
+from holdfast.serve.app import App
+from holdfast.serve.listen import Listener
+from holdfast.settings import Settings
+
+RUN_TOKEN_CHARS = 64
+
+
+class RunningServer:
+    """A server for one data folder. `run` blocks until it is stopped."""
+
+    def __init__(self, settings: Settings, on_ready: Callable[[str], None] = lambda url: None):
+        """Open the folder.
+
+        Raises:
+            DataLocked: another process has it open.
+            InvalidSettings: the address may not be listened on.
+        """
+        self._on_ready = on_ready
+        self.engine = Engine(settings)
+        self._run_token = self.engine.entropy.hex(RUN_TOKEN_CHARS)
+        self.app = App(self.engine, self._run_token)
+        self._listener = Listener(self.app.asgi, settings.host, settings.port, settings, self._ready)
+
+    def _ready(self, url: str) -> None:
+        card = {"url": url, "pid": os.getpid(), "token": self._run_token}
+        self.engine.folder.announce(card)
+        self._on_ready(url)
+
+    def run(self) -> None:
+        """Serve until stop, SIGTERM or SIGINT; then close everything in order."""
+        try:
+            self._listener.run()
+        finally:
+            self.engine.folder.withdraw()
+            self.engine.close()
+
+    def stop(self) -> None:
+        self._listener.stop()

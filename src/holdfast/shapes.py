@@ -1,0 +1,164 @@
+"""Records as the clients read them: camelCase names, ISO times; and back, for import.
+
+One table of names per record gives both directions, so an export always imports again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from holdfast.errors import InvalidRequest
+from holdfast.model import Commit, Json, Memory, Observation, Summary
+from holdfast.times import iso, parse_time
+
+R = TypeVar("R")
+
+_HIDDEN = frozenset({"tenant", "seq", "content_hash", "secret_hash"})
+_TIMES = frozenset({"at", "valid_from", "valid_to", "forget_after"})
+_NAMES = {"agent": "agentId", "at": "timestamp", "hook": "hookType", "latest": "isLatest", "root": "rootId"}
+_OWN_NAMES: dict[tuple[type[Any], str], str] = {
+    (Memory, "source_ids"): "sourceObservationIds",
+    (Summary, "id"): "sessionId",
+    (Summary, "decisions"): "keyDecisions",
+    (Summary, "files"): "filesModified",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Field:
+    column: str
+    name: str
+    kind: type[Any]
+    optional: bool
+    is_time: bool
+
+
+def _camel(column: str) -> str:
+    head, *rest = column.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+_known: dict[type[Any], tuple[_Field, ...]] = {}
+
+
+def _fields(record: type[Any]) -> tuple[_Field, ...]:
+    if record not in _known:
+        _known[record] = _read_fields(record)
+    return _known[record]
+
+
+def _read_fields(record: type[Any]) -> tuple[_Field, ...]:
+    hints = typing.get_type_hints(record)
+    found = []
+    for field in dataclasses.fields(record):
+        if field.name in _HIDDEN:
+            continue
+        hint = hints[field.name]
+        optional = isinstance(hint, types.UnionType)
+        if optional:
+            hint = next(part for part in typing.get_args(hint) if part is not type(None))
+        name = _OWN_NAMES.get((record, field.name)) or _NAMES.get(field.name) or _camel(field.name)
+        kind = typing.get_origin(hint) or hint
+        is_time = kind is int and (field.name in _TIMES or field.name.endswith("_at"))
+        found.append(_Field(field.name, name, kind, optional, is_time))
+    return tuple(found)
+
+
+def shape(record: Any) -> Json:
+    """The record as JSON. Observations, commits and summaries carry a few derived names that clients read."""
+    answer: Json = {}
+    for field in _fields(type(record)):
+        value = getattr(record, field.column)
+        if field.is_time and value is not None:
+            value = iso(value)
+        elif field.kind is tuple:
+            value = list(value)
+        answer[field.name] = value
+    extra = _EXTRAS.get(type(record))
+    return {**answer, **extra(record)} if extra else answer
+
+
+def _observation_extras(seen: Observation) -> Json:
+    raw = seen.raw
+    pairs = {
+        "toolName": raw.get("tool_name"),
+        "toolInput": raw.get("tool_input"),
+        "toolOutput": raw.get("tool_output", raw.get("error")),
+        "userPrompt": raw.get("prompt"),
+    }
+    return {name: value for name, value in pairs.items() if value is not None}
+
+
+def _commit_extras(commit: Commit) -> Json:
+    return {"shortSha": commit.sha[:7]}
+
+
+_EXTRAS: dict[type[Any], Callable[[Any], Json]] = {Observation: _observation_extras, Commit: _commit_extras}
+
+
+def record_from(record: type[R], data: Mapping[str, Any], given: Mapping[str, Any]) -> R:
+    """A record from its JSON; `given` are columns that the caller decides, over anything in the data.
+
+    Missing names take the empty value of their type, so that exports of older systems can be read.
+
+    Raises:
+        InvalidRequest: a value has the wrong type; the message names it.
+    """
+    values: dict[str, Any] = {}
+    for field in _fields(record):
+        if field.column not in given:
+            values[field.column] = _value(field, data.get(field.name))
+    return record(**{**values, **given})
+
+
+def _value(field: _Field, value: Any) -> Any:
+    if value is None:
+        return None if field.optional else _empty(field)
+    if field.is_time:
+        return parse_time(str(value), field.name)
+    if field.kind is tuple and isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    if field.kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if field.kind is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, field.kind) and (field.kind is bool or not isinstance(value, bool)):
+        return value
+    raise InvalidRequest(f"{field.name} must be a {_word(field.kind)}")
+
+
+def _empty(field: _Field) -> Any:
+    return field.kind()
+
+
+def _word(kind: type[Any]) -> str:
+    return {str: "text", int: "whole number", float: "number", bool: "boolean", tuple: "list of texts"}.get(
+        kind, "object"
+    )
+
+
+def schema(record: type[Any]) -> Json:
+    """The JSON schema of a record's shape."""
+    properties: Json = {}
+    for field in _fields(record):
+        kind: Json = {"type": _SCHEMA_TYPES[field.kind]}
+        if field.is_time:
+            kind = {"type": "string", "format": "date-time"}
+        if field.kind is tuple:
+            kind["items"] = {"type": "string"}
+        properties[field.name] = {"anyOf": [kind, {"type": "null"}]} if field.optional else kind
+    return {"type": "object", "properties": properties}
+
+
+_SCHEMA_TYPES = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    tuple: "array",
+    dict: "object",
+}

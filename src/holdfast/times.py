@@ -1,0 +1,38 @@
+"""Times at the edge: milliseconds as ISO text and back."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from holdfast.errors import InvalidRequest
+
+_EPOCH_MS = re.compile(r"-?\d{10,15}")
+
+# Year 1970 to year 9999: what ISO text with four digits can say.
+_LOWEST, _HIGHEST = 0, 253_402_300_799_999
+
+
+def iso(ms: int) -> str:
+    """2026-11-15T20:41:34.459Z"""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"
+
+
+def parse_time(text: str, name: str) -> int:
+    """Milliseconds of an ISO time, a date, or a count of milliseconds; no zone means UTC.
+
+    Raises:
+        InvalidRequest: it is none of these.
+    """
+    text = text.strip()
+    if _EPOCH_MS.fullmatch(text):
+        ms = int(text)
+    else:
+        try:
+            when = datetime.fromisoformat(text)
+        except ValueError as error:
+            raise InvalidRequest(f"{name} is not a time such as 2026-11-15T20:41:34Z") from error
+        ms = int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
+    if not _LOWEST <= ms <= _HIGHEST:
+        raise InvalidRequest(f"{name} lies outside the years 1970 to 9999")
+    return ms

@@ -1,0 +1,255 @@
+"""Every agent, on a fresh machine and on one in use: connect, connect again, undo."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from connect_homes import COMMAND, HOOKS_FILE, SERVER_FILE, USED, everything, fill, make_place
+
+from holdfast.cli.connect import AGENTS, apply, connect_command, diff, plan, undo
+from holdfast.cli.connect.jsonc import parse
+from holdfast.cli.hook import EVENTS
+
+NAMES = [agent.name for agent in AGENTS]
+every_agent = pytest.mark.parametrize("agent", NAMES)
+
+
+def loaded(path: Path) -> dict[str, Any]:
+    text = path.read_text(encoding="utf-8")
+    value: dict[str, Any] = tomllib.loads(text) if path.suffix == ".toml" else parse(text).value
+    return value
+
+
+SERVERS_KEY = {"codex": "mcp_servers", "opencode": "mcp", "vscode": "servers"}
+PLAIN = {"command": str(COMMAND), "args": ["mcp"]}
+SERVER = {
+    "claude-code": {"type": "stdio", **PLAIN},
+    "codex": PLAIN,
+    "cursor": PLAIN,
+    "gemini": PLAIN,
+    "opencode": {"type": "local", "command": [str(COMMAND), "mcp"]},
+    "vscode": {"type": "stdio", **PLAIN},
+    "windsurf": PLAIN,
+}
+
+
+@every_agent
+def test_a_fresh_home_gets_the_mcp_server_where_the_agent_reads_it(tmp_path: Path, agent: str) -> None:
+    apply(plan(agent, make_place(tmp_path)))
+    assert loaded(tmp_path / SERVER_FILE[agent])[SERVERS_KEY.get(agent, "mcpServers")] == {
+        "holdfast": SERVER[agent]
+    }
+
+
+@pytest.mark.parametrize("agent", HOOKS_FILE)
+def test_every_hook_line_calls_an_event_that_the_hook_command_knows(tmp_path: Path, agent: str) -> None:
+    apply(plan(agent, make_place(tmp_path)))
+    groups = [group for own in loaded(tmp_path / HOOKS_FILE[agent])["hooks"].values() for group in own]
+    lines = [hook["command"] for group in groups for hook in group.get("hooks", [group])]
+    assert lines
+    assert all(line.removeprefix(f"{COMMAND} hook ") in EVENTS for line in lines)
+
+
+def test_claude_code_hooks_have_the_documented_shape_and_leave_stop_alone(tmp_path: Path) -> None:
+    apply(plan("claude-code", make_place(tmp_path)))
+    hooks = loaded(tmp_path / ".claude/settings.json")["hooks"]
+    command = {"type": "command", "command": f"{COMMAND} hook session-start", "timeout": 10}
+    assert hooks["SessionStart"] == [{"hooks": [command]}]
+    assert "Stop" not in hooks
+    assert "SessionEnd" in hooks
+
+
+def test_cursor_hooks_are_flat_and_name_their_version(tmp_path: Path) -> None:
+    apply(plan("cursor", make_place(tmp_path)))
+    whole = loaded(tmp_path / ".cursor/hooks.json")
+    assert whole["version"] == 1
+    assert whole["hooks"]["sessionStart"] == [{"command": f"{COMMAND} hook session-start"}]
+
+
+def test_gemini_gets_server_and_hooks_in_one_file_with_milliseconds(tmp_path: Path) -> None:
+    apply(plan("gemini", make_place(tmp_path)))
+    hooks = loaded(tmp_path / ".gemini/settings.json")["hooks"]
+    assert hooks["BeforeAgent"][0]["hooks"][0]["timeout"] == 10_000
+
+
+def test_devin_is_written_only_where_its_folder_is(tmp_path: Path) -> None:
+    assert len(plan("windsurf", make_place(tmp_path)).changes) == 2
+    (tmp_path / ".config/devin").mkdir(parents=True)
+    apply(plan("windsurf", make_place(tmp_path)))
+    assert loaded(tmp_path / ".config/devin/mcp_config.json")["mcpServers"]["holdfast"] == PLAIN
+
+
+@every_agent
+def test_settings_in_use_lose_no_character_and_change_no_order(tmp_path: Path, agent: str) -> None:
+    fill(tmp_path, USED[agent])
+    apply(plan(agent, make_place(tmp_path)))
+    for name, before in USED[agent].items():
+        after = iter((tmp_path / name).read_bytes().decode("utf-8"))
+        assert all(character in after for character in before)  # each is found after the one before it
+
+
+@every_agent
+def test_connecting_twice_changes_nothing(tmp_path: Path, agent: str) -> None:
+    fill(tmp_path, USED[agent])
+    place = make_place(tmp_path)
+    apply(plan(agent, place))
+    written = everything(tmp_path)
+    report = connect_command(agent, place=place, dry_run=False, undo=False, list_=False, hooks=True)
+    assert report.action == "already connected"
+    assert everything(tmp_path) == written
+
+
+@every_agent
+@pytest.mark.parametrize("used", [False, True], ids=["fresh", "in use"])
+def test_undo_brings_back_every_byte_and_mode(tmp_path: Path, agent: str, used: bool) -> None:
+    fill(tmp_path, USED[agent] if used else {})
+    for path in tmp_path.rglob("*"):
+        path.chmod(0o640 if path.is_file() else 0o755)
+    before = everything(tmp_path)
+    apply(plan(agent, make_place(tmp_path)))
+    assert everything(tmp_path) != before
+    undo(agent, make_place(tmp_path))
+    assert everything(tmp_path) == before
+
+
+@every_agent
+def test_undo_after_an_edit_takes_out_only_our_entries_and_says_so(tmp_path: Path, agent: str) -> None:
+    fill(tmp_path, USED[agent])
+    place = make_place(tmp_path)
+    apply(plan(agent, place))
+    path = tmp_path / SERVER_FILE[agent]
+    comment = "\n# edited later\n" if agent == "codex" else "\n// edited later\n"
+    path.write_text(path.read_text(encoding="utf-8") + comment, encoding="utf-8")
+    done = undo(agent, place)
+    left = path.read_text(encoding="utf-8")
+    assert "edited later" in left
+    assert "opt/holdfast" not in left
+    assert any(str(path) in note for note in done.notes)
+    before = USED[agent][SERVER_FILE[agent]]
+    was = tomllib.loads(before) if agent == "codex" else parse(before).value
+    assert loaded(path) == was
+
+
+@every_agent
+def test_a_dry_run_shows_the_change_and_writes_nothing(tmp_path: Path, agent: str) -> None:
+    fill(tmp_path, USED[agent])
+    before = everything(tmp_path)
+    report = connect_command(
+        agent, place=make_place(tmp_path), dry_run=True, undo=False, list_=False, hooks=True
+    )
+    assert everything(tmp_path) == before
+    assert report.action == "would connect"
+    assert "+++ " in report.diff
+    assert str(COMMAND) in report.diff
+
+
+@every_agent
+def test_without_hooks_only_the_server_is_written(tmp_path: Path, agent: str) -> None:
+    report = connect_command(
+        agent, place=make_place(tmp_path), dry_run=False, undo=False, list_=False, hooks=False
+    )
+    assert [change.path for change in report.changes] == [str(tmp_path / SERVER_FILE[agent])]
+    assert "hook" not in (tmp_path / SERVER_FILE[agent]).read_text(encoding="utf-8")
+
+
+@every_agent
+def test_an_entry_of_the_earlier_system_stays_and_is_mentioned(tmp_path: Path, agent: str) -> None:
+    key = SERVERS_KEY.get(agent, "mcpServers")
+    old = {"command": "npx", "args": ["-y", "@agentmemory/mcp"]}
+    text = (
+        f'[{key}.agentmemory]\ncommand = "npx"\n'
+        if agent == "codex"
+        else json.dumps({key: {"agentmemory": old}})
+    )
+    fill(tmp_path, {SERVER_FILE[agent]: text})
+    planned = plan(agent, make_place(tmp_path))
+    apply(planned)
+    assert "agentmemory" in loaded(tmp_path / SERVER_FILE[agent])[key]
+    assert any("agentmemory" in note for note in planned.notes)
+
+
+@every_agent
+def test_a_server_elsewhere_is_named_without_any_secret(tmp_path: Path, agent: str) -> None:
+    place = make_place(tmp_path, data=tmp_path / "memory", url="http://127.0.0.1:4000")
+    apply(plan(agent, place))
+    entry = loaded(tmp_path / SERVER_FILE[agent])[SERVERS_KEY.get(agent, "mcpServers")]["holdfast"]
+    env = entry["environment" if agent == "opencode" else "env"]
+    assert env == {"HOLDFAST_HOME": str(tmp_path / "memory"), "HOLDFAST_URL": "http://127.0.0.1:4000"}
+
+
+@every_agent
+def test_going_back_to_the_default_server_leaves_no_old_address(tmp_path: Path, agent: str) -> None:
+    apply(plan(agent, make_place(tmp_path, url="http://127.0.0.1:4000")))
+    apply(plan(agent, make_place(tmp_path)))
+    texts = [body.decode() for name, (body, _) in everything(tmp_path).items() if not name.endswith(".bak")]
+    assert not any("4000" in text for text in texts)
+
+
+@every_agent
+def test_a_moved_command_replaces_the_old_lines_instead_of_adding_more(tmp_path: Path, agent: str) -> None:
+    fill(tmp_path, USED[agent])
+    before = everything(tmp_path)
+    apply(plan(agent, make_place(tmp_path, command=Path("/old place/bin/holdfast"))))
+    apply(plan(agent, make_place(tmp_path)))
+    texts = [body.decode() for name, (body, _) in everything(tmp_path).items() if not name.endswith(".bak")]
+    assert not any("/old place" in text for text in texts)
+    undo(agent, make_place(tmp_path))
+    left = {name: body for name, body in everything(tmp_path).items() if not name.endswith(".bak")}
+    assert left == before
+
+
+def test_the_diff_hides_the_keys_of_other_servers(tmp_path: Path) -> None:
+    fill(tmp_path, USED["claude-code"])
+    shown = diff(plan("claude-code", make_place(tmp_path)))
+    assert "GITHUB_TOKEN" in shown
+    assert "ghp_private" not in shown
+
+
+def test_opencode_2_settings_get_the_server_in_their_nested_map(tmp_path: Path) -> None:
+    name = ".config/opencode/opencode.jsonc"
+    fill(tmp_path, {name: '{"mcp": {"servers": {}, "timeout": {"startup": 5}}}'})
+    apply(plan("opencode", make_place(tmp_path)))
+    mcp = loaded(tmp_path / name)["mcp"]
+    assert mcp["servers"]["holdfast"] == SERVER["opencode"]
+    assert not (tmp_path / ".config/opencode/opencode.json").exists()
+
+
+def test_vscode_settings_lie_where_each_platform_keeps_them(tmp_path: Path) -> None:
+    mac = plan("vscode", make_place(tmp_path, platform="darwin")).changes[0].path
+    windows = plan("vscode", make_place(tmp_path, platform="win32")).changes[0].path
+    assert mac == tmp_path / "Library/Application Support/Code/User/mcp.json"
+    assert windows == tmp_path / "AppData/Roaming/Code/User/mcp.json"
+
+
+def test_folders_named_in_the_environment_are_used(tmp_path: Path) -> None:
+    environ = {"CODEX_HOME": str(tmp_path / "cx"), "CLAUDE_CONFIG_DIR": str(tmp_path / "cl")}
+    place = make_place(tmp_path, environ=environ)
+    paths = [change.path for name in ("codex", "claude-code") for change in plan(name, place).changes]
+    names = ["cx/config.toml", "cx/hooks.json", "cl/.claude.json", "cl/settings.json"]
+    assert paths == [tmp_path / name for name in names]
+
+
+def test_a_windows_hook_line_suits_both_of_its_shells(tmp_path: Path) -> None:
+    place = make_place(tmp_path, platform="win32", command=Path("C:\\Program Files\\Holdfast\\holdfast.exe"))
+    assert place.hook_line("stop") == '"C:/Program Files/Holdfast/holdfast.exe" hook stop'
+    assert place.own_hook(place.hook_line("stop")) == "stop"
+
+
+def test_the_list_shows_what_is_installed_and_connected(tmp_path: Path) -> None:
+    (tmp_path / ".cursor").mkdir()
+    apply(plan("codex", make_place(tmp_path)))
+    fill(tmp_path, {".gemini/settings.json": "{ not json"})
+    report = connect_command(
+        None, place=make_place(tmp_path), dry_run=False, undo=False, list_=True, hooks=True
+    )
+    rows = {row.name: row for row in report.agents}
+    assert [row.name for row in report.agents] == NAMES
+    assert (rows["codex"].found, rows["codex"].connected, rows["codex"].hooks) == (True, True, True)
+    assert (rows["cursor"].found, rows["cursor"].connected, rows["cursor"].hooks) == (True, False, False)
+    assert (rows["windsurf"].found, rows["windsurf"].connected) == (False, False)
+    assert ".gemini/settings.json" in (rows["gemini"].problem or "")
+    assert json.loads(json.dumps(report.to_dict()))["action"] == "listed"

@@ -1,0 +1,111 @@
+"""The OpenCode plugin, run by node with a stand-in for each generation of the host."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from connect_homes import make_place
+
+from holdfast.cli.connect.opencode_plugin import MARK, plugin_text
+
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
+
+# Stands in for `holdfast hook`: writes down what it was asked and answers like the real one.
+HOOK = """#!{python}
+import json, sys
+given = json.load(sys.stdin)
+with open({log!r}, "a", encoding="utf-8") as log:
+    log.write(json.dumps([sys.argv[1:], given]) + "\\n")
+if sys.argv[2] == "session-start":
+    print(json.dumps({{"hookSpecificOutput": {{"additionalContext": "remembered"}}}}))
+"""
+
+FIRST_GENERATION = """
+const hooks = await plugin.server({ directory: "/home/dev/proj" })
+const parts = [{ type: "text", text: "fix it" }, { type: "text", text: "hidden", synthetic: true }]
+await hooks["chat.message"]({ sessionID: "s1" }, { parts })
+await hooks["tool.execute.after"]({ sessionID: "s1", tool: "bash", args: { command: "ls" } }, { output: "a.py" })
+const output = { system: ["base"] }
+await hooks["experimental.chat.system.transform"]({ sessionID: "s1" }, output)
+await hooks.event({ event: { type: "session.deleted", properties: { info: { id: "s1" } } } })
+await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s1" } } })
+console.log(JSON.stringify(output.system))
+"""
+
+SECOND_GENERATION = """
+const callbacks = {}
+const ctx = {
+  location: { directory: "/home/dev/proj" },
+  session: { hook: async (name, call) => void (callbacks[name] = call) },
+  tool: { hook: async (name, call) => void (callbacks[name] = call) },
+  event: { subscribe: async function* () { yield { type: "session.deleted", data: { sessionID: "s0" } } } },
+}
+const stop = await plugin.setup(ctx)
+await callbacks.prompt({ sessionID: "s1", prompt: { text: "fix it" } })
+const event = { sessionID: "s1", system: [{ type: "text", text: "base" }] }
+await callbacks.context(event)
+const done = { sessionID: "s1", tool: "shell", input: { command: "ls" } }
+await callbacks["execute.after"]({ ...done, status: "completed", result: { content: "a.py" } })
+await callbacks["execute.after"]({ ...done, status: "error", error: "exit 1" })
+stop()
+console.log(JSON.stringify(event.system.map((part) => part.text)))
+"""
+
+
+def played(folder: Path, script: str) -> tuple[list[str], dict[str, Any]]:
+    """The system prompt after the script ran, and what each hook event was told."""
+    log, command = folder / "log.jsonl", folder / "holdfast"
+    command.write_text(HOOK.format(python=sys.executable, log=str(log)), encoding="utf-8")
+    command.chmod(0o755)
+    place = make_place(folder, command=command, url="http://127.0.0.1:4000")
+    (folder / "holdfast.mjs").write_text(plugin_text(place), encoding="utf-8")
+    (folder / "host.mjs").write_text('import plugin from "./holdfast.mjs"\n' + script, encoding="utf-8")
+    run = subprocess.run([str(NODE), "host.mjs"], cwd=folder, capture_output=True, timeout=60, check=True)
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert all(words[2:] == ["--url", "http://127.0.0.1:4000"] for words, _ in rows)
+    return json.loads(run.stdout), {words[1]: given for words, given in rows}
+
+
+def test_opencode_1_tells_the_hooks_and_gets_its_context(tmp_path: Path) -> None:
+    system, told = played(tmp_path, FIRST_GENERATION)
+    session = {"session_id": "s1", "cwd": "/home/dev/proj"}
+    assert system == ["base", "remembered"]
+    assert told["session-start"] == session
+    assert told["prompt-submit"] == {**session, "prompt": "fix it"}
+    call = {"tool_name": "bash", "tool_input": {"command": "ls"}, "tool_response": "a.py"}
+    assert told["post-tool-use"] == {**session, **call}
+    assert told["session-end"] == session
+
+
+def test_opencode_2_tells_the_hooks_and_gets_its_context(tmp_path: Path) -> None:
+    system, told = played(tmp_path, SECOND_GENERATION)
+    session = {"session_id": "s1", "cwd": "/home/dev/proj"}
+    call = {"tool_name": "shell", "tool_input": {"command": "ls"}}
+    assert system == ["base", "remembered"]
+    assert told["prompt-submit"] == {**session, "prompt": "fix it"}
+    assert told["post-tool-use"] == {**session, **call, "tool_response": "a.py"}
+    assert told["post-tool-failure"] == {**session, **call, "error": "exit 1"}
+    assert told["session-end"]["session_id"] == "s0"
+
+
+def test_a_command_that_is_gone_does_not_disturb_opencode(tmp_path: Path) -> None:
+    (tmp_path / "holdfast.mjs").write_text(plugin_text(make_place(tmp_path)), encoding="utf-8")
+    (tmp_path / "host.mjs").write_text(
+        'import plugin from "./holdfast.mjs"\n' + FIRST_GENERATION, encoding="utf-8"
+    )
+    run = subprocess.run([str(NODE), "host.mjs"], cwd=tmp_path, capture_output=True, timeout=60, check=True)
+    assert json.loads(run.stdout) == ["base"]
+
+
+def test_a_command_with_odd_characters_is_quoted_for_javascript(tmp_path: Path) -> None:
+    command = Path('/opt/"a" \\ b/holdfast')
+    text = plugin_text(make_place(tmp_path, command=command))
+    assert f"const COMMAND = {json.dumps(str(command))}\n" in text
+    assert text.startswith(f"// {MARK}")

@@ -1,0 +1,434 @@
+"""`holdfast hook`: the same requests as the recorded scripts, and nothing that could stop an agent."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.cli.hook import EVENTS, HookOutcome, hook_main, run_hook, server
+from holdfast.cli.hook_git import commit_at
+
+RECORDED = json.loads(Path(__file__).with_name("hook_calls.json").read_text(encoding="utf-8"))["runs"]
+# Each needs more than its payload: a transcript or a repository on disk, or it is where Holdfast differs.
+APART = {"session-end-transcript-bridge", "post-commit", "stop"}
+NOW = 1_794_775_103_107  # 2026-11-15T20:38:23.107Z
+
+
+class Server:
+    """Takes down the requests and answers each with the same context."""
+
+    def __init__(self, context: str = "", answers: bool = True):
+        self.context, self.answers = context, answers
+        self.requests: list[dict[str, Any]] = []
+
+    def __call__(self, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
+        self.requests.append({"method": method, "path": path, "body": body})
+        return {"context": self.context} if self.answers else None
+
+
+def ran(event: str, payload: object, server: Server, **environ: str) -> HookOutcome:
+    return run_hook(event, json.dumps(payload), environ, server, lambda: NOW)
+
+
+def timeless(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    plain: list[dict[str, Any]] = json.loads(json.dumps(requests))
+    for request in plain:
+        (request["body"] or {}).pop("timestamp", None)
+    return plain
+
+
+@pytest.mark.parametrize(
+    "run", [run for run in RECORDED if run["run"] not in APART], ids=lambda run: run["run"]
+)
+def test_an_event_makes_the_requests_that_were_recorded(run: dict[str, Any]) -> None:
+    told = Server()
+    name, _, value = run["env"].partition("=")
+    ran(run["event"], run["stdin"], told, **{name: value})
+    assert timeless(told.requests) == timeless(run["requests"])
+
+
+def test_every_recorded_event_is_known() -> None:
+    assert {run["event"] for run in RECORDED} == set(EVENTS)
+
+
+def test_a_session_end_sends_the_prompts_of_the_transcript_first(tmp_path: Path) -> None:
+    run = next(run for run in RECORDED if run["run"] == "session-end-transcript-bridge")
+    path = tmp_path / "tr.jsonl"
+    block = {"type": "text", "text": "<user_query>\nfix the bug\n</user_query>"}
+    lines = [{"role": "user", "message": {"content": [block]}}, {"role": "assistant"}, {"type": "user"}]
+    path.write_text("\n".join([*map(json.dumps, lines), "not json", ""]), encoding="utf-8")
+    told = Server()
+    ran("session-end", {**run["stdin"], "transcript_path": str(path)}, told, CLAUDE_MEMORY_BRIDGE="true")
+    assert timeless(told.requests) == timeless(run["requests"])
+
+
+def test_a_server_that_is_away_ends_the_transcript_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "tr.jsonl"
+    line = json.dumps({"role": "user", "message": {"content": [{"type": "text", "text": "again"}]}})
+    path.write_text("\n".join([line] * 80), encoding="utf-8")
+    away, here = Server(answers=False), Server()
+    ran("session-end", {"session_id": "s", "transcript_path": str(path)}, away)
+    ran("session-end", {"session_id": "s", "transcript_path": str(path)}, here)
+    assert len(away.requests) == 2
+    assert len(here.requests) == 51
+
+
+def test_stop_does_not_end_the_session() -> None:
+    told = Server()
+    assert ran("stop", {"session_id": "s", "hook_event_name": "Stop"}, told) == HookOutcome("", 0)
+    assert told.requests == []
+
+
+def test_the_time_is_that_of_the_clock_in_the_recorded_form() -> None:
+    told = Server()
+    ran("prompt-submit", {"session_id": "s", "prompt": "p"}, told)
+    assert told.requests[0]["body"]["timestamp"] == "2026-11-15T20:38:23.107Z"
+
+
+@pytest.mark.parametrize(
+    ("payload", "shape"),
+    [
+        (
+            {"session_id": "s", "hook_event_name": "SessionStart"},
+            {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "known «facts»"}},
+        ),
+        ({"conversation_id": "c", "cursor_version": "1.7"}, {"additional_context": "known «facts»"}),
+        ({"session_id": "c", "hook_event_name": "sessionStart"}, {"additional_context": "known «facts»"}),
+    ],
+    ids=["Claude Code, Codex, Gemini CLI, VS Code", "Cursor", "Cursor by its event"],
+)
+def test_a_session_starts_with_its_context_in_the_shape_of_the_agent(payload: Any, shape: Any) -> None:
+    assert json.loads(ran("session-start", payload, Server("known «facts»")).stdout) == shape
+
+
+def test_no_context_prints_nothing_at_all() -> None:
+    assert ran("session-start", {"session_id": "s"}, Server("")).stdout == ""
+    assert ran("session-start", {"session_id": "s"}, Server(answers=False)).stdout == ""
+
+
+def test_context_can_be_turned_off() -> None:
+    told = Server("facts")
+    assert ran("session-start", {"session_id": "s"}, told, AGENTMEMORY_INJECT_CONTEXT="false").stdout == ""
+    assert len(told.requests) == 1
+
+
+def test_only_events_that_bring_context_print_anything() -> None:
+    payload = {"session_id": "s", "tool_name": "Edit", "tool_input": {"file_path": "a.py"}, "prompt": "p"}
+    silent = set(EVENTS) - {"session-start", "pre-compact", "pre-tool-use"}
+    assert [name for name in silent if ran(name, payload, Server("facts")).stdout] == []
+
+
+def test_compacting_gets_its_context_as_plain_text() -> None:
+    assert ran("pre-compact", {"session_id": "s"}, Server("facts")).stdout == "facts"
+
+
+def test_files_about_to_be_touched_bring_context_when_asked_for() -> None:
+    payload = {"session_id": "s", "tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
+    shown = json.loads(
+        ran("pre-tool-use", payload, Server("facts"), AGENTMEMORY_INJECT_CONTEXT="true").stdout
+    )
+    assert shown == {"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "facts"}}
+
+
+@pytest.mark.parametrize(
+    ("output", "kept"),
+    [
+        ("x" * 9000, "x" * 8000 + "\n[...truncated]"),
+        ({"text": "y" * 9000}, ('{"text":"' + "y" * 9000)[:8000] + "...[truncated]"),
+        ("z" * 8000, "z" * 8000),
+        ({"small": 1}, {"small": 1}),
+        (7, 7),
+    ],
+    ids=["text", "object", "just fits", "small object", "number"],
+)
+def test_long_tool_output_is_cut_at_8000_characters(output: Any, kept: Any) -> None:
+    told = Server()
+    ran("post-tool-use", {"session_id": "s", "tool_name": "Bash", "tool_response": output}, told)
+    assert told.requests[0]["body"]["data"]["tool_output"] == kept
+
+
+def test_an_image_inside_an_output_is_moved_and_the_rest_kept() -> None:
+    told = Server()
+    output = {"file": "/9j/abc", "size": 3, "other": "iVBORw0KGgo"}
+    ran("post-tool-use", {"session_id": "s", "tool_name": "Read", "tool_response": output}, told)
+    data = told.requests[0]["body"]["data"]
+    assert data["image_data"] == "/9j/abc"
+    assert data["tool_output"] == {**output, "file": "[image data extracted]"}
+
+
+def test_a_long_tool_input_is_cut_inside_its_fields() -> None:
+    told = Server()
+    given = {"file_path": "a.py", "content": "x" * 9000, "edits": [{"new": "y" * 9000}], "n": 1}
+    ran("post-tool-use", {"session_id": "s", "tool_name": "Write", "tool_input": given}, told)
+    kept = told.requests[0]["body"]["data"]["tool_input"]
+    assert (kept["file_path"], kept["n"]) == ("a.py", 1)
+    assert len(kept["content"]) < 8100
+    assert len(kept["edits"][0]["new"]) < 8100
+
+
+@pytest.mark.parametrize(
+    "name", ["mcp__holdfast__memory_save", "mcp_holdfast_memory_save", "holdfast_memory_recall"]
+)
+def test_the_memorys_own_tools_are_not_remembered(name: str) -> None:
+    told = Server()
+    ran("post-tool-use", {"session_id": "s", "tool_name": name, "tool_response": "…"}, told)
+    assert told.requests == []
+
+
+def test_an_interrupted_tool_is_no_failure() -> None:
+    told = Server()
+    ran("post-tool-failure", {"session_id": "s", "tool_name": "Bash", "is_interrupt": True}, told)
+    assert told.requests == []
+
+
+def test_a_notification_that_only_waits_is_not_kept() -> None:
+    told = Server()
+    ran("notification", {"session_id": "s", "notification_type": "idle_prompt", "message": "m"}, told)
+    assert told.requests == []
+
+
+@pytest.mark.parametrize(
+    ("event", "action", "info", "data"),
+    [
+        ("prompt-submit", "pre_user_prompt", {"user_prompt": "hello"}, {"prompt": "hello"}),
+        (
+            "post-tool-use",
+            "post_run_command",
+            {"command_line": "npm i", "cwd": "/home/dev/proj"},
+            {"tool_name": "run_command", "tool_input": {"command": "npm i"}},
+        ),
+        (
+            "post-tool-use",
+            "post_write_code",
+            {"file_path": "/a.py", "edits": [{"old_string": "a", "new_string": "b"}]},
+            {
+                "tool_name": "write_code",
+                "tool_input": {"file_path": "/a.py", "edits": [{"old_string": "a", "new_string": "b"}]},
+            },
+        ),
+        (
+            "post-tool-use",
+            "post_mcp_tool_use",
+            {
+                "mcp_server_name": "github",
+                "mcp_tool_name": "list",
+                "mcp_tool_arguments": {"n": 1},
+                "mcp_result": "r",
+            },
+            {"tool_name": "github_list", "tool_input": {"n": 1}, "tool_output": "r"},
+        ),
+    ],
+)
+def test_windsurf_actions_are_told_like_those_of_the_others(
+    event: str, action: str, info: Any, data: Any
+) -> None:
+    told = Server()
+    ran(event, {"agent_action_name": action, "trajectory_id": "t-1", "tool_info": info}, told)
+    assert told.requests[0]["body"]["sessionId"] == "t-1"
+    assert told.requests[0]["body"]["data"] == data
+
+
+def test_the_project_is_the_repository_above_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "repo/.git").mkdir(parents=True)
+    (tmp_path / "repo/src/deep").mkdir(parents=True)
+    told = Server()
+    ran("prompt-submit", {"session_id": "s", "cwd": str(tmp_path / "repo/src/deep")}, told)
+    ran("prompt-submit", {"session_id": "s", "cwd": "/"}, told, AGENTMEMORY_PROJECT_NAME="named")
+    assert [request["body"]["project"] for request in told.requests] == ["repo", "named"]
+
+
+def test_agents_that_the_memory_itself_started_are_not_remembered() -> None:
+    told = Server()
+    ran("prompt-submit", {"session_id": "s"}, told, AGENTMEMORY_SDK_CHILD="1")
+    ran("prompt-submit", {"session_id": "s", "entrypoint": "sdk-ts"}, told)
+    assert told.requests == []
+
+
+def test_nothing_a_server_does_can_fail_the_agent() -> None:
+    def broken(method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
+        raise RuntimeError("not even this")
+
+    for event in EVENTS:
+        assert run_hook(event, '{"session_id": "s"}', {}, broken, lambda: NOW).exit_code == 0
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = st.sampled_from(
+    "session_id sessionId cwd workspace_roots tool_name tool_input tool_response tool_result prompt error "
+    "transcript_path agent_action_name tool_info last_assistant_message task_description notification_type".split()
+)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(set(EVENTS) - {"post-commit"})), st.dictionaries(FIELDS, JSON, max_size=6))
+def test_any_payload_leads_to_requests_that_can_be_sent(event: str, payload: dict[str, Any]) -> None:
+    told = Server()
+    assert ran(event, payload, told).exit_code == 0
+    assert all(json.dumps(request["body"]) for request in told.requests)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(["session-start", "post-tool-use", "no-such-event"]), st.text(max_size=20))
+def test_any_text_on_standard_input_exits_0(event: str, text: str) -> None:
+    assert run_hook(event, text, {}, Server(), lambda: NOW).exit_code == 0
+
+
+def test_blank_input_makes_no_request() -> None:
+    told = Server()
+    assert run_hook("session-start", "", {}, told, lambda: NOW) == HookOutcome()
+    assert told.requests == []
+
+
+# ── a commit ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=T", "-c", "user.email=t@e.x", "-c", "init.defaultBranch=master"]
+        dated = {
+            "GIT_AUTHOR_DATE": "2026-11-15T20:38:18+00:00",
+            "GIT_COMMITTER_DATE": "2026-11-15T20:38:18+00:00",
+        }
+        quiet = {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(tmp_path),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            **dated,
+        }
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True, env=quiet)
+
+    (tmp_path / "a.py").write_text("a\n", encoding="utf-8")
+    git("init")
+    git("add", "a.py")
+    git("commit", "-m", "add a.py")
+    git("remote", "add", "origin", "https://user:ghp_private@example.com/t/proj.git")
+    return tmp_path
+
+
+def test_a_commit_is_linked_to_the_session_as_recorded(repository: Path) -> None:
+    run = next(run for run in RECORDED if run["run"] == "post-commit")
+    told = Server()
+    ran("post-commit", {"cwd": str(repository)}, told, AGENTMEMORY_SESSION_ID="sess-abc")
+    (request,) = told.requests
+    assert (request["method"], request["path"]) == ("POST", "/agentmemory/session/commit")
+    expected = {**run["requests"][0]["body"], "sha": request["body"]["sha"]}
+    assert request["body"] == {**expected, "repo": "https://example.com/t/proj.git"}
+    assert len(request["body"]["sha"]) == 40
+
+
+def test_a_password_in_the_remote_is_not_remembered(repository: Path) -> None:
+    assert "ghp_private" not in json.dumps(commit_at(str(repository)))
+
+
+def test_without_a_repository_no_commit_is_told(tmp_path: Path) -> None:
+    told = Server()
+    ran("post-commit", {"cwd": str(tmp_path)}, told)
+    assert told.requests == []
+
+
+# ── the real way to the server ──────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def listening() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    seen: list[dict[str, Any]] = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            seen.append({"path": self.path, "auth": self.headers.get("Authorization"), "body": body})
+            code = 302 if "redirect" in self.path else 401 if "refuse" in self.path else 200
+            self.send_response(code)
+            if code == 302:
+                self.send_header("Location", "/agentmemory/elsewhere")
+            self.end_headers()
+            self.wfile.write(b"[1]" if "list" in self.path else b'{"context": "facts"}')
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as http:
+        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_port}", seen
+        http.shutdown()
+        thread.join()
+
+
+def test_a_request_carries_the_secret_and_brings_the_answer(
+    listening: tuple[str, list[dict[str, Any]]],
+) -> None:
+    url, seen = listening
+    assert server(url, "s3cret")("POST", "/agentmemory/context", {"a": 1}, 5) == {"context": "facts"}
+    assert seen == [{"path": "/agentmemory/context", "auth": "Bearer s3cret", "body": b'{"a": 1}'}]
+
+
+def test_a_request_without_a_body_is_sent_empty(listening: tuple[str, list[dict[str, Any]]]) -> None:
+    url, seen = listening
+    server(url, None)("POST", "/agentmemory/claude-bridge/sync", None, 5)
+    assert (seen[0]["body"], seen[0]["auth"]) == (b"", None)
+
+
+@pytest.mark.parametrize("path", ["/refuse", "/redirect", "/list"])
+def test_an_answer_that_is_no_use_counts_as_none(
+    listening: tuple[str, list[dict[str, Any]]], path: str
+) -> None:
+    url, seen = listening
+    assert server(url, "s3cret")("POST", path, {}, 5) is None
+    assert len(seen) == 1
+
+
+def test_a_proxy_of_the_environment_does_not_see_loopback(
+    listening: tuple[str, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert server(listening[0], None)("POST", "/x", {}, 5) == {"context": "facts"}
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "file:///etc/passwd", "not a url", "http://[bad"])
+def test_a_server_that_is_not_there_counts_as_none(url: str) -> None:
+    assert server(url, None)("POST", "/x", {}, 1) is None
+
+
+def test_the_command_prints_the_context_and_exits_0(
+    listening: tuple[str, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch, capfdbinary: Any
+) -> None:
+    text = json.dumps({"session_id": "s", "cwd": "/"})
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert hook_main("pre-compact", listening[0], None) == 0
+    assert capfdbinary.readouterr().out == b"facts"
+
+
+def test_the_command_exits_0_when_its_pipe_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.BytesIO):
+        def write(self, data: Any) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(Closed()))
+    assert hook_main("stop", "http://127.0.0.1:9", None) == 0
+
+
+def test_the_hook_starts_with_the_standard_library_alone() -> None:
+    code = "import sys, holdfast.cli.hook; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    loaded = {name.partition(".")[0] for name in run.stdout.split()}
+    known = sys.stdlib_module_names | {"holdfast", "__main__", "__mp_main__", "certifi", "sitecustomize"}
+    assert {name for name in loaded - known if not name.startswith(("_", "~"))} == set()
+    assert "holdfast.cli.hook_http" not in run.stdout.split()
