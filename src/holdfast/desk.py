@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.errors import Forbidden, InvalidRequest
-from holdfast.model import AuditEntry, Caller, Event, Json
+from holdfast.model import AuditEntry, Caller, Event
 from holdfast.ports import Clock, Entropy, Summarizer
 from holdfast.settings import Settings
-from holdfast.shapes import shape
 from holdfast.store.port import Condition, Store, Tx, where
 from holdfast.store.tables import AUDIT
 
@@ -87,9 +86,7 @@ class Desk:
         """The same rule for one record that was fetched by its id."""
         return all(getattr(record, one.column) == one.value for one in self.sees(asked))
 
-    def audit(
-        self, tx: Tx, operation: str, targets: tuple[str, ...], agent: str | None = None, **details: Any
-    ) -> None:
+    def audit(self, tx: Tx, operation: str, targets: tuple[str, ...], agent: str | None = None, **details: Any) -> None:
         """Say in the audit log who did what to which records; never their text."""
         entry = AuditEntry(
             tenant=self.tenant,
@@ -104,11 +101,7 @@ class Desk:
         )
         tx.add(AUDIT, entry)
 
-    def event(self, kind: str, data: Json, record: Any) -> Event:
-        """An event about a record, reaching those who may see the record."""
-        session = getattr(record, "session_id", None)
-        return Event(self.tenant, kind, data, session, getattr(record, "agent", None))
-
     def tell(self, tx: Tx, kind: str, record: Any) -> None:
-        """Publish a stored record to live readers once the write is on disk."""
-        tx.publish(self.event(kind, shape(record), record))
+        """Publish a stored record to live readers who may see it, once the write is on disk."""
+        session = getattr(record, "session_id", None)
+        tx.publish(Event(self.tenant, kind, record, session, getattr(record, "agent", None)))

@@ -122,9 +122,7 @@ def fault_from(body: Mapping[str, Any], status: int) -> Fault:
     kind = _BY_CODE.get(str(body.get("code")), Fault)
     shown = {"error", "code", "hint", "retryable"}
     details = {name: value for name, value in body.items() if name not in shown}
-    return kind(
-        str(body.get("error", f"the server answered {status}")), hint=body.get("hint"), details=details
-    )
+    return kind(str(body.get("error", f"the server answered {status}")), hint=body.get("hint"), details=details)
 
 
 def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep) -> Door:

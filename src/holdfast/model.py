@@ -38,7 +38,7 @@ class Event:
 
     tenant: str
     kind: str
-    data: Json
+    body: Any  # a record, or JSON; it is given its shape only if somebody reads it
     session_id: str | None = None
     agent: str | None = None
 

@@ -91,9 +91,7 @@ SETTINGS: tuple[Setting, ...] = (
         text,
         ("AGENTMEMORY_URL",),
     ),
-    Setting(
-        "secret", "", "Bearer secret that every request must carry.", secret, ("AGENTMEMORY_SECRET",), True
-    ),
+    Setting("secret", "", "Bearer secret that every request must carry.", secret, ("AGENTMEMORY_SECRET",), True),
     Setting("allowed_hosts", "", "Further Host names the server answers to, comma-separated.", words_list),
     Setting("agent", "", "Agent that records belong to when the caller names none.", secret, ("AGENT_ID",)),
     Setting(
@@ -110,9 +108,7 @@ SETTINGS: tuple[Setting, ...] = (
         whole(1, 1_000_000),
         ("MAX_OBS_PER_SESSION",),
     ),
-    Setting(
-        "token_budget", "2000", "Size of a context block in tokens.", whole(50, 200_000), ("TOKEN_BUDGET",)
-    ),
+    Setting("token_budget", "2000", "Size of a context block in tokens.", whole(50, 200_000), ("TOKEN_BUDGET",)),
     Setting(
         "dedup_seconds",
         "300",
@@ -265,6 +261,11 @@ def load(overrides: Mapping[str, object] | None = None, environ: Mapping[str, st
         if given is not None:
             values[name] = _parsed(_row(name), str(given), f"--{name.replace('_', '-')}")
     return Settings(**values)
+
+
+def environment() -> Mapping[str, str]:
+    """The whole environment, for finding other programs' folders; Holdfast's own settings come from `load`."""
+    return dict(os.environ)
 
 
 def _row(name: str) -> Setting:

@@ -15,7 +15,9 @@ _LOWEST, _HIGHEST = 0, 253_402_300_799_999
 
 def iso(ms: int) -> str:
     """2026-11-15T20:41:34.459Z"""
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"
+    seconds, rest = divmod(ms, 1000)
+    when = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
+    return when.isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def parse_time(text: str, name: str) -> int:

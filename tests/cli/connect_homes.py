@@ -19,9 +19,7 @@ def make_place(home: Path, **more: Any) -> Place:
 def everything(home: Path) -> dict[str, tuple[bytes, int]]:
     """Every file below the home with its bytes and its mode."""
     files = (path for path in home.rglob("*") if path.is_file() and not path.is_symlink())
-    return {
-        str(path.relative_to(home)): (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) for path in files
-    }
+    return {str(path.relative_to(home)): (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) for path in files}
 
 
 def fill(home: Path, files: Mapping[str, str]) -> None:

@@ -40,9 +40,7 @@ SERVER = {
 @every_agent
 def test_a_fresh_home_gets_the_mcp_server_where_the_agent_reads_it(tmp_path: Path, agent: str) -> None:
     apply(plan(agent, make_place(tmp_path)))
-    assert loaded(tmp_path / SERVER_FILE[agent])[SERVERS_KEY.get(agent, "mcpServers")] == {
-        "holdfast": SERVER[agent]
-    }
+    assert loaded(tmp_path / SERVER_FILE[agent])[SERVERS_KEY.get(agent, "mcpServers")] == {"holdfast": SERVER[agent]}
 
 
 @pytest.mark.parametrize("agent", HOOKS_FILE)
@@ -138,9 +136,7 @@ def test_undo_after_an_edit_takes_out_only_our_entries_and_says_so(tmp_path: Pat
 def test_a_dry_run_shows_the_change_and_writes_nothing(tmp_path: Path, agent: str) -> None:
     fill(tmp_path, USED[agent])
     before = everything(tmp_path)
-    report = connect_command(
-        agent, place=make_place(tmp_path), dry_run=True, undo=False, list_=False, hooks=True
-    )
+    report = connect_command(agent, place=make_place(tmp_path), dry_run=True, undo=False, list_=False, hooks=True)
     assert everything(tmp_path) == before
     assert report.action == "would connect"
     assert "+++ " in report.diff
@@ -149,9 +145,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(tmp_path: Path, agent: st
 
 @every_agent
 def test_without_hooks_only_the_server_is_written(tmp_path: Path, agent: str) -> None:
-    report = connect_command(
-        agent, place=make_place(tmp_path), dry_run=False, undo=False, list_=False, hooks=False
-    )
+    report = connect_command(agent, place=make_place(tmp_path), dry_run=False, undo=False, list_=False, hooks=False)
     assert [change.path for change in report.changes] == [str(tmp_path / SERVER_FILE[agent])]
     assert "hook" not in (tmp_path / SERVER_FILE[agent]).read_text(encoding="utf-8")
 
@@ -160,11 +154,7 @@ def test_without_hooks_only_the_server_is_written(tmp_path: Path, agent: str) ->
 def test_an_entry_of_the_earlier_system_stays_and_is_mentioned(tmp_path: Path, agent: str) -> None:
     key = SERVERS_KEY.get(agent, "mcpServers")
     old = {"command": "npx", "args": ["-y", "@agentmemory/mcp"]}
-    text = (
-        f'[{key}.agentmemory]\ncommand = "npx"\n'
-        if agent == "codex"
-        else json.dumps({key: {"agentmemory": old}})
-    )
+    text = f'[{key}.agentmemory]\ncommand = "npx"\n' if agent == "codex" else json.dumps({key: {"agentmemory": old}})
     fill(tmp_path, {SERVER_FILE[agent]: text})
     planned = plan(agent, make_place(tmp_path))
     apply(planned)
@@ -243,9 +233,7 @@ def test_the_list_shows_what_is_installed_and_connected(tmp_path: Path) -> None:
     (tmp_path / ".cursor").mkdir()
     apply(plan("codex", make_place(tmp_path)))
     fill(tmp_path, {".gemini/settings.json": "{ not json"})
-    report = connect_command(
-        None, place=make_place(tmp_path), dry_run=False, undo=False, list_=True, hooks=True
-    )
+    report = connect_command(None, place=make_place(tmp_path), dry_run=False, undo=False, list_=True, hooks=True)
     rows = {row.name: row for row in report.agents}
     assert [row.name for row in report.agents] == NAMES
     assert (rows["codex"].found, rows["codex"].connected, rows["codex"].hooks) == (True, True, True)

@@ -18,11 +18,7 @@ from holdfast.cli.connect.refusal import Refusal
 
 NAMES = st.text(max_size=6) | st.sampled_from(["mcpServers", "hooks", "SessionStart", "holdfast", "//", "/*"])
 LEAVES = (
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=8)
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8)
 )
 VALUES = st.recursive(
     LEAVES,
@@ -52,10 +48,7 @@ def written(draw: st.DrawFn, values: st.SearchStrategy[Any] = OBJECTS) -> tuple[
         if isinstance(value, list):
             shown = [gap() + show(item) + gap() for item in value]
         else:
-            shown = [
-                gap() + json.dumps(key) + gap() + ":" + gap() + show(item) + gap()
-                for key, item in value.items()
-            ]
+            shown = [gap() + json.dumps(key) + gap() + ":" + gap() + show(item) + gap() for key, item in value.items()]
         tail = "," + gap() if draw(st.booleans()) else ""
         return opening + ",".join(shown) + tail + closing
 
@@ -80,16 +73,14 @@ def test_plain_json_is_read_as_the_json_module_reads_it(value: dict[str, Any], i
     doc = parse(text)
     assert doc.value == json.loads(text)
     assert doc.root is not None
-    assert [
-        text[slot.node.start : slot.node.end] for slot in doc.root.slots if isinstance(slot.node.value, str)
-    ] == [json.dumps(item) for item in value.values() if isinstance(item, str)]
+    assert [text[slot.node.start : slot.node.end] for slot in doc.root.slots if isinstance(slot.node.value, str)] == [
+        json.dumps(item) for item in value.values() if isinstance(item, str)
+    ]
 
 
 @settings(deadline=None)
 @given(written(), OBJECTS)
-def test_a_rewrite_gives_the_wanted_value_or_refuses(
-    made: tuple[str, Any, int], wanted: dict[str, Any]
-) -> None:
+def test_a_rewrite_gives_the_wanted_value_or_refuses(made: tuple[str, Any, int], wanted: dict[str, Any]) -> None:
     try:
         after = rewrite(made[0], wanted)
     except Refusal:
@@ -100,9 +91,7 @@ def test_a_rewrite_gives_the_wanted_value_or_refuses(
 
 @settings(deadline=None)
 @given(written(), NAMES, VALUES)
-def test_adding_a_key_keeps_every_character_and_comment(
-    made: tuple[str, Any, int], name: str, item: Any
-) -> None:
+def test_adding_a_key_keeps_every_character_and_comment(made: tuple[str, Any, int], name: str, item: Any) -> None:
     text, value, count = made
     if name in value:
         return
@@ -200,9 +189,7 @@ def test_a_comment_in_a_value_that_would_be_replaced_is_a_reason_to_refuse() -> 
 
 def test_windows_line_ends_tabs_and_a_byte_order_mark_are_kept() -> None:
     text = '\ufeff{\r\n\t"a": 1\r\n}\r\n'
-    assert rewrite(text, {"a": 1, "b": {"c": 2}}) == (
-        '\ufeff{\r\n\t"a": 1,\r\n\t"b": {\r\n\t\t"c": 2\r\n\t}\r\n}\r\n'
-    )
+    assert rewrite(text, {"a": 1, "b": {"c": 2}}) == ('\ufeff{\r\n\t"a": 1,\r\n\t"b": {\r\n\t\t"c": 2\r\n\t}\r\n}\r\n')
 
 
 def test_a_comment_at_the_end_of_a_line_stays_with_its_line() -> None:

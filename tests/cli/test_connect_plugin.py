@@ -97,9 +97,7 @@ def test_opencode_2_tells_the_hooks_and_gets_its_context(tmp_path: Path) -> None
 
 def test_a_command_that_is_gone_does_not_disturb_opencode(tmp_path: Path) -> None:
     (tmp_path / "holdfast.mjs").write_text(plugin_text(make_place(tmp_path)), encoding="utf-8")
-    (tmp_path / "host.mjs").write_text(
-        'import plugin from "./holdfast.mjs"\n' + FIRST_GENERATION, encoding="utf-8"
-    )
+    (tmp_path / "host.mjs").write_text('import plugin from "./holdfast.mjs"\n' + FIRST_GENERATION, encoding="utf-8")
     run = subprocess.run([str(NODE), "host.mjs"], cwd=tmp_path, capture_output=True, timeout=60, check=True)
     assert json.loads(run.stdout) == ["base"]
 

@@ -43,9 +43,7 @@ def test_a_malformed_hooks_file_stops_the_server_entry_too(tmp_path: Path, agent
     assert everything(tmp_path) == before
 
 
-@pytest.mark.parametrize(
-    "text", ["[]", '{"mcpServers": null}', '{"mcpServers": []}', '{"a":1} {"b":2}', "{'a': 1}"]
-)
+@pytest.mark.parametrize("text", ["[]", '{"mcpServers": null}', '{"mcpServers": []}', '{"a":1} {"b":2}', "{'a': 1}"])
 def test_a_file_of_another_shape_is_refused(tmp_path: Path, text: str) -> None:
     fill(tmp_path, {".cursor/mcp.json": text})
     with pytest.raises(InvalidRequest):

@@ -47,9 +47,7 @@ VALUES = st.one_of(
         lambda items: "{ " + ", ".join(f"k{n} = {i}" for n, i in enumerate(items)) + " }"
     ),
 )
-TRIVIA = st.lists(st.sampled_from(["\n", "# a comment\n", "  # [mcp_servers.holdfast]\n"]), max_size=2).map(
-    "".join
-)
+TRIVIA = st.lists(st.sampled_from(["\n", "# a comment\n", "  # [mcp_servers.holdfast]\n"]), max_size=2).map("".join)
 
 
 @st.composite
@@ -133,9 +131,7 @@ def test_a_form_that_cannot_be_edited_by_itself_is_refused(text: str) -> None:
         set_table(text, OURS, {**WANTED, "env": {"HOLDFAST_URL": "http://x"}})
 
 
-@pytest.mark.parametrize(
-    "spelling", ['mcp_servers."holdfast"', " mcp_servers . 'holdfast' ", '"mcp_servers".holdfast']
-)
+@pytest.mark.parametrize("spelling", ['mcp_servers."holdfast"', " mcp_servers . 'holdfast' ", '"mcp_servers".holdfast'])
 def test_our_table_is_known_in_any_spelling(spelling: str) -> None:
     text = f"[{spelling}]\ncommand = '/old' # where it was\nargs = [\n  'mcp',\n]\nstartup_timeout_sec = 20\n"
     after = set_table(text, OURS, {**WANTED, "startup_timeout_sec": 20})

@@ -48,9 +48,7 @@ def timeless(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return plain
 
 
-@pytest.mark.parametrize(
-    "run", [run for run in RECORDED if run["run"] not in APART], ids=lambda run: run["run"]
-)
+@pytest.mark.parametrize("run", [run for run in RECORDED if run["run"] not in APART], ids=lambda run: run["run"])
 def test_an_event_makes_the_requests_that_were_recorded(run: dict[str, Any]) -> None:
     told = Server()
     name, _, value = run["env"].partition("=")
@@ -129,15 +127,20 @@ def test_only_events_that_bring_context_print_anything() -> None:
     assert [name for name in silent if ran(name, payload, Server("facts")).stdout] == []
 
 
+def test_context_that_gemini_puts_before_a_prompt_is_not_remembered_as_the_users() -> None:
+    told = Server()
+    said = "<hook_context>REMEMBERED-FACT</hook_context>\n\nhello <b>you</b>"  # as Gemini CLI 0.61 sends it
+    ran("prompt-submit", {"session_id": "s", "hook_event_name": "BeforeAgent", "prompt": said}, told)
+    assert told.requests[0]["body"]["data"] == {"prompt": "hello <b>you</b>"}
+
+
 def test_compacting_gets_its_context_as_plain_text() -> None:
     assert ran("pre-compact", {"session_id": "s"}, Server("facts")).stdout == "facts"
 
 
 def test_files_about_to_be_touched_bring_context_when_asked_for() -> None:
     payload = {"session_id": "s", "tool_name": "Edit", "tool_input": {"file_path": "a.py"}}
-    shown = json.loads(
-        ran("pre-tool-use", payload, Server("facts"), AGENTMEMORY_INJECT_CONTEXT="true").stdout
-    )
+    shown = json.loads(ran("pre-tool-use", payload, Server("facts"), AGENTMEMORY_INJECT_CONTEXT="true").stdout)
     assert shown == {"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "facts"}}
 
 
@@ -177,9 +180,7 @@ def test_a_long_tool_input_is_cut_inside_its_fields() -> None:
     assert len(kept["edits"][0]["new"]) < 8100
 
 
-@pytest.mark.parametrize(
-    "name", ["mcp__holdfast__memory_save", "mcp_holdfast_memory_save", "holdfast_memory_recall"]
-)
+@pytest.mark.parametrize("name", ["mcp__holdfast__memory_save", "mcp_holdfast_memory_save", "holdfast_memory_recall"])
 def test_the_memorys_own_tools_are_not_remembered(name: str) -> None:
     told = Server()
     ran("post-tool-use", {"session_id": "s", "tool_name": name, "tool_response": "…"}, told)
@@ -230,9 +231,7 @@ def test_a_notification_that_only_waits_is_not_kept() -> None:
         ),
     ],
 )
-def test_windsurf_actions_are_told_like_those_of_the_others(
-    event: str, action: str, info: Any, data: Any
-) -> None:
+def test_windsurf_actions_are_told_like_those_of_the_others(event: str, action: str, info: Any, data: Any) -> None:
     told = Server()
     ran(event, {"agent_action_name": action, "trajectory_id": "t-1", "tool_info": info}, told)
     assert told.requests[0]["body"]["sessionId"] == "t-1"
@@ -386,9 +385,7 @@ def test_a_request_without_a_body_is_sent_empty(listening: tuple[str, list[dict[
 
 
 @pytest.mark.parametrize("path", ["/refuse", "/redirect", "/list"])
-def test_an_answer_that_is_no_use_counts_as_none(
-    listening: tuple[str, list[dict[str, Any]]], path: str
-) -> None:
+def test_an_answer_that_is_no_use_counts_as_none(listening: tuple[str, list[dict[str, Any]]], path: str) -> None:
     url, seen = listening
     assert server(url, "s3cret")("POST", path, {}, 5) is None
     assert len(seen) == 1

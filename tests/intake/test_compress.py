@@ -269,23 +269,17 @@ def test_concepts_are_the_terms_that_matter() -> None:
 
 
 def test_what_was_redacted_is_no_concept() -> None:
-    made = compress(
-        "prompt_submit", {"prompt": "Rotate the key [REDACTED_SECRET] and [REDACTED:aws key] in vault"}
-    )
+    made = compress("prompt_submit", {"prompt": "Rotate the key [REDACTED_SECRET] and [REDACTED:aws key] in vault"})
     assert set(made.concepts) == {"rotate", "vault"}
 
 
 def test_imported_libraries_and_the_program_become_concepts() -> None:
-    assert (
-        "fastapi" in used("Write", {"file_path": "x.py", "content": "from fastapi import FastAPI\n"}).concepts
-    )
+    assert "fastapi" in used("Write", {"file_path": "x.py", "content": "from fastapi import FastAPI\n"}).concepts
     assert {"pip", "httpx"} <= set(used("Bash", {"command": "pip install httpx"}).concepts)
 
 
 def test_chinese_text_gives_concepts_of_at_most_eight_characters() -> None:
-    made = compress(
-        "prompt_submit", {"prompt": "请修复登录页面的速率限制错误，必须使用数据库连接池管理器配置"}
-    )
+    made = compress("prompt_submit", {"prompt": "请修复登录页面的速率限制错误，必须使用数据库连接池管理器配置"})
     assert {"修复登录页面", "速率限制错误"} <= set(made.concepts)
     assert all(len(concept) <= 8 for concept in made.concepts)
     assert made.importance >= 8
@@ -361,9 +355,7 @@ def test_the_clients_own_values_come_back_untouched() -> None:
 
 
 def test_text_and_type_of_an_agents_own_observation_are_used() -> None:
-    made = compress(
-        "agent_observe", {"text": "The root cause was a stale WAL in data/store.db", "type": "discovery"}
-    )
+    made = compress("agent_observe", {"text": "The root cause was a stale WAL in data/store.db", "type": "discovery"})
     assert made.type == "discovery"
     assert made.facts == ("The root cause was a stale WAL in data/store.db",)
     assert made.files == ("data/store.db",)

@@ -118,9 +118,7 @@ def test_a_codex_session_is_told_once_although_it_is_written_twice() -> None:
 def test_codex_events_carry_session_and_project() -> None:
     transcript = read_transcript(CODEX)
     events = list(transcript)
-    assert {(event.session_id, event.project) for event in events} == {
-        ("019bce9f-0a40-79e2-8351-8818e8487fb6", "api")
-    }
+    assert {(event.session_id, event.project) for event in events} == {("019bce9f-0a40-79e2-8351-8818e8487fb6", "api")}
     assert (transcript.unanswered, transcript.skipped) == (1, 0)
 
 
@@ -155,9 +153,7 @@ def test_damaged_lines_are_counted_and_the_rest_is_told() -> None:
 def test_a_line_over_the_limit_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
     good = CLAUDE.read_bytes().splitlines()[2] + b"\n"
-    path.write_bytes(
-        good + b'{"type":"user","x":"' + b"a" * 3_000_000 + b'"}\n' + good.replace(b"0001", b"0099")
-    )
+    path.write_bytes(good + b'{"type":"user","x":"' + b"a" * 3_000_000 + b'"}\n' + good.replace(b"0001", b"0099"))
     transcript = read_transcript(path, max_line_bytes=2_000)
     assert len(list(transcript)) == 2
     assert (transcript.skipped, transcript.lines) == (1, 3)
@@ -242,9 +238,7 @@ def test_what_is_read_is_small_and_free_of_images(tmp_path: Path) -> None:
 
 
 def test_every_event_of_a_transcript_can_be_compressed() -> None:
-    titles = [
-        compress(event.hook, event.data).title for path in (CLAUDE, CODEX) for event in read_transcript(path)
-    ]
+    titles = [compress(event.hook, event.data).title for path in (CLAUDE, CODEX) for event in read_transcript(path)]
     assert "Asked: Add rate limiting to the API" in titles
     assert "Bash failed: 1 failed, 2 passed" in titles
     assert "Created hello.txt" in titles
@@ -261,9 +255,7 @@ ROLES = st.sampled_from(
     ["user", "assistant", "summary", "response_item", "event_msg", "session_meta", "compacted", "message"]
 )
 BLOCK = st.fixed_dictionaries({"type": st.sampled_from(["text", "tool_use", "tool_result", "image", "thinking"])}, optional={"text": JUNK, "id": JUNK, "tool_use_id": JUNK, "name": JUNK, "input": JUNK, "content": JUNK, "is_error": JUNK})  # fmt: skip
-MESSAGE = st.fixed_dictionaries(
-    {}, optional={"role": JUNK | ROLES, "content": JUNK | st.lists(BLOCK, max_size=3)}
-)
+MESSAGE = st.fixed_dictionaries({}, optional={"role": JUNK | ROLES, "content": JUNK | st.lists(BLOCK, max_size=3)})
 PAYLOAD = st.fixed_dictionaries({}, optional={"type": st.sampled_from(["message", "function_call", "function_call_output", "local_shell_call", "custom_tool_call", "web_search_call", "user_message", "agent_message"]) | JUNK, "role": ROLES, "content": JUNK | st.lists(BLOCK, max_size=2), "call_id": JUNK, "name": JUNK, "arguments": JUNK, "output": JUNK, "input": JUNK, "action": JUNK, "message": JUNK, "id": JUNK, "cwd": JUNK})  # fmt: skip
 LINE = st.fixed_dictionaries({"type": ROLES | JUNK}, optional={"sessionId": JUNK, "uuid": JUNK, "cwd": JUNK, "timestamp": JUNK, "isSidechain": JUNK, "isMeta": JUNK, "message": MESSAGE | JUNK, "payload": PAYLOAD | JUNK, "role": JUNK, "content": JUNK})  # fmt: skip
 
@@ -273,9 +265,7 @@ LINE = st.fixed_dictionaries({"type": ROLES | JUNK}, optional={"sessionId": JUNK
 def test_no_content_of_well_formed_lines_can_stop_the_reading(tmp_path: Path, lines: list[Any]) -> None:
     path = written(tmp_path, *lines)
     events = list(read_transcript(path))
-    assert all(
-        isinstance(event, TranscriptEvent) and event.at_ms > 0 and event.session_id for event in events
-    )
+    assert all(isinstance(event, TranscriptEvent) and event.at_ms > 0 and event.session_id for event in events)
     assert list(read_transcript(path)) == events
 
 

@@ -8,9 +8,7 @@ from holdfast.intake.compress import compress
 from holdfast.model import Memory, Observation, Slot
 
 
-def step(
-    seq: int, hook: str, data: dict[str, Any], *, session: str = "s1", project: str = "proj"
-) -> Observation:
+def step(seq: int, hook: str, data: dict[str, Any], *, session: str = "s1", project: str = "proj") -> Observation:
     made = compress(hook, data)
     return Observation(
         tenant="default",
@@ -72,9 +70,7 @@ def planned(seq: int, *items: tuple[str, str], **where: str) -> Observation:
     )
 
 
-def slot(
-    label: str, content: str = "", *, limit: int = 2_000, scope: str = "project", read_only: bool = False
-) -> Slot:
+def slot(label: str, content: str = "", *, limit: int = 2_000, scope: str = "project", read_only: bool = False) -> Slot:
     return Slot(
         tenant="default",
         id=f"{scope}/{label}",

@@ -69,9 +69,7 @@ DATA: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
     max_size=5,
 )  # fmt: skip
 STEPS = st.lists(st.tuples(HOOKS, DATA, st.sampled_from(["s1", "s2", "s3"])), max_size=8).map(
-    lambda parts: [
-        step(seq, hook, data, session=session) for seq, (hook, data, session) in enumerate(parts, 1)
-    ]
+    lambda parts: [step(seq, hook, data, session=session) for seq, (hook, data, session) in enumerate(parts, 1)]
 )
 
 
@@ -85,31 +83,23 @@ def test_a_session_is_told_with_request_changes_failures_tests_and_end() -> None
     assert "Tests ended green: 5 passed, after failing before." in digest.narrative
     assert "1 step failed, all overcome later (Ran pytest -q: 2 failed, 3 passed)." in digest.narrative
     assert "It ended with: “The limiter is in place and every test passes.”" in digest.narrative
-    assert digest.decisions == (
-        "We decided to use a token bucket instead of a window because bursts are fine.",
-    )
+    assert digest.decisions == ("We decided to use a token bucket instead of a window because bursts are fine.",)
     assert digest.files == ("src/limiter.py", "tests/test_limiter.py")
     assert "limiter" in digest.concepts
 
 
 def test_a_session_that_ends_red_says_so() -> None:
-    digest = summarize_session(
-        [asked(1, "Fix the parser"), ran(2, "make test", "1 failed, 2 passed in 1s", 2)]
-    )
+    digest = summarize_session([asked(1, "Fix the parser"), ran(2, "make test", "1 failed, 2 passed in 1s", 2)])
     assert "Tests still failed at the end: 1 failed, 2 passed." in digest.narrative
     assert "1 step failed, not overcome: Ran make test: 1 failed, 2 passed." in digest.narrative
 
 
 def test_a_session_without_prompts_is_named_by_its_changes() -> None:
-    assert (
-        summarize_session([edited(1, "src/a.py"), edited(2, "b.py")]).title == "Changed src/a.py and 1 more"
-    )
+    assert summarize_session([edited(1, "src/a.py"), edited(2, "b.py")]).title == "Changed src/a.py and 1 more"
 
 
 def test_a_session_of_looking_around_still_says_something() -> None:
-    reading = step(
-        1, "post_tool_use", {"tool_name": "Read", "tool_input": {"file_path": "a.py"}, "tool_output": "x"}
-    )
+    reading = step(1, "post_tool_use", {"tool_name": "Read", "tool_input": {"file_path": "a.py"}, "tool_output": "x"})
     digest = summarize_session([reading])
     assert (digest.title, digest.narrative) == ("Read a.py", "1 observation: Read a.py.")
 
@@ -173,9 +163,10 @@ def test_a_file_that_recurs_becomes_a_fact() -> None:
 
 def test_facts_of_two_projects_are_not_mixed() -> None:
     steps = [asked(number, "Tune redis", project="a" if number % 2 else "b") for number in range(1, 7)]
-    assert sorted(
-        finding.project or "" for finding in find_facts(steps, []) if "redis" in finding.concepts
-    ) == ["a", "b"]
+    assert sorted(finding.project or "" for finding in find_facts(steps, []) if "redis" in finding.concepts) == [
+        "a",
+        "b",
+    ]
 
 
 def test_finding_again_with_more_observations_keeps_the_keys() -> None:
@@ -203,10 +194,7 @@ def test_a_command_run_after_edits_in_two_sessions_is_a_procedure() -> None:
     (found,) = find_procedures(steps)
     assert found.kind == "procedural"
     assert found.title == "Run `make test` after editing src/"
-    assert (
-        found.content
-        == "Run `make test` after editing src/. Done 2 times in 2 sessions, 0 times with a failure."
-    )
+    assert found.content == "Run `make test` after editing src/. Done 2 times in 2 sessions, 0 times with a failure."
     assert set(found.files) == {"src/a.py", "src/b.py"}
 
 
@@ -251,9 +239,7 @@ def test_a_profile_counts_concepts_files_and_recurring_errors() -> None:
         ran(5, "app", "TimeoutError: no answer after 45 s from /srv/app/b.sock", 1),
         ran(6, "app", "KeyError: once", 1),
     ]
-    made = profile(
-        steps, [memory(1, "convention", "Tests live beside the code"), memory(2, "fact", "irrelevant")], 3
-    )
+    made = profile(steps, [memory(1, "convention", "Tests live beside the code"), memory(2, "fact", "irrelevant")], 3)
     assert made.top_files == (("src/a_module.py", 2),)
     assert ("a_module", 2) in made.top_concepts
     assert made.conventions == ("Tests live beside the code", "Always use uv for packages.")
@@ -354,8 +340,6 @@ def test_the_record_fits_its_limit(steps: list[Observation], limit: int) -> None
 
 
 def test_the_weightiest_observations_stay_when_not_all_fit() -> None:
-    steps = [ran(number, f"ls folder{number}") for number in range(1, 50)] + [
-        asked(60, "We must never lose a memory.")
-    ]
+    steps = [ran(number, f"ls folder{number}") for number in range(1, 50)] + [asked(60, "We must never lose a memory.")]
     text = session_text(steps, 400)
     assert "We must never lose a memory." in text

@@ -21,9 +21,7 @@ def changes(*steps: Observation, slots: list[object] | None = None) -> dict[str,
 
 
 def test_what_the_user_wants_becomes_a_preference() -> None:
-    made = changes(
-        asked(1, "Always use uv, not pip. Add a cache. I prefer small commits. Please don't touch main.")
-    )
+    made = changes(asked(1, "Always use uv, not pip. Add a cache. I prefer small commits. Please don't touch main."))
     assert (
         made["user_preferences"].text
         == "- Always use uv, not pip.\n- I prefer small commits.\n- Please don't touch main."
@@ -60,16 +58,12 @@ def test_tests_that_fail_at_the_end_are_pending_until_they_pass() -> None:
     red = ran(1, "make test", "2 failed, 1 passed in 1s", 1)
     made = changes(red)["pending_items"]
     assert made.text == "- Tests fail: 2 failed, 1 passed (`make test`)"
-    green = reflect(
-        [ran(2, "make test", "3 passed in 1s")], [slot("pending_items", f"- Write docs\n{made.text}")]
-    )
+    green = reflect([ran(2, "make test", "3 passed in 1s")], [slot("pending_items", f"- Write docs\n{made.text}")])
     assert (green[0].text, green[0].content, green[0].dropped) == ("", "- Write docs", (made.text,))
 
 
 def test_done_items_leave_the_slot() -> None:
-    (change,) = reflect(
-        [planned(1, ("Write docs", "completed"))], [slot("pending_items", "- Write docs\n- Other")]
-    )
+    (change,) = reflect([planned(1, ("Write docs", "completed"))], [slot("pending_items", "- Write docs\n- Other")])
     assert change.content == "- Other"
 
 

@@ -54,9 +54,7 @@ def anthropic_reply(text: str = ANSWER, stop_reason: str = "end_turn") -> dict[s
     }
 
 
-def openai_reply(
-    text: str | None = ANSWER, finish_reason: str | None = "stop", **message: Any
-) -> dict[str, Any]:
+def openai_reply(text: str | None = ANSWER, finish_reason: str | None = "stop", **message: Any) -> dict[str, Any]:
     return {
         "id": "chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG",
         "object": "chat.completion",
@@ -77,9 +75,7 @@ def openai_reply(
 def gemini_reply(text: str = ANSWER, finish_reason: str = "STOP") -> dict[str, Any]:
     parts = [{"text": "hm", "thought": True}, {"text": text}]
     return {
-        "candidates": [
-            {"content": {"parts": parts, "role": "model"}, "finishReason": finish_reason, "index": 0}
-        ],
+        "candidates": [{"content": {"parts": parts, "role": "model"}, "finishReason": finish_reason, "index": 0}],
         "usageMetadata": {"promptTokenCount": 20, "candidatesTokenCount": 5, "totalTokenCount": 25},
         "modelVersion": "gemini-3.5-flash-lite",
     }
@@ -101,9 +97,7 @@ def speak(seen: Seen) -> Play:
 def _anthropic(seen: Seen) -> Play:
     body = seen.body
     if seen.headers.get("x-api-key") != KEY:
-        return reply(
-            401, {"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}
-        )
+        return reply(401, {"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}})
     sound = seen.headers.get("anthropic-version") == "2023-06-01" and set(body) == {
         "model",
         "max_tokens",
@@ -118,9 +112,7 @@ def _anthropic(seen: Seen) -> Play:
 def _openai(seen: Seen) -> Play:
     body = seen.body
     if seen.headers.get("authorization", f"Bearer {KEY}") != f"Bearer {KEY}":
-        return reply(
-            401, {"error": {"message": "Incorrect API key provided", "type": "invalid_request_error"}}
-        )
+        return reply(401, {"error": {"message": "Incorrect API key provided", "type": "invalid_request_error"}})
     said = [(message["role"], message["content"]) for message in body["messages"]]
     if said != [("system", INSTRUCTION), ("user", TEXT)] or not isinstance(body["model"], str):
         return reply(400)

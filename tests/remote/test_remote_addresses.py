@@ -64,9 +64,7 @@ def test_a_base_url_that_nothing_may_be_sent_to_is_invalid(url: str, words: str,
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "url", ["http://8.8.8.8/v1", "http://[2001:4860:4860::8888]/v1", "http://100.64.0.9/v1"]
-)
+@pytest.mark.parametrize("url", ["http://8.8.8.8/v1", "http://[2001:4860:4860::8888]/v1", "http://100.64.0.9/v1"])
 def test_plain_http_to_a_public_address_is_refused_only_with_a_key(url: str) -> None:
     with pytest.raises(InvalidSettings, match="plain http"):
         checked_site(SETTING, url, keyed=True)

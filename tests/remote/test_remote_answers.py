@@ -61,9 +61,7 @@ def test_the_key_travels_in_exactly_one_header(
     assert carrying == {header: value}
 
 
-def test_a_local_model_without_a_key_gets_no_authorization_header(
-    summarizer_for: Make, server: ModelServer
-) -> None:
+def test_a_local_model_without_a_key_gets_no_authorization_header(summarizer_for: Make, server: ModelServer) -> None:
     assert ask(summarizer_for("openai", openai_key=None, llm_model="llama3.2")) == ANSWER
     assert "authorization" not in server.seen[0].headers
     assert server.seen[0].body["model"] == "llama3.2"
@@ -91,9 +89,7 @@ def test_only_the_default_openai_model_is_told_not_to_think_first() -> None:
 
 
 def test_a_gemini_model_name_cannot_change_the_path() -> None:
-    assert (
-        gemini.DIALECT.path(prompt("models/a/../b?key=1")) == "/models/a%2F..%2Fb%3Fkey%3D1:generateContent"
-    )
+    assert gemini.DIALECT.path(prompt("models/a/../b?key=1")) == "/models/a%2F..%2Fb%3Fkey%3D1:generateContent"
 
 
 CUT, REFUSED, EMPTY, STOPPED = "cut off", "refused", "empty", "stopped"
@@ -139,9 +135,7 @@ def test_an_answer_that_cannot_be_used_says_why(
     [b"", b"<html>no</html>", b'{"cut', b"[]", b"null", b"\xff\xfe", b"[" * 200_000, b"{}"],
     ids=["nothing", "html", "cut", "list", "null", "bytes", "deep", "bare"],
 )
-def test_garbage_is_a_fault_and_is_not_asked_for_again(
-    body: bytes, summarizer_for: Make, server: ModelServer
-) -> None:
+def test_garbage_is_a_fault_and_is_not_asked_for_again(body: bytes, summarizer_for: Make, server: ModelServer) -> None:
     server.script.append(reply(200, body))
     with pytest.raises(UpstreamFailed, match="not what this API returns"):
         ask(summarizer_for())
@@ -153,9 +147,7 @@ def test_a_compatible_server_may_name_the_end_as_it_likes(reason: str | None) ->
     assert answer_in(openai_reply(finish_reason=reason), openai.COMPATIBLE) == ANSWER
 
 
-def test_half_a_surrogate_pair_in_an_answer_becomes_storable_text(
-    summarizer_for: Make, server: ModelServer
-) -> None:
+def test_half_a_surrogate_pair_in_an_answer_becomes_storable_text(summarizer_for: Make, server: ModelServer) -> None:
     server.script.append(reply(200, openai_reply(text="tabs \ud83d")))
     assert ask(summarizer_for()) == "tabs ?"
 

@@ -70,9 +70,7 @@ def test_a_rate_limit_is_waited_out_as_long_as_the_server_asks(
     assert pauses == [7.0]
 
 
-def test_a_longer_wait_than_the_cap_fails_at_once(
-    summarizer_for: Make, server: ModelServer, pauses: Pauses
-) -> None:
+def test_a_longer_wait_than_the_cap_fails_at_once(summarizer_for: Make, server: ModelServer, pauses: Pauses) -> None:
     server.script.append(reply(429, Retry_After="60"))
     fault = failing(summarizer_for(llm_seconds=600))
     assert fault.retryable
@@ -80,9 +78,7 @@ def test_a_longer_wait_than_the_cap_fails_at_once(
     assert len(server.seen) == 1
 
 
-def test_a_wait_beyond_the_time_limit_fails_at_once(
-    summarizer_for: Make, server: ModelServer, pauses: Pauses
-) -> None:
+def test_a_wait_beyond_the_time_limit_fails_at_once(summarizer_for: Make, server: ModelServer, pauses: Pauses) -> None:
     server.script.append(reply(503, Retry_After="15"))
     failing(summarizer_for(llm_seconds=10))
     assert pauses == []
@@ -91,9 +87,7 @@ def test_a_wait_beyond_the_time_limit_fails_at_once(
 def test_server_errors_are_tried_three_times_with_growing_waits(
     summarizer_for: Make, server: ModelServer, pauses: Pauses
 ) -> None:
-    server.script.extend(
-        [reply(500, LEAKY), reply(502, LEAKY), reply(529, LEAKY), reply(200, openai_reply())]
-    )
+    server.script.extend([reply(500, LEAKY), reply(502, LEAKY), reply(529, LEAKY), reply(200, openai_reply())])
     fault = failing(summarizer_for())
     assert "after 3 attempts (HTTP status 529)" in str(fault)
     assert len(server.seen) == 3
@@ -101,17 +95,13 @@ def test_server_errors_are_tried_three_times_with_growing_waits(
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503, 529])
-def test_a_passing_failure_is_followed_by_success(
-    status: int, summarizer_for: Make, server: ModelServer
-) -> None:
+def test_a_passing_failure_is_followed_by_success(status: int, summarizer_for: Make, server: ModelServer) -> None:
     server.script.append(reply(status))
     assert ask(summarizer_for()) == ANSWER
 
 
 @pytest.mark.parametrize("status", [400, 402, 404, 413, 422])
-def test_a_request_that_is_wrong_is_not_repeated(
-    status: int, summarizer_for: Make, server: ModelServer
-) -> None:
+def test_a_request_that_is_wrong_is_not_repeated(status: int, summarizer_for: Make, server: ModelServer) -> None:
     server.script.append(reply(status))
     assert failing(summarizer_for()).details["status"] == status
     assert len(server.seen) == 1
@@ -193,9 +183,7 @@ def impatient(server: ModelServer, seconds: float, pauses: Pauses) -> Endpoint:
 
 
 @pytest.mark.parametrize("play", ["hold", "drip_headers", "drip_body"])
-def test_the_time_limit_holds_however_slowly_the_server_sends(
-    play: str, server: ModelServer, pauses: Pauses
-) -> None:
+def test_the_time_limit_holds_however_slowly_the_server_sends(play: str, server: ModelServer, pauses: Pauses) -> None:
     server.script.append(getattr(server, play))
     started = SystemClock().steady()
     with pytest.raises(UpstreamFailed, match="no answer in time"):
@@ -217,9 +205,7 @@ def test_the_time_limit_covers_all_attempts(
     assert clock.at - 1000 < 13
 
 
-def test_the_hourly_budget_rolls_with_the_clock(
-    summarizer_for: Make, server: ModelServer, clock: StillClock
-) -> None:
+def test_the_hourly_budget_rolls_with_the_clock(summarizer_for: Make, server: ModelServer, clock: StillClock) -> None:
     summarizer = summarizer_for(llm_calls_per_hour=2)
     ask(summarizer)
     clock.at += 1800

@@ -56,9 +56,7 @@ def test_a_request_without_a_body_is_not_waited_for_and_needs_no_content_type() 
     assert read([CHUNKED], part(b"")) == b""
 
 
-@pytest.mark.parametrize(
-    "media", ["application/json", "Application/JSON; charset=utf-8", "application/ld+json"]
-)
+@pytest.mark.parametrize("media", ["application/json", "Application/JSON; charset=utf-8", "application/ld+json"])
 def test_a_body_that_is_declared_as_json_is_taken(media: str) -> None:
     assert read([(b"content-type", media.encode()), of_length(2)], part(b"{}")) == b"{}"
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect
 from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
@@ -227,9 +228,7 @@ def test_a_foreign_page_is_refused_by_http_and_by_websocket(origin: str) -> None
 
 
 def test_a_websocket_is_refused_with_the_full_fault_where_the_server_can_carry_it() -> None:
-    reply = ask(
-        OPEN, ("origin", "https://evil.test"), kind="websocket", extensions={"websocket.http.response": {}}
-    )
+    reply = ask(OPEN, ("origin", "https://evil.test"), kind="websocket", extensions={"websocket.http.response": {}})
     assert reply.messages[0]["type"] == "websocket.http.response.start"
     assert (reply.status, reply.json["code"]) == (403, "forbidden")
 
@@ -364,6 +363,26 @@ def test_a_fault_from_below_is_answered_in_the_one_shape() -> None:
     assert ask(failing(Unauthorized("no credential"))).headers["www-authenticate"] == "Bearer"
 
 
+def test_a_framework_in_between_that_answers_exceptions_itself_does_not_change_the_shape() -> None:
+    async def endpoint(request: object) -> None:
+        raise Unauthorized("no credential")
+
+    app = Starlette(routes=[Route("/page", endpoint)])
+    reply = ask(Guard(app, settings()), path="/page")
+    assert (reply.status, reply.json["code"], len(reply.messages)) == (401, "unauthorized", 2)
+
+
+def test_a_500_that_the_app_chose_to_answer_is_passed_on() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 500, "headers": []})
+        await send({"type": "http.response.body", "body": b"its own", "more_body": True})
+        await send({"type": "http.response.body", "body": b" words"})
+
+    reply = ask(Guard(app, settings()))
+    assert (reply.status, reply.body) == (500, b"its own words")
+    assert reply.headers["x-frame-options"] == "DENY"
+
+
 def test_an_unexpected_error_tells_the_client_nothing_and_the_log_its_class_place_and_route(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -387,9 +406,7 @@ START: Message = {"type": "http.response.start", "status": 200, "headers": []}
 
 
 def test_an_error_in_the_middle_of_an_answer_leaves_it_unfinished_and_adds_nothing() -> None:
-    reply = ask(
-        failing(KeyError("x"), START, {"type": "http.response.body", "body": b"ha", "more_body": True})
-    )
+    reply = ask(failing(KeyError("x"), START, {"type": "http.response.body", "body": b"ha", "more_body": True}))
     assert (reply.status, reply.body, len(reply.messages)) == (200, b"ha", 2)
 
 

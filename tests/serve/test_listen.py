@@ -400,9 +400,7 @@ def test_trailers_never_become_headers_and_may_not_go_on_for_ever(server: Runnin
 def test_a_gzip_body_and_a_form_are_refused(server: Running) -> None:
     with server.client(POST + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}") as sock:
         assert one_answer(sock)[0] == 415
-    with server.client(
-        POST.replace(b"application/json", b"text/plain") + b"Content-Length: 2\r\n\r\n{}"
-    ) as sock:
+    with server.client(POST.replace(b"application/json", b"text/plain") + b"Content-Length: 2\r\n\r\n{}") as sock:
         assert one_answer(sock)[0] == 415
 
 
@@ -564,10 +562,7 @@ def test_pongs_that_nobody_reads_are_not_kept(server: Running) -> None:
         opened(sock)
         for _ in range(200):  # 26 MB
             sock.sendall(PINGS)
-        kept = [
-            each.transport.get_write_buffer_size()
-            for each in server.listener._server.server_state.connections
-        ]
+        kept = [each.transport.get_write_buffer_size() for each in server.listener._server.server_state.connections]
     assert max(kept) < 2_000_000
 
 

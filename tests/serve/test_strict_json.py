@@ -34,9 +34,7 @@ def refusal(raw: bytes, **limits: int) -> str:
 
 
 @given(value=VALUES, spread=st.booleans(), ascii_only=st.booleans())
-def test_what_the_standard_library_wrote_is_read_as_the_same_value(
-    value: Any, spread: bool, ascii_only: bool
-) -> None:
+def test_what_the_standard_library_wrote_is_read_as_the_same_value(value: Any, spread: bool, ascii_only: bool) -> None:
     raw = json.dumps(value, indent=2 if spread else None, ensure_ascii=ascii_only).encode()
     assert loads(raw) == value == json.loads(raw)
 

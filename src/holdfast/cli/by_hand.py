@@ -15,10 +15,10 @@ from pathlib import Path
 import orjson
 
 from holdfast.cli.reach import settings_of
-from holdfast.cli.show import print_answer, print_json, say
+from holdfast.cli.show import print_answer, print_json, print_report, say
 from holdfast.errors import InvalidRequest
 from holdfast.model import Json
-from holdfast.settings import Settings, load
+from holdfast.settings import Settings, environment, load
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,7 @@ def _import_transcripts(given: argparse.Namespace, settings: Settings, path: Pat
 
 
 def _add_connect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "agent", nargs="?", help="claude-code, codex, cursor, gemini, opencode, vscode or windsurf"
-    )
+    parser.add_argument("agent", nargs="?", help="claude-code, codex, cursor, gemini, opencode, vscode or windsurf")
     parser.add_argument(
         "--list", action="store_true", dest="list_", help="show the agents and whether they are connected"
     )
@@ -136,6 +134,42 @@ def _add_connect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--undo", action="store_true", help="take the change back")
     parser.add_argument("--no-hooks", action="store_true", help="write the MCP entry only")
     parser.add_argument("--project", metavar="DIR", help="project folder for agents configured per project")
+
+
+def _connect(given: argparse.Namespace) -> int:
+    from holdfast.cli.connect import Place, connect_command
+
+    place = Place(
+        home=Path.home(),
+        command=Path(holdfast_command()),
+        project=Path(given.project or ".").resolve(),
+        hooks=not given.no_hooks,
+        environ=environment(),
+        **_elsewhere(given),
+    )
+    report = connect_command(
+        given.agent,
+        place=place,
+        dry_run=given.dry_run,
+        undo=given.undo,
+        list_=given.list_,
+        hooks=not given.no_hooks,
+    )
+    if given.json:
+        print_json(report.to_dict())
+    else:
+        print_report(report)
+    return 0
+
+
+def _elsewhere(given: argparse.Namespace) -> Json:
+    """The folder and address only where they are not the usual ones."""
+    named: Json = {}
+    if given.url:
+        named["url"] = given.url
+    if given.data:
+        named["data"] = Path(given.data).expanduser().resolve()
+    return named
 
 
 def _doctor(given: argparse.Namespace) -> int:
@@ -155,5 +189,11 @@ COMMANDS = (
     Command("serve", "Start the server.", _add_serve, _serve),
     Command("mcp", "Speak MCP on standard input and output.", _add_nothing, _mcp),
     Command("import", "Import an export, or transcripts of Claude Code and Codex.", _add_import, _import),
+    Command(
+        "connect",
+        "Write the MCP entry and hooks of an agent; --undo takes them back.",
+        _add_connect,
+        _connect,
+    ),
     Command("doctor", "Explain what is wrong and how to mend it.", _add_nothing, _doctor),
 )

@@ -45,9 +45,7 @@ def _sqlite(settings: Settings) -> Iterator[Check]:
     version = apsw.sqlite_lib_version()
     numbers = tuple(int(part) for part in version.split("."))
     hint = "" if numbers >= SAFE_SQLITE else "Upgrade apsw: pip install -U apsw"
-    yield Check(
-        "sqlite", numbers >= SAFE_SQLITE, f"{version} (system: {sqlite3.sqlite_version}, not used)", hint
-    )
+    yield Check("sqlite", numbers >= SAFE_SQLITE, f"{version} (system: {sqlite3.sqlite_version}, not used)", hint)
 
 
 def _folder(settings: Settings) -> Iterator[Check]:
@@ -56,9 +54,7 @@ def _folder(settings: Settings) -> Iterator[Check]:
         yield Check("data folder", True, f"{home} does not exist yet; the first write makes it")
         return
     writable = os.access(home, os.W_OK | os.X_OK)
-    yield Check(
-        "data folder", writable, str(home), "" if writable else f"Make it yours: chown -R $USER {home}"
-    )
+    yield Check("data folder", writable, str(home), "" if writable else f"Make it yours: chown -R $USER {home}")
     loose = stat.S_IMODE(home.stat().st_mode) & 0o077
     hint = f"Close it to others: chmod 700 {home}" if loose else ""
     yield Check("folder permissions", not loose, oct(stat.S_IMODE(home.stat().st_mode)), hint)
@@ -80,9 +76,7 @@ def _server(settings: Settings) -> Iterator[Check]:
     door = RemoteDoor(url, settings.secret or (str(card["token"]) if card else None))
     try:
         answer = door.call(BY_NAME["health"], {})
-        yield Check(
-            "server", answer["status"] == "healthy", f"{url} is {answer['status']}", _server_hint(answer)
-        )
+        yield Check("server", answer["status"] == "healthy", f"{url} is {answer['status']}", _server_hint(answer))
     except Fault as fault:
         yield Check("server", False, f"{url}: {fault.message}", fault.hint)
     finally:
@@ -90,11 +84,7 @@ def _server(settings: Settings) -> Iterator[Check]:
 
 
 def _server_hint(answer: Json) -> str:
-    return (
-        ""
-        if answer["status"] == "healthy"
-        else f"Storage: {answer['databaseStatus']}. Check the disk, restart."
-    )
+    return "" if answer["status"] == "healthy" else f"Storage: {answer['databaseStatus']}. Check the disk, restart."
 
 
 def _store(settings: Settings) -> Iterator[Check]:
@@ -108,11 +98,7 @@ def _store(settings: Settings) -> Iterator[Check]:
     try:
         answer = door.call(BY_NAME["verify"], {})
         found = "sound" if answer["sound"] else f"{len(answer['findings'])} findings"
-        hint = (
-            ""
-            if answer["sound"]
-            else "See them with holdfast verify; an index is mended with --repair-index."
-        )
+        hint = "" if answer["sound"] else "See them with holdfast verify; an index is mended with --repair-index."
         yield Check("store", answer["sound"], found, hint)
     except Fault as fault:
         yield Check("store", False, fault.message, fault.hint)
@@ -128,9 +114,5 @@ def _secret(settings: Settings) -> Iterator[Check]:
 
 def _summarizer(settings: Settings) -> Iterator[Check]:
     keys = [name for name in ("anthropic", "openai", "gemini") if getattr(settings, f"{name}_key")]
-    found = (
-        f"{settings.llm}; keys: {', '.join(keys)}"
-        if keys
-        else f"{settings.llm}; no key: summaries are extractive"
-    )
+    found = f"{settings.llm}; keys: {', '.join(keys)}" if keys else f"{settings.llm}; no key: summaries are extractive"
     yield Check("language model", True, found)

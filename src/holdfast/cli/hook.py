@@ -120,22 +120,16 @@ def session_start(call: Call) -> str:
 
 
 def prompt_submit(call: Call) -> str:
-    return _observe(call, "prompt_submit", {"prompt": call.field("prompt", "userPrompt")})
+    return _observe(call, "prompt_submit", {"prompt": read.prompt(call.data)})
 
 
 def pre_tool_use(call: Call) -> str:
     """Ask what is known about the files a tool is going to touch; only when the user wants it."""
     name, given = call.field("tool_name", "toolName"), call.field("tool_input", "toolArgs")
     kind = name.lower() if isinstance(name, str) else ""
-    if (
-        call.asks("AGENTMEMORY_INJECT_CONTEXT") != "true"
-        or kind not in _FILE_TOOLS
-        or not isinstance(given, dict)
-    ):
+    if call.asks("AGENTMEMORY_INJECT_CONTEXT") != "true" or kind not in _FILE_TOOLS or not isinstance(given, dict):
         return ""
-    files = read.texts(
-        given, ("path", "file") if kind == "grep" else ("file_path", "path", "file", "pattern")
-    )
+    files = read.texts(given, ("path", "file") if kind == "grep" else ("file_path", "path", "file", "pattern"))
     if not files:
         return ""
     terms = read.texts(given, ("pattern",)) if kind in ("grep", "glob") else []
@@ -223,9 +217,7 @@ def post_commit(call: Call) -> str:
     if commit is None:
         return ""
     session = read.session(call.data, call.environ.get("AGENTMEMORY_SESSION_ID", ""))
-    call.send(
-        "POST", "/agentmemory/session/commit", {"sessionId": session, **commit} if session else commit, START
-    )
+    call.send("POST", "/agentmemory/session/commit", {"sessionId": session, **commit} if session else commit, START)
     return ""
 
 

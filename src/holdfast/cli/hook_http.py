@@ -19,9 +19,7 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
-def ask(
-    url: str, secret: str | None, method: str, path: str, body: object, timeout: float
-) -> dict[str, Any] | None:
+def ask(url: str, secret: str | None, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
     """The server's JSON answer; None when there was none in time, or it refused."""
     try:
         parts = urlsplit(url)

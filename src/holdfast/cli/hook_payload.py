@@ -22,6 +22,9 @@ _SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId",
 _IMAGE_STARTS = ("data:image/", "iVBORw0KGgo", "/9j/")  # a data URL, PNG and JPEG in base64
 _USER_QUERY = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
 
+# Gemini CLI puts what SessionStart brought in front of the first prompt, in these marks.
+_BROUGHT = re.compile(r"\s*(?:<hook_context>.*?</hook_context>\s*)+", re.DOTALL)
+
 # Windsurf names the action instead of the tool.
 _CASCADE_TOOLS = {
     "post_read_code": "read_code",
@@ -79,6 +82,13 @@ def first(data: Payload, *names: str) -> Any:
 def texts(data: Payload, names: tuple[str, ...]) -> list[str]:
     """The values of these fields that are texts with something in them."""
     return [data[name] for name in names if isinstance(data.get(name), str) and data[name]]
+
+
+def prompt(data: Payload) -> Any:
+    """What the user wrote, without the context that a hook put before it: memory must not remember itself."""
+    said = first(data, "prompt", "userPrompt")
+    brought = _BROUGHT.match(said) if isinstance(said, str) else None
+    return said[brought.end() :] if brought else said
 
 
 def tool_output(data: Payload) -> Any:

@@ -44,17 +44,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the CLI edge: a person gets a sentence, not a traceback
         from holdfast.cli.show import print_fault
 
-        print_fault(
-            Fault(f"unexpected {type(error).__name__}", hint="This is a bug; please report it."), as_json
-        )
+        print_fault(Fault(f"unexpected {type(error).__name__}", hint="This is a bug; please report it."), as_json)
         return 1
 
 
 def _hook(words: Sequence[str]) -> int:
+    """Runs inside an agent: whatever is wrong here, the agent's work goes on."""
     from holdfast.cli.hook import hook_main
     from holdfast.cli.reach import reach
 
-    return hook_main(words[0] if words else "", *reach())
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("event", nargs="?", default="")
+    parser.add_argument("--data")
+    parser.add_argument("--url")
+    given, _ = parser.parse_known_args(words)
+    try:
+        url, credential = reach(given)
+    except Fault:
+        return 0
+    return hook_main(given.event, url, credential)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -90,9 +98,7 @@ class _Groups:
         if first not in self._second:
             group = self._top.add_parser(first, help=f"{first} commands")
             self._second[first] = group.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-        parser: argparse.ArgumentParser = self._second[first].add_parser(
-            second, help=help_text, description=help_text
-        )
+        parser: argparse.ArgumentParser = self._second[first].add_parser(second, help=help_text, description=help_text)
         return parser
 
 

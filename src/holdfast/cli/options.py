@@ -49,9 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser, operation: Operation) -> None
             parser.add_argument(*flags, dest=_dest(name), action=argparse.BooleanOptionalAction, default=None)
         elif _is_list(prop):
             help_text = f"{note} (repeat it, or separate by commas)"
-            parser.add_argument(
-                *flags, dest=_dest(name), action="append", metavar="X", help=help_text.strip()
-            )
+            parser.add_argument(*flags, dest=_dest(name), action="append", metavar="X", help=help_text.strip())
         else:
             must = name in required
             parser.add_argument(*flags, dest=_dest(name), metavar="X", help=note, required=must)

@@ -22,9 +22,13 @@ def _url(given: argparse.Namespace) -> str | None:
     return "" if getattr(given, "data", None) else None
 
 
-def reach() -> tuple[str, str | None]:
-    """The address and credential of the running server, without opening anything; for hooks."""
-    settings = load()
+def reach(given: argparse.Namespace) -> tuple[str, str | None]:
+    """The address and credential of the running server, without opening anything; for hooks.
+
+    Raises:
+        InvalidSettings: the environment holds a setting that cannot be read.
+    """
+    settings = settings_of(given)
     card = _card(settings.folder)
     url = settings.url or str(card.get("url") or f"http://127.0.0.1:{settings.port}")
     token = card.get("token")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -10,13 +11,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from holdfast.cli.connect import ConnectReport
 from holdfast.errors import Fault
 from holdfast.model import Json
 
 # The columns worth a table's width, in order; the first six that the rows have are shown.
 _COLUMNS = (
-    "id", "obsId", "sha", "label", "kind", "score", "confidence", "priority", "status", "type", "operation",
-    "project", "agentId", "title", "content", "concept", "file", "frequency", "name", "ok", "found", "hint",
+    "id", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder",
+    "kind", "score", "confidence", "priority", "status", "type", "operation",
+    "project", "agentId", "title", "content", "concept", "file", "frequency",
     "observationCount", "version", "scopes", "table", "message", "startedAt", "timestamp", "createdAt",
 )  # fmt: skip
 _SHOWN = 6
@@ -56,9 +59,7 @@ def _print_record(console: Console, name: str, record: Json) -> None:
 
 
 def _table(name: str, rows: list[Json]) -> Table:
-    columns = [column for column in _COLUMNS if any(row.get(column) not in (None, "") for row in rows)][
-        :_SHOWN
-    ]
+    columns = [column for column in _COLUMNS if any(row.get(column) not in (None, "") for row in rows)][:_SHOWN]
     table = Table(title=f"{name} ({len(rows)})", title_justify="left", header_style="bold cyan")
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -95,3 +96,21 @@ def print_fault(fault: Fault, as_json: bool) -> None:
 def say(message: str) -> None:
     """A line for the person at the terminal, apart from the answer."""
     Console(stderr=True, highlight=False).print(Text(message))
+
+
+def print_report(report: ConnectReport) -> None:
+    """What connect did: the diff, the files, the notes."""
+    console = Console(highlight=False)
+    if report.agents:
+        console.print(_table("agents", [asdict(agent) for agent in report.agents]))
+        return
+    for one in report.diff.splitlines():
+        style = "green" if one.startswith("+") else "red" if one.startswith("-") else "dim"
+        console.print(Text(_printable(one), style=style))
+    console.print(Text(f"{report.agent}: {report.action}", style="bold"))
+    for change in report.changes:
+        console.print(Text(f"  {change.path}: {change.summary}"))
+    for backup in report.backups:
+        console.print(Text(f"  backup: {backup}", style="dim"))
+    for note in report.notes:
+        console.print(Text(f"  note: {note}"))

@@ -20,9 +20,7 @@ from holdfast.intake.transcript_lines import (
 from holdfast.model import Json
 
 _MAX_PENDING = 10_000
-_KINDS = frozenset(
-    {"user", "assistant", "system", "summary", "file-history-snapshot", "queue-operation", "progress"}
-)
+_KINDS = frozenset({"user", "assistant", "system", "summary", "file-history-snapshot", "queue-operation", "progress"})
 _MARKS = frozenset({"sessionId", "parentUuid", "leafUuid", "isSidechain", "isSnapshotUpdate"})
 _INSERTED = ("system-reminder", "ide_opened_file", "ide_selection", "local-command-caveat")
 _NOISE = (
@@ -60,11 +58,7 @@ class ClaudeLines:
         if not isinstance(message, dict) or fields.get("isMeta") is True:
             return
         uuid = fields.get("uuid")
-        identity = (
-            uuid
-            if isinstance(uuid, str) and uuid
-            else f"{self._thread.session_id}:{line.number}:{line.digest}"
-        )
+        identity = uuid if isinstance(uuid, str) and uuid else f"{self._thread.session_id}:{line.number}:{line.digest}"
         if fields.get("type") == "user":
             yield from self._user(fields, message.get("content"), identity)
         elif fields.get("type") == "assistant" and fields.get("isApiErrorMessage") is not True:
@@ -77,9 +71,7 @@ class ClaudeLines:
 
     def _user(self, fields: Json, content: Any, identity: str) -> Iterator[TranscriptEvent]:
         blocks = content if isinstance(content, list) else []
-        results = [
-            block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"
-        ]
+        results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
         for place, block in enumerate(results):
             yield self._result(block, f"{identity}:{place}")
         text = cut(spoken(blocks_text(content)), PROMPT_CHARS).strip()
@@ -98,11 +90,7 @@ class ClaudeLines:
 
     def _assistant(self, content: Any, identity: str) -> Iterator[TranscriptEvent]:
         for block in content if isinstance(content, list) else []:
-            if (
-                isinstance(block, dict)
-                and block.get("type") == "tool_use"
-                and isinstance(block.get("id"), str)
-            ):
+            if isinstance(block, dict) and block.get("type") == "tool_use" and isinstance(block.get("id"), str):
                 self._wait_for(block)
         text = cut(blocks_text(content), PROMPT_CHARS).strip()
         if text and text not in ("(no content)", "No response requested."):

@@ -54,13 +54,9 @@ class CodexLines:
         if isinstance(fields.get("payload"), dict):
             return str(fields.get("type")) in _WRAPPERS
         bare = (
-            str(fields.get("type")) in _ITEMS
-            or "record_type" in fields
-            or fields.get("role") in ("user", "assistant")
+            str(fields.get("type")) in _ITEMS or "record_type" in fields or fields.get("role") in ("user", "assistant")
         )
-        return bare or (
-            "id" in fields and "timestamp" in fields and ("instructions" in fields or "git" in fields)
-        )
+        return bare or ("id" in fields and "timestamp" in fields and ("instructions" in fields or "git" in fields))
 
     def take(self, line: Line) -> Iterator[TranscriptEvent]:
         fields = line.fields

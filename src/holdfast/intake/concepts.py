@@ -28,9 +28,7 @@ _MARK = re.compile(r"\[(?:image|binary|image data extracted|REDACTED[^\]\n]{0,40
 _LONG_PATH = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@-]+)+|(?<![\w@.-])[\w@.-]+(?:/[\w@.-]+){2,}")
 _CAMEL = re.compile(r"[a-z][A-Z]")
 _HEX = re.compile(r"(?=[a-f]*\d)[0-9a-f-]{8,}")
-_GENERIC_STEMS = frozenset(
-    "index main init mod lib test tests app utils helpers readme setup conftest types".split()
-)
+_GENERIC_STEMS = frozenset("index main init mod lib test tests app utils helpers readme setup conftest types".split())
 _DULL_PROGRAMS = frozenset(
     "cd ls cat echo pwd head tail sed awk which mkdir rm cp mv touch export source sudo env true false "
     "find grep rg".split()
@@ -71,9 +69,7 @@ def _written(happening: Happening) -> str:
     patch = patch_of(happening)
     if patch:
         return "\n".join(line[1:] for line in patch[:6_000].splitlines() if line.startswith("+"))
-    texts = (
-        happening.input.get(key) for key in ("new_string", "newString", "new_str", "content", "file_text")
-    )
+    texts = (happening.input.get(key) for key in ("new_string", "newString", "new_str", "content", "file_text"))
     return "\n".join(text[:3_000] for text in texts if isinstance(text, str))
 
 

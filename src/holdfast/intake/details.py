@@ -96,9 +96,7 @@ def _changes_of(happening: Happening, files: tuple[str, ...]) -> tuple[Change, .
     if not files:
         return ()
     if happening.kind == "file_write":
-        content = next(
-            (item for key in _CONTENT_KEYS if isinstance(item := happening.whole_input.get(key), str)), None
-        )
+        content = next((item for key in _CONTENT_KEYS if isinstance(item := happening.whole_input.get(key), str)), None)
         return (Change(files[0], "Wrote", None if content is None else line_count(content)),)
     verb = "Deleted" if "delete" in happening.tool.lower() or "remove" in happening.tool.lower() else "Edited"
     if happening.hook in ("session_diff", "patch_applied"):
@@ -118,9 +116,7 @@ def _patch_changes(patch: str) -> tuple[Change, ...]:
     for head, end in zip(heads, ends, strict=True):
         added, removed = patch.count("\n+", head.end(), end), patch.count("\n-", head.end(), end)
         verb = _VERBS[head.group(1)]
-        changes.append(
-            Change(head.group(2).strip(), verb, *((None, None) if verb == "Deleted" else (added, removed)))
-        )
+        changes.append(Change(head.group(2).strip(), verb, *((None, None) if verb == "Deleted" else (added, removed))))
     return tuple(changes)
 
 

@@ -14,22 +14,8 @@ from holdfast.errors import LimitReached
 from holdfast.intake.compress import Compressed, compress
 from holdfast.intake.event import CleanEvent, content_hash
 from holdfast.model import Observation, Session
-from holdfast.shapes import shape
 from holdfast.store.port import Condition, Tx, where
 from holdfast.store.tables import OBSERVATIONS, SESSIONS
-
-_RAW_FRAME = (
-    "id",
-    "sessionId",
-    "timestamp",
-    "hookType",
-    "raw",
-    "toolName",
-    "toolInput",
-    "toolOutput",
-    "userPrompt",
-    "agentId",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +54,8 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
         tx.add(OBSERVATIONS, seen)
         tx.replace(SESSIONS, _counted(session, seen, draft))
         desk.audit(tx, "observe", (seen.id,), seen.agent, sessionId=seen.session_id)
-        _broadcast(desk, tx, seen)
+        for kind in ("raw_observation", "compressed_observation"):  # the two frames viewers expect of each
+            desk.tell(tx, kind, seen)
         return Stored(seen)
 
     return desk.store.write(store)
@@ -135,11 +122,3 @@ def _observation(
 def _counted(session: Session, seen: Observation, draft: Compressed) -> Session:
     first = session.first_prompt or (draft.prompt or "")[:500]
     return dataclasses.replace(session, observation_count=session.observation_count + 1, first_prompt=first)
-
-
-def _broadcast(desk: Desk, tx: Tx, seen: Observation) -> None:
-    """The two frames that the earlier system's viewer expects of every observation."""
-    full = shape(seen)
-    raw = {name: full[name] for name in _RAW_FRAME if name in full}
-    for kind, body in (("raw", raw), ("compressed", full)):
-        tx.publish(desk.event(f"{kind}_observation", {"type": kind, "observation": body}, seen))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from holdfast.desk import Desk
-from holdfast.intake.remember import DAY_MS
+from holdfast.intake.remember import DAY_MS, line_of
 from holdfast.model import Event, Memory, Observation
 from holdfast.store.port import Condition, Tx, where
 from holdfast.store.tables import INSIGHTS, MEMORIES, OBSERVATIONS, RELATIONS, SESSIONS, SUMMARIES
@@ -101,9 +101,7 @@ def plan_sweep(desk: Desk) -> Sweep:
     unimportant = Condition("importance", "<=", UNIMPORTANT)
     return Sweep(
         memories=tuple(
-            reader.find(
-                MEMORIES, desk.tenant, Condition("forget_after", "<=", now), order="seq", limit=SWEEP_ROWS
-            )
+            reader.find(MEMORIES, desk.tenant, Condition("forget_after", "<=", now), order="seq", limit=SWEEP_ROWS)
         ),
         observations=tuple(
             reader.find(
@@ -138,7 +136,7 @@ def sweep(desk: Desk, plan: Sweep) -> Tally:
 
 
 def _drop_memory(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
-    line = tx.find(MEMORIES, desk.tenant, *where(root=memory.root)) if memory.latest else [memory]
+    line = line_of(tx, memory) if memory.latest else [memory]
     for version in line:
         tx.delete(MEMORIES, desk.tenant, version.id)
         tally.add("memories", version.id)

@@ -69,11 +69,7 @@ def read_as_found(data: Any) -> AsFound:
 
 
 def read_happening(hook: str, data: Any, found: AsFound) -> Happening:
-    fields = (
-        trim({key: item for key, item in data.items() if not _is_tool_key(key)})
-        if isinstance(data, dict)
-        else {}
-    )
+    fields = trim({key: item for key, item in data.items() if not _is_tool_key(key)}) if isinstance(data, dict) else {}
     whole, output = parsed(found.tool_input), trim(parsed(found.tool_output))
     given, tool = trim(whole), cut((found.tool_name or "").strip(), 200)
     name = hook_name(hook)
@@ -92,10 +88,7 @@ def read_happening(hook: str, data: Any, found: AsFound) -> Happening:
         output="" if talk else output,
         output_text="" if talk else printed,
         error=error,
-        failed=name == "post_tool_failure"
-        or bool(error)
-        or fields.get("tool_error") is True
-        or _says_failed(output),
+        failed=name == "post_tool_failure" or bool(error) or fields.get("tool_error") is True or _says_failed(output),
         fields=fields,
         whole_input=whole if isinstance(whole, dict) else {},
     )

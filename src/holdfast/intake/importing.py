@@ -79,9 +79,7 @@ def import_memory(desk: Desk, data: Json, *, replace: bool) -> ImportReport:
     Raises:
         InvalidRequest: the document is no export at all.
     """
-    kinds = [kind for kind in _KINDS if kind.name in data] + (
-        ["observations"] if "observations" in data else []
-    )
+    kinds = [kind for kind in _KINDS if kind.name in data] + (["observations"] if "observations" in data else [])
     if not kinds:
         raise InvalidRequest("import: the document holds none of the lists that an export has")
     report = ImportReport()
@@ -251,11 +249,7 @@ def _observation(desk: Desk, item: Json) -> Observation:
 def _raw_of(item: Json) -> Json:
     """What the earlier system kept of an event beside its compressed form."""
     names = (("tool_name", "toolName"), ("tool_input", "toolInput"), ("tool_output", "toolOutput"))
-    raw = {
-        ours: item[theirs]
-        for ours, theirs in (*names, ("prompt", "userPrompt"))
-        if item.get(theirs) is not None
-    }
+    raw = {ours: item[theirs] for ours, theirs in (*names, ("prompt", "userPrompt")) if item.get(theirs) is not None}
     return raw or ({"content": item["raw"]} if item.get("raw") else {})
 
 

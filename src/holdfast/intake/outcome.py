@@ -62,11 +62,7 @@ def _exit_code(output: Any, text: str, failed: bool) -> int | None:
                 if isinstance(code, int) and not isinstance(code, bool) and abs(code) < 2**31:
                     return code
     head = text[:200]
-    match = (
-        _EXIT_TEXT.search(head)
-        if failed or head.lower().startswith(("exit", "process exit", "chunk"))
-        else None
-    )
+    match = _EXIT_TEXT.search(head) if failed or head.lower().startswith(("exit", "process exit", "chunk")) else None
     return int(match.group(1)) if match else None
 
 

@@ -70,9 +70,7 @@ def patch_of(happening: Happening) -> str:
     for text in texts:
         if isinstance(text, list):
             text = "\n".join(part for part in text if isinstance(part, str))
-        if isinstance(text, str) and (
-            "*** Begin Patch" in text or "\n+++ b/" in text or text.startswith("--- a/")
-        ):
+        if isinstance(text, str) and ("*** Begin Patch" in text or "\n+++ b/" in text or text.startswith("--- a/")):
             return text
     return ""
 
@@ -93,12 +91,7 @@ def mentioned_paths(text: str) -> Iterator[str]:
 
 def looks_like_path(word: str) -> bool:
     """A known ending, or a beginning that only paths have; never a URL, an option or a version."""
-    if (
-        not 2 <= len(word) <= MAX_PATH
-        or "://" in word
-        or word.startswith("-")
-        or any(sign in word for sign in "*{}$")
-    ):
+    if not 2 <= len(word) <= MAX_PATH or "://" in word or word.startswith("-") or any(sign in word for sign in "*{}$"):
         return False
     if any(char.isspace() for char in word) or word.startswith(("/dev/", "//")):
         return False

@@ -18,7 +18,7 @@ from holdfast.store.tables import MEMORIES
 SAME_ABOVE = 0.7
 SIMILAR_ABOVE = 0.4
 FEW_WORDS = 5  # below this one word more or less decides, so only identical texts are versions
-CANDIDATES = 40
+CANDIDATES = 8  # those that share the most hashes come first; a version shares five of eight on average
 SIMILAR_SHOWN = 5
 DAY_MS = 86_400_000
 
@@ -68,10 +68,11 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     """The same inside a write that is under way."""
     agent = desk.writes_as(draft.agent)
     memory = _first_version(desk, tx, draft, agent)
-    same = tx.find(MEMORIES, desk.tenant, *where(content_hash=memory.content_hash, latest=True), limit=1)
-    if same and desk.clock.now_ms() - same[0].updated_at < desk.settings.dedup_seconds * 1000:
-        return Remembered(same[0], first=False)
     alike = _alike(desk, tx, draft, agent, words)
+    since = desk.clock.now_ms() - desk.settings.dedup_seconds * 1000
+    for _, known in alike:
+        if known.content_hash == memory.content_hash and known.updated_at > since:
+            return Remembered(known, first=False)
     old = next((memory for score, memory in alike if _is_version(draft, memory, words, score)), None)
     if old:
         memory = supersede(tx, old, memory)
@@ -86,9 +87,7 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     return Remembered(memory, tuple(similar[:SIMILAR_SHOWN]))
 
 
-def evolve(
-    desk: Desk, memory_id: str, content: CleanText, title: CleanText | None, agent: str | None
-) -> Memory:
+def evolve(desk: Desk, memory_id: str, content: CleanText, title: CleanText | None, agent: str | None) -> Memory:
     """A new version of a memory. Naming an old version evolves the latest one of its line.
 
     Raises:
@@ -125,10 +124,15 @@ def evolve(
 
 def latest_of(reader: Reader, memory: Memory) -> Memory:
     """The latest version of a memory's line."""
-    if memory.latest:
-        return memory
-    line = reader.find(MEMORIES, memory.tenant, *where(root=memory.root), order="-version", limit=1)
-    return line[0] if line else memory
+    return memory if memory.latest else line_of(reader, memory)[0]
+
+
+def line_of(reader: Reader, memory: Memory) -> list[Memory]:
+    """All versions of a memory, newest first."""
+    later = Condition("parent_id", "not null")
+    line = reader.find(MEMORIES, memory.tenant, *where(root=memory.root), later, order="-version")
+    first = reader.get(MEMORIES, memory.tenant, memory.root)
+    return [*line, *([first] if first and first.parent_id is None else [])]
 
 
 def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
@@ -150,7 +154,7 @@ def _alike(
     desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None, words: frozenset[str]
 ) -> list[tuple[float, Memory]]:
     """Latest memories of the same project and agent that share words, most alike first."""
-    seqs = tx.near(desk.tenant, sketch(words), CANDIDATES)
+    seqs = tx.near(desk.tenant, sketch(draft.content, words), CANDIDATES)
     if not seqs:
         return []
     found = tx.find(MEMORIES, desk.tenant, *where(latest=True), Condition("seq", "in", seqs))

@@ -34,9 +34,7 @@ def _error(happening: Happening, details: Details) -> str:
 
 def _command(happening: Happening, details: Details) -> str:
     outcome = details.outcome
-    end = outcome.tests or (
-        f"exit {outcome.exit_code}" if outcome.exit_code else "failed" if outcome.failed else ""
-    )
+    end = outcome.tests or (f"exit {outcome.exit_code}" if outcome.exit_code else "failed" if outcome.failed else "")
     room = TITLE_CHARS - len("Ran : ") - len(end)
     line = details.command.partition("\n")[0][:400]
     command = clip(_TAIL_PIPE.sub("", line) or line, max(20, room))
@@ -99,9 +97,7 @@ def _subagent(happening: Happening, details: Details) -> str:
         about = happening.said or happening.prompt
         return f"Subagent {name} started: {about}" if about else f"Subagent {name} started"
     if happening.hook == "subagent_stop":
-        return (
-            f"Subagent {name} finished: {happening.said}" if happening.said else f"Subagent {name} finished"
-        )
+        return f"Subagent {name} finished: {happening.said}" if happening.said else f"Subagent {name} finished"
     about = happening.input.get("description") or happening.input.get("prompt") or happening.input_text
     return f"Delegated to {name}: {about}" if isinstance(about, str) and about else ""
 

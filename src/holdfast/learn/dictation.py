@@ -78,9 +78,7 @@ def parse_llm_summary(text: str) -> SessionDigest | None:
                 narrative=narrative,
                 decisions=_lines(fields.get("decisions"), 10, 300),
                 files=_lines(fields.get("files"), 50, 511),
-                concepts=tuple(
-                    dict.fromkeys(line.lower() for line in _lines(fields.get("concepts"), 12, 40))
-                ),
+                concepts=tuple(dict.fromkeys(line.lower() for line in _lines(fields.get("concepts"), 12, 40))),
             )
     return None
 
@@ -103,11 +101,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
 
 
 def _line(value: Any, limit: int) -> str:
-    return (
-        clip(_CONTROLS.sub(" ", value.encode("utf-8", "replace").decode()), limit)
-        if isinstance(value, str)
-        else ""
-    )
+    return clip(_CONTROLS.sub(" ", value.encode("utf-8", "replace").decode()), limit) if isinstance(value, str) else ""
 
 
 def _lines(value: Any, most: int, limit: int) -> tuple[str, ...]:

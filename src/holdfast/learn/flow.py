@@ -79,9 +79,7 @@ def _digest(desk: Desk, seen: Sequence[Observation]) -> tuple[SessionDigest, str
     if desk.summarizer is not None:
         text = CleanText(session_text(seen, MODEL_CHARS))  # made of stored text, which is clean
         try:
-            answer = desk.summarizer.complete(
-                CleanText(SESSION_INSTRUCTION), text, max_tokens=SESSION_ANSWER_TOKENS
-            )
+            answer = desk.summarizer.complete(CleanText(SESSION_INSTRUCTION), text, max_tokens=SESSION_ANSWER_TOKENS)
         except UpstreamFailed:
             # The user asked for a summary, not for this model: the extractive one serves and says so.
             return summarize_session(seen), EXTRACTIVE
@@ -123,17 +121,13 @@ def consolidate(desk: Desk, project: str | None, min_observations: int) -> Conso
     reader = desk.store.read()
     bounds = (*desk.sees(), *where(project=project))
     summarized = 0
-    for session in reader.find(
-        SESSIONS, desk.tenant, *bounds, order="-started_at", limit=CONSOLIDATED_SUMMARIES
-    ):
+    for session in reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=CONSOLIDATED_SUMMARIES):
         enough = session.observation_count >= min_observations
         if enough and _stale(reader.get(SUMMARIES, desk.tenant, session.id), session):
             summarize(desk, session.id)
             summarized += 1
     seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=CONSOLIDATED_OBSERVATIONS)
-    summaries = reader.find(
-        SUMMARIES, desk.tenant, *bounds, order="-created_at", limit=CONSOLIDATED_SUMMARIES
-    )
+    summaries = reader.find(SUMMARIES, desk.tenant, *bounds, order="-created_at", limit=CONSOLIDATED_SUMMARIES)
     facts, procedures = find_facts(seen, summaries), find_procedures(seen)
 
     def store(tx: Tx) -> tuple[int, int]:
@@ -147,9 +141,7 @@ def consolidate(desk: Desk, project: str | None, min_observations: int) -> Conso
 
 
 def _stale(summary: Summary | None, session: Session) -> bool:
-    return session.observation_count > 0 and (
-        summary is None or summary.observation_count < session.observation_count
-    )
+    return session.observation_count > 0 and (summary is None or summary.observation_count < session.observation_count)
 
 
 def keep_finding(desk: Desk, tx: Tx, finding: Finding, maker: str) -> tuple[Insight, bool]:

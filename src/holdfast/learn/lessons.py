@@ -137,9 +137,7 @@ def list_lessons(
     conditions = (*desk.sees_shared(), *where(deleted=False, project=project, source=source))
     sure = Condition("confidence", ">=", min_confidence)
     reader = desk.store.read()
-    return reader.find(
-        LESSONS, desk.tenant, *conditions, sure, order="-confidence", limit=limit, offset=offset
-    )
+    return reader.find(LESSONS, desk.tenant, *conditions, sure, order="-confidence", limit=limit, offset=offset)
 
 
 def search_lessons(

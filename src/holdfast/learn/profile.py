@@ -21,9 +21,7 @@ _VARYING = (
 )
 
 
-def profile(
-    observations: Sequence[Observation], memories: Sequence[Memory], sessions_count: int
-) -> ProfileDigest:
+def profile(observations: Sequence[Observation], memories: Sequence[Memory], sessions_count: int) -> ProfileDigest:
     """At most 20 concepts and files, 10 conventions and errors; the most frequent first."""
     steps = in_order(observations)
     concepts = Counter(name for step in steps for name in dict.fromkeys(step.concepts))

@@ -58,15 +58,9 @@ def find_procedures(observations: Sequence[Observation], *, min_sessions: int = 
                     pairs[before.command, run.command].append(run)
                 before = run
         found += [
-            _habit(project, command, group)
-            for command, group in runs.items()
-            if _sessions(group) >= min_sessions
+            _habit(project, command, group) for command, group in runs.items() if _sessions(group) >= min_sessions
         ]
-        found += [
-            _sequence(project, pair, group)
-            for pair, group in pairs.items()
-            if _sessions(group) >= min_sessions
-        ]
+        found += [_sequence(project, pair, group) for pair, group in pairs.items() if _sessions(group) >= min_sessions]
     return _strongest(found)
 
 

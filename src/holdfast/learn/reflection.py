@@ -47,9 +47,7 @@ def reflect(observations: Sequence[Observation], slots: Sequence[Slot]) -> list[
 def _slot(slots: Sequence[Slot], label: str) -> Slot | None:
     """The slot of that label that may be written; the project's own before the global one."""
     fitting = [slot for slot in slots if slot.label == label and not slot.read_only]
-    return min(
-        fitting, key=lambda slot: (slot.scope != "project", slot.project is None, slot.id), default=None
-    )
+    return min(fitting, key=lambda slot: (slot.scope != "project", slot.project is None, slot.id), default=None)
 
 
 def _preferences(steps: Sequence[Observation]) -> list[str]:
@@ -64,9 +62,7 @@ def _pending(steps: Sequence[Observation]) -> list[str]:
     tested = [step for step in steps if tests_of(step)]
     if tested and tests_fail(tests_of(tested[-1])):
         command = command_of(tested[-1])
-        lines.append(
-            f"{_TESTS_FAIL}: {tests_of(tested[-1])}" + (f" (`{clip(command, 80)}`)" if command else "")
-        )
+        lines.append(f"{_TESTS_FAIL}: {tests_of(tested[-1])}" + (f" (`{clip(command, 80)}`)" if command else ""))
     return lines
 
 
@@ -92,9 +88,7 @@ def _patterns(steps: Sequence[Observation]) -> list[str]:
             after[command] += edited
             edited = False
     often = [command for command, count in times.most_common() if count >= 3 or after[command] >= 2]
-    return [
-        f"Runs `{command}`" + (" after edits" if after[command] >= 2 else " often") for command in often[:3]
-    ]
+    return [f"Runs `{command}`" + (" after edits" if after[command] >= 2 else " often") for command in often[:3]]
 
 
 def _context(steps: Sequence[Observation]) -> list[str]:
@@ -141,9 +135,7 @@ def _changed(slot: Slot, proposed: Sequence[str], settled: frozenset[str]) -> Sl
         return None
     dropped = tuple(line for line in old if line not in kept)
     before = (
-        "\n".join(kept)
-        if dropped or len(slot.content) + 1 + len("\n".join(new)) > slot.size_limit
-        else slot.content
+        "\n".join(kept) if dropped or len(slot.content) + 1 + len("\n".join(new)) > slot.size_limit else slot.content
     )
     text = "\n".join(new)
     return SlotChange(slot.label, text, "\n".join(part for part in (before, text) if part), slot.id, dropped)

@@ -136,11 +136,7 @@ def _ran(steps: Sequence[Observation]) -> str:
 
 
 def _looked(steps: Sequence[Observation]) -> str:
-    return (
-        f"{counted(len(steps), 'observation')}: "
-        + "; ".join(dict.fromkeys(step.title for step in steps[:8]))
-        + "."
-    )
+    return f"{counted(len(steps), 'observation')}: " + "; ".join(dict.fromkeys(step.title for step in steps[:8])) + "."
 
 
 def _times(name: str, times: int) -> str:

@@ -26,8 +26,7 @@ _RUNNERS = re.compile(
     r"python3?\s+-m\s+)+"
 )
 _LOOKING = frozenset(
-    "ls cat cd pwd echo head tail which wc tree find grep rg sed awk less stat file date "
-    "sleep true false".split()
+    "ls cat cd pwd echo head tail which wc tree find grep rg sed awk less stat file date sleep true false".split()
 )
 _NOD = re.compile(
     r"(?:yes|yep|y|no|ok|okay|sure|go on|go ahead|continue|proceed|next|thanks?|hi|hello|好|好的|继续)[.! ]*",
@@ -95,9 +94,7 @@ def program_of(command: str) -> str:
 
 
 def only_looks(command: str) -> bool:
-    return program_of(command) in _LOOKING or command.startswith(
-        ("git status", "git log", "git diff", "git show")
-    )
+    return program_of(command) in _LOOKING or command.startswith(("git status", "git log", "git diff", "git show"))
 
 
 def tests_of(step: Observation) -> str:
@@ -166,9 +163,7 @@ def weighed_concepts(steps: Sequence[Observation]) -> list[str]:
 def _items(listed: Any) -> list[str]:
     texts = []
     for item in listed if isinstance(listed, list) else []:
-        text = (
-            item.get("content") or item.get("step") or item.get("title") if isinstance(item, dict) else item
-        )
+        text = item.get("content") or item.get("step") or item.get("title") if isinstance(item, dict) else item
         if isinstance(text, str) and text.strip():
             texts.append(clip(text, 180))
     return texts

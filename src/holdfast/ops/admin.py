@@ -117,9 +117,7 @@ def diagnostics(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
     """Check the running server: storage, index backlog, language model, agent scope; says what to do."""
     state = health(desk, ask)
     checks = [
-        _check(
-            "storage", state["databaseStatus"] == "ok", state["databaseStatus"], "Check the disk and restart."
-        ),
+        _check("storage", state["databaseStatus"] == "ok", state["databaseStatus"], "Check the disk and restart."),
         _check(
             "index",
             state["index"]["pending"] < 10_000,
@@ -157,9 +155,7 @@ class AuditAnswer(TypedDict):
 def audit(desk: Desk, ask: Audit) -> AuditAnswer:
     """Show who changed what and when, newest first; never the text itself."""
     bounds = (*desk.sees(ask.agent_id), *where(operation=ask.operation))
-    found = desk.store.read().find(
-        AUDIT, desk.tenant, *bounds, order="-at", limit=ask.limit, offset=ask.offset
-    )
+    found = desk.store.read().find(AUDIT, desk.tenant, *bounds, order="-seq", limit=ask.limit, offset=ask.offset)
     entries = [
         {**shape(one), "userId": one.caller, "functionId": f"mem::{one.operation}", "qualityScore": None}
         for one in found
@@ -264,9 +260,7 @@ def token_revoke(desk: Desk, ask: TokenRevoke) -> Success:
     """Revoke a token; requests with it are refused from now on."""
 
     def store(tx: Tx) -> None:
-        found = [
-            one for one in tx.tokens_by_id(ask.id) if one.tenant == desk.tenant or desk.caller.may("root")
-        ]
+        found = [one for one in tx.tokens_by_id(ask.id) if one.tenant == desk.tenant or desk.caller.may("root")]
         if not found:
             raise NotFound("token: no token of that id")
         for one in found:
@@ -300,9 +294,7 @@ def verify(desk: Desk, ask: Verify) -> VerifyAnswer:
     found = desk.store.verify()
     answer: VerifyAnswer = {
         "sound": not found,
-        "findings": [
-            {"kind": one.kind, "table": one.table, "id": one.id, "message": one.message} for one in found
-        ],
+        "findings": [{"kind": one.kind, "table": one.table, "id": one.id, "message": one.message} for one in found],
     }
     if repaired is not None:
         answer["repaired"] = repaired
@@ -324,9 +316,7 @@ ADMIN = (
     Operation(health, "GET", "/health", tool="memory_diagnose", cli="health"),
     Operation(flags, "GET", "/config/flags", cli="flags"),
     Operation(diagnostics, "GET", "/diagnostics", also=(("POST", "/diagnostics"),), cli="diagnostics"),
-    Operation(
-        diagnostics_followup, "GET", "/diagnostics/followup", also=(("POST", "/diagnostics/followup"),)
-    ),
+    Operation(diagnostics_followup, "GET", "/diagnostics/followup", also=(("POST", "/diagnostics/followup"),)),
     Operation(audit, "GET", "/audit", tool="memory_audit", cli="audit"),
     Operation(write_log, "GET", "/dolt/commits"),
     Operation(token_create, "POST", "/tokens", effect="write", scope="admin", status=201, cli="token create"),

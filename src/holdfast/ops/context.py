@@ -35,9 +35,7 @@ ENRICH_ERRORS = 3
 IMPORTANT = 4
 
 
-def context_for(
-    desk: Desk, project: str, session_id: str | None, budget: int, agent: str | None
-) -> ContextBlock:
+def context_for(desk: Desk, project: str, session_id: str | None, budget: int, agent: str | None) -> ContextBlock:
     """What an agent should know when it starts on a project."""
     sources = Sources(
         slots=tuple(pinned_slots(desk, project)),
@@ -159,9 +157,7 @@ def _past_errors(
         return []
     hits: list[Hit] = []
     for kind in ("bug", "error"):
-        hits += search(
-            desk, Question(query=query, limit=ENRICH_ERRORS, project=project, agent=agent, type=kind)
-        )
+        hits += search(desk, Question(query=query, limit=ENRICH_ERRORS, project=project, agent=agent, type=kind))
     return _lines(shown, hits[:ENRICH_ERRORS])
 
 

@@ -126,9 +126,7 @@ CleanJson = Annotated[Json, _after(_clean_json)]
 # Arguments that only select are not stored, so they are not redacted: a query may name what a memory holds.
 Name = Annotated[str, Field(min_length=1, max_length=NAME_CHARS), _after(storable)]
 Query = Annotated[str, Field(max_length=TEXT_CHARS), _after(_not_blank), _after(storable)]
-Names = Annotated[
-    tuple[Name, ...], Field(max_length=1_000), BeforeValidator(_split), WithJsonSchema(_LIST_SCHEMA)
-]
+Names = Annotated[tuple[Name, ...], Field(max_length=1_000), BeforeValidator(_split), WithJsonSchema(_LIST_SCHEMA)]
 Time = Annotated[int, BeforeValidator(_time), WithJsonSchema(_TIME_SCHEMA)]
 Label = Annotated[str, Field(max_length=64, pattern=r"^[a-z][a-z0-9_]*$")]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]

@@ -10,8 +10,7 @@ from typing_extensions import TypedDict
 from holdfast.desk import Desk
 from holdfast.errors import InvalidRequest, NotFound
 from holdfast.intake.event import CleanEvent
-from holdfast.intake.flow import Duplicate
-from holdfast.intake.flow import observe as observe_event
+from holdfast.intake.flow import Duplicate, observe as observe_event
 from holdfast.intake.sessions import CommitDraft, end_session, link_commit, start_session
 from holdfast.model import CleanText, Json, Summary
 from holdfast.ops.answers import CommitShape, ObservationShape, SessionShape, Success
@@ -270,9 +269,7 @@ def sessions(desk: Desk, ask: Sessions) -> SessionsAnswer:
     """
     reader = desk.store.read()
     bounds = (*desk.sees(ask.agent_id), *where(project=ask.project, status=ask.status))
-    found = reader.find(
-        SESSIONS, desk.tenant, *bounds, order="-started_at", limit=ask.limit, offset=ask.offset
-    )
+    found = reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=ask.limit, offset=ask.offset)
     shapes = [_with_summary(shape(one), reader.get(SUMMARIES, desk.tenant, one.id)) for one in found]
     return {"sessions": shapes, "total": reader.count(SESSIONS, desk.tenant, *bounds)}
 
@@ -319,12 +316,8 @@ INTAKE = (
         positional=("text",),
     ),
     Operation(session_start, "POST", "/session/start", effect="write", cli="session start"),
-    Operation(
-        session_end, "POST", "/session/end", effect="write", cli="session end", positional=("sessionId",)
-    ),
-    Operation(
-        session_commit, "POST", "/session/commit", effect="write", cli="session commit", positional=("sha",)
-    ),
+    Operation(session_end, "POST", "/session/end", effect="write", cli="session end", positional=("sessionId",)),
+    Operation(session_commit, "POST", "/session/commit", effect="write", cli="session commit", positional=("sha",)),
     Operation(session_by_commit, "GET", "/session/by-commit", cli="session by-commit", positional=("sha",)),
     Operation(commits, "GET", "/commits", cli="commits"),
     Operation(

@@ -8,11 +8,7 @@ from typing_extensions import TypedDict
 from holdfast.desk import Desk
 from holdfast.learn.flow import (
     consolidate as consolidate_records,
-)
-from holdfast.learn.flow import (
     reflect_session,
-)
-from holdfast.learn.flow import (
     summarize as summarize_one,
 )
 from holdfast.model import Json
@@ -157,9 +153,7 @@ class InsightsAnswer(TypedDict):
 def _insights(desk: Desk, ask: Insights, kind: str | None) -> tuple[list[Json], int]:
     reader = desk.store.read()
     bounds = (*desk.sees(), *where(kind=kind, project=ask.project))
-    found = reader.find(
-        INSIGHTS, desk.tenant, *bounds, order="-updated_at", limit=ask.limit, offset=ask.offset
-    )
+    found = reader.find(INSIGHTS, desk.tenant, *bounds, order="-updated_at", limit=ask.limit, offset=ask.offset)
     return [shape(one) for one in found], reader.count(INSIGHTS, desk.tenant, *bounds)
 
 

@@ -19,11 +19,8 @@ from holdfast.intake.forget import (
 from holdfast.intake.remember import (
     MemoryDraft,
     Remembered,
-)
-from holdfast.intake.remember import (
     evolve as evolve_memory,
-)
-from holdfast.intake.remember import (
+    line_of,
     remember as remember_fact,
 )
 from holdfast.model import CleanText, Json, Memory
@@ -91,9 +88,7 @@ def _draft(ask: Remember) -> MemoryDraft:
 def _remembered(desk: Desk, kept: Remembered) -> RememberAnswer:
     answer: RememberAnswer = {"success": True, "memory": shape(kept.memory)}
     if kept.similar:
-        answer["similarTo"] = [
-            {"id": one.id, "title": one.title, "similarity": one.similarity} for one in kept.similar
-        ]
+        answer["similarTo"] = [{"id": one.id, "title": one.title, "similarity": one.similarity} for one in kept.similar]
     if not kept.first:
         answer["deduplicated"] = True
     if desk.redacted:
@@ -225,10 +220,7 @@ class MemoryAnswer(TypedDict):
 def memory(desk: Desk, ask: MemoryAsk) -> MemoryAnswer:
     """Show one memory and all versions of it, newest first."""
     found = _memory(desk, ask.id, ask.agent_id)
-    reader = desk.store.read()
-    line = reader.find(
-        MEMORIES, desk.tenant, *desk.sees(ask.agent_id), *where(root=found.root), order="-version"
-    )
+    line = [one for one in line_of(desk.store.read(), found) if desk.may_see(one, ask.agent_id)]
     return {"memory": shape(found), "versions": [shape(one) for one in line]}
 
 
@@ -290,9 +282,7 @@ class GovernanceAnswer(TypedDict):
 
 def governance_delete(desk: Desk, ask: GovernanceDelete) -> GovernanceAnswer:
     """Remove several memories for good, with a reason that the audit log keeps."""
-    tally = forget_memories(
-        desk, ask.memory_ids, agent=ask.agent_id, reason=ask.reason, operation="governance_delete"
-    )
+    tally = forget_memories(desk, ask.memory_ids, agent=ask.agent_id, reason=ask.reason, operation="governance_delete")
     left = desk.store.read().count(MEMORIES, desk.tenant, *desk.sees(ask.agent_id), *where(latest=True))
     return {"success": True, "deleted": tally.total, "requested": len(ask.memory_ids), "total": left}
 

@@ -52,8 +52,7 @@ def second_brain(desk: Desk, ask: SecondBrainRead) -> SecondBrainAnswer:
     if ask.file is None:
         pages = reader.find(NOTES, desk.tenant, *where(kind=PAGE), order="id", limit=1_000)
         listed: list[Json] = [
-            {"file": _name_of(page), "size": len(page.content), "updatedAt": iso(page.updated_at)}
-            for page in pages
+            {"file": _name_of(page), "size": len(page.content), "updatedAt": iso(page.updated_at)} for page in pages
         ]
         return {"success": True, "files": listed}
     page = reader.get(NOTES, desk.tenant, _page_id(desk, ask.file))

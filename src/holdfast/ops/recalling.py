@@ -15,10 +15,8 @@ from holdfast.ops.answers import LessonShape, ObservationShape, SessionShape
 from holdfast.ops.context import context_for, enrichment, profile_shape
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, Names, Offset, Query, Time, limit
-from holdfast.recall.flow import Hit, Question
-from holdfast.recall.flow import search as search_records
-from holdfast.recall.timeline import replay
-from holdfast.recall.timeline import timeline as around
+from holdfast.recall.flow import Hit, Question, search as search_records
+from holdfast.recall.timeline import replay, timeline as around
 from holdfast.recall.tokens import estimate
 from holdfast.shapes import shape
 from holdfast.store.port import Condition

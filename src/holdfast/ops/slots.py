@@ -17,7 +17,7 @@ from holdfast.learn.slots import (
     list_slots,
     write_slot,
 )
-from holdfast.model import CleanText
+from holdfast.model import CleanText, Json, Slot
 from holdfast.ops.answers import SlotShape, Success
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import CleanBody, CleanLine, CleanLoose, CleanName, Label, Name
@@ -40,7 +40,12 @@ def slots(desk: Desk, ask: Slots) -> SlotsAnswer:
 
     Pinned slots stand at the head of every context. Standard slots exist from the start, empty.
     """
-    return {"success": True, "slots": [shape(one) for one in list_slots(desk, ask.project)]}
+    return {"success": True, "slots": [_shape(one) for one in list_slots(desk, ask.project)]}
+
+
+def _shape(found: Slot) -> Json:
+    """The slot; a standard one that nobody wrote to has no times yet."""
+    return shape(found) if found.seq else {**shape(found), "createdAt": None, "updatedAt": None}
 
 
 class SlotNamed(Request):
@@ -57,7 +62,7 @@ class SlotAnswer(TypedDict):
 def slot(desk: Desk, ask: SlotNamed) -> SlotAnswer:
     """Read one slot by its label."""
     found = find_slot(desk, desk.store.read(), ask.label, ask.project)
-    return {"success": True, "slot": shape(found), "scope": found.scope}
+    return {"success": True, "slot": _shape(found), "scope": found.scope}
 
 
 class SlotCreate(Request):

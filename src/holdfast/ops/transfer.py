@@ -41,9 +41,7 @@ def export(desk: Desk, ask: Export) -> Stream:
 class Import(Request):
     """The export itself, or {"exportData": …, "strategy": …} around it."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="allow", hide_input_in_errors=True
-    )
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="allow", hide_input_in_errors=True)
 
     strategy: Literal["merge", "skip", "replace"] = "merge"
     export_data: Json | None = None

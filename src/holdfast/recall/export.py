@@ -60,9 +60,7 @@ def export_pieces(desk: Desk, version: str, max_sessions: int | None, offset: in
     with desk.store.snapshot() as reader:
         head = {"format": FORMAT, "version": version, "exportedAt": iso(desk.clock.now_ms())}
         yield orjson.dumps(head)[:-1]
-        yield from _list(
-            "sessions", (shape(one) for one in _sessions(desk, reader, bounds, max_sessions, offset))
-        )
+        yield from _list("sessions", (shape(one) for one in _sessions(desk, reader, bounds, max_sessions, offset)))
         yield b',"observations":{'
         yield from _observations(desk, reader, bounds, max_sessions, offset)
         yield b"}"
@@ -95,10 +93,7 @@ def _observations(
 ) -> Iterator[bytes]:
     first = True
     for session in list(_sessions(desk, reader, bounds, max_sessions, offset)):
-        shapes = (
-            shape(one)
-            for one in reader.each(OBSERVATIONS, desk.tenant, *bounds, *where(session_id=session.id))
-        )
+        shapes = (shape(one) for one in reader.each(OBSERVATIONS, desk.tenant, *bounds, *where(session_id=session.id)))
         yield (b"" if first else b",") + orjson.dumps(session.id) + b":["
         yield from _joined(shapes)
         yield b"]"

@@ -39,14 +39,10 @@ def timeline(
     reader = desk.store.read()
     at, anchored = _anchor(desk, anchor, agent)
     bounds = (*desk.sees(agent), *where(project=project, session_id=session_id))
-    earlier = reader.find(
-        OBSERVATIONS, desk.tenant, *bounds, Condition("at", "<=", at), order="-at", limit=before + 1
-    )
+    earlier = reader.find(OBSERVATIONS, desk.tenant, *bounds, Condition("at", "<=", at), order="-at", limit=before + 1)
     later = reader.find(OBSERVATIONS, desk.tenant, *bounds, Condition("at", ">", at), order="at", limit=after)
     # The anchor may share its millisecond with others: it stands last of those before.
-    head = [one for one in earlier if anchored is None or one.id != anchored.id][
-        : before if anchored else before + 1
-    ]
+    head = [one for one in earlier if anchored is None or one.id != anchored.id][: before if anchored else before + 1]
     head.reverse()
     shown = [*head, *([anchored] if anchored else []), *later]
     return Window(tuple(shown), len(head) if anchored else max(0, len(head) - 1))
@@ -75,9 +71,7 @@ def replay(desk: Desk, session_id: str) -> tuple[Session, list[Json], int]:
     session = reader.get(SESSIONS, desk.tenant, session_id)
     if session is None or not desk.may_see(session):
         raise NotFound("replay: no session of that id")
-    seen = reader.find(
-        OBSERVATIONS, desk.tenant, *where(session_id=session_id), order="at", limit=REPLAY_EVENTS
-    )
+    seen = reader.find(OBSERVATIONS, desk.tenant, *where(session_id=session_id), order="at", limit=REPLAY_EVENTS)
     start = seen[0].at if seen else session.started_at
     events = [_event(one, start) for one in seen]
     return session, events, (seen[-1].at - start) if seen else 0

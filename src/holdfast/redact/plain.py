@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from holdfast.redact.pictures import put_back, set_aside
 from holdfast.redact.private import remove_private
 from holdfast.redact.result import SECRET_MARK, Finding
 from holdfast.redact.rules import RuleBook
@@ -28,6 +29,11 @@ def clean_text(book: RuleBook, text: str, counts: Counts) -> str:
 
 
 def clean_bytes(book: RuleBook, data: bytes, counts: Counts) -> bytes:
+    shown, payloads = set_aside(data)
+    return put_back(_clean_shown(book, shown, counts), payloads)
+
+
+def _clean_shown(book: RuleBook, data: bytes, counts: Counts) -> bytes:
     for _ in range(PASSES):
         shown, blocks = remove_private(data)
         found = find_secrets(book, shown, book.calls(shown))

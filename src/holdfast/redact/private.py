@@ -8,7 +8,7 @@ from holdfast.redact.result import PRIVATE_MARK
 
 # Also in the escaped forms that JSON and HTML writers give to angle brackets.
 TAG = re2.compile(
-    rb"(?i)(?:<|&lt;|\\+u003c)[\s]*(/?)[\s]*private(?:[\s/][^<>]*?)?[\s]*(?:>|&gt;|\\+u003e)",
+    rb"(?i)(?:<|&lt;|\\+u003c)\s*(/?)\s*private(?:\s[^<>]*?)?\s*(/?)(?:>|&gt;|\\+u003e)",
 )
 
 
@@ -21,7 +21,9 @@ def remove_private(data: bytes) -> tuple[bytes, int]:
     pieces: list[bytes] = []
     kept_to = depth = count = 0
     for tag in TAG.finditer(data):
-        closing = bool(tag.group(1))
+        closing, empty = bool(tag.group(1)), bool(tag.group(2))
+        if empty:
+            continue
         if not closing:
             if depth == 0:
                 pieces += [data[kept_to : tag.start()], PRIVATE_MARK.encode()]

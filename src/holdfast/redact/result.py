@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
 
 # The two marks of the earlier system; clients and stored memories know them.
 PRIVATE_MARK: Final = "[REDACTED]"
-SECRET_MARK: Final = "[REDACTED_SECRET]"
+SECRET_MARK: Final = "[REDACTED_SECRET]"  # noqa: S105
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Finding:
     """One rule and how often it removed something."""
 
     rule: str

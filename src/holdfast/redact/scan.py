@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import re2
-
-from holdfast.redact.judge import CHECKS, JUDGED, SEPARATORS, Candidate, entropy, has_digit, is_spelled
+from holdfast.redact.checks import CHECKS
 from holdfast.redact.result import PRIVATE_MARK, SECRET_MARK
 from holdfast.redact.rules import Rule, RuleBook
+from holdfast.redact.traits import JUDGED, SEPARATORS, Candidate, entropy, has_digit, is_spelled
 
 MARKED = "[REDACTED"
 # A rejected value longer than this is skipped whole: nothing but a run without blanks is so long, and looking into
@@ -21,8 +19,6 @@ REREAD = 256
 LONG = 32
 NAME = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 QUOTES = (b'"', b"'", b"`")
-# In a megabyte of base64 every short format turns up by chance, so embedded pictures, sounds and fonts are left alone.
-PICTURE = re2.compile(rb"data:(?:image|audio|video|font)/[\w.+-]+(?:;[\w=.-]+)*;base64,[A-Za-z0-9+/=_-]*")
 
 
 class Span(NamedTuple):
@@ -32,10 +28,8 @@ class Span(NamedTuple):
 
 
 def find_secrets(book: RuleBook, data: bytes, calls: list[int]) -> list[Span]:
-    """The secrets in the data, in order and without overlap; where two rules meet, the one higher in the book counts."""
+    """The secrets in the data, in order and without overlap; where rules meet, the one higher in the book counts."""
     found = [Span(start, end, index) for index in calls for start, end in _matches(book, book.rules[index], data)]
-    if found and b";base64," in data:
-        found = _outside(found, [match.span() for match in PICTURE.finditer(data)])
     return _merged(found)
 
 
@@ -53,9 +47,9 @@ def _patterned(book: RuleBook, rule: Rule, data: bytes) -> Iterator[tuple[int, i
         if rule.within is not None:
             for inner in rule.within.finditer(data[start:end]):
                 left, right = inner.span(1)
-                if _counts(book, rule, data, start + left, start + right):
+                if _counts(book, rule, data, match.start(), start + left, start + right):
                     yield start + left, start + right
-        elif start < end and _counts(book, rule, data, start, end):
+        elif start < end and _counts(book, rule, data, match.start(), start, end):
             yield start, end
 
 
@@ -91,8 +85,13 @@ def _named(book: RuleBook, rule: Rule, data: bytes) -> Iterator[tuple[int, int]]
             place = max(start, match.end(2)) if group != 7 or end - start <= REREAD else end
 
 
+def _name_before(data: bytes, place: int) -> bytes:
+    head = data[max(0, place - 24) : place]
+    return head[len(head.rstrip(NAME)) :]
+
+
 def _is_pair(data: bytes, match: Any, group: int) -> bool:
-    """A comma joins name and value only between quotes, as in put("password", "…"); > only in <password>…</password>."""
+    """A comma joins name and value only in quotes, as in put("password", "…"); > only in <password>…</password>."""
     operator = match.group(2).strip()
     if operator == b",":
         return group != 7 and data[match.end(1) : match.start(2)].strip(b"\\") in QUOTES
@@ -102,19 +101,27 @@ def _is_pair(data: bytes, match: Any, group: int) -> bool:
 def _candidate(data: bytes, match: Any, group: int) -> Candidate:
     start, end = match.span(group)
     first = match.start(1)
-    head = data[max(0, first - 24) : first]
     return Candidate(
         value=_text(data[start:end]),
         name=_text(match.group(1)).lower(),
-        before=_text(head[len(head.rstrip(NAME)) :]),
+        before=_text(_name_before(data, first)),
         operator=_text(match.group(2)),
         quoted=group != 7,
         after=_text(data[end : end + 1]),
     )
 
 
-def _counts(book: RuleBook, rule: Rule, data: bytes, start: int, end: int) -> bool:
-    return _worth(book, rule, Candidate(_text(data[start:end]), operator="=", after=_text(data[end : end + 1])))
+def _counts(book: RuleBook, rule: Rule, data: bytes, first: int, start: int, end: int) -> bool:
+    if not rule.check and not rule.entropy:
+        return MARKED.encode() not in data[start:end] or _worth(book, rule, Candidate(_text(data[start:end])))
+    candidate = Candidate(
+        value=_text(data[start:end]),
+        name=_text(data[first:start]).lower(),
+        before=_text(_name_before(data, first)),
+        operator="=",
+        after=_text(data[end : end + 1]),
+    )
+    return _worth(book, rule, candidate)
 
 
 def _worth(book: RuleBook, rule: Rule, candidate: Candidate) -> bool:
@@ -145,13 +152,3 @@ def _merged(found: list[Span]) -> list[Span]:
         else:
             merged.append(span)
     return merged
-
-
-def _outside(found: list[Span], pictures: list[tuple[int, int]]) -> list[Span]:
-    starts = [start for start, _ in pictures]
-
-    def inside(span: Span) -> bool:
-        before = bisect.bisect_right(starts, span.start) - 1
-        return before >= 0 and span.start < pictures[before][1]
-
-    return [span for span in found if not inside(span)]

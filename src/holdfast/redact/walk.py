@@ -7,18 +7,29 @@ Text that is itself JSON is opened, cleaned inside and written again, but only w
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
+import orjson
+
 from holdfast.errors import InvalidRequest
-from holdfast.redact.judge import CHECKS, Candidate
-from holdfast.redact.plain import Counts, clean_bytes, clean_text, to_bytes, to_text
+from holdfast.redact.checks import CHECKS
+from holdfast.redact.plain import PASSES, Counts, clean_bytes, clean_text, to_bytes, to_text
 from holdfast.redact.result import SECRET_MARK
 from holdfast.redact.rules import Rule, RuleBook
 from holdfast.redact.scan import find_secrets, near_counts, without_marks
+from holdfast.redact.traits import Candidate
 
 # Python's own stack ends near a thousand frames; a walk takes two for each level, and the server some before it.
 DEPTH = 200
+
+# Parts of a value without any keyword are passed whole; below this level writing them out again costs more than
+# it saves.
+SHALLOW = 8
+
+# Types that orjson would write although they are no JSON values must reach the walk, which refuses them.
+STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 # {"name": "PASSWORD", "value": "…"}: environments, headers and tags are often written as such pairs.
 PAIR_NAMES = ("name", "Name", "key", "Key", "header", "variable")
@@ -32,6 +43,7 @@ class Walk:
     def __init__(self, book: RuleBook, counts: Counts) -> None:
         self.book = book
         self.counts = counts
+        self.seen: dict[str, list[Rule]] = {}
 
     def value(self, value: Any, name: str = "", depth: int = 0) -> Any:
         """The value without secrets, where `name` is the field it lies in.
@@ -43,13 +55,33 @@ class Walk:
             return self.field(name, value, depth) if name else self.text(value, depth)
         if value is None or isinstance(value, bool | int | float):
             return value
+        if depth < SHALLOW and not self.called(name) and self.is_quiet(value):
+            return value
         if depth >= DEPTH:
             raise InvalidRequest(f"The value cannot be redacted: it is nested deeper than {DEPTH} levels.")
         if isinstance(value, dict):
             return self.mapping(value, name, depth + 1)
         if isinstance(value, list | tuple):
-            return type(value)(self.items(value, name, depth + 1))
+            items = self.items(value, name, depth + 1)
+            return items if isinstance(value, list) else tuple(items)
         raise InvalidRequest(f"The value cannot be redacted: a {type(value).__name__} is no JSON value.")
+
+    def called(self, name: str) -> list[Rule]:
+        """The rules that the name of a field calls for; names repeat, so each is looked at once."""
+        if not name:
+            return []
+        if name not in self.seen:
+            self.seen[name] = [self.book.rules[index] for index in self.book.calls(to_bytes(name) + b": ")]
+        return self.seen[name]
+
+    def is_quiet(self, value: Any) -> bool:
+        """Whether no keyword stands anywhere in the value: one pass over its JSON instead of one for each text."""
+        try:
+            data = orjson.dumps(value, option=STRICT)
+        except (TypeError, ValueError):
+            return False
+        # JSON inside a text may spell letters as \u0070; such a text must be opened to be read.
+        return b"\\u00" not in data and self.book.is_quiet(data)
 
     def mapping(self, fields: dict[Any, Any], name: str, depth: int) -> dict[Any, Any]:
         clean: dict[Any, Any] = {}
@@ -83,21 +115,23 @@ class Walk:
             return text
         opened = opened_json(text) if depth < DEPTH else None
         if opened is None:
-            return to_text(clean_bytes(self.book, data, self.counts))
-        before = self.counts.total()
-        clean = self.value(opened, "", depth + 1)
-        return written_json(clean, text) if self.counts.total() > before else text
+            clean = to_text(clean_bytes(self.book, data, self.counts))
+        else:
+            before = self.counts.total()
+            inner = self.value(opened, "", depth + 1)
+            clean = written_json(inner, text) if self.counts.total() > before else text
+        # Without its secrets a broken text may be JSON, which is read field by field.
+        return clean if clean == text else self.text(clean, depth + 1)
 
     def field(self, name: str, text: str, depth: int) -> str:
         """The text of a field, with what its name says about it."""
-        line = to_bytes(name) + b": "
-        called = [self.book.rules[index] for index in self.book.calls(line)]
+        called = self.called(name)
         if called and text and not is_container(text):
             if (rule := next((rule for rule in called if self.names(rule, name, text)), None)) is not None:
                 self.counts[rule.id] += 1
                 return SECRET_MARK
             if any(rule.form == "pattern" for rule in called):
-                return self.line(line, self.text(text, depth))
+                return self.after_name(to_bytes(name) + b": ", text, depth)
         return self.text(text, depth)
 
     def names(self, rule: Rule, name: str, text: str) -> bool:
@@ -114,12 +148,19 @@ class Walk:
         candidate = Candidate(rest, told, before, operator=":", quoted=True, field=True)
         return CHECKS[rule.check](candidate, self.book.words)
 
+    def after_name(self, head: bytes, text: str, depth: int) -> str:
+        """The text, read alone and as it would read after its name, until neither finds more."""
+        for _ in range(PASSES):
+            clean = self.line(head, self.text(text, depth))
+            if clean == text:
+                return clean
+            text = clean
+        return SECRET_MARK
+
     def line(self, head: bytes, text: str) -> str:
         """The text as it would read after its name, as in the lines of an HTTP header."""
         data = head + to_bytes(text)
-        inside = [
-            span for span in find_secrets(self.book, data, self.book.calls(data)) if span.start >= len(head)
-        ]
+        inside = [span for span in find_secrets(self.book, data, self.book.calls(data)) if span.start >= len(head)]
         for span in reversed(inside):
             data = data[: span.start] + SECRET_MARK.encode() + data[span.end :]
             self.counts[self.book.rules[span.rule].id] += 1
@@ -142,10 +183,28 @@ def opened_json(text: str) -> Any:
     if len(stripped) < 2 or BRACKETS.get(stripped[0]) != stripped[-1]:
         return None
     try:
-        opened = json.loads(stripped)
+        opened = json.loads(stripped, parse_float=_finite, parse_constant=_refuse, object_pairs_hook=_unique)
     except (ValueError, RecursionError):
         return None
     return opened if isinstance(opened, dict | list | str) else None
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise ValueError
+    return number
+
+
+def _refuse(text: str) -> None:
+    raise ValueError
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these fields; one with a field twice cannot be written again without loss."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError
+    return fields
 
 
 def written_json(value: Any, like: str) -> str:

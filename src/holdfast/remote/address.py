@@ -23,8 +23,7 @@ FORBIDDEN = tuple(
 )
 # Loopback and the private ranges of RFC 1918 and RFC 4193: plain HTTP stays on the own machine or network.
 LOCAL = tuple(
-    ip_network(net)
-    for net in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
+    ip_network(net) for net in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
 )
 NAT64 = ip_network("64:ff9b::/96")
 

@@ -34,18 +34,12 @@ class Failure:
 
 # The service answered, but not with something a summary can be made of.
 EMPTY = Failure("the answer is empty", 200, passing=True)
-TRUNCATED = Failure(
-    "the answer was cut off at the token limit", 200, hint="Send less text, or allow more tokens."
-)
-REFUSED = Failure(
-    "the model refused to answer", 200, hint="Another model may answer: set HOLDFAST_LLM_MODEL."
-)
+TRUNCATED = Failure("the answer was cut off at the token limit", 200, hint="Send less text, or allow more tokens.")
+REFUSED = Failure("the model refused to answer", 200, hint="Another model may answer: set HOLDFAST_LLM_MODEL.")
 UNFINISHED = Failure("the model stopped before it had answered", 200)
 MALFORMED = Failure(
     "the answer is not what this API returns", 200, hint="Check that the URL is the base URL of this API."
 )
 TOO_LARGE = Failure("the answer is larger than 2 MB", 200)
 
-TIMED_OUT = Failure(
-    "no answer in time", passing=True, hint="Raise HOLDFAST_LLM_SECONDS, or take a faster model."
-)
+TIMED_OUT = Failure("no answer in time", passing=True, hint="Raise HOLDFAST_LLM_SECONDS, or take a faster model.")

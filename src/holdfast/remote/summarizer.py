@@ -40,9 +40,7 @@ class RemoteSummarizer:
         """
         prompt = Prompt(self._model, instruction, text, max_tokens)
         operation = self._dialect.operation
-        reply = self._endpoint.post(
-            self._dialect.path(prompt), self._dialect.body(prompt), operation=operation
-        )
+        reply = self._endpoint.post(self._dialect.path(prompt), self._dialect.body(prompt), operation=operation)
         answer = answer_in(reply, self._dialect)
         if isinstance(answer, Failure):
             raise answer.fault(self._endpoint.provider, operation)
@@ -87,9 +85,7 @@ def summarizer_from(
         entropy=entropy,
         pause=pause,
     )
-    return RemoteSummarizer(
-        candidate.dialect, settings.llm_model or candidate.dialect.default_model, endpoint
-    )
+    return RemoteSummarizer(candidate.dialect, settings.llm_model or candidate.dialect.default_model, endpoint)
 
 
 def _candidates(settings: Settings) -> tuple[Candidate, ...]:

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.door import Door, LocalDoor
 from holdfast.engine import Engine
-from holdfast.errors import Fault, InvalidRequest, NotFound
+from holdfast.errors import Fault, InvalidRequest, MethodNotAllowed, NotFound
 from holdfast.ops.openapi import openapi
 from holdfast.serve.auth import Auth
 from holdfast.serve.bodies import read_body
@@ -63,10 +63,9 @@ class App:
             WebSocketRoute("/stream/mem-live/viewer", self.live),
             Mount("/mcp", self._mcp_http),
         ]
-        self._others = Starlette(routes=routes, lifespan=self._lifespan)
-        self.asgi: ASGIApp = Guard(
-            self._route, engine.settings, clock=engine.clock, recognise=self._recognise
-        )
+        faults = {404: _no_such_path, 405: _no_such_method}
+        self._others = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=faults)
+        self.asgi: ASGIApp = Guard(self._route, engine.settings, clock=engine.clock, recognise=self._recognise)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Operations go straight to REST: at thousands of requests a second a route table is felt."""
@@ -127,16 +126,12 @@ class App:
             request.scope, request.receive, limit=settings.max_body, pause_seconds=settings.body_seconds
         )
         body = loads(raw) if raw else {}
-        name, arguments = (
-            (body.get("name"), body.get("arguments") or {}) if isinstance(body, dict) else (None, {})
-        )
+        name, arguments = (body.get("name"), body.get("arguments") or {}) if isinstance(body, dict) else (None, {})
         if not isinstance(name, str) or not isinstance(arguments, dict):
             raise InvalidRequest("mcp: name must be a tool's name and arguments an object")
         loop = asyncio.get_running_loop()
         try:
-            answer = await loop.run_in_executor(
-                self.pool, call_tool, LocalDoor(self.engine, caller), name, arguments
-            )
+            answer = await loop.run_in_executor(self.pool, call_tool, LocalDoor(self.engine, caller), name, arguments)
         except NotFound as fault:
             if fault.message.startswith("tool:"):
                 raise InvalidRequest(fault.message, hint=fault.hint) from None
@@ -149,6 +144,16 @@ class App:
 _HOME_PATHS = ("/", "/viewer", f"{PREFIX}/viewer")
 _NOT_REST = (f"{PREFIX}/mcp/", f"{PREFIX}/viewer")
 _CSP = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+
+async def _no_such_path(request: Request, error: Exception) -> Response:
+    fault = NotFound("no such path", hint="GET /openapi.json lists every path.")
+    return _json(fault.to_dict(), fault.http_status)
+
+
+async def _no_such_method(request: Request, error: Exception) -> Response:
+    fault = MethodNotAllowed("this path has other methods")
+    return _json(fault.to_dict(), fault.http_status)
 
 
 def _json(value: Any, status: int = 200) -> Response:

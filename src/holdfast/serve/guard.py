@@ -89,6 +89,8 @@ class Guard:
             if answer.origin and scope.get("method") == "OPTIONS" and _asks_ahead(scope["headers"]):
                 return await answer.whole(204, PREFLIGHT_HEADERS, b"")
             await self.app(scope, receive, answer)
+            if answer.held:
+                await answer.release()
         except (ClientDisconnect, WebSocketDisconnect):
             return None  # nobody is left to be answered
         except Exception as error:  # noqa: BLE001 - the HTTP edge: whatever failed, the client gets one shape
@@ -115,11 +117,7 @@ class Guard:
             return f"credential {name}"
         address = str((scope.get("client") or ("unknown", 0))[0])
         # One IPv6 customer has 2^64 addresses; the first half of the address is who it is.
-        return (
-            str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False))
-            if ":" in address
-            else address
-        )
+        return str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False)) if ":" in address else address
 
 
 class Hosts:
@@ -140,9 +138,7 @@ class Hosts:
             return
         name = _name(host)
         if name is None:
-            raise InvalidRequest(
-                "the Host header is not a host name", hint="Name the server in the Host header."
-            )
+            raise InvalidRequest("the Host header is not a host name", hint="Name the server in the Host header.")
         if not (host.lower() in self.names or self._known(name)):
             raise Forbidden(
                 "this server does not answer to the name in the Host header",
@@ -199,7 +195,7 @@ class Buckets:
 class Answer:
     """The way back to the client: what is sent through it leaves with the security headers."""
 
-    __slots__ = ("_closed", "_scope", "_send", "_socket", "_started", "origin")
+    __slots__ = ("_closed", "_scope", "_send", "_socket", "_started", "held", "origin")
 
     def __init__(self, scope: Scope, send: Send):
         self._scope = scope
@@ -207,8 +203,21 @@ class Answer:
         self._socket = scope["type"] == "websocket"
         self._started = self._closed = False
         self.origin: bytes | None = None
+        self.held: list[Message] = []
 
     async def __call__(self, message: Message) -> None:
+        # Starlette answers an exception with a text of its own and raises it again. So a 500 waits until
+        # it is known whether an exception follows, which is then answered in its place.
+        if self.held or message.get("status") == 500:
+            self.held.append(message)
+        else:
+            await self._pass(message)
+
+    async def release(self) -> None:
+        for message in self.held:
+            await self._pass(message)
+
+    async def _pass(self, message: Message) -> None:
         kind = message["type"]
         if kind == "http.response.start" or kind == "websocket.http.response.start":
             self._started = True
@@ -231,7 +240,7 @@ class Answer:
 
     async def whole(self, status: int, headers: Iterable[Header], body: bytes) -> None:
         kind = "websocket.http.response" if self._socket else "http.response"
-        await self({"type": f"{kind}.start", "status": status, "headers": [*headers]})
+        await self._pass({"type": f"{kind}.start", "status": status, "headers": [*headers]})
         await self._send({"type": f"{kind}.body", "body": body})
 
     async def fault(self, fault: Fault) -> None:
@@ -252,9 +261,7 @@ class Answer:
 def _check_target(scope: Scope) -> None:
     path, query = scope.get("raw_path") or b"", scope.get("query_string", b"")
     if len(path) + len(query) > MAX_TARGET_BYTES:
-        raise TooLarge(
-            f"the URL is longer than {MAX_TARGET_BYTES} bytes", hint="Send long values in the body."
-        )
+        raise TooLarge(f"the URL is longer than {MAX_TARGET_BYTES} bytes", hint="Send long values in the body.")
     for part in (path, query):
         # Decoding further in puts U+FFFD for what is not UTF-8, and so changes a value silently.
         if b"%" in part:
@@ -340,7 +347,8 @@ def _as_fault(error: Exception, scope: Scope) -> Fault:
         return error
     # The text of an exception may quote a memory or a secret; its class and place do not.
     place = traceback.extract_tb(error.__traceback__)[-1]
-    route = getattr(scope.get("route"), "path", "an unknown route")
+    known = scope.get("route", "an unknown route")  # never the path itself: it may hold ids and names
+    route = known if isinstance(known, str) else getattr(known, "path", "a nameless route")
     log.error("%s at %s:%d on %s", type(error).__name__, place.filename, place.lineno or 0, route)
     fault = Fault("the server failed on this request", hint="Look into the server's log, then try again.")
     fault.code = "internal"

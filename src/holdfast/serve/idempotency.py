@@ -56,9 +56,7 @@ def _claim(desk: Desk, tx: Tx, id: str, request: str) -> Answer | None:
 
 def _again(known: Answer, request: str) -> Reply:
     if known.request_hash != request:
-        raise Conflict(
-            "Idempotency-Key: was used for another request", hint="Use a new key for a new request."
-        )
+        raise Conflict("Idempotency-Key: was used for another request", hint="Use a new key for a new request.")
     if not known.body:
         raise Conflict(
             "Idempotency-Key: the first request with it has not been answered",

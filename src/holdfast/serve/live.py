@@ -15,6 +15,7 @@ from holdfast.errors import Fault
 from holdfast.model import Caller, Event, Json
 from holdfast.serve.auth import Auth
 from holdfast.serve.strict_json import dumps
+from holdfast.shapes import shape
 
 # A viewer that is this many frames behind will not catch up; it reconnects and reads what it missed.
 QUEUE = 1_000
@@ -22,14 +23,31 @@ READERS = 200
 POLICY, TRY_LATER = 1008, 1013
 
 
+_RAW = (
+    "id",
+    "sessionId",
+    "timestamp",
+    "hookType",
+    "raw",
+    "toolName",
+    "toolInput",
+    "toolOutput",
+    "userPrompt",
+)
+
+
 def frame(event: Event) -> bytes:
     """The event as the viewer reads it."""
-    data: Json = event.data
-    if event.kind.endswith("_observation"):
-        data = {**data, "sessionId": event.session_id}
-    elif event.kind != "forgotten":
-        data = {"type": event.kind, event.kind: data}
-    return dumps({"type": event.kind, "sessionId": event.session_id, "data": data})
+    body: Json = event.body if isinstance(event.body, dict) else shape(event.body)
+    session = event.session_id
+    if event.kind == "raw_observation":
+        raw = {name: body[name] for name in (*_RAW, "agentId") if name in body}
+        data = {"type": "raw", "observation": raw, "sessionId": session}
+    elif event.kind == "compressed_observation":
+        data = {"type": "compressed", "observation": body, "sessionId": session}
+    else:
+        data = {"type": event.kind, event.kind: body}
+    return dumps({"type": event.kind, "sessionId": session, "data": data})
 
 
 @dataclass(eq=False)

@@ -109,9 +109,7 @@ class McpSurface:
         except Fault as fault:
             raise MCPError(code=types.INVALID_PARAMS, message=f"{fault.message} {fault.hint}") from None
 
-    async def list_tools(
-        self, ctx: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
+    async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._tools)
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -122,9 +120,7 @@ class McpSurface:
             return types.CallToolResult(content=content, is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text_of(answer))])
 
-    async def list_prompts(
-        self, ctx: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListPromptsResult:
+    async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         project = types.PromptArgument(name="project", description="The project's name.", required=True)
         query = types.PromptArgument(name="query", description="What to look for.", required=True)
         return types.ListPromptsResult(
@@ -134,9 +130,7 @@ class McpSurface:
                     description="What earlier sessions left about a project.",
                     arguments=[project],
                 ),
-                types.Prompt(
-                    name="recall", description="Memories that answer a question.", arguments=[query]
-                ),
+                types.Prompt(name="recall", description="Memories that answer a question.", arguments=[query]),
             ]
         )
 
@@ -176,9 +170,7 @@ class McpSurface:
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
-    async def read_resource(
-        self, ctx: Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
+    async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         if uri.startswith(SLOT_URI):
             answer = await self._operation(ctx, "slot", {"label": uri.removeprefix(SLOT_URI)})

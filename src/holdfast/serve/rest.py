@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -19,10 +20,11 @@ from holdfast.ops.registry import OPERATIONS
 from holdfast.serve.auth import Auth
 from holdfast.serve.bodies import read_body
 from holdfast.serve.idempotency import Reply, once
-from holdfast.serve.strict_json import dumps, loads
+from holdfast.serve.strict_json import MAX_VALUES, dumps, loads
 
 PREFIX = "/agentmemory"
 BULK_VALUES = 50_000_000
+SMALL_BODY = 65_536  # larger ones are parsed in a thread, so that other requests do not wait for it
 _JSON = (b"content-type", b"application/json")
 
 
@@ -56,9 +58,7 @@ class Rest:
         operation = self._plain.get((method, path))
         if operation is not None:
             return operation, {}
-        matches = [
-            (verb, match, op) for verb, pattern, op in self._patterns if (match := pattern.fullmatch(path))
-        ]
+        matches = [(verb, match, op) for verb, pattern, op in self._patterns if (match := pattern.fullmatch(path))]
         for verb, match, op in matches:
             if verb == method:
                 return op, {name: unquote(value) for name, value in match.groupdict().items()}
@@ -69,17 +69,13 @@ class Rest:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         operation, arguments = self.find(method, scope["raw_path"].decode("ascii", "replace").rstrip("/"))
-        caller = (
-            Caller(scopes=frozenset({"read"})) if operation.unguarded else self._auth.caller(scope["headers"])
-        )
+        caller = Caller(scopes=frozenset({"read"})) if operation.unguarded else self._auth.caller(scope["headers"])
         # Before a byte of the body is read: whoever may not do this shall not make the server work.
         operation.allow(self._engine.desk(caller))
         given = await self._arguments(operation, scope, receive)
         key = _idempotency_key(scope) if operation.effect != "read" else None
         loop = asyncio.get_running_loop()
-        reply = await loop.run_in_executor(
-            self._pool, self.run, operation, caller, {**given, **arguments}, key
-        )
+        reply = await loop.run_in_executor(self._pool, self.run, operation, caller, {**given, **arguments}, key)
         if isinstance(reply, Stream):
             await self._stream(reply.pieces, send)
         else:
@@ -87,9 +83,7 @@ class Rest:
 
     async def _arguments(self, operation: Operation, scope: Scope, receive: Receive) -> Json:
         query = scope["query_string"]
-        arguments: Json = (
-            dict(parse_qsl(query.decode("ascii", "replace"), keep_blank_values=True)) if query else {}
-        )
+        arguments: Json = dict(parse_qsl(query.decode("ascii", "replace"), keep_blank_values=True)) if query else {}
         if scope["method"] in ("GET", "HEAD"):
             return arguments
         settings = self._engine.settings
@@ -97,7 +91,12 @@ class Rest:
         raw = await read_body(scope, receive, limit=most, pause_seconds=settings.body_seconds)
         if not raw:
             return arguments
-        body = loads(raw, max_values=BULK_VALUES) if operation.bulk else loads(raw)
+        if len(raw) > SMALL_BODY:
+            most_values = BULK_VALUES if operation.bulk else MAX_VALUES
+            read = partial(loads, raw, max_values=most_values)
+            body = await asyncio.get_running_loop().run_in_executor(self._pool, read)
+        else:
+            body = loads(raw)
         if not isinstance(body, dict):
             raise InvalidRequest(f"{operation.name}: the body must be a JSON object")
         return {**arguments, **body}
@@ -108,9 +107,7 @@ class Rest:
         if key is None:
             answer = operation.call(desk, arguments)
             return answer if isinstance(answer, Stream) else _reply(operation, answer)
-        return once(
-            desk, operation, key, arguments, lambda: _reply(operation, operation.call(desk, arguments))
-        )
+        return once(desk, operation, key, arguments, lambda: _reply(operation, operation.call(desk, arguments)))
 
     async def _stream(self, pieces: Iterator[bytes], send: Send) -> None:
         loop = asyncio.get_running_loop()

@@ -29,7 +29,10 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / union if union else 0.0
 
 
-def sketch(words: frozenset[str]) -> tuple[int, ...]:
-    """The smallest hashes of the words; stop-words are left out, as their lists would be endless."""
-    telling = words - STOP_WORDS or words
+def sketch(text: str, words: frozenset[str]) -> tuple[int, ...]:
+    """The smallest hashes of the words; stop-words are left out, as their lists would be endless.
+
+    A text without words has the hash of itself, so that the same text is found again.
+    """
+    telling = words - STOP_WORDS or words or {text}
     return tuple(sorted([crc32(word.encode()) for word in telling])[:SKETCH_HASHES])

@@ -16,7 +16,7 @@ from holdfast.model import Event, Token
 R = TypeVar("R")
 T = TypeVar("T")
 
-Op = Literal["=", "!=", "<", "<=", ">", ">=", "in", "is null", "has", "until"]
+Op = Literal["=", "!=", "<", "<=", ">", ">=", "in", "is null", "not null", "has", "until"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,6 @@ class Reader(Protocol):
         """Best matches of a query made by `words.query`, conditions applied before the limit."""
         ...
 
-    def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
-        """Sequence numbers of records that share the most sketch hashes, best first."""
-        ...
-
     def tokens_by_id(self, id: str) -> list[Token]:
         """Tokens of that id in any tenant: the one look-up made before the tenant is known."""
         ...
@@ -108,6 +104,10 @@ class Reader(Protocol):
 
 class Tx(Reader, Protocol):
     """A write in progress. Nothing is visible to others, or acknowledged, before it is on disk."""
+
+    def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
+        """Sequence numbers of records that share hashes with the sketch, most first; some may be gone."""
+        ...
 
     def next_seq(self) -> int:
         """The next place in the order of all writes; never given twice."""

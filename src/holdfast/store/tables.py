@@ -27,7 +27,7 @@ from holdfast.store.words import index_text
 
 def _memory_text(memory: Memory) -> IndexText:
     tags = " ".join((*memory.concepts, *memory.files, memory.type))
-    hashes = sketch(distinct_words(memory.content)) if memory.latest else ()
+    hashes = sketch(memory.content, distinct_words(memory.content)) if memory.latest else ()
     return IndexText(index_text(memory.title), index_text(memory.content), index_text(tags), hashes)
 
 

@@ -2,7 +2,8 @@
 
 Sources of the formats: Claude Code docs (hooks, mcp), openai/codex codex-rs/hooks, Cursor docs (hooks),
 google-gemini/gemini-cli docs/hooks, opencode.ai docs (plugins, V1 and V2), microsoft/vscode-docs (mcp,
-hooks), docs.windsurf.com (cascade hooks) and docs.devin.ai.
+hooks), docs.windsurf.com (cascade hooks) and docs.devin.ai. Tried on the programs themselves: Claude
+Code 2.1.197, Codex 0.166.0, Gemini CLI 0.61.0, OpenCode 1.18.33 (server, hooks and context).
 """
 
 from __future__ import annotations
@@ -171,9 +172,7 @@ AGENTS: tuple[Agent, ...] = (
         "Codex",
         _codex,
         (
-            ConfigFile(
-                lambda place: _codex(place) / "config.toml", (TomlServer(("mcp_servers",), plain_server),)
-            ),
+            ConfigFile(lambda place: _codex(place) / "config.toml", (TomlServer(("mcp_servers",), plain_server),)),
             ConfigFile(
                 lambda place: _codex(place) / "hooks.json",
                 # Codex cuts SessionEnd off after 3 seconds and warns about a longer timeout.

@@ -168,9 +168,7 @@ def _without_ours(path: Path, file: ConfigFile, text: str, original: str, place:
     return after
 
 
-def _touched(
-    agent: Agent, known: dict[str, Record], place: Place
-) -> Iterator[tuple[Path, ConfigFile | None]]:
+def _touched(agent: Agent, known: dict[str, Record], place: Place) -> Iterator[tuple[Path, ConfigFile | None]]:
     """The agent's files as they are now, and those of the journal that have another path by now."""
     files = {file.path(place): file for file in wanted_files(agent, place)}
     yield from files.items()

@@ -140,9 +140,7 @@ def _project_notes(agent: Agent, place: Place) -> list[str]:
         named = [SERVER_NAME] * entry.found(text, place) + [EARLIER_NAME] * entry.earlier(text)
     except (Fault, Refusal):
         return []  # the project's file is not connect's to judge
-    return [
-        f"This project names {server} in {path}; there it wins over the user's settings." for server in named
-    ]
+    return [f"This project names {server} in {path}; there it wins over the user's settings." for server in named]
 
 
 def _diff(change: FileChange) -> Iterator[str]:

@@ -17,6 +17,7 @@ import apsw
 from holdfast.errors import DataDamaged, StorageFailed, StorageFull
 from holdfast.model import Event
 from holdfast.store.port import Tx
+from holdfast.store.sqlite.alike import Alike
 from holdfast.store.sqlite.faults import storage_fault
 from holdfast.store.sqlite.tx import SqliteTx, signed64
 
@@ -25,6 +26,7 @@ T = TypeVar("T")
 # A batch holds the lock while it runs: enough to share the fsync, not so many that the first waits long.
 BATCH = 64
 
+_SEQ = "seq"
 _NOBODY_YET = -1  # a leader was named but has not woken; no thread has this id
 
 
@@ -53,8 +55,24 @@ class GroupCommit:
         self._queue: deque[_Job] = deque()
         self._leader: int | None = None
         self._failed: StorageFailed | None = None
-        row: Any = db.execute("SELECT value FROM counters WHERE name = 'seq'").get
-        self._seq = int(row)
+        self._alike: Alike | None = None
+        self._load()
+
+    def _load(self) -> None:
+        """Take the counter and the tallies as they are on disk."""
+        rows: Any = self._db.execute("SELECT source, rows, sum FROM tallies").fetchall()
+        self._tallies: dict[str, tuple[int, int]] = {source: (count, total) for source, count, total in rows}
+        self._seq = self._tallies.pop(_SEQ)[0]
+
+    def _alike_index(self) -> Alike:
+        """Read on first use, by the thread that leads; a rolled-back entry in it is only one look more."""
+        if self._alike is None:
+            self._alike = Alike(self._db)
+        return self._alike
+
+    def forget_alike(self) -> None:
+        """Read the sketches anew at the next use."""
+        self._alike = None
 
     @property
     def failure(self) -> str | None:
@@ -114,7 +132,7 @@ class GroupCommit:
 
     def _run(self, job: _Job) -> None:
         """Run one job in a savepoint. Its own error is its own; an error of the disk ends the batch."""
-        tx = SqliteTx(self._db, self._seq)
+        tx = SqliteTx(self._db, self._seq, self._alike_index)
         self._db.execute("SAVEPOINT job")
         try:
             job.result = job.run(tx)
@@ -132,17 +150,14 @@ class GroupCommit:
         """Write the counter and the tallies of all jobs, in the same transaction."""
         if not done:
             return
-        self._db.execute("UPDATE counters SET value = ? WHERE name = 'seq'", (self._seq,))
-        sums: dict[str, tuple[int, int]] = {}
+        self._db.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?, 0)", (_SEQ, self._seq))
+        changed = {table for tx in done for table in tx.tallies}
         for tx in done:
             for table, (rows, total) in tx.tallies.items():
-                have = sums.get(table, (0, 0))
-                sums[table] = (have[0] + rows, have[1] + total)
-        for table, (rows, total) in sums.items():
-            known: Any = self._db.execute("SELECT rows, sum FROM tallies WHERE source = ?", (table,)).get
-            have = known or (0, 0)
-            row = (table, have[0] + rows, signed64(have[1] + total))
-            self._db.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?, ?)", row)
+                have = self._tallies.get(table, (0, 0))
+                self._tallies[table] = (have[0] + rows, signed64(have[1] + total))
+        for table in changed:
+            self._db.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?, ?)", (table, *self._tallies[table]))
 
     def _abandon(self, batch: list[_Job], fault: Exception) -> None:
         """Nobody is told yes: roll back, and after a failed sync never write again in this process.
@@ -152,11 +167,12 @@ class GroupCommit:
         """
         if isinstance(fault, StorageFailed):
             self._failed = fault
-        if not self._db.get_autocommit():
-            try:
+        try:
+            if not self._db.get_autocommit():
                 self._db.execute("ROLLBACK")
-            except apsw.Error:
-                self._failed = StorageFailed("write: the transaction could not be rolled back")
+            self._load()
+        except apsw.Error:
+            self._failed = StorageFailed("write: the transaction could not be rolled back")
         for job in batch:
             job.result, job.tx = None, None
             job.error = job.error or fault

@@ -22,8 +22,8 @@ def open_writer(path: Path) -> apsw.Connection:
     with as_faults():
         db.execute("PRAGMA journal_mode = WAL").fetchall()
         db.execute("PRAGMA synchronous = FULL").fetchall()
-        # 4 MB of WAL between checkpoints: each checkpoint syncs twice, and is paid by one unlucky writer.
-        db.execute("PRAGMA wal_autocheckpoint = 1000").fetchall()
+        # 16 MB of WAL between checkpoints: each one syncs twice and is paid by one unlucky writer.
+        db.execute("PRAGMA wal_autocheckpoint = 4000").fetchall()
     return db
 
 
@@ -39,6 +39,8 @@ def _open(path: Path) -> apsw.Connection:
     with as_faults():
         db = apsw.Connection(str(path), statementcachesize=200)
         db.set_busy_timeout(BUSY_MS)
+        # Plans do not depend on bound values: otherwise SQLite parses a statement anew for each (25 against 7 µs).
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         db.execute("PRAGMA cache_size = -4000").fetchall()
         db.execute("PRAGMA mmap_size = 268435456").fetchall()
         db.execute("PRAGMA foreign_keys = ON").fetchall()
@@ -56,9 +58,7 @@ def migrate(db: apsw.Connection) -> int:
         have = db.pragma("user_version")
         app = db.pragma("application_id")
         if (have and app != APPLICATION_ID) or have > len(steps):
-            raise DataTooNew(
-                f"store: schema {have} is not known to this Holdfast (it knows up to {len(steps)})"
-            )
+            raise DataTooNew(f"store: schema {have} is not known to this Holdfast (it knows up to {len(steps)})")
         for version in range(have + 1, len(steps) + 1):
             with db:
                 for statement in _statements(steps[version - 1]):

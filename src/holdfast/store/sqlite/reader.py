@@ -17,23 +17,25 @@ from holdfast.store.tables import LESSONS, MEMORIES, SESSIONS, SLOTS, TOKENS
 # A hit in the title or the tags tells more than one in a long body.
 TITLE_WEIGHT, BODY_WEIGHT, TAG_WEIGHT = 2.0, 1.0, 1.5
 
-# One hash shared by very many memories says nothing about any of them; the newest are the likely versions.
-NEAR_PER_HASH = 200
+
+_VALUELESS = {"is null": "IS NULL", "not null": "IS NOT NULL"}
 
 
 @lru_cache(maxsize=512)
 def _where(table: Table[Any], conditions: tuple[tuple[str, str, int], ...], prefix: str = "") -> str:
     """The WHERE clause; values are always bound, and names must be columns of the table."""
     shape = shape_of(table)
-    parts = [f"{prefix}tenant = ?"]
+    # Rows named by seq are fetched by it; without the + SQLite scans an index of the tenant (84 against 7 µs).
+    by_seq = any(column == "seq" and op == "in" for column, op, _ in conditions)
+    parts = [f"{'+' if by_seq else ''}{prefix}tenant = ?"]
     for column, op, arity in conditions:
         if column not in shape.columns:
             raise KeyError(f"{table.name} has no column {column}")
         name = f"{prefix}{column}"
         if op == "in":
             parts.append(f"{name} IN ({', '.join('?' * arity)})" if arity else "0")
-        elif op == "is null":
-            parts.append(f"{name} IS NULL")
+        elif op in _VALUELESS:
+            parts.append(f"{name} {_VALUELESS[op]}")
         elif op == "has":
             parts.append(f"EXISTS (SELECT 1 FROM json_each({name}) WHERE value = ?)")
         elif op == "until":
@@ -45,15 +47,13 @@ def _where(table: Table[Any], conditions: tuple[tuple[str, str, int], ...], pref
     return " AND ".join(parts)
 
 
-def _clause(
-    table: Table[Any], tenant: str, conditions: Sequence[Condition], prefix: str = ""
-) -> tuple[str, list[Any]]:
+def _clause(table: Table[Any], tenant: str, conditions: Sequence[Condition], prefix: str = "") -> tuple[str, list[Any]]:
     shapes = tuple((one.column, one.op, len(one.value) if one.op == "in" else 1) for one in conditions)
     values: list[Any] = [tenant]
     for one in conditions:
         if one.op == "in":
             values.extend(one.value)
-        elif one.op != "is null":
+        elif one.op not in _VALUELESS:
             values.append(int(one.value) if isinstance(one.value, bool) else one.value)
     return _where(table, shapes, prefix), values
 
@@ -128,14 +128,6 @@ class SqliteReader:
             f"WHERE words MATCH ? AND {clause} ORDER BY cost, r.seq DESC LIMIT ?"
         )
         return [WordHit(seq, -cost) for seq, cost in self._rows(sql, [query, *values, limit])]
-
-    def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
-        shared: dict[int, int] = {}
-        sql = "SELECT seq FROM sketches WHERE tenant = ? AND hash = ? ORDER BY seq DESC LIMIT ?"
-        for one in sketch:
-            for (seq,) in self._rows(sql, (tenant, one, NEAR_PER_HASH)):
-                shared[seq] = shared.get(seq, 0) + 1
-        return sorted(shared, key=lambda seq: (-shared[seq], -seq))[:limit]
 
     def tokens_by_id(self, id: str) -> list[Token]:
         shape = shape_of(TOKENS)

@@ -74,6 +74,7 @@ class SqliteStore:
             db.execute("INSERT INTO words (words) VALUES ('delete-all')")
             db.execute("DELETE FROM sketches")
             db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
+            self._commits.forget_alike()
             return fill_words(db, db)
 
         return self._commits.write(rebuild)

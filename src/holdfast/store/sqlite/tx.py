@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -10,10 +11,12 @@ import apsw
 from holdfast.errors import Conflict
 from holdfast.model import Event
 from holdfast.store.port import R, Table
+from holdfast.store.sqlite.alike import Alike, pack
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.rows import shape_of
 
 _WRAP = 1 << 64
+CHANCE = 2
 
 
 def signed64(value: int) -> int:
@@ -31,11 +34,19 @@ def _insert_sql(table: Table[Any]) -> str:
 class SqliteTx(SqliteReader):
     """One job's writes inside the current transaction; fulfils `port.Tx`."""
 
-    def __init__(self, db: apsw.Connection, seq: int):
+    def __init__(self, db: apsw.Connection, seq: int, alike: Callable[[], Alike]):
         super().__init__(db)
+        self._alike = alike
         self.seq = seq
         self.events: list[Event] = []
         self.tallies: dict[str, tuple[int, int]] = {}
+
+    def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
+        shared = self._alike().shared(tenant, sketch)
+        best = sorted(shared, key=lambda seq: (-shared[seq], -seq))[:limit]
+        # Two hashes in common are a hint; one is mostly chance, so only the newest few of those are worth a look.
+        several = [seq for seq in best if shared[seq] > 1]
+        return several + [seq for seq in best if shared[seq] == 1][:CHANCE]
 
     def next_seq(self) -> int:
         self.seq += 1
@@ -78,9 +89,7 @@ class SqliteTx(SqliteReader):
         self._tally(table, -1, -rows[0][-1])
         if table.index:
             self._db.execute("DELETE FROM words WHERE rowid = ?", (old.seq,))
-            for one in table.index(old).sketch:
-                sql = "DELETE FROM sketches WHERE tenant = ? AND hash = ? AND seq = ?"
-                self._db.execute(sql, (tenant, one, old.seq))
+            self._db.execute("DELETE FROM sketches WHERE seq = ?", (old.seq,))
         return int(old.seq)
 
     def _index(self, table: Table[R], record: R, change: str) -> None:
@@ -93,9 +102,8 @@ class SqliteTx(SqliteReader):
             (seq, text.title, text.body, text.tags),
         )
         if text.sketch:
-            marks = ", ".join(["(?, ?, ?)"] * len(text.sketch))
-            values = [value for one in text.sketch for value in (tenant, one, seq)]
-            self._db.execute(f"INSERT INTO sketches VALUES {marks}", values)
+            self._db.execute("INSERT INTO sketches VALUES (?, ?, ?)", (seq, tenant, pack(text.sketch)))
+            self._alike().add(tenant, seq, text.sketch)
         self._outbox(table, tenant, seq, change)
 
     def _outbox(self, table: Table[Any], tenant: str, seq: int, change: str) -> None:

@@ -6,12 +6,14 @@ Reads only. It never deletes or mends anything; `--repair-index` is its own step
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 import apsw
 
 from holdfast.store.near import distinct_words, sketch
 from holdfast.store.port import Finding, Table
+from holdfast.store.sqlite.alike import pack
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.tx import signed64
 from holdfast.store.tables import MEMORIES, TABLES
@@ -62,9 +64,7 @@ def _row_check(table: Table[Any]) -> Callable[[apsw.Connection], Iterator[Findin
             rows += 1
             total += row[-1] if isinstance(row[-1], int) else 0
             if not _matches(shape, row):
-                yield Finding(
-                    "row_changed", table.name, str(row[1])[:100], "the row does not match its checksum"
-                )
+                yield Finding("row_changed", table.name, str(row[1])[:100], "the row does not match its checksum")
         yield from _tally(db, table, rows, signed64(total))
 
     return check
@@ -81,13 +81,9 @@ def _tally(db: apsw.Connection, table: Table[Any], rows: int, total: int) -> Ite
     known: Any = db.execute("SELECT rows, sum FROM tallies WHERE source = ?", (table.name,)).get
     have_rows, have_sum = known or (0, 0)
     if rows < have_rows:
-        yield Finding(
-            "row_missing", table.name, "", f"{have_rows - rows} rows were removed behind the store's back"
-        )
+        yield Finding("row_missing", table.name, "", f"{have_rows - rows} rows were removed behind the store's back")
     elif rows > have_rows:
-        yield Finding(
-            "row_added", table.name, "", f"{rows - have_rows} rows were added behind the store's back"
-        )
+        yield Finding("row_added", table.name, "", f"{rows - have_rows} rows were added behind the store's back")
     elif total != have_sum:
         yield Finding("row_changed", table.name, "", "rows were exchanged behind the store's back")
 
@@ -141,17 +137,18 @@ def _texts(db: apsw.Connection) -> Iterator[tuple[int, tuple[str, str, str]]]:
             yield row[shape.columns.index("seq")], (text.title, text.body, text.tags)
 
 
-def sketch_rows(db: apsw.Connection) -> Iterator[tuple[str, int, int]]:
-    """The sketch entries that the latest memories should have."""
-    sql = f"SELECT tenant, seq, content FROM {MEMORIES.name} WHERE latest = 1"
+def sketch_rows(db: apsw.Connection) -> Iterator[tuple[int, str, bytes]]:
+    """The sketches that the latest memories should have, by seq."""
+    sql = f"SELECT tenant, seq, content FROM {MEMORIES.name} WHERE latest = 1 ORDER BY seq"
     for tenant, seq, content in db.execute(sql):
-        for one in sketch(distinct_words(content)):
-            yield tenant, one, seq
+        text = str(content)
+        yield int(seq), str(tenant), pack(sketch(text, distinct_words(text)))
 
 
 def _sketches(db: apsw.Connection) -> Iterator[Finding]:
-    want = {(tenant, one, seq) for tenant, one, seq in sketch_rows(db)}
-    have = set(db.execute("SELECT tenant, hash, seq FROM sketches"))
-    if want != have:
-        message = "the near-duplicate index does not match the memories; mend it with --repair-index"
-        yield Finding("index_out_of_step", "sketches", "", message)
+    want, have = sketch_rows(db), iter(db.execute("SELECT seq, tenant, hashes FROM sketches ORDER BY seq"))
+    for one, other in zip_longest(want, have):
+        if one != other:
+            message = "the near-duplicate index does not match the memories; mend it with --repair-index"
+            yield Finding("index_out_of_step", "sketches", str((one or other)[0]), message)
+            return

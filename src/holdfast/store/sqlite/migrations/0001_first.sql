@@ -264,9 +264,8 @@ CREATE INDEX observations_by_project ON observations (tenant, project, at);
 CREATE INDEX observations_by_time ON observations (tenant, at);
 CREATE INDEX observations_by_hash ON observations (tenant, content_hash, stored_at);
 CREATE INDEX memories_by_project ON memories (tenant, latest, project, seq);
-CREATE INDEX memories_by_root ON memories (tenant, root, version);
-CREATE INDEX memories_by_hash ON memories (tenant, content_hash) WHERE latest = 1;
-CREATE INDEX memories_by_validity ON memories (tenant, valid_from, valid_to);
+-- A first version is found by its id, which is the root's; most memories have no second one.
+CREATE INDEX memories_by_root ON memories (tenant, root, version) WHERE parent_id IS NOT NULL;
 CREATE INDEX memories_by_end ON memories (tenant, forget_after) WHERE forget_after IS NOT NULL;
 CREATE INDEX lessons_by_confidence ON lessons (tenant, deleted, confidence);
 CREATE INDEX actions_by_status ON actions (tenant, status, priority);
@@ -276,8 +275,6 @@ CREATE INDEX summaries_by_project ON summaries (tenant, project, created_at);
 CREATE INDEX insights_by_kind ON insights (tenant, kind, updated_at);
 CREATE INDEX commits_by_time ON commits (tenant, linked_at);
 CREATE INDEX tokens_by_id ON tokens (id);
-CREATE INDEX audit_by_time ON audit (tenant, at);
-CREATE INDEX audit_by_operation ON audit (tenant, operation, at);
 CREATE INDEX answers_by_time ON answers (tenant, created_at);
 CREATE INDEX notes_by_kind ON notes (tenant, kind, updated_at);
 
@@ -288,17 +285,17 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 CREATE VIRTUAL TABLE word_list USING fts5vocab (words, 'instance');
 
--- A few hashes of each latest memory's words, to find near-duplicates without reading every memory.
+-- A few hashes of each latest memory's words, to find near-duplicates without reading every memory. In the order
+-- of writes, so that a write touches one page; the look-up by hash is kept in memory.
 CREATE TABLE sketches (
+    seq INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
-    hash INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    PRIMARY KEY (tenant, hash, seq)
-) WITHOUT ROWID, STRICT;
+    hashes BLOB NOT NULL
+) STRICT;
 
 -- What the derived indexes still have to follow, written with the row itself.
 CREATE TABLE outbox (
-    place INTEGER PRIMARY KEY AUTOINCREMENT,
+    place INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
     source TEXT NOT NULL,
     seq INTEGER NOT NULL,
@@ -306,14 +303,10 @@ CREATE TABLE outbox (
 ) STRICT;
 
 -- How many rows each table has and the sum of their checksums: finds rows removed or added behind the store's back.
+-- The row 'seq' holds the last sequence number instead: one page for both.
 CREATE TABLE tallies (
     source TEXT PRIMARY KEY,
     rows INTEGER NOT NULL,
     sum INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
-
-CREATE TABLE counters (
-    name TEXT PRIMARY KEY,
-    value INTEGER NOT NULL
-) WITHOUT ROWID, STRICT;
-INSERT INTO counters VALUES ('seq', 0);
+INSERT INTO tallies VALUES ('seq', 0, 0);
