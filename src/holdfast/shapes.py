@@ -69,17 +69,28 @@ def _read_fields(record: type[Any]) -> tuple[_Field, ...]:
 
 
 def shape(record: Any) -> Json:
-    """The record as JSON. Observations, commits and summaries carry a few derived names that clients read."""
+    """The record as JSON. Observations and commits carry a few derived names that clients read."""
+    kind = type(record)
     answer: Json = {}
-    for field in _fields(type(record)):
-        value = getattr(record, field.column)
-        if field.is_time and value is not None:
-            value = iso(value)
-        elif field.kind is tuple:
-            value = list(value)
-        answer[field.name] = value
-    extra = _EXTRAS.get(type(record))
+    for column, name, turn in _turns(kind):
+        value = getattr(record, column)
+        answer[name] = value if turn is None or value is None else turn(value)
+    extra = _EXTRAS.get(kind)
     return {**answer, **extra(record)} if extra else answer
+
+
+_Turn = Callable[[Any], Any] | None
+_known_turns: dict[type[Any], tuple[tuple[str, str, _Turn], ...]] = {}
+
+
+def _turns(record: type[Any]) -> tuple[tuple[str, str, _Turn], ...]:
+    """Column, name and how its value is written; worked out once, as every answer goes through here."""
+    if record not in _known_turns:
+        _known_turns[record] = tuple(
+            (field.column, field.name, iso if field.is_time else list if field.kind is tuple else None)
+            for field in _fields(record)
+        )
+    return _known_turns[record]
 
 
 def _observation_extras(seen: Observation) -> Json:

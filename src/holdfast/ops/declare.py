@@ -64,6 +64,7 @@ class Operation:
     cli: str | None = None
     positional: tuple[str, ...] = ()
     unguarded: bool = False  # answers without a credential
+    short: bool = False  # one write of a millisecond, nothing else: may share its transaction with others
     bulk: bool = False  # the body may be as large as an import
 
     @property

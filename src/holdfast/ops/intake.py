@@ -304,12 +304,13 @@ def observations(desk: Desk, ask: Observations) -> ObservationsAnswer:
 
 
 INTAKE = (
-    Operation(observe, "POST", "/observe", effect="write", status=201, cli="observe"),
+    Operation(observe, "POST", "/observe", effect="write", short=True, status=201, cli="observe"),
     Operation(
         agent_observe,
         "POST",
         "/agent/observe",
         effect="write",
+        short=True,
         status=201,
         tool="agent_observe",
         cli="note",

@@ -29,7 +29,11 @@ class Span(NamedTuple):
 
 def find_secrets(book: RuleBook, data: bytes, calls: list[int]) -> list[Span]:
     """The secrets in the data, in order and without overlap; where rules meet, the one higher in the book counts."""
-    found = [Span(start, end, index) for index in calls for start, end in _matches(book, book.rules[index], data)]
+    found = [
+        _whole(data, Span(start, end, index))
+        for index in calls
+        for start, end in _matches(book, book.rules[index], data)
+    ]
     return _merged(found)
 
 
@@ -126,6 +130,8 @@ def _counts(book: RuleBook, rule: Rule, data: bytes, first: int, start: int, end
 
 def _worth(book: RuleBook, rule: Rule, candidate: Candidate) -> bool:
     """Whether the value passes the rule's own floor and check; a mark of an earlier redaction is no part of it."""
+    if candidate.before.endswith("REDACTED_"):
+        return False
     if MARKED in candidate.value:
         candidate = replace(candidate, value=without_marks(candidate.value))
         if not candidate.value:
@@ -141,6 +147,16 @@ def without_marks(text: str) -> str:
 
 def _text(data: bytes) -> str:
     return data[:JUDGED].decode("utf-8", "replace")
+
+
+def _whole(data: bytes, span: Span) -> Span:
+    """The span widened to whole characters: rules see bytes and may end inside one."""
+    start, end, rule = span
+    while start > 0 and data[start] & 0xC0 == 0x80:
+        start -= 1
+    while end < len(data) and data[end] & 0xC0 == 0x80:
+        end += 1
+    return Span(start, end, rule)
 
 
 def _merged(found: list[Span]) -> list[Span]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -85,27 +86,32 @@ class Walk:
 
     def mapping(self, fields: dict[Any, Any], name: str, depth: int) -> dict[Any, Any]:
         clean: dict[Any, Any] = {}
-        pair = next((fields[key] for key in PAIR_NAMES if isinstance(fields.get(key), str)), name)
+        numbers: Counter[str] = Counter()
+        pair = next((fields[key] for key in PAIR_NAMES if isinstance(fields.get(key), str)), None)
+        paired = name if pair is None else clean_text(self.book, pair, Counts())
         for key, value in fields.items():
-            inner = pair if key in PAIR_VALUES else key if isinstance(key, str) else name
-            clean[self.key(key, clean)] = self.value(value, inner, depth)
+            shown = self.key(key, clean, numbers)
+            inner = paired if key in PAIR_VALUES else shown if isinstance(shown, str) else name
+            clean[shown] = self.value(value, inner, depth)
         return clean
 
-    def key(self, key: Any, taken: dict[Any, Any]) -> Any:
-        """The key without secrets; two that become the same get a number, so that no field is lost."""
+    def key(self, key: Any, taken: dict[Any, Any], numbers: Counter[str]) -> Any:
+        """The key without secrets; those that become the same get numbers, so that no field is lost."""
         if not isinstance(key, str):
             return key
         clean = shown = clean_text(self.book, key, self.counts)
-        number = 2
         while shown in taken:
-            shown, number = f"{clean} {number}", number + 1
+            numbers[clean] += 1
+            shown = f"{numbers[clean] + 1} {clean}"
         return shown
 
     def items(self, values: list[Any] | tuple[Any, ...], name: str, depth: int) -> list[Any]:
-        clean, flag = [], ""
+        clean: list[Any] = []
+        flag = ""
         for value in values:
-            clean.append(self.value(value, flag or name, depth))
-            flag = value.lstrip("-") if isinstance(value, str) and is_flag(value) else ""
+            shown = self.value(value, flag or name, depth)
+            flag = shown.lstrip("-") if isinstance(shown, str) and is_flag(shown) else ""
+            clean.append(shown)
         return clean
 
     def text(self, text: str, depth: int) -> str:
@@ -126,13 +132,18 @@ class Walk:
     def field(self, name: str, text: str, depth: int) -> str:
         """The text of a field, with what its name says about it."""
         called = self.called(name)
-        if called and text and not is_container(text):
-            if (rule := next((rule for rule in called if self.names(rule, name, text)), None)) is not None:
+        if not called or is_container(text):
+            return self.text(text, depth)
+        for _ in range(PASSES):
+            rule = next((rule for rule in called if self.names(rule, name, text)), None)
+            if rule is not None:
                 self.counts[rule.id] += 1
                 return SECRET_MARK
-            if any(rule.form == "pattern" for rule in called):
-                return self.after_name(to_bytes(name) + b": ", text, depth)
-        return self.text(text, depth)
+            clean = self.line(to_bytes(name) + b": ", self.text(text, depth))
+            if clean == text:
+                return text
+            text = clean
+        return SECRET_MARK
 
     def names(self, rule: Rule, name: str, text: str) -> bool:
         """Whether the rule says that the text under this name is a secret as a whole."""
@@ -147,15 +158,6 @@ class Walk:
         before = to_text(to_bytes(name)[: found.start()])
         candidate = Candidate(rest, told, before, operator=":", quoted=True, field=True)
         return CHECKS[rule.check](candidate, self.book.words)
-
-    def after_name(self, head: bytes, text: str, depth: int) -> str:
-        """The text, read alone and as it would read after its name, until neither finds more."""
-        for _ in range(PASSES):
-            clean = self.line(head, self.text(text, depth))
-            if clean == text:
-                return clean
-            text = clean
-        return SECRET_MARK
 
     def line(self, head: bytes, text: str) -> str:
         """The text as it would read after its name, as in the lines of an HTTP header."""

@@ -22,6 +22,7 @@ from holdfast.ops.openapi import openapi
 from holdfast.serve.auth import Auth
 from holdfast.serve.bodies import read_body
 from holdfast.serve.guard import Guard
+from holdfast.serve.lane import Lane
 from holdfast.serve.live import Live
 from holdfast.serve.maintenance import Maintenance
 from holdfast.serve.mcp import Context, McpSurface, call_tool, text_of, tool_list
@@ -40,7 +41,8 @@ class App:
         self.engine = engine
         self.auth = Auth(engine, run_token)
         self.pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="op")
-        self.rest = Rest(engine, self.auth, self.pool)
+        self.lane = Lane(engine.store)
+        self.rest = Rest(engine, self.auth, self.pool, self.lane)
         self.live = Live(engine, self.auth)
         self.maintenance = Maintenance(engine)
         surface = McpSurface(self._door_of, self.pool)
@@ -81,11 +83,13 @@ class App:
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self.engine.publishers.append(self.live)
         self.maintenance.start()
+        self.lane.start()
         try:
             async with self.mcp.run():
                 yield
         finally:
             await asyncio.to_thread(self.maintenance.stop)
+            await asyncio.to_thread(self.lane.stop)
             self.engine.publishers.remove(self.live)
             self.pool.shutdown()
 

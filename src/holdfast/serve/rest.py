@@ -20,6 +20,7 @@ from holdfast.ops.registry import OPERATIONS
 from holdfast.serve.auth import Auth
 from holdfast.serve.bodies import read_body
 from holdfast.serve.idempotency import Reply, once
+from holdfast.serve.lane import Lane
 from holdfast.serve.strict_json import MAX_VALUES, dumps, loads
 
 PREFIX = "/agentmemory"
@@ -31,10 +32,11 @@ _JSON = (b"content-type", b"application/json")
 class Rest:
     """Finds the operation of a path, reads its arguments, runs it in a thread, sends the answer."""
 
-    def __init__(self, engine: Engine, auth: Auth, pool: ThreadPoolExecutor):
+    def __init__(self, engine: Engine, auth: Auth, pool: ThreadPoolExecutor, lane: Lane):
         self._engine = engine
         self._auth = auth
         self._pool = pool
+        self._lane = lane
         self._plain: dict[tuple[str, str], Operation] = {}
         self._patterns: list[tuple[str, re.Pattern[str], Operation]] = []
         for operation in OPERATIONS:
@@ -74,8 +76,11 @@ class Rest:
         operation.allow(self._engine.desk(caller))
         given = await self._arguments(operation, scope, receive)
         key = _idempotency_key(scope) if operation.effect != "read" else None
-        loop = asyncio.get_running_loop()
-        reply = await loop.run_in_executor(self._pool, self.run, operation, caller, {**given, **arguments}, key)
+        work = partial(self.run, operation, caller, {**given, **arguments}, key)
+        if operation.short and key is None:
+            reply = await self._lane.run(work)
+        else:
+            reply = await asyncio.get_running_loop().run_in_executor(self._pool, work)
         if isinstance(reply, Stream):
             await self._stream(reply.pieces, send)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from zlib import crc32
 
 from holdfast.store.words import STOP_WORDS
@@ -14,6 +15,8 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 SKETCH_HASHES = 8
 
 
+# A memory's words are wanted three times while it is stored: to compare it, to sketch it, to sketch it again.
+@lru_cache(maxsize=64)
 def distinct_words(text: str) -> frozenset[str]:
     """The text's words, lower-cased; a CJK character counts as a word."""
     lowered = text.lower()
@@ -29,6 +32,7 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / union if union else 0.0
 
 
+@lru_cache(maxsize=64)
 def sketch(text: str, words: frozenset[str]) -> tuple[int, ...]:
     """The smallest hashes of the words; stop-words are left out, as their lists would be endless.
 

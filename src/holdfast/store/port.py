@@ -156,7 +156,8 @@ class Store(Protocol):
     def write(self, job: Callable[[Tx], T]) -> T:
         """Run the job in a transaction and return its result once it is durable.
 
-        Jobs of several threads share one commit; one that raises is rolled back alone.
+        Jobs of several threads share one commit; one that raises is rolled back alone. A write made inside
+        another is part of it: durable when the outer one is.
 
         Raises:
             StorageFull: no room; nothing was stored.

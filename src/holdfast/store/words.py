@@ -31,6 +31,8 @@ def index_text(text: str) -> str:
     text = text[:INDEXED_CHARS]
     if not text.isascii():
         text = _CJK_RUN.sub(lambda run: f" {_cjk_terms(run.group())} ", text)
+    if text.islower():
+        return text
     parts = [part for word in _CAMEL.findall(text) for part in _CAMEL_PART.findall(word)]
     return f"{text} {' '.join(parts)}" if parts else text
 

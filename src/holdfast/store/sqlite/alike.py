@@ -6,6 +6,7 @@ write, because each lay on a page of its own. Read on first use: 100,000 sketche
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 from zlib import crc32
@@ -20,7 +21,7 @@ UNSORTED = 100_000
 
 
 def pack(sketch: Sequence[int]) -> bytes:
-    return np.array(sketch, dtype="<u4").tobytes()
+    return struct.pack(f"<{len(sketch)}I", *sketch)
 
 
 class Alike:

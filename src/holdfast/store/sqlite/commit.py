@@ -33,16 +33,21 @@ _NOBODY_YET = -1  # a leader was named but has not woken; no thread has this id
 class _Job:
     """A caller's work and the gate it waits at until it is done, or until it must lead."""
 
-    __slots__ = ("done", "error", "gate", "result", "run", "tx")
+    __slots__ = ("done", "error", "gate", "result", "run")
 
     def __init__(self, run: Callable[[Tx], Any]):
         self.run = run
         self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
-        self.tx: SqliteTx | None = None
         self.gate = threading.Lock()
         self.gate.acquire()
+
+
+def _outcome(job: _Job) -> Any:
+    if job.error is not None:
+        raise job.error
+    return job.result
 
 
 class GroupCommit:
@@ -56,6 +61,7 @@ class GroupCommit:
         self._leader: int | None = None
         self._failed: StorageFailed | None = None
         self._alike: Alike | None = None
+        self._done: list[SqliteTx] = []  # finished jobs of the running batch
         self._load()
 
     def _load(self) -> None:
@@ -81,9 +87,10 @@ class GroupCommit:
     def write(self, run: Callable[[Tx], T]) -> T:
         """See `port.Store.write`."""
         me = threading.get_ident()
-        if self._leader == me:
-            raise RuntimeError("a write may not start another write")
         job = _Job(run)
+        if self._leader == me:  # inside another write: part of its transaction
+            self._run(job)
+            return _outcome(job)  # type: ignore[no-any-return]
         with self._mutex:
             self._queue.append(job)
             leads = self._leader is None
@@ -93,9 +100,7 @@ class GroupCommit:
             job.gate.acquire()  # opened when the job is done, or when this thread must lead the next batch
         if not job.done:
             self._lead(me)
-        if job.error is not None:
-            raise job.error
-        return job.result  # type: ignore[no-any-return]
+        return _outcome(job)  # type: ignore[no-any-return]
 
     def _lead(self, me: int) -> None:
         """Run one batch, which holds the leader's own job, then let the first who waits lead the next."""
@@ -117,17 +122,18 @@ class GroupCommit:
             if self._failed:
                 raise self._failed
             self._db.execute("BEGIN IMMEDIATE")
+            self._done = []
             for job in batch:
                 self._run(job)
-            self._record([job.tx for job in batch if job.tx])
+            self._record(self._done)
             self._db.execute("COMMIT")
         except apsw.Error as error:
             self._abandon(batch, storage_fault(error))
         except (StorageFull, StorageFailed, DataDamaged) as fault:
             self._abandon(batch, fault)
         else:
-            for job in batch:
-                for event in job.tx.events if job.tx else ():
+            for tx in self._done:
+                for event in tx.events:
                     self._publish(event)
 
     def _run(self, job: _Job) -> None:
@@ -142,8 +148,8 @@ class GroupCommit:
             job.error = error
             self._db.execute("ROLLBACK TO job")
         else:
-            job.tx = tx
-            self._seq = tx.seq
+            self._done.append(tx)
+            self._seq = max(self._seq, tx.seq)
         self._db.execute("RELEASE job")
 
     def _record(self, done: list[SqliteTx]) -> None:
@@ -174,5 +180,5 @@ class GroupCommit:
         except apsw.Error:
             self._failed = StorageFailed("write: the transaction could not be rolled back")
         for job in batch:
-            job.result, job.tx = None, None
+            job.result = None
             job.error = job.error or fault

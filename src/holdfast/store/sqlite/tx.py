@@ -16,7 +16,7 @@ from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.rows import shape_of
 
 _WRAP = 1 << 64
-CHANCE = 2
+CHANCE = 1
 
 
 def signed64(value: int) -> int:
