@@ -4,13 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
+CLIENTS := .tools/npm
+CLIENTS_STAMP := $(CLIENTS)/.installed
 
 .PHONY: serve test check docs bench clean
 
 serve: $(STAMP)
 	$(BIN)/holdfast serve
 
-test: $(DEV_STAMP) check
+test: $(DEV_STAMP) $(CLIENTS_STAMP) check
 	$(BIN)/python -m pytest -n 2 -q
 
 check: $(DEV_STAMP)
@@ -29,6 +31,11 @@ $(STAMP): pyproject.toml | $(VENV)/bin/python
 $(DEV_STAMP): pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet -e '.[dev]'
 	touch $@ $(STAMP)
+
+# The real agentmemory clients that tests/clients drives.
+$(CLIENTS_STAMP): tests/clients/package.json tests/clients/package-lock.json tests/clients/install.sh
+	sh tests/clients/install.sh $(CLIENTS)
+	touch $@
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from connect_homes import COMMAND, make_place
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from holdfast.cli.connect.agents import CLAUDE_EVENTS, grouped_hook, plain_server, rows
 from holdfast.cli.connect.entries import JsonHooks, JsonServer

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from connect_homes import COMMAND, USED, make_place
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from holdfast.cli.connect.agents import plain_server
 from holdfast.cli.connect.entries import TomlServer

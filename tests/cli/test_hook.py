@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from holdfast.cli.hook import EVENTS, HookOutcome, hook_main, run_hook, server
 from holdfast.cli.hook_git import commit_at

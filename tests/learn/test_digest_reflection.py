@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from session_of_steps import answered, asked, edited, planned, ran, slot, step
 
 from holdfast.learn.digest import SlotChange, reflect

@@ -7,8 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_network
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from model_server import ANSWER, INSTRUCTION, KEY, TEXT, ModelServer
 
 from holdfast.errors import InvalidSettings, UpstreamFailed

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from model_server import ANSWER, INSTRUCTION, KEY, TEXT, ModelServer, openai_reply, reply
 from still_time import NoChance, Pauses, StillClock
 

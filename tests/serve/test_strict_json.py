@@ -7,8 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidRequest
 from holdfast.serve.strict_json import check_text, dumps, loads

@@ -65,7 +65,7 @@ def _add_nothing(parser: argparse.ArgumentParser) -> None:
 
 def _mcp(given: argparse.Namespace) -> int:
     from holdfast.door import OpenDoor
-    from holdfast.serve.mcp import serve_stdio
+    from holdfast.serve.stdio import serve_stdio
 
     with OpenDoor(settings_of(given)) as door:
         asyncio.run(serve_stdio(door))

@@ -158,13 +158,13 @@ def straighten(items: list[Json]) -> list[Json]:
 
     The earlier system keeps only the parent's id, and could leave two versions of a line as the latest.
     """
-    by_id = {one.get("id"): one for one in items}
+    by_id = {one["id"]: one for one in items if isinstance(one.get("id"), str)}
     lines: dict[str, list[Json]] = {}
     for one in items:
         lines.setdefault(str(one.get("rootId") or _root(one, by_id)), []).append(one)
     straight = []
     for root, line in lines.items():
-        line.sort(key=lambda one: (one.get("version") or 1, str(one.get("createdAt") or "")))
+        line.sort(key=_age)
         latest = [one for one in line if one.get("isLatest", True)]
         for at, one in enumerate(line):
             is_latest = bool(latest) and one is latest[-1]
@@ -174,11 +174,18 @@ def straighten(items: list[Json]) -> list[Json]:
     return straight
 
 
-def _root(one: Json, by_id: dict[Any, Json]) -> Any:
-    seen: set[Any] = set()
-    while one.get("parentId") in by_id and one.get("id") not in seen:  # a loop of parents ends here
-        seen.add(one.get("id"))
-        one = by_id[one["parentId"]]
+def _age(one: Json) -> tuple[int, str]:
+    version = one.get("version")
+    return (version if isinstance(version, int) else 1, str(one.get("createdAt") or ""))
+
+
+def _root(one: Json, by_id: dict[str, Json]) -> Any:
+    seen: set[str] = set()
+    parent = one.get("parentId")
+    while isinstance(parent, str) and parent in by_id and parent not in seen:  # a circle of parents ends here
+        seen.add(parent)
+        one = by_id[parent]
+        parent = one.get("parentId")
     return one.get("id")
 
 

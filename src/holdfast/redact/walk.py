@@ -132,9 +132,11 @@ class Walk:
     def field(self, name: str, text: str, depth: int) -> str:
         """The text of a field, with what its name says about it."""
         called = self.called(name)
-        if not called or is_container(text):
+        if not called:
             return self.text(text, depth)
         for _ in range(PASSES):
+            if isinstance(opened_json(text), dict | list):
+                return self.text(text, depth)
             rule = next((rule for rule in called if self.names(rule, name, text)), None)
             if rule is not None:
                 self.counts[rule.id] += 1
@@ -172,11 +174,6 @@ class Walk:
 def is_flag(text: str) -> bool:
     """Whether the next item of a command line may be this one's value."""
     return 2 < len(text) < 64 and text[0] == "-" and "=" not in text and not text.isspace()
-
-
-def is_container(text: str) -> bool:
-    stripped = text.strip()
-    return len(stripped) > 1 and BRACKETS.get(stripped[0]) == stripped[-1] and stripped[0] != '"'
 
 
 def opened_json(text: str) -> Any:

@@ -183,13 +183,3 @@ class McpSurface:
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, text=text, mime_type="text/plain")]
         )
-
-
-async def serve_stdio(door: Door) -> None:
-    """Speak MCP on standard input and output until the client hangs up."""
-    from mcp.server.stdio import stdio_server
-
-    with ThreadPoolExecutor(max_workers=4, thread_name_prefix="mcp") as pool:
-        server = McpSurface(lambda _: door, pool).server()
-        async with stdio_server() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())

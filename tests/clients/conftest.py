@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+from running import Holdfast, require_clients
+from wiretap import Wiretap
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clients() -> None:
+    require_clients()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An empty home folder for a client."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Holdfast]]:
+    """Start servers with settings of their own."""
+    with ExitStack() as stack:
+
+        def make(**overrides: object) -> Holdfast:
+            return stack.enter_context(closing(Holdfast(tmp_path, **overrides)))
+
+        yield make
+
+
+@pytest.fixture
+def server(start: Callable[..., Holdfast]) -> Holdfast:
+    return start()
+
+
+@pytest.fixture
+def tap_on(tmp_path: Path) -> Iterator[Callable[[Holdfast], Wiretap]]:
+    """Listen in on the way to a server."""
+    with ExitStack() as stack:
+        yield lambda server: stack.enter_context(closing(Wiretap(server.url)))
+
+
+@pytest.fixture
+def tap(server: Holdfast, tap_on: Callable[[Holdfast], Wiretap]) -> Wiretap:
+    return tap_on(server)

@@ -1,0 +1,124 @@
+"""A real Holdfast in this process, and the real npm clients as processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from holdfast.serve.run import RunningServer
+from holdfast.settings import load
+
+HERE = Path(__file__).parent
+NPM = HERE.parents[1] / ".tools" / "npm"
+PACKAGES = NPM / "node_modules"
+AGENTMEMORY = PACKAGES / "@agentmemory" / "agentmemory"
+SHIM = PACKAGES / "@agentmemory" / "mcp" / "bin.mjs"
+CLI = AGENTMEMORY / "dist" / "cli.mjs"
+PATIENCE = 60
+
+
+def require_clients() -> None:
+    """Fail, not skip, when the clients are not there in the versions the tests were written for."""
+    wanted = json.loads((HERE / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    for name, version in wanted.items():
+        manifest = PACKAGES / name / "package.json"
+        found = json.loads(manifest.read_text(encoding="utf-8"))["version"] if manifest.is_file() else "nothing"
+        if found != version:
+            pytest.fail(f"{name} {version} is needed in {NPM}, but {found} is there: run make test", pytrace=False)
+    for program in ("node", "git"):
+        if shutil.which(program) is None:
+            pytest.fail(f"{program} is not on the PATH: run make test", pytrace=False)
+
+
+class Holdfast:
+    """A server on a free port with a data folder of its own."""
+
+    def __init__(self, folder: Path, **overrides: object):
+        settings = load({"home": folder / "data", "port": 0, **overrides}, {})
+        ready = threading.Event()
+        self.url = ""
+
+        def on_ready(url: str) -> None:
+            self.url = url
+            ready.set()
+
+        self._server = RunningServer(settings, on_ready)
+        self._thread = threading.Thread(target=self._server.run)
+        self._thread.start()
+        assert ready.wait(PATIENCE), "the server did not start"
+        secret = overrides.get("secret")
+        headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+        self._rest = httpx.Client(base_url=f"{self.url}/agentmemory", headers=headers, timeout=PATIENCE, trust_env=False)
+
+    def close(self) -> None:
+        self._rest.close()
+        self._server.stop()
+        self._thread.join(PATIENCE)
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self._rest.get(path, params=query).raise_for_status().json()
+
+    def post(self, path: str, **body: Any) -> Any:
+        return self._rest.post(path, json=body).raise_for_status().json()
+
+    def status_of(self, path: str, **query: Any) -> int:
+        return self._rest.get(path, params=query).status_code
+
+    def session(self, id: str) -> dict[str, Any]:
+        sessions = self.get("/sessions")["sessions"]
+        found = [one for one in sessions if one["id"] == id]
+        assert len(found) == 1, f"the server has the sessions {[one['id'] for one in sessions]}, not one {id}"
+        return found[0]
+
+    def observations(self, session_id: str) -> list[dict[str, Any]]:
+        return self.get("/observations", sessionId=session_id)["observations"]
+
+    def memories(self) -> list[dict[str, Any]]:
+        return self.get("/memories")["memories"]
+
+
+def environment(home: Path, url: str, extra: Mapping[str, str]) -> dict[str, str]:
+    """All that a client gets to see: nothing of the machine's own settings, and a home that is its own."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "AGENTMEMORY_URL": url,
+        "NO_COLOR": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        **extra,
+    }
+
+
+def run_node(
+    script: Path,
+    *arguments: str,
+    home: Path,
+    url: str,
+    stdin: str = "",
+    flags: Sequence[str] = (),
+    **extra: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run a script to its end."""
+    return subprocess.run(
+        ["node", *flags, str(script), *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        cwd=home,
+        env=environment(home, url, extra),
+        check=False,
+    )
+
+
+def files_in(home: Path) -> list[str]:
+    return sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())

@@ -1,0 +1,267 @@
+"""One explicit table of requests: at least one for every operation, in the order in which each surface sends them.
+
+"<name>" stands for the id of a prepared record. A sample gives every argument that a tool has a default of its
+own for, so that the same request means the same on every surface.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parity_world import MARK, NOON, PROJECT
+
+from holdfast.model import Json
+from holdfast.ops.declare import Operation
+from holdfast.ops.registry import BY_NAME
+
+
+@dataclass(frozen=True)
+class Sample:
+    name: str  # of the operation
+    arguments: Json
+    also: str = ""  # what sets it apart from the operation's other samples
+
+    @property
+    def operation(self) -> Operation:
+        return BY_NAME[self.name]
+
+    @property
+    def id(self) -> str:
+        return f"{self.name}-{self.also}" if self.also else self.name
+
+
+_FACT: Json = {
+    "content": f"The {MARK} keeper's daughter knows every reef by name.",
+    "type": "fact",
+    "title": "Reefs",
+    "concepts": ["reef", "keeper"],
+    "files": [f"/w/{MARK}/reef.py"],
+    "project": PROJECT,
+    "agentId": "keeper",
+    "sessionId": "s-build",
+    "sourceObservationIds": ["<s-build/0>"],
+    "createdAt": "2026-09-01T08:00:00Z",
+    "ttlDays": 12.5,
+    "importance": 4,
+}
+
+_EXPORTED: Json = {
+    "format": "holdfast-export/1",
+    "memories": [{"id": "mem_from_elsewhere", "content": f"A smaller {MARK} stands to the north.", "type": "fact"}],
+    "lessons": [{"id": "lsn_from_elsewhere", "content": f"Ring the bell of the {MARK} in fog.", "confidence": 0.7}],
+    "memory": "not a list",
+}
+
+SAMPLES: tuple[Sample, ...] = (
+    # intake
+    Sample(
+        "observe",
+        {
+            "sessionId": "s-new",
+            "hookType": "post_tool_use",
+            "timestamp": "2026-09-21T13:00:00Z",
+            "data": {"tool_name": "Write", "tool_input": {"file_path": f"/w/{MARK}/stair.py"}, "tool_output": "ok"},
+            "project": PROJECT,
+            "cwd": f"/w/{MARK}",
+            "agentId": "keeper",
+        },
+    ),
+    Sample(
+        "observe",
+        {
+            "sessionId": "s-new",
+            "hookType": "user_prompt_submit",
+            "timestamp": str(NOON),
+            "data": {"prompt": "My key is ghp_Wq7nB2xKd9RtY4mLz8VcJ5hGf3sPa1eUo6Ti, paint on"},
+        },
+        also="with a secret in it",
+    ),
+    Sample(
+        "agent_observe",
+        {"sessionId": "s-build", "project": PROJECT, "text": f"The {MARK} door sticks.", "type": "discovery"},
+    ),
+    Sample("session_start", {"sessionId": "s-start", "project": PROJECT, "cwd": "/w", "title": "Morning"}),
+    Sample("session_end", {"sessionId": "s-start"}),
+    Sample(
+        "session_commit",
+        {
+            "sha": "feedface0123",
+            "sessionId": "s-build",
+            "branch": "main",
+            "repo": "git@example.org:coast.git",
+            "message": "Add the stair",
+            "author": "Ada",
+            "authoredAt": "2026-09-21T12:00:00Z",
+            "files": ["stair.py", "lamp.py"],
+        },
+    ),
+    Sample("session_by_commit", {"sha": "abcbuild"}),
+    Sample("commits", {"branch": "main", "limit": 2, "offset": 1}),
+    Sample("sessions", {"project": PROJECT, "status": "completed", "limit": 5}),
+    Sample("observations", {"sessionId": "s-build", "limit": 2, "offset": 1}),
+    # memories
+    Sample("remember", _FACT),
+    Sample("remember", {"content": _FACT["content"], "project": PROJECT}, also="again"),
+    Sample("agent_remember", {"content": "Nets dry on the quay.", "project": PROJECT, "agentId": "fisher"}),
+    Sample(
+        "remember_batch",
+        {"memories": [{"content": "The tide table hangs by the door."}, {"content": ""}, {"type": "fact"}]},
+    ),
+    Sample("evolve", {"memoryId": "<memory-old>", "newContent": f"The {MARK} ledger is kept in blue ink now."}),
+    Sample("memories", {"project": PROJECT, "latest": False, "limit": 3}),
+    Sample("memories", {"count": True}, also="counted"),
+    Sample("memories", {"asOf": "2026-09-21T13:10:00Z"}, also="as of a moment"),
+    Sample("memory", {"id": "<memory-old>"}),
+    Sample("forget", {"memoryId": "<memory-forgotten>"}),
+    Sample("forget", {"sessionId": "s-gone", "observationIds": ["<s-gone/0>", "<s-gone/1>"]}, also="observations"),
+    Sample("governance_delete", {"memoryIds": ["<memory-governed>", "mem_unknown"], "reason": "asked for"}),
+    Sample("auto_forget", {"dryRun": True}),
+    # recall
+    Sample("search", {"query": f"{MARK} lamp", "limit": 3, "project": PROJECT, "concepts": ["coast"]}),
+    Sample("search", {"query": MARK, "format": "narrative", "token_budget": 40}, also="within a budget"),
+    Sample(
+        "search",
+        {"query": MARK, "format": "compact", "kind": "observation", "before": str(NOON), "files": []},
+        also="compact",
+    ),
+    Sample("smart_search", {"query": f"{MARK} storm", "limit": 4, "project": PROJECT}),
+    Sample("smart_search", {"query": "x", "expandIds": ["<memory>", "<s-build/1>", "unknown"]}, also="expanded"),
+    Sample("context", {"project": PROJECT, "sessionId": "s-build", "budget": 600}),
+    Sample("enrich", {"files": [f"/w/{MARK}/lamp.py"], "terms": ["wick", "horn"], "project": PROJECT}),
+    Sample("timeline", {"anchor": "<s-build/1>", "before": 1, "after": 5, "project": PROJECT}),
+    Sample("profile", {"project": PROJECT}),
+    Sample("replay_sessions", {"limit": 2}),
+    Sample("replay_load", {"sessionId": "s-build"}),
+    # lessons
+    Sample("lessons", {"project": PROJECT, "minConfidence": 0.2, "limit": 5}),
+    Sample(
+        "lesson_save",
+        {
+            "content": "Check the anchor twice.",
+            "context": "before a storm",
+            "project": PROJECT,
+            "confidence": 0.75,
+            "tags": ["anchor", "storm"],
+            "source": "manual",
+            "sourceIds": ["<memory>"],
+        },
+    ),
+    Sample("lesson_search", {"query": "wick storm", "project": PROJECT, "minConfidence": 0.1, "limit": 2}),
+    Sample("lesson_strengthen", {"lessonId": "<lesson>"}),
+    Sample("lesson_delete", {"lessonId": "<lesson-wrong>"}),
+    # slots
+    Sample("slots", {"project": PROJECT}),
+    Sample("slot", {"label": "keepers"}),
+    Sample(
+        "slot_create",
+        {
+            "label": "tides",
+            "content": "High at noon.",
+            "scope": "project",
+            "sizeLimit": 300,
+            "pinned": False,
+            "description": "When the water comes",
+            "project": PROJECT,
+        },
+    ),
+    Sample("slot_append", {"label": "keepers", "text": "A third comes in summer."}),
+    Sample("slot_replace", {"label": "persona", "content": "You keep the light."}),
+    Sample("slot_delete", {"label": "fogs"}),
+    # actions, relations
+    Sample("actions", {"status": "pending", "project": PROJECT, "limit": 1}),
+    Sample(
+        "action_create",
+        {
+            "title": "Mend the stair",
+            "description": "Third step.",
+            "priority": 9,
+            "status": "active",
+            "tags": ["wood"],
+            "sessionId": "s-build",
+            "project": PROJECT,
+        },
+    ),
+    Sample("action_update", {"actionId": "<action>", "status": "done", "priority": 1, "tags": ["oil", "lamp"]}),
+    Sample("frontier", {}),
+    Sample("relations", {"id": "<memory>", "limit": 10}),
+    Sample("relate", {"sourceId": "<memory-other>", "targetId": "<memory>", "type": "depends_on"}),
+    Sample("graph", {"project": PROJECT, "limit": 50}),
+    Sample("graph_stats", {}),
+    # learning
+    Sample("summarize", {"sessionId": "s-build"}),
+    Sample("consolidate", {"project": PROJECT, "minObservations": 1}),
+    Sample("reflect", {"sessionId": "s-build", "maxObservations": 20}),
+    Sample("crystals_auto", {"project": PROJECT}),
+    Sample("crystals", {"limit": 2}),
+    Sample("semantic", {"project": PROJECT, "limit": 3}),
+    Sample("procedural", {"limit": 3}),
+    Sample("insights", {"limit": 5, "offset": 1}),
+    # notes and syncs
+    Sample("second_brain", {}),
+    Sample("second_brain", {"file": "coast.md"}, also="one page"),
+    Sample("second_brain_write", {"file": "tides.md", "content": "# Tides\n\nHigh at noon."}),
+    Sample("antigravity_sync", {"mode": "folder", "currentFolder": "<transcripts>"}),
+    Sample("antigravity_sync_all", {"mode": "all"}),
+    Sample("claude_bridge_sync", {}),
+    # transfer
+    Sample("export", {}),
+    Sample("export", {"maxSessions": 1, "offset": 1}, also="a page"),
+    Sample("import_", {"exportData": _EXPORTED, "strategy": "replace"}),
+    Sample("import_jsonl", {"path": "<transcripts>", "maxFiles": 3}),
+    # the server itself
+    Sample("livez", {}),
+    Sample("health", {}),
+    Sample("flags", {}),
+    Sample("diagnostics", {}),
+    Sample("diagnostics_followup", {}),
+    Sample("audit", {"operation": "remember", "limit": 3}),
+    Sample("write_log", {"limit": 4}),
+    Sample(
+        "token_create",
+        {"name": "reader", "scopes": ["read", "admin"], "agentId": "keeper", "tenant": "island", "days": 1.5},
+    ),
+    Sample("token_list", {"tenant": "default"}),
+    Sample("token_revoke", {"id": "<token>"}),
+    Sample("verify", {"repairIndex": True}),
+    Sample("lesson_decay", {}),
+)
+
+# Records that are not there: the same fault everywhere.
+MISSING: tuple[Sample, ...] = (
+    Sample("session_end", {"sessionId": "s-nowhere"}),
+    Sample("session_by_commit", {"sha": "0000nowhere"}),
+    Sample("evolve", {"memoryId": "mem_nowhere", "newContent": "x"}),
+    Sample("memory", {"id": "mem_nowhere"}),
+    Sample("memory", {"id": "../memories"}, also="with a slash"),
+    Sample("memory", {"id": ".."}, also="that is a step up"),
+    Sample("replay_load", {"sessionId": "s-nowhere"}),
+    Sample("lesson_strengthen", {"lessonId": "lsn_nowhere"}),
+    Sample("lesson_delete", {"lessonId": "lsn_nowhere"}),
+    Sample("slot", {"label": "nowhere"}),
+    Sample("slot_append", {"label": "nowhere", "text": "x"}),
+    Sample("slot_replace", {"label": "nowhere", "content": "x"}),
+    Sample("slot_delete", {"label": "nowhere"}),
+    Sample("action_update", {"actionId": "act_nowhere", "status": "done"}),
+    Sample("summarize", {"sessionId": "s-nowhere"}),
+    Sample("reflect", {"sessionId": "s-nowhere", "maxObservations": 20}),
+    Sample("second_brain", {"file": "nowhere.md"}),
+    Sample("token_revoke", {"id": "nowhere"}),
+)
+
+# Requests that cannot be taken, beyond the ones made from each operation's own schema.
+BAD: tuple[Sample, ...] = (
+    Sample("memory", {"id": ""}, also="no id"),
+    Sample("forget", {}, also="nothing named"),
+    Sample("slot", {"label": "Not A Label"}, also="no label"),
+    Sample("search", {"query": "  "}, also="blank"),
+    Sample("memories", {"asOf": "yesterday"}, also="no time"),
+    Sample("session_by_commit", {"sha": "ab"}, also="too short"),
+    Sample("second_brain", {"file": "../etc/passwd"}, also="no plain name"),
+    Sample("import_jsonl", {"path": "/etc"}, also="outside the roots"),
+    Sample("token_create", {"tenant": "no/tenant"}, also="no tenant"),
+)
+
+OTHERWISE: tuple[tuple[str, Sample], ...] = (
+    ("conflict", Sample("slot_create", {"label": "keepers", "scope": "global"})),
+    ("limit_reached", Sample("slot_append", {"label": "keepers", "text": "x" * 300})),
+)

@@ -1,0 +1,94 @@
+"""A small world for tests: time that stands still until it is moved, chance that counts, an engine in a folder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from holdfast.desk import Desk
+from holdfast.engine import Engine
+from holdfast.model import Caller
+from holdfast.ops.registry import BY_NAME
+from holdfast.serve.run import RunningServer
+from holdfast.settings import Settings, load
+
+NOON = 1_790_000_000_000  # 2026-09-21T13:33:20Z
+DAY = 86_400_000
+
+
+class StillClock:
+    def __init__(self, now: int = NOON):
+        self.now = now
+
+    def now_ms(self) -> int:
+        return self.now
+
+    def steady(self) -> float:
+        return self.now / 1000
+
+
+class CountingEntropy:
+    def __init__(self, start: int = 0) -> None:
+        self._next = start
+
+    def hex(self, chars: int) -> str:
+        self._next += 1
+        return f"{self._next:0{chars}x}"[-chars:]
+
+
+def settings(home: Path, **overrides: Any) -> Settings:
+    return load({"home": str(home), "port": 0, **overrides}, {})
+
+
+class World:
+    """An engine and the ways to call it."""
+
+    def __init__(self, home: Path, chance: int = 0, **overrides: Any):
+        self.clock = StillClock()
+        self.engine = Engine(settings(home, **overrides), self.clock, CountingEntropy(chance))
+
+    def desk(self, caller: Caller | None = None) -> Desk:
+        return self.engine.desk(caller or Caller())
+
+    def call(self, operation: str, caller: Caller | None = None, **arguments: Any) -> Any:
+        return BY_NAME[operation].call(self.desk(caller), arguments)
+
+    def found(self, query: str, caller: Caller | None = None, **bounds: Any) -> list[str]:
+        """Ids of what a search finds, best first."""
+        return [one["id"] for one in self.call("search", caller, query=query, **bounds)["results"]]
+
+    def observe(self, session: str = "s1", hook: str = "post_tool_use", at: int | None = None, **data: Any) -> Any:
+        when = self.clock.now if at is None else at
+        return self.call(
+            "observe", sessionId=session, hookType=hook, timestamp=when, data=data, project="proj", cwd="/w"
+        )
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+@contextmanager
+def running(home: Path, **overrides: Any) -> Iterator[httpx.Client]:
+    """A real server on loopback and a client for it."""
+    ready = threading.Event()
+    urls: list[str] = []
+
+    def on_ready(url: str) -> None:
+        urls.append(url)
+        ready.set()
+
+    server = RunningServer(settings(home, **overrides), on_ready)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert ready.wait(20), "the server did not come up"
+        with httpx.Client(base_url=urls[0], timeout=30, trust_env=False) as client:
+            yield client
+    finally:
+        server.stop()
+        thread.join(20)
