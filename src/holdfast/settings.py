@@ -143,14 +143,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "graph_extraction",
         "false",
-        "Let the language model name concepts when it summarizes.",
+        "Link sessions to the concepts of their summaries, for the graph.",
         boolean,
         ("GRAPH_EXTRACTION_ENABLED",),
     ),
     Setting(
         "auto_compress",
         "false",
-        "Let the language model summarize a session when it ends.",
+        "Summarize ended sessions in the background.",
         boolean,
         ("AGENTMEMORY_AUTO_COMPRESS",),
     ),

@@ -57,7 +57,9 @@ class Holdfast:
         assert ready.wait(PATIENCE), "the server did not start"
         secret = overrides.get("secret")
         headers = {"Authorization": f"Bearer {secret}"} if secret else {}
-        self._rest = httpx.Client(base_url=f"{self.url}/agentmemory", headers=headers, timeout=PATIENCE, trust_env=False)
+        self._rest = httpx.Client(
+            base_url=f"{self.url}/agentmemory", headers=headers, timeout=PATIENCE, trust_env=False
+        )
 
     def close(self) -> None:
         self._rest.close()

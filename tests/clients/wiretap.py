@@ -142,9 +142,13 @@ class Wiretap:
     def answered(self, count: int) -> list[Exchange]:
         """The exchanges so far, as soon as at least `count` of them have their answer."""
         with self._news:
-            enough = self._news.wait_for(lambda: sum(one.status is not None for one in self.exchanges) >= count, PATIENCE)
+            enough = self._news.wait_for(
+                lambda: sum(one.status is not None for one in self.exchanges) >= count, PATIENCE
+            )
             seen = [one for one in self.exchanges if one.status is not None]
-        assert enough, f"{count} answers were expected within {PATIENCE} s, but only these came: {_listed(self.exchanges)}"
+        assert enough, (
+            f"{count} answers were expected within {PATIENCE} s, but only these came: {_listed(self.exchanges)}"
+        )
         return seen
 
     def answer_to(self, path: str) -> Exchange:

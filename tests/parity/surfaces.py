@@ -47,6 +47,7 @@ class Outcome:
     answer: Any = None
     fault: Json | None = None
     signal: Any = None
+    broke: str | None = None  # the surface gave neither
 
 
 class Surface(Protocol):

@@ -18,7 +18,7 @@ from holdfast.cli.reach import settings_of
 from holdfast.cli.show import print_answer, print_json, print_report, say
 from holdfast.errors import InvalidRequest
 from holdfast.model import Json
-from holdfast.settings import Settings, environment, load
+from holdfast.settings import environment, load
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,20 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(given: argparse.Namespace) -> int:
+    from holdfast.cli.importing import import_document, import_transcripts
     from holdfast.door import OpenDoor
-    from holdfast.ops.registry import BY_NAME
 
     settings = settings_of(given)
     path = Path(given.file)
     if given.file != "-" and (path.is_dir() or path.suffix == ".jsonl"):
-        return _import_transcripts(given, settings, path)
+        # Whoever can run this command can read the files, so the folder is allowed for this one import.
+        roots = (*settings.import_roots, str(path.resolve()))
+        with OpenDoor(dataclasses.replace(settings, import_roots=roots)) as door:
+            _show(given, import_transcripts(door, path))
+        return 0
     document = _read_document(given.file)
-    strategy = "replace" if given.replace else "merge"
     with OpenDoor(settings) as door:
-        answer = door.call(BY_NAME["import_"], {"exportData": document, "strategy": strategy})
+        answer = import_document(door, document, "replace" if given.replace else "merge")
     _show(given, answer)
     return 0 if answer["success"] else InvalidRequest.exit_code
 
@@ -109,20 +112,6 @@ def _read_document(file: str) -> Json:
     if not isinstance(document, dict):
         raise InvalidRequest(f"import: {file} is not an export")
     return document
-
-
-def _import_transcripts(given: argparse.Namespace, settings: Settings, path: Path) -> int:
-    """Whoever can run this command can read the files, so the folder is allowed for this one import."""
-    from holdfast.door import LocalDoor, OpenDoor
-    from holdfast.ops.registry import BY_NAME
-
-    settings = dataclasses.replace(settings, import_roots=(*settings.import_roots, str(path.resolve())))
-    with OpenDoor(settings) as door:
-        if not isinstance(door, LocalDoor):
-            say(f"The server at {door.place} reads the files itself, from HOLDFAST_IMPORT_ROOTS.")
-        answer = door.call(BY_NAME["import_jsonl"], {"path": str(path.resolve()), "maxFiles": 1000})
-    _show(given, answer)
-    return 0
 
 
 def _add_connect(parser: argparse.ArgumentParser) -> None:

@@ -116,10 +116,10 @@ def _add_by_hand(groups: _Groups) -> None:
 def _operation(given: argparse.Namespace) -> int:
     from holdfast.cli.options import arguments_of
     from holdfast.cli.reach import settings_of
-    from holdfast.cli.show import print_answer, print_json
+    from holdfast.cli.show import print_answer, print_json, working
     from holdfast.door import OpenDoor
 
-    with OpenDoor(settings_of(given)) as door:
+    with OpenDoor(settings_of(given)) as door, working(given.operation.summary):
         answer = door.call(given.operation, arguments_of(given.operation, given))
     (print_json if given.json or given.operation.name == "export" else print_answer)(answer)
     return DAMAGED if given.operation.name == "verify" and not answer["sound"] else 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -91,6 +93,17 @@ def print_fault(fault: Fault, as_json: bool) -> None:
     console = Console(stderr=True, highlight=False)
     console.print(Text.assemble(("error: ", "bold red"), fault.message))
     console.print(Text(f"  {fault.hint}", style="dim"))
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """A moving sign on a terminal while something takes its time."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(Text(what)):
+        yield
 
 
 def say(message: str) -> None:

@@ -26,6 +26,7 @@ from holdfast.learn.digest import (
     session_text,
     summarize_session,
 )
+from holdfast.learn.relations import keep_relation
 from holdfast.learn.slots import change_slot, list_slots
 from holdfast.model import CleanText, Insight, Observation, Session, Slot, Summary
 from holdfast.redact import redact_text
@@ -57,6 +58,9 @@ def summarize(desk: Desk, session_id: str) -> tuple[Summary, Insight]:
         kept = dataclasses.replace(summary, seq=known.seq if known else tx.next_seq())
         tx.replace(SUMMARIES, kept)
         insight = keep_finding(desk, tx, crystal, maker)[0]
+        if desk.settings.graph_extraction:
+            for concept in digest.concepts:
+                keep_relation(desk, tx, f"session:{session.id}", f"concept:{concept}", "mentions", session.agent)
         desk.audit(tx, "summarize", (session.id,), session.agent, maker=maker)
         desk.tell(tx, "summary", kept)
         return kept, insight
@@ -105,6 +109,14 @@ def _summary(desk: Desk, session: Session, digest: SessionDigest, maker: str, co
         maker=maker,
         created_at=desk.clock.now_ms(),
     )
+
+
+def unsummarized(desk: Desk, project: str | None, limit: int) -> list[Session]:
+    """Ended sessions with observations that no summary covers yet, newest first."""
+    reader = desk.store.read()
+    bounds = (*desk.sees(), *where(project=project, status="completed"))
+    found = reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=limit)
+    return [one for one in found if _stale(reader.get(SUMMARIES, desk.tenant, one.id), one)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from hashlib import sha256
+from functools import partial
 from typing import Literal
 
 from pydantic import Field
@@ -12,7 +12,8 @@ from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
 from holdfast.errors import NotFound
-from holdfast.model import Action, CleanText, Json, Relation
+from holdfast.learn.relations import keep_relation
+from holdfast.model import Action, CleanText, Json
 from holdfast.ops.answers import ActionShape, RelationShape
 from holdfast.ops.declare import Nothing, Operation, Request
 from holdfast.ops.fields import CleanList, CleanLoose, CleanName, Name, Offset, limit
@@ -165,28 +166,8 @@ class Relate(Request):
 def relate(desk: Desk, ask: Relate) -> RelationShape:
     """Say that one record relates to another: supersedes, contradicts, supports, depends_on and so on."""
 
-    def store(tx: Tx) -> Relation:
-        agent = desk.writes_as(None)
-        key = "\x1f".join((ask.source_id, ask.target_id, ask.type, agent or ""))
-        id = f"rel_{sha256(key.encode()).hexdigest()[:20]}"
-        known = tx.get(RELATIONS, desk.tenant, id)
-        if known:
-            return known
-        relation = Relation(
-            tenant=desk.tenant,
-            id=id,
-            seq=tx.next_seq(),
-            source_id=ask.source_id,
-            target_id=ask.target_id,
-            type=ask.type,
-            agent=agent,
-            created_at=desk.clock.now_ms(),
-        )
-        tx.add(RELATIONS, relation)
-        desk.audit(tx, "relate", (id,), agent)
-        desk.tell(tx, "relation", relation)
-        return relation
-
+    agent = desk.writes_as(None)
+    store = partial(keep_relation, desk, source=ask.source_id, target=ask.target_id, type=ask.type, agent=agent)
     return shape(desk.store.write(store))
 
 
@@ -220,8 +201,13 @@ def graph(desk: Desk, ask: GraphAsk) -> GraphAnswer:
     ]
     known = {node["id"] for node in nodes}
     for relation in reader.find(RELATIONS, desk.tenant, *desk.sees(), limit=GRAPH_MEMORIES):
-        if relation.source_id in known and relation.target_id in known:
-            edges.append({"source": relation.source_id, "target": relation.target_id, "type": relation.type})
+        edges.append({"source": relation.source_id, "target": relation.target_id, "type": relation.type})
+        for end in (relation.source_id, relation.target_id):
+            if end not in known:
+                known.add(end)
+                nodes.append(
+                    {"id": end, "kind": end.partition(":")[0] if ":" in end else "other", "label": end, "weight": 1}
+                )
     return {"success": True, "nodes": nodes, "edges": edges}
 
 

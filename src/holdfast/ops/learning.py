@@ -10,6 +10,7 @@ from holdfast.learn.flow import (
     consolidate as consolidate_records,
     reflect_session,
     summarize as summarize_one,
+    unsummarized,
 )
 from holdfast.model import Json
 from holdfast.ops.answers import InsightShape, SlotShape, SummaryShape
@@ -17,7 +18,7 @@ from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, Offset, limit
 from holdfast.shapes import shape
 from holdfast.store.port import where
-from holdfast.store.tables import INSIGHTS, SESSIONS, SUMMARIES
+from holdfast.store.tables import INSIGHTS
 
 AUTO_SESSIONS = 50
 
@@ -119,13 +120,10 @@ class CrystalsAutoAnswer(TypedDict):
 
 def crystals_auto(desk: Desk, ask: CrystalsAuto) -> CrystalsAutoAnswer:
     """Summarize the latest ended sessions that have no summary yet."""
-    reader = desk.store.read()
-    bounds = (*desk.sees(), *where(project=ask.project, status="completed"))
     done = []
-    for session in reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=AUTO_SESSIONS):
-        if session.observation_count and reader.get(SUMMARIES, desk.tenant, session.id) is None:
-            summarize_one(desk, session.id)
-            done.append(session.id)
+    for session in unsummarized(desk, ask.project, AUTO_SESSIONS):
+        summarize_one(desk, session.id)
+        done.append(session.id)
     return {"success": True, "crystallized": len(done), "sessionIds": done}
 
 

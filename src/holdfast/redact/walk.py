@@ -82,7 +82,7 @@ class Walk:
         except (TypeError, ValueError):
             return False
         # JSON inside a text may spell letters as \u0070; such a text must be opened to be read.
-        return b"\\u00" not in data and self.book.is_quiet(data)
+        return b"\\u" not in data and self.book.is_quiet(data)
 
     def mapping(self, fields: dict[Any, Any], name: str, depth: int) -> dict[Any, Any]:
         clean: dict[Any, Any] = {}
@@ -117,7 +117,7 @@ class Walk:
     def text(self, text: str, depth: int) -> str:
         """The text without secrets; if it is JSON it still is."""
         data = to_bytes(text)
-        if self.book.is_quiet(data):
+        if self.book.is_quiet(data) and b"\\u" not in data:
             return text
         opened = opened_json(text) if depth < DEPTH else None
         if opened is None:

@@ -13,7 +13,7 @@ from holdfast.desk import Desk
 from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.intake.forget import plan_sweep, sweep
-from holdfast.learn.flow import consolidate
+from holdfast.learn.flow import consolidate, summarize, unsummarized
 from holdfast.learn.lessons import decay_lessons
 from holdfast.model import Caller
 from holdfast.serve.idempotency import drop_old_answers
@@ -21,6 +21,7 @@ from holdfast.serve.idempotency import drop_old_answers
 INDEX_BATCH = 2_000
 INDEX_SECONDS = 1.0
 CONSOLIDATE_FROM = 3
+SUMMARIZED_PER_RUN = 20
 
 log = logging.getLogger("holdfast")
 
@@ -67,9 +68,15 @@ class Maintenance:
             sweep(desk, plan_sweep(desk))
             decay_lessons(desk)
             drop_old_answers(desk)
-            if self._engine.settings.consolidation:
-                self._consolidate(desk)
+            self._learn(desk)
 
-    def _consolidate(self, desk: Desk) -> None:
-        if not self._engine.settings.isolated:  # isolated agents must not be drawn together
+    def _learn(self, desk: Desk) -> None:
+        settings = self._engine.settings
+        if settings.isolated:  # isolated agents must not be drawn together
+            return
+        if settings.auto_compress:
+            for session in unsummarized(desk, None, SUMMARIZED_PER_RUN):
+                if not self._stop.is_set():
+                    summarize(desk, session.id)
+        if settings.consolidation:
             consolidate(desk, None, CONSOLIDATE_FROM)

@@ -1,0 +1,84 @@
+"""Imports from the command line: in pieces, so that a person sees them move and no request is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+
+from holdfast.door import Door
+from holdfast.intake.transcripts import find_transcripts
+from holdfast.model import Json
+from holdfast.ops.registry import BY_NAME
+
+PIECE = 500
+MOST_FILES = 1_000
+
+
+def progress() -> Progress:
+    """A bar on standard error; nothing when that is not a terminal."""
+    console = Console(stderr=True)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
+
+
+def import_document(door: Door, document: Json, strategy: str) -> Json:
+    """Import an export: sessions, then their observations piece by piece, then all the rest."""
+    seen = document.get("observations")
+    seen = seen if isinstance(seen, dict) else {}
+    rest = {name: value for name, value in document.items() if name != "observations"}
+    sessions = {"sessions": rest.pop("sessions", [])}
+    pieces = [sessions, *({**sessions, "observations": piece} for piece in _pieces(seen)), rest]
+    total: Json = {"success": True, "imported": {}, "skipped": {}, "refused": [], "refusedCount": 0}
+    with progress() as bar:
+        task = bar.add_task("importing", total=len(pieces))
+        for place, piece in enumerate(pieces):
+            if place and not any(isinstance(value, list | dict) and value for value in piece.values()):
+                continue
+            answer = door.call(BY_NAME["import_"], {"exportData": piece, "strategy": strategy})
+            _add(total, answer, repeated=place > 0 and piece is not rest)
+            bar.advance(task)
+    return total
+
+
+def _pieces(observations: Json) -> Iterator[Json]:
+    pairs = ((id, one) for id, items in observations.items() if isinstance(items, list) for one in items)
+    while batch := list(islice(pairs, PIECE)):
+        piece: Json = {}
+        for id, one in batch:
+            piece.setdefault(id, []).append(one)
+        yield piece
+
+
+def _add(total: Json, answer: Json, *, repeated: bool) -> None:
+    """Add up; sessions travel along with every piece of observations and are counted once."""
+    for kind in ("imported", "skipped"):
+        for name, count in answer[kind].items():
+            if not (repeated and name == "sessions"):
+                total[kind][name] = total[kind].get(name, 0) + count
+    if not repeated or answer["refusedCount"]:
+        total["refused"] += answer["refused"]
+        total["refusedCount"] += answer["refusedCount"]
+    total["success"] = total["success"] and answer["success"]
+
+
+def import_transcripts(door: Door, path: Path) -> Json:
+    """Import every transcript of a folder, one after the other."""
+    files = find_transcripts(path, MOST_FILES)
+    total: Json = {
+        "success": True,
+        "imported": 0,
+        "sessionIds": [],
+        "observations": 0,
+        "duplicates": 0,
+        "skippedLines": 0,
+    }
+    with progress() as bar:
+        for file in bar.track(files, description="reading transcripts"):
+            answer = door.call(BY_NAME["import_jsonl"], {"path": str(file.resolve())})
+            for name in ("imported", "observations", "duplicates", "skippedLines"):
+                total[name] += answer[name]
+            total["sessionIds"] += [id for id in answer["sessionIds"] if id not in total["sessionIds"]]
+    return total

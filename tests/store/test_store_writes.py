@@ -1,0 +1,372 @@
+"""Writes: all of a job or nothing of it, acknowledged when durable, told to others afterwards."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from sample_records import TENANT, add, sample
+
+from holdfast.errors import Conflict
+from holdfast.model import Event
+from holdfast.store.port import Reader, Store, Tx
+from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, SESSIONS
+
+WAIT = 20.0
+
+
+class Refused(Exception):
+    """What a job of a test raises."""
+
+
+def note(tx: Tx, id: str) -> int:
+    record = sample(NOTES, id, tx.next_seq())
+    tx.add(NOTES, record)
+    return int(record.seq)
+
+
+def ids(reader: Reader) -> list[str]:
+    return sorted(one.id for one in reader.find(NOTES, TENANT))
+
+
+def test_a_write_returns_what_its_job_returned(store: Store) -> None:
+    assert store.write(lambda tx: "done") == "done"
+
+
+def test_a_job_sees_its_own_writes_and_others_do_not_until_it_ends(store: Store) -> None:
+    seen: list[list[str]] = []
+
+    def job(tx: Tx) -> None:
+        note(tx, "a")
+        seen.append(ids(tx))
+        reader = threading.Thread(target=lambda: seen.append(ids(store.read())))
+        reader.start()
+        reader.join(WAIT)
+
+    store.write(job)
+    assert seen == [["a"], []]
+    assert ids(store.read()) == ["a"]
+
+
+def test_a_job_that_raises_leaves_nothing_behind(store: Store) -> None:
+    def job(tx: Tx) -> None:
+        note(tx, "a")
+        tx.add(MEMORIES, sample(MEMORIES, "m", tx.next_seq(), title="pumice"))
+        raise Refused
+
+    add(store, MEMORIES, "kept")
+    before = store.read().pending()
+    with pytest.raises(Refused):
+        store.write(job)
+    assert ids(store.read()) == []
+    assert [one.id for one in store.read().find(MEMORIES, TENANT)] == ["kept"]
+    assert store.read().words(MEMORIES, TENANT, '"pumice"', (), 5) == []
+    assert store.read().pending() == before
+    assert store.verify() == []
+
+
+def test_a_job_may_catch_a_conflict_and_go_on(store: Store) -> None:
+    add(store, NOTES, "a")
+
+    def job(tx: Tx) -> None:
+        with pytest.raises(Conflict):
+            note(tx, "a")
+        note(tx, "b")
+
+    store.write(job)
+    assert ids(store.read()) == ["a", "b"]
+    assert store.verify() == []
+
+
+def test_a_replace_that_is_refused_keeps_the_old_record(store: Store) -> None:
+    first, other = add(store, NOTES, "a"), add(store, NOTES, "b")
+
+    def job(tx: Tx) -> None:
+        with pytest.raises(Conflict):
+            tx.replace(NOTES, sample(NOTES, "a", other.seq))
+
+    store.write(job)
+    assert store.read().get(NOTES, TENANT, "a") == first
+    assert store.verify() == []
+
+
+def in_one_batch(store: Store, *jobs: Callable[[Tx], Any]) -> list[Any]:
+    """Run the jobs so that all wait for the same commit; each one's result or error."""
+    holding, queued = threading.Event(), threading.Barrier(len(jobs) + 1)
+
+    def hold(tx: Tx) -> None:
+        queued.wait(WAIT)
+        assert holding.wait(WAIT)
+
+    def run(job: Callable[[Tx], Any]) -> Any:
+        queued.wait(WAIT)
+        try:
+            return store.write(job)
+        except Exception as error:  # noqa: BLE001 - handed to the test
+            return error
+
+    with ThreadPoolExecutor(len(jobs) + 1) as pool:
+        first = pool.submit(store.write, hold)
+        rest = [pool.submit(run, job) for job in jobs]
+        _until(lambda: _waiting(store) == len(jobs))
+        holding.set()
+        first.result(WAIT)
+        return [one.result(WAIT) for one in rest]
+
+
+def _waiting(store: Any) -> int:
+    """How many jobs stand behind the running batch; an engine without a queue has none to wait for."""
+    commits = getattr(store, "_commits", None)
+    return len(commits._queue)
+
+
+def _until(met: Callable[[], bool]) -> None:
+    ends = threading.Event()
+    for _ in range(20_000):
+        if met():
+            return
+        ends.wait(0.001)
+    raise AssertionError("the condition was not met in time")
+
+
+def _fails(tx: Tx) -> None:
+    note(tx, "lost")
+    raise Refused
+
+
+def test_one_failing_job_is_rolled_back_alone(store: Store) -> None:
+    jobs = [lambda tx: note(tx, "a"), _fails, lambda tx: note(tx, "b"), _fails, lambda tx: note(tx, "c")]
+    results = in_one_batch(store, *jobs)
+    assert [type(one) for one in results] == [int, Refused, int, Refused, int]
+    assert ids(store.read()) == ["a", "b", "c"]
+    assert store.verify() == []
+
+
+def test_two_jobs_of_one_batch_that_want_the_same_id_get_one_winner(store: Store) -> None:
+    results = in_one_batch(store, *[lambda tx: note(tx, "same")] * 4)
+    assert sorted(type(one).__name__ for one in results) == ["Conflict", "Conflict", "Conflict", "int"]
+    assert store.verify() == []
+
+
+def test_events_are_told_once_the_write_is_visible_to_others(place: Any) -> None:
+    told: list[list[str]] = []
+    place.events = _Calls(lambda event: told.append(ids(place.store.read())))
+    place.store = place.open()
+
+    def job(tx: Tx) -> None:
+        note(tx, "a")
+        tx.publish(Event(TENANT, "note", {"id": "a"}))
+        assert told == []
+
+    place.store.write(job)
+    assert told == [["a"]]
+
+
+class _Calls:
+    def __init__(self, call: Callable[[Event], None]):
+        self.append = call
+
+
+def test_events_of_a_job_that_was_rolled_back_are_not_told(place: Any) -> None:
+    store = place.open()
+
+    def tells(kind: str, fails: bool) -> Callable[[Tx], None]:
+        def job(tx: Tx) -> None:
+            tx.publish(Event(TENANT, kind, {}))
+            if fails:
+                raise Refused
+
+        return job
+
+    in_one_batch(store, tells("kept", False), tells("lost", True), tells("kept too", False))
+    assert sorted(event.kind for event in place.events) == ["kept", "kept too"]
+
+
+def test_a_write_inside_another_is_part_of_it(store: Store) -> None:
+    def outer(tx: Tx) -> list[str]:
+        note(tx, "outer")
+        store.write(lambda inner: note(inner, "inner"))
+        return ids(tx)
+
+    assert store.write(outer) == ["inner", "outer"]
+    assert ids(store.read()) == ["inner", "outer"]
+    assert store.verify() == []
+
+
+def test_a_write_inside_another_never_gets_a_number_that_the_outer_one_has(store: Store) -> None:
+    def outer(tx: Tx) -> list[int]:
+        first = tx.next_seq()
+        inner = store.write(lambda within: [within.next_seq(), within.next_seq()])
+        return [first, *inner, tx.next_seq()]
+
+    given = store.write(outer)
+    assert given == sorted(set(given))
+    assert store.write(lambda tx: tx.next_seq()) > given[-1]
+
+
+def test_records_of_an_outer_and_an_inner_write_are_both_found_by_their_words(store: Store) -> None:
+    def outer(tx: Tx) -> None:
+        seq = tx.next_seq()
+        store.write(lambda inner: inner.add(OBSERVATIONS, sample(OBSERVATIONS, "o", inner.next_seq(), title="schist")))
+        tx.add(MEMORIES, sample(MEMORIES, "m", seq, title="gneiss"))
+
+    store.write(outer)
+    reader = store.read()
+    assert len(reader.words(OBSERVATIONS, TENANT, '"schist"', (), 5)) == 1
+    assert len(reader.words(MEMORIES, TENANT, '"gneiss"', (), 5)) == 1
+    assert store.verify() == []
+
+
+def test_an_inner_write_that_fails_can_be_caught_and_leaves_the_outer_one_whole(place: Any) -> None:
+    store = place.open()
+
+    def inner(tx: Tx) -> None:
+        tx.publish(Event(TENANT, "lost", {}))
+        _fails(tx)
+
+    def outer(tx: Tx) -> None:
+        note(tx, "a")
+        with pytest.raises(Refused):
+            store.write(inner)
+        note(tx, "b")
+
+    store.write(outer)
+    assert ids(store.read()) == ["a", "b"]
+    assert place.events == []
+    assert store.verify() == []
+
+
+def test_an_outer_write_that_fails_takes_its_inner_writes_with_it(place: Any) -> None:
+    store = place.open()
+
+    def inner(tx: Tx) -> None:
+        note(tx, "inner")
+        tx.publish(Event(TENANT, "lost", {}))
+
+    def outer(tx: Tx) -> None:
+        store.write(inner)
+        raise Refused
+
+    with pytest.raises(Refused):
+        store.write(outer)
+    assert ids(store.read()) == []
+    assert place.events == []
+    assert store.verify() == []
+    add(store, NOTES, "after")
+    assert store.verify() == []
+
+
+def test_a_snapshot_stands_still_from_the_moment_it_is_taken(store: Store) -> None:
+    add(store, NOTES, "before")
+    with store.snapshot() as still:
+        add(store, NOTES, "after")
+        assert ids(still) == ["before"]
+    assert ids(store.read()) == ["after", "before"]
+
+
+def test_a_snapshot_shows_one_moment_while_writers_go_on(store: Store) -> None:
+    """Each write adds a session and an observation: at every moment their numbers are equal."""
+    stop = threading.Event()
+
+    def pairs() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            id = f"p{number}"
+
+            def pair(tx: Tx, id: str = id) -> None:
+                tx.add(SESSIONS, sample(SESSIONS, id, tx.next_seq()))
+                tx.add(OBSERVATIONS, sample(OBSERVATIONS, id, tx.next_seq()))
+
+            store.write(pair)
+
+    writer = threading.Thread(target=pairs)
+    writer.start()
+    try:
+        _until(lambda: store.read().count(SESSIONS, TENANT) > 5)
+        for _ in range(20):
+            with store.snapshot() as still:
+                first = still.count(SESSIONS, TENANT)
+                held = first
+                _until(lambda held=held: store.read().count(SESSIONS, TENANT) > held)
+                assert still.count(OBSERVATIONS, TENANT) == first
+                assert len(list(still.each(OBSERVATIONS, TENANT))) == first
+                assert still.count(SESSIONS, TENANT) == first
+    finally:
+        stop.set()
+        writer.join(WAIT)
+
+
+def test_a_reader_sees_the_newest_state_even_while_it_streams(store: Store) -> None:
+    for id in "abc":
+        add(store, NOTES, id)
+    reader = store.read()
+    stream = reader.each(NOTES, TENANT)
+    next(stream)
+    writer = threading.Thread(target=lambda: add(store, NOTES, "d"))
+    writer.start()
+    writer.join(WAIT)
+    assert store.read().get(NOTES, TENANT, "d") is not None
+    assert len(list(stream)) >= 2
+
+
+def test_forty_threads_lose_nothing_and_share_commits(store: Store) -> None:
+    threads, each = 40, 25
+    start = threading.Barrier(threads)
+
+    def work(number: int) -> list[int]:
+        start.wait(WAIT)
+        return [store.write(lambda tx, n=n: note(tx, f"{number}-{n}")) for n in range(each)]
+
+    with ThreadPoolExecutor(threads) as pool:
+        given = [seq for seqs in pool.map(work, range(threads)) for seq in seqs]
+    assert len(set(given)) == threads * each
+    assert store.read().count(NOTES, TENANT) == threads * each
+    assert {one.seq for one in store.read().each(NOTES, TENANT)} == set(given)
+    assert store.verify() == []
+
+
+def test_waiting_writes_share_one_commit(place: Any) -> None:
+    """Forty waiting writes are seen by a watching reader in one step, not in forty."""
+    store = place.open()
+    seen: list[int] = []
+    place.events = []
+    results = in_one_batch(store, *[lambda tx, n=n: (note(tx, f"n{n}"), tx.publish(Event(TENANT, "x", n)))[0] for n in range(40)])
+    assert len(results) == 40
+    seen.append(len(ids(store.read())))
+    assert seen == [40]
+
+
+def test_forty_threads_that_count_the_same_record_lose_no_step(store: Store) -> None:
+    """Read, change, replace: jobs run one after the other, so no update is lost."""
+    add(store, NOTES, "counter", updated_at=0)
+
+    def step(tx: Tx) -> None:
+        have = tx.get(NOTES, TENANT, "counter")
+        assert have is not None
+        tx.replace(NOTES, sample(NOTES, "counter", have.seq, updated_at=have.updated_at + 1))
+
+    with ThreadPoolExecutor(40) as pool:
+        for done in [pool.submit(store.write, step) for _ in range(400)]:
+            done.result(WAIT)
+    counter = store.read().get(NOTES, TENANT, "counter")
+    assert counter is not None
+    assert counter.updated_at == 400
+    assert store.verify() == []
+
+
+def test_index_work_is_written_with_its_record_and_done_once(store: Store) -> None:
+    add(store, NOTES)
+    assert store.read().pending() == 0
+    for id in "abc":
+        add(store, MEMORIES, id)
+    store.write(lambda tx: tx.delete(MEMORIES, TENANT, "a"))
+    assert store.read().pending() == 4
+    assert store.take_index_work(3) == 3
+    assert store.read().pending() == 1
+    assert store.take_index_work(3) == 1
+    assert store.take_index_work(3) == 0
+    assert store.verify() == []
