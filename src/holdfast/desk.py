@@ -83,8 +83,9 @@ class Desk:
         return self.sees(asked) if self.settings.isolated else ()
 
     def may_see(self, record: Any, asked: str | None = None) -> bool:
-        """The same rule for one record that was fetched by its id."""
-        return all(getattr(record, one.column) == one.value for one in self.sees(asked))
+        """Whether a record that was fetched by its id is the caller's to see. Elsewhere than in isolated scope
+        a named agent only narrows lists."""
+        return all(getattr(record, one.column) == one.value for one in self.sees_shared(asked))
 
     def audit(self, tx: Tx, operation: str, targets: tuple[str, ...], agent: str | None = None, **details: Any) -> None:
         """Say in the audit log who did what to which records; never their text."""

@@ -41,7 +41,8 @@ class Shim:
 
     def close(self) -> None:
         # Hanging up is how a host ends it. On a signal it would write its local store, which must stay empty.
-        assert self._process.stdin and self._process.stdout
+        assert self._process.stdin
+        assert self._process.stdout
         self._process.stdin.close()
         self._process.wait(PATIENCE)
         self._process.stdout.close()

@@ -7,6 +7,7 @@ own for, so that the same request means the same on every surface.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from parity_world import MARK, NOON, PROJECT
 
@@ -233,7 +234,9 @@ MISSING: tuple[Sample, ...] = (
     Sample("evolve", {"memoryId": "mem_nowhere", "newContent": "x"}),
     Sample("memory", {"id": "mem_nowhere"}),
     Sample("memory", {"id": "../memories"}, also="with a slash"),
+    Sample("memory", {"id": "."}, also="that is a dot"),
     Sample("memory", {"id": ".."}, also="that is a step up"),
+    Sample("memory", {"id": "mem_%2F?#&=+ "}, also="that a URL would read otherwise"),
     Sample("replay_load", {"sessionId": "s-nowhere"}),
     Sample("lesson_strengthen", {"lessonId": "lsn_nowhere"}),
     Sample("lesson_delete", {"lessonId": "lsn_nowhere"}),
@@ -248,20 +251,47 @@ MISSING: tuple[Sample, ...] = (
     Sample("token_revoke", {"id": "nowhere"}),
 )
 
-# Requests that cannot be taken, beyond the ones made from each operation's own schema.
+# Requests that cannot be taken, beyond the one that is made from each operation's own schema.
 BAD: tuple[Sample, ...] = (
-    Sample("memory", {"id": ""}, also="no id"),
-    Sample("forget", {}, also="nothing named"),
-    Sample("slot", {"label": "Not A Label"}, also="no label"),
-    Sample("search", {"query": "  "}, also="blank"),
-    Sample("memories", {"asOf": "yesterday"}, also="no time"),
-    Sample("session_by_commit", {"sha": "ab"}, also="too short"),
-    Sample("second_brain", {"file": "../etc/passwd"}, also="no plain name"),
-    Sample("import_jsonl", {"path": "/etc"}, also="outside the roots"),
-    Sample("token_create", {"tenant": "no/tenant"}, also="no tenant"),
+    Sample("memory", {}, also="without an id"),
+    Sample("memory", {"id": ""}, also="with an empty id"),
+    Sample("token_revoke", {"id": ""}, also="with an empty id"),
+    Sample("action_update", {"actionId": "", "status": "done"}, also="with an empty id"),
+    Sample("remember", {}, also="without content"),
+    Sample("forget", {}, also="without a name"),
+    Sample("slot", {"label": "Not A Label"}, also="with capitals"),
+    Sample("search", {"query": "  "}, also="with a blank query"),
+    Sample("memories", {"asOf": "yesterday"}, also="without a real time"),
+    Sample("session_by_commit", {"sha": "ab"}, also="with too little of a sha"),
+    Sample("second_brain", {"file": "../etc/passwd"}, also="with a path"),
+    Sample("import_", {"exportData": "text"}, also="with a text"),
+    Sample("import_jsonl", {"path": "/etc", "maxFiles": 1}, also="outside the roots"),
+    Sample("token_create", {"tenant": "no/tenant"}, also="with a slash"),
 )
 
-OTHERWISE: tuple[tuple[str, Sample], ...] = (
-    ("conflict", Sample("slot_create", {"label": "keepers", "scope": "global"})),
-    ("limit_reached", Sample("slot_append", {"label": "keepers", "text": "x" * 300})),
+OTHERWISE: tuple[Sample, ...] = (
+    Sample("slot_create", {"label": "keepers", "scope": "global"}, also="conflict"),
+    Sample("slot_append", {"label": "keepers", "text": "x" * 300}, also="limit_reached"),
 )
+
+
+def out_of_bounds(operation: Operation) -> Sample | None:
+    """The operation's sample with one value that its schema does not allow; None if it takes no arguments."""
+    properties: Json = operation.request.model_json_schema(by_alias=True).get("properties", {})
+    wrong = {name: value for name, prop in properties.items() if (value := _wrong(prop)) is not None}
+    if not wrong:
+        return None
+    name = min(wrong, key=lambda name: isinstance(wrong[name], bool))
+    sample = next(one for one in SAMPLES if one.name == operation.name)
+    return Sample(operation.name, {**sample.arguments, name: wrong[name]}, also=f"with a bad {name}")
+
+
+def _wrong(prop: Json) -> Any:
+    kind: Json = next((one for one in prop.get("anyOf", ()) if one.get("type") != "null"), prop)
+    if "enum" in kind or kind.get("format") == "date-time" or kind.get("type") == "boolean":
+        return "neither"
+    if kind.get("type") in ("integer", "number"):
+        return kind["maximum"] + 1
+    if kind.get("type") == "array":
+        return ["x"] * (kind["maxItems"] + 1) if "maxItems" in kind else ["neither"]
+    return "x" * (kind["maxLength"] + 1) if "maxLength" in kind else None

@@ -143,9 +143,9 @@ def test_where_leaves_out_what_is_not_asked_for(store: Store) -> None:
     assert where(kind="") == (Condition("kind", "=", ""),)
 
 
-def test_in_takes_as_many_values_as_there_may_be_records(store: Store) -> None:
+def test_in_takes_many_thousand_values(store: Store) -> None:
     record = add(store, NOTES)
-    asked = Condition("seq", "in", [record.seq, *range(1_000, 101_000)])
+    asked = Condition("seq", "in", [record.seq, *range(1_000, 21_000)])
     assert store.read().find(NOTES, TENANT, asked) == [record]
 
 

@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from holdfast.desk import Desk
-from holdfast.errors import LimitReached
+from holdfast.errors import LimitReached, NotFound
 from holdfast.intake.compress import Compressed, compress
 from holdfast.intake.event import CleanEvent, content_hash
 from holdfast.model import Observation, Session
@@ -65,15 +65,21 @@ def _same_event(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> Observati
     if event.key is not None:  # an imported event is the same whenever it comes
         return tx.get(OBSERVATIONS, desk.tenant, event.key)
     since = desk.clock.now_ms() - desk.settings.dedup_seconds * 1000
-    recent = Condition("stored_at", ">", since)
-    found = tx.find(OBSERVATIONS, desk.tenant, *where(content_hash=digest), recent, order="seq", limit=1)
+    bounds = (*desk.sees_shared(event.agent), *where(content_hash=digest), Condition("stored_at", ">", since))
+    found = tx.find(OBSERVATIONS, desk.tenant, *bounds, order="seq", limit=1)
     return found[0] if found else None
 
 
 def open_session(desk: Desk, tx: Tx, event: CleanEvent) -> Session:
-    """The event's session: found, brought back to life if it had ended, or made. No other is touched."""
+    """The event's session: found, brought back to life if it had ended, or made. No other is touched.
+
+    Raises:
+        NotFound: the session is another agent's, and agents are isolated.
+    """
     now = desk.clock.now_ms()
     known = tx.get(SESSIONS, desk.tenant, event.session_id)
+    if known is not None and not desk.may_see(known, event.agent):
+        raise NotFound("session: no session of that id")
     if known is not None:
         return dataclasses.replace(known, status="active", ended_at=None, updated_at=now)
     session = Session(

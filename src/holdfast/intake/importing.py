@@ -17,6 +17,7 @@ from holdfast.errors import InvalidRequest
 from holdfast.intake.compress import compress
 from holdfast.intake.event import CleanEvent, content_hash
 from holdfast.intake.remember import title_of, with_hash
+from holdfast.intake.sessions import commit_id
 from holdfast.model import (
     Action,
     AuditEntry,
@@ -304,8 +305,7 @@ def _insight(kind: str) -> Make:
 
 def _commit(desk: Desk, item: Json) -> Commit:
     sha = _required(item, "sha")
-    repo = str(item.get("repo") or "")
-    id = str(item.get("id") or (f"{repo}@{sha}" if repo else sha))
+    id = str(item.get("id") or commit_id(str(item.get("repo") or ""), sha, None))
     return record_from(Commit, item, {"tenant": desk.tenant, "seq": 0, "id": id})
 
 

@@ -19,8 +19,6 @@ def start_session(desk: Desk, event: CleanEvent, title: CleanText | None) -> Ses
 
     def store(tx: Tx) -> Session:
         session = open_session(desk, tx, event)
-        if not desk.may_see(session, event.agent):
-            raise NotFound("session: no session of that id")
         session = dataclasses.replace(
             session,
             title=title or session.title,
@@ -70,11 +68,17 @@ class CommitDraft:
     files: tuple[CleanText, ...]
 
 
+def commit_id(repo: str, sha: str, agent: str | None) -> str:
+    """The commit's key: repository and sha; isolated agents have their own."""
+    name = f"{repo}@{sha}" if repo else sha
+    return f"{agent}:{name}" if agent else name
+
+
 def link_commit(desk: Desk, draft: CommitDraft) -> Commit:
     """The commit, linked to the session as well as to those it was linked to before."""
 
     def store(tx: Tx) -> Commit:
-        id = f"{draft.repo}@{draft.sha}" if draft.repo else draft.sha
+        id = commit_id(draft.repo, draft.sha, desk.shared_agent())
         known = tx.get(COMMITS, desk.tenant, id)
         sessions = (*(known.session_ids if known else ()), *((draft.session_id,) if draft.session_id else ()))
         commit = Commit(

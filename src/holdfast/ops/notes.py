@@ -50,9 +50,13 @@ def second_brain(desk: Desk, ask: SecondBrainRead) -> SecondBrainAnswer:
     """List the second-brain pages, or read one."""
     reader = desk.store.read()
     if ask.file is None:
-        pages = reader.find(NOTES, desk.tenant, *where(kind=PAGE), order="id", limit=1_000)
+        own = _page_id(desk, "")
+        pages = [
+            page for page in reader.find(NOTES, desk.tenant, *where(kind=PAGE), order="id") if page.id.startswith(own)
+        ]
         listed: list[Json] = [
-            {"file": _name_of(page), "size": len(page.content), "updatedAt": iso(page.updated_at)} for page in pages
+            {"file": _name_of(page), "size": len(page.content), "updatedAt": iso(page.updated_at)}
+            for page in pages[:1_000]
         ]
         return {"success": True, "files": listed}
     page = reader.get(NOTES, desk.tenant, _page_id(desk, ask.file))

@@ -79,25 +79,8 @@ NAMING = frozenset(
         "me",
     }
 )
-LEADING = frozenset(
-    {
-        "your",
-        "my",
-        "the",
-        "some",
-        "a",
-        "an",
-        "insert",
-        "enter",
-        "replace",
-        "put",
-        "add",
-        "example",
-        "sample",
-        "dummy",
-        "fake",
-    }
-)
+ASKING = frozenset({"your", "insert", "enter", "replace", "put", "add", "example", "sample", "dummy", "fake"})
+LEADING = ASKING | {"my", "the", "some", "a", "an"}
 PROSE_MARKS = frozenset("!@#$%^*~+=")
 MASKS = frozenset("*xX.-_ ?#•…")
 
@@ -132,7 +115,9 @@ def names_itself(candidate: Candidate, words: Words) -> bool:
     parts = name_parts(candidate.value)
     if len(parts) < 2 or has_digit(candidate.value):
         return candidate.value.lower() in words.plain
-    return parts[0] in LEADING or (not candidate.field and any(part in NAMING for part in parts))
+    if candidate.field:
+        return parts[0] in ASKING and parts[-1] in NAMING
+    return parts[0] in LEADING or any(part in NAMING for part in parts)
 
 
 def is_wordy(text: str) -> bool:

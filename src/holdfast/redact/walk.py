@@ -119,15 +119,25 @@ class Walk:
         data = to_bytes(text)
         if self.book.is_quiet(data) and b"\\u" not in data:
             return text
-        opened = opened_json(text) if depth < DEPTH else None
-        if opened is None:
+        clean = self.inside(text, depth)
+        if clean is None:
             clean = to_text(clean_bytes(self.book, data, self.counts))
-        else:
-            before = self.counts.total()
-            inner = self.value(opened, "", depth + 1)
-            clean = written_json(inner, text) if self.counts.total() > before else text
         # Without its secrets a broken text may be JSON, which is read field by field.
         return clean if clean == text else self.text(clean, depth + 1)
+
+    def inside(self, text: str, depth: int) -> str | None:
+        """The text cleaned field by field; None if it is no JSON, or nested too deep to be read as such."""
+        opened = opened_json(text) if depth < DEPTH else None
+        if opened is None:
+            return None
+        before = self.counts.copy()
+        try:
+            clean = self.value(opened, "", depth + 1)
+        except InvalidRequest:
+            self.counts.clear()
+            self.counts.update(before)
+            return None
+        return written_json(clean, text) if self.counts != before else text
 
     def field(self, name: str, text: str, depth: int) -> str:
         """The text of a field, with what its name says about it."""

@@ -1,0 +1,76 @@
+"""A request that cannot be carried out is refused in the same way, whatever surface it came through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from sample_requests import BAD, MISSING, OTHERWISE, Sample, out_of_bounds
+from surfaces import BY_CODE, WAYS, Outcome
+
+from holdfast.model import Json
+from holdfast.ops.registry import OPERATIONS
+
+Outcomes = Callable[[str, tuple[Sample, ...]], dict[str, Outcome]]
+
+OUT_OF_BOUNDS = tuple(sample for operation in OPERATIONS if (sample := out_of_bounds(operation)) is not None)
+REFUSED = (*MISSING, *BAD, *OTHERWISE, *OUT_OF_BOUNDS)
+FAULT_NAMES = {"error", "code", "hint", "retryable"}
+
+
+def _sent_on(way: str) -> tuple[Sample, ...]:
+    return tuple(sample for sample in REFUSED if WAYS[way].has(sample))
+
+
+def _expected_code(sample: Sample) -> str:
+    if sample in MISSING:
+        return "not_found"
+    return sample.also if sample in OTHERWISE else "invalid"
+
+
+def test_every_operation_that_takes_arguments_is_sent_one_it_cannot_take() -> None:
+    without = {operation.name for operation in OPERATIONS} - {sample.name for sample in (*OUT_OF_BOUNDS, *BAD)}
+
+    assert {name for name in without if _properties(name)} == set()
+
+
+def _properties(name: str) -> Json:
+    operation = next(one for one in OPERATIONS if one.name == name)
+    properties: Json = operation.request.model_json_schema().get("properties", {})
+    return properties
+
+
+@pytest.mark.parametrize("sample", REFUSED, ids=lambda sample: sample.id)
+def test_the_operation_refuses_with_the_fault_that_fits(sample: Sample, outcomes: Outcomes) -> None:
+    fault = outcomes("direct", REFUSED)[sample.id].fault
+
+    assert fault is not None
+    assert fault["code"] == _expected_code(sample)
+
+
+@pytest.mark.parametrize(
+    ("way", "sample"),
+    [pytest.param(way, sample, id=f"{way}-{sample.id}") for way in WAYS for sample in _sent_on(way)],
+)
+def test_a_surface_refuses_as_the_operation_itself(way: str, sample: Sample, outcomes: Outcomes) -> None:
+    samples = _sent_on(way)
+    kind = BY_CODE[_expected_code(sample)]
+
+    got, expected = outcomes(way, samples)[sample.id], outcomes("direct", samples)[sample.id]
+
+    assert (got.broke, got.answer, got.signal) == (None, None, WAYS[way].signal(kind))
+    assert _compared(way, got) == _compared(way, expected)
+
+
+def _compared(way: str, outcome: Outcome) -> object:
+    """The whole fault; of a command line only its kind, as its own parser words what it finds first."""
+    assert outcome.fault is not None
+    assert set(outcome.fault) >= FAULT_NAMES
+    return outcome.fault["code"] if way.startswith("cli-") else outcome.fault
+
+
+def test_the_three_faults_that_callers_meet_most_have_the_documented_signals() -> None:
+    signals = {code: (BY_CODE[code].http_status, BY_CODE[code].exit_code) for code in ("invalid", "not_found")}
+
+    assert signals == {"invalid": (400, 2), "not_found": (404, 4)}
+    assert BY_CODE["forbidden"].http_status == 403

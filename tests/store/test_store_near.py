@@ -1,0 +1,143 @@
+"""Near-duplicates: two texts that say nearly the same are brought together without reading every text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
+from sample_records import TENANT, add, sample
+
+from holdfast.store.near import distinct_words, jaccard, sketch
+from holdfast.store.port import Store
+from holdfast.store.tables import MEMORIES
+from holdfast.store.words import STOP_WORDS
+
+quiet = settings(
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=9).filter(lambda word: word not in STOP_WORDS)
+ASKED = 8
+
+
+def hashes(text: str) -> tuple[int, ...]:
+    return sketch(text, distinct_words(text))
+
+
+def near(store: Store, text: str, limit: int = ASKED, tenant: str = TENANT) -> list[int]:
+    return store.write(lambda tx: tx.near(tenant, hashes(text), limit))
+
+
+def put(store: Store, id: str, content: str, **changes: Any) -> Any:
+    return add(store, MEMORIES, id, content=content, **changes)
+
+
+@st.composite
+def alike_texts(draw: st.DrawFn) -> tuple[str, str]:
+    """Two texts that share most of their words, in another order and with words of their own."""
+    shared = draw(st.lists(WORD, min_size=6, max_size=60, unique=True))
+    most = max(1, len(shared) // 7)
+    mine = draw(st.lists(WORD, max_size=most, unique=True))
+    theirs = draw(st.lists(WORD, max_size=most, unique=True))
+    return " ".join(draw(st.permutations([*shared, *mine]))), " ".join([*shared, *theirs])
+
+
+@given(pair=alike_texts(), noise=st.lists(st.lists(WORD, min_size=4, max_size=12), max_size=10))
+@quiet
+def test_a_text_that_shares_three_quarters_of_its_words_is_found(
+    store: Store, pair: tuple[str, str], noise: list[list[str]]
+) -> None:
+    one, other = pair
+    assume(jaccard(distinct_words(one), distinct_words(other)) > 0.75)
+    tenant, seqs = settle(store, [one, *(" ".join(words) for words in noise)])
+    assert seqs[0] in near(store, other, tenant=tenant)
+
+
+def settle(store: Store, contents: Sequence[str]) -> tuple[str, list[int]]:
+    """A tenant of its own for each example, with these memories and no others; their sequence numbers."""
+
+    def job(tx: Any) -> tuple[str, list[int]]:
+        seqs = [tx.next_seq() for _ in contents]
+        tenant = f"tenant-{seqs[0]}"
+        for seq, content in zip(seqs, contents, strict=True):
+            tx.add(MEMORIES, sample(MEMORIES, f"m{seq}", seq, tenant=tenant, content=content))
+        return tenant, seqs
+
+    return store.write(job)
+
+
+@given(text=st.text(max_size=60).filter(lambda text: text.isprintable()))
+@quiet
+def test_the_very_same_text_is_always_found(store: Store, text: str) -> None:
+    tenant, seqs = settle(store, [text, "another text altogether"])
+    assert seqs[0] in near(store, text, tenant=tenant)
+
+
+def test_the_most_alike_comes_first(store: Store) -> None:
+    words = "amber basalt cobalt dolomite emerald feldspar granite hematite".split()
+    for shared in (4, 8, 6, 2):
+        put(store, f"m{shared}", " ".join(words[:shared] + [f"own{shared}{number}" for number in range(8 - shared)]))
+    order = {one.seq: one.id for one in store.read().find(MEMORIES, TENANT)}
+    assert [order[seq] for seq in near(store, " ".join(words))] == ["m8", "m6", "m4", "m2"]
+
+
+def test_a_superseded_memory_is_no_longer_offered_after_a_reopening(place: Any) -> None:
+    store = place.open()
+    first = put(store, "one", "the deploy runs on friday at noon")
+    store.write(lambda tx: tx.replace(MEMORIES, sample(MEMORIES, "one", first.seq, content=first.content, latest=False)))
+    store = place.reopen()
+    assert near(store, first.content) == []
+
+
+def test_near_duplicates_are_found_after_a_reopening(place: Any) -> None:
+    store = place.open()
+    kept = [put(store, f"m{number}", f"the deploy number{number} runs on friday at noon sharp") for number in range(20)]
+    store = place.reopen()
+    for one in kept:
+        assert near(store, one.content)[0] == one.seq
+
+
+def test_a_near_duplicate_is_found_among_thousands(store: Store) -> None:
+    def fill(tx: Any) -> None:
+        for number in range(3_000):
+            words = f"quarry{number % 50} seam{number % 70} shaft{number} depth{number * 7} rock"
+            tx.add(MEMORIES, sample(MEMORIES, f"m{number}", tx.next_seq(), content=words))
+
+    wanted = put(store, "wanted", "quarry1 seam1 holds a vein of turquoise near the old gate")
+    store.write(fill)
+    assert near(store, "quarry1 seam1 holds a vein of turquoise near the new gate")[0] == wanted.seq
+
+
+def test_a_memory_that_was_stored_again_and_again_does_not_push_others_out(store: Store) -> None:
+    """Replacing a record must not count its hashes twice."""
+    near(store, "the look-up is filled before anything is stored")
+    wanted = put(store, "wanted", "amber basalt cobalt dolomite emerald feldspar")
+    for id in range(ASKED):
+        noisy = put(store, f"noisy{id}", f"amber noise{id} sound{id} tone{id} hum{id} din{id}")
+        for _ in range(9):
+            store.write(lambda tx, noisy=noisy: tx.replace(MEMORIES, noisy))
+    assert near(store, "amber basalt cobalt dolomite emerald feldspar")[0] == wanted.seq
+
+
+def test_what_a_rolled_back_job_stored_is_not_taken_for_another_record(store: Store) -> None:
+    def job(tx: Any) -> None:
+        tx.add(MEMORIES, sample(MEMORIES, "lost", tx.next_seq(), content="amber basalt cobalt dolomite"))
+        raise KeyError
+
+    for _ in range(3):
+        try:
+            store.write(job)
+        except KeyError:
+            pass
+    kept = put(store, "kept", "wholly unlike words stand here")
+    found = near(store, "amber basalt cobalt dolomite")
+    assert set(found) <= {kept.seq}
+    wanted = put(store, "again", "amber basalt cobalt dolomite")
+    assert wanted.seq in near(store, "amber basalt cobalt dolomite")
+
+
+def test_asking_for_few_gives_few(store: Store) -> None:
+    for number in range(10):
+        put(store, f"m{number}", "amber basalt cobalt dolomite emerald")
+    assert len(near(store, "amber basalt cobalt dolomite emerald", limit=3)) == 3
+    assert near(store, "", limit=3) == []
