@@ -33,8 +33,8 @@ $(DEV_STAMP): pyproject.toml | $(VENV)/bin/python
 	touch $@ $(STAMP)
 
 # The real agentmemory clients that tests/clients drives.
-$(CLIENTS_STAMP): tests/clients/package.json tests/clients/package-lock.json tests/clients/install.sh
-	sh tests/clients/install.sh $(CLIENTS)
+$(CLIENTS_STAMP): tests/clients/package.json tests/clients/package-lock.json tests/clients/install.sh | $(VENV)/bin/python
+	PYTHON=$(BIN)/python sh tests/clients/install.sh $(CLIENTS)
 	touch $@
 
 clean:

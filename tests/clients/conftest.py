@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from running import Holdfast, require_clients
+from real_clients import Holdfast, Start, TapOn, require_clients
 from wiretap import Wiretap
 
 
@@ -23,7 +23,7 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Holdfast]]:
+def start(tmp_path: Path) -> Iterator[Start]:
     """Start servers with settings of their own."""
     with ExitStack() as stack:
 
@@ -34,17 +34,17 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Holdfast]]:
 
 
 @pytest.fixture
-def server(start: Callable[..., Holdfast]) -> Holdfast:
+def server(start: Start) -> Holdfast:
     return start()
 
 
 @pytest.fixture
-def tap_on(tmp_path: Path) -> Iterator[Callable[[Holdfast], Wiretap]]:
+def tap_on(tmp_path: Path) -> Iterator[TapOn]:
     """Listen in on the way to a server."""
     with ExitStack() as stack:
         yield lambda server: stack.enter_context(closing(Wiretap(server.url)))
 
 
 @pytest.fixture
-def tap(server: Holdfast, tap_on: Callable[[Holdfast], Wiretap]) -> Wiretap:
+def tap(server: Holdfast, tap_on: TapOn) -> Wiretap:
     return tap_on(server)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from running import PATIENCE, SHIM, environment
+from real_clients import NODE, PATIENCE, SHIM, environment
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Shim:
         self.called: set[str] = set()
         with self._said.open("wb") as stderr:
             self._process = subprocess.Popen(
-                ["node", str(SHIM)],
+                [NODE, str(SHIM)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded import HOOK_RUNS, HookRun
-from running import AGENTMEMORY, Holdfast, run_node
+from real_clients import AGENTMEMORY, Holdfast, Start, TapOn, run_node
+from recorded_calls import HOOK_RUNS, HookRun
 from wiretap import Exchange, Wiretap
 
 PROMPT = "fix the bug"
@@ -46,10 +46,11 @@ class Developer:
         return subprocess.run(command, cwd=self.project, check=True, capture_output=True, text=True).stdout.strip()
 
 
+Prepare = Callable[[HookRun], Developer]
+
+
 @pytest.fixture
-def developer(
-    start: Callable[..., Holdfast], tap_on: Callable[[Holdfast], Wiretap], home: Path
-) -> Callable[[HookRun], Developer]:
+def developer(start: Start, tap_on: TapOn, home: Path) -> Prepare:
     """A developer's machine with what the recorded run found there."""
 
     def prepare(run: HookRun) -> Developer:
@@ -80,9 +81,7 @@ def in_order(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", [name for name in HOOK_RUNS if name != "post-commit"])
-def test_a_recorded_run_sends_what_it_sent_then_and_all_of_it_succeeds(
-    developer: Callable[[HookRun], Developer], name: str
-) -> None:
+def test_a_recorded_run_sends_what_it_sent_then_and_all_of_it_succeeds(developer: Prepare, name: str) -> None:
     run = HOOK_RUNS[name]
     machine = developer(run)
     done = machine.run(run)
@@ -108,9 +107,7 @@ OBSERVING = {
 
 
 @pytest.mark.parametrize("name", OBSERVING)
-def test_an_observing_hook_leaves_its_observation_in_its_session(
-    developer: Callable[[HookRun], Developer], name: str
-) -> None:
+def test_an_observing_hook_leaves_its_observation_in_its_session(developer: Prepare, name: str) -> None:
     run = HOOK_RUNS[name]
     machine = developer(run)
     machine.run(run)
@@ -141,7 +138,7 @@ def test_every_recorded_run_that_observes_is_checked_for_its_observation() -> No
         "antigravity-PreInvocation",
     ],
 )
-def test_a_starting_hook_opens_the_session(developer: Callable[[HookRun], Developer], name: str) -> None:
+def test_a_starting_hook_opens_the_session(developer: Prepare, name: str) -> None:
     run = HOOK_RUNS[name]
     machine = developer(run)
     machine.run(run)
@@ -151,9 +148,7 @@ def test_a_starting_hook_opens_the_session(developer: Callable[[HookRun], Develo
 
 
 @pytest.mark.parametrize("name", ["stop", "session-end", "session-end-transcript-bridge", "antigravity-Stop"])
-def test_an_ending_hook_completes_the_session_that_was_active(
-    developer: Callable[[HookRun], Developer], name: str
-) -> None:
+def test_an_ending_hook_completes_the_session_that_was_active(developer: Prepare, name: str) -> None:
     run = HOOK_RUNS[name]
     machine = developer(run)
     id = run.requests[-1]["body"]["sessionId"]
@@ -166,7 +161,7 @@ def test_an_ending_hook_completes_the_session_that_was_active(
     assert session["endedAt"] >= session["startedAt"]
 
 
-def test_a_session_lives_on_after_the_stop_that_ends_every_turn(developer: Callable[[HookRun], Developer]) -> None:
+def test_a_session_lives_on_after_the_stop_that_ends_every_turn(developer: Prepare) -> None:
     machine = developer(HOOK_RUNS["stop"])
     for count, name in enumerate(("prompt-submit", "stop", "post-tool-use"), 1):
         machine.run(HOOK_RUNS[name])
@@ -175,11 +170,12 @@ def test_a_session_lives_on_after_the_stop_that_ends_every_turn(developer: Calla
     assert (session["status"], session["observationCount"]) == ("active", 2)
 
 
-def test_the_commit_hook_links_the_commit_to_its_session(developer: Callable[[HookRun], Developer]) -> None:
+def test_the_commit_hook_links_the_commit_to_its_session(developer: Prepare) -> None:
     run = HOOK_RUNS["post-commit"]
     machine = developer(run)
     machine.server.post("/session/start", sessionId="sess-abc", project="proj", cwd=str(machine.project))
     machine.git("init", "--quiet")
+    machine.git("commit", "--quiet", "--allow-empty", "--message", "begin")
     machine.git("add", "a.py")
     machine.git("commit", "--quiet", "--message", "add a.py")
     sha = machine.git("rev-parse", "HEAD")
@@ -217,7 +213,7 @@ def known_already(machine: Developer) -> None:
     ],
 )
 def test_a_hook_that_injects_prints_the_context_of_the_server(
-    developer: Callable[[HookRun], Developer], name: str, path: str, told: str
+    developer: Prepare, name: str, path: str, told: str
 ) -> None:
     run = HOOK_RUNS[name]
     machine = developer(run)
@@ -228,7 +224,7 @@ def test_a_hook_that_injects_prints_the_context_of_the_server(
     assert done.stdout == given
 
 
-def test_cursor_gets_the_context_as_a_field_of_json(developer: Callable[[HookRun], Developer]) -> None:
+def test_cursor_gets_the_context_as_a_field_of_json(developer: Prepare) -> None:
     machine = developer(HOOK_RUNS["session-start-cursor"])
     known_already(machine)
     done = machine.run(HOOK_RUNS["session-start-cursor"])
@@ -237,7 +233,7 @@ def test_cursor_gets_the_context_as_a_field_of_json(developer: Callable[[HookRun
     assert json.loads(done.stdout) == {"additional_context": given}
 
 
-def test_devin_gets_the_context_as_the_output_of_its_hook(developer: Callable[[HookRun], Developer]) -> None:
+def test_devin_gets_the_context_as_the_output_of_its_hook(developer: Prepare) -> None:
     machine = developer(HOOK_RUNS["session-start-inject"])
     known_already(machine)
     done = machine.run(HOOK_RUNS["session-start-inject"], prompt_id="p1")
@@ -247,7 +243,7 @@ def test_devin_gets_the_context_as_the_output_of_its_hook(developer: Callable[[H
 
 
 @pytest.mark.parametrize("name", ["session-start", "pre-tool-use-default", "prompt-submit", "stop"])
-def test_a_hook_that_does_not_inject_prints_nothing(developer: Callable[[HookRun], Developer], name: str) -> None:
+def test_a_hook_that_does_not_inject_prints_nothing(developer: Prepare, name: str) -> None:
     run = HOOK_RUNS[name]
     machine = developer(run)
     known_already(machine)
@@ -255,16 +251,14 @@ def test_a_hook_that_does_not_inject_prints_nothing(developer: Callable[[HookRun
 
 
 @pytest.mark.parametrize("name", ["antigravity-PreInvocation", "antigravity-PostToolUse", "antigravity-Stop"])
-def test_the_antigravity_bridge_answers_its_host_with_an_empty_object(
-    developer: Callable[[HookRun], Developer], name: str
-) -> None:
+def test_the_antigravity_bridge_answers_its_host_with_an_empty_object(developer: Prepare, name: str) -> None:
     run = HOOK_RUNS[name]
     assert developer(run).run(run).stdout == "{}"
 
 
 @pytest.mark.parametrize("name", ["session-start-inject", "prompt-submit", "stop", "pre-compact"])
 def test_a_hook_without_the_secret_neither_disturbs_the_agent_nor_reaches_the_memory(
-    developer: Callable[[HookRun], Developer], name: str
+    developer: Prepare, name: str
 ) -> None:
     run = HOOK_RUNS[name]
     machine = developer(HOOK_RUNS["session-start-secret"])

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import Holdfast, files_in
+from real_clients import Holdfast, Start, TapOn, files_in
 from shim import Shim
-from wiretap import Wiretap
 
 CATALOGUE = {
     tool["name"]: tool["inputSchema"]
@@ -282,7 +281,7 @@ def test_the_server_tells_that_it_is_well_and_what_it_synced(shim: Shim) -> None
 
 
 def test_the_antigravity_tools_take_in_the_transcripts_of_an_allowed_folder(
-    start: Callable[..., Holdfast], home: Path, tmp_path: Path
+    start: Start, home: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "transcripts"
     folder.mkdir()
@@ -325,7 +324,7 @@ def test_a_tool_that_fails_in_the_server_is_an_error_to_the_client(
     assert not alive.is_error
 
 
-def test_with_the_same_secret_on_both_sides_the_tools_work(start: Callable[..., Holdfast], home: Path) -> None:
+def test_with_the_same_secret_on_both_sides_the_tools_work(start: Start, home: Path) -> None:
     server = start(secret="s3cret-of-both")
     with closing(Shim(home, server.url, AGENTMEMORY_SECRET="s3cret-of-both")) as shim:
         assert set(shim.tools()) >= EVERY_TOOL
@@ -338,7 +337,7 @@ def test_with_the_same_secret_on_both_sides_the_tools_work(start: Callable[..., 
 
 @pytest.mark.parametrize("secret", ["", "not-the-secret"])
 def test_with_another_secret_nothing_of_the_server_is_given_or_changed(
-    start: Callable[..., Holdfast], tap_on: Callable[[Holdfast], Wiretap], home: Path, secret: str
+    start: Start, tap_on: TapOn, home: Path, secret: str
 ) -> None:
     server = start(secret="the-right-secret")
     server.post("/remember", content="The vault is behind the painting")

@@ -9,6 +9,7 @@ import json
 import socket
 import threading
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,10 +76,19 @@ class Connection:
         self.waiting: deque[Exchange] = deque()
         self.asking = httptools.HttpRequestParser(Side(self._asked))
         self.answering = httptools.HttpResponseParser(Side(self._answered))
-        pumps = ((client, server, self.asking), (server, client, self.answering))
-        self.threads = [threading.Thread(target=_pump, args=pump) for pump in pumps]
+        self.threads = [threading.Thread(target=self._carry_requests), threading.Thread(target=self._carry_answers)]
         for thread in self.threads:
             thread.start()
+
+    def _carry_requests(self) -> None:
+        _carry(self.client, self.server, self.asking)
+        # Hooks exit without waiting. On a busy machine the answer may be under way then; it is still to be seen.
+        self.tap.wait_for(lambda: not self.waiting)
+        _end(self.server, socket.SHUT_WR)
+
+    def _carry_answers(self) -> None:
+        _carry(self.server, self.client, self.answering)
+        _end(self.client, socket.SHUT_WR)
 
     def _asked(self, side: Side) -> None:
         exchange = Exchange(self.asking.get_method().decode(), side.url.decode(), side.headers, side.body)
@@ -92,23 +102,28 @@ class Connection:
         self.tap.note()
 
     def close(self) -> None:
+        self.waiting.clear()
+        self.tap.note()
         for one in (self.client, self.server):
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+            _end(one, socket.SHUT_RDWR)
         for thread in self.threads:
             thread.join()
         self.client.close()
         self.server.close()
 
 
-def _pump(source: socket.socket, sink: socket.socket, parser: Any) -> None:
-    """Carry bytes until either end closes. A hook that exits at once resets its connection; that is no fault."""
-    with suppress(ConnectionError, OSError):
+def _carry(source: socket.socket, sink: socket.socket, parser: Any) -> None:
+    """Carry bytes until the source ends. A sink that is gone already is no fault: what comes is heard all the same."""
+    with suppress(OSError):
         while piece := source.recv(65_536):
             parser.feed_data(piece)
-            sink.sendall(piece)
+            with suppress(OSError):
+                sink.sendall(piece)
+
+
+def _end(one: socket.socket, how: int) -> None:
     with suppress(OSError):
-        sink.shutdown(socket.SHUT_WR)
+        one.shutdown(how)
 
 
 class Wiretap:
@@ -139,36 +154,37 @@ class Wiretap:
                 self.exchanges.append(exchange)
             self._news.notify_all()
 
+    def wait_for(self, condition: Callable[[], bool]) -> bool:
+        """Whether the condition, looked at after every piece of news, came true in time."""
+        with self._news:
+            return self._news.wait_for(condition, PATIENCE)
+
     def answered(self, count: int) -> list[Exchange]:
         """The exchanges so far, as soon as at least `count` of them have their answer."""
-        with self._news:
-            enough = self._news.wait_for(
-                lambda: sum(one.status is not None for one in self.exchanges) >= count, PATIENCE
-            )
-            seen = [one for one in self.exchanges if one.status is not None]
-        assert enough, (
-            f"{count} answers were expected within {PATIENCE} s, but only these came: {_listed(self.exchanges)}"
-        )
-        return seen
+        enough = self.wait_for(lambda: len(self._complete()) >= count)
+        assert enough, f"{count} answers were expected, but only these came: {_listed(self.exchanges)}"
+        return self._complete()
+
+    def _complete(self) -> list[Exchange]:
+        return [one for one in self.exchanges if one.status is not None]
 
     def answer_to(self, path: str) -> Exchange:
         """The first answered exchange with that path."""
-        with self._news:
-            self._news.wait_for(lambda: self._found(path) is not None, PATIENCE)
-            found = self._found(path)
-        assert found is not None, f"{path} was not asked or not answered; there were {_listed(self.exchanges)}"
-        return found
+        found = self.wait_for(lambda: self._found(path) is not None)
+        exchange = self._found(path)
+        assert found, f"{path} was not asked or not answered; there were {_listed(self.exchanges)}"
+        assert exchange
+        return exchange
 
     def _found(self, path: str) -> Exchange | None:
-        return next((one for one in self.exchanges if one.path == path and one.status is not None), None)
+        return next((one for one in self._complete() if one.path == path), None)
 
     def assert_all_succeeded(self) -> None:
         failed = [one for one in self.exchanges if one.status is None or not 200 <= one.status < 300]
         assert not failed, f"the server refused or did not answer: {_listed(failed)}"
 
     def close(self) -> None:
-        with suppress(OSError):
-            self._listening.shutdown(socket.SHUT_RDWR)
+        _end(self._listening, socket.SHUT_RDWR)
         self._listening.close()
         self._accepting.join()
         for connection in self._connections:

@@ -111,7 +111,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("evolve", {"memoryId": "<memory-old>", "newContent": f"The {MARK} ledger is kept in blue ink now."}),
     Sample("memories", {"project": PROJECT, "latest": False, "limit": 3}),
     Sample("memories", {"count": True}, also="counted"),
-    Sample("memories", {"asOf": "2026-09-21T13:10:00Z"}, also="as of a moment"),
+    Sample("memories", {"asOf": "2026-09-21T14:05:00Z"}, also="as of a moment"),
     Sample("memory", {"id": "<memory-old>"}),
     Sample("forget", {"memoryId": "<memory-forgotten>"}),
     Sample("forget", {"sessionId": "s-gone", "observationIds": ["<s-gone/0>", "<s-gone/1>"]}, also="observations"),
@@ -215,7 +215,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("flags", {}),
     Sample("diagnostics", {}),
     Sample("diagnostics_followup", {}),
-    Sample("audit", {"operation": "remember", "limit": 3}),
+    Sample("audit", {"operation": "remember", "limit": 30}),
     Sample("write_log", {"limit": 4}),
     Sample(
         "token_create",

@@ -77,12 +77,16 @@ class Direct:
         return Outcome(orjson.loads(b"".join(answer.pieces)) if isinstance(answer, Stream) else plain(answer))
 
 
+def http_client(url: str, credential: str | None = None) -> httpx.Client:
+    headers = {"Authorization": f"Bearer {credential}"} if credential is not None else {}
+    return httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=30)
+
+
 class Rest:
     """HTTP, written without Holdfast's own client; the signal is the status."""
 
-    def __init__(self, url: str, credential: str | None = None):
-        headers = {"Authorization": f"Bearer {credential}"} if credential is not None else {}
-        self.http = httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=30)
+    def __init__(self, http: httpx.Client):
+        self.http = http
 
     def call(self, operation: Operation, arguments: Json) -> Outcome:
         return self.at(operation.method, operation.path, arguments)
@@ -121,8 +125,8 @@ def _http_outcome(response: httpx.Response) -> Outcome:
 class OldMcp:
     """POST /agentmemory/mcp/call, as clients of the earlier system call tools; the signal is the status."""
 
-    def __init__(self, url: str, credential: str | None = None):
-        self.http = Rest(url, credential).http
+    def __init__(self, http: httpx.Client):
+        self.http = http
 
     def call(self, operation: Operation, arguments: Json) -> Outcome:
         return self.tool(operation.tool or "", arguments)
@@ -166,9 +170,11 @@ def mcp_http(url: str, credential: str | None = None) -> Iterator[Mcp]:
 
     @contextlib.asynccontextmanager
     async def connected() -> Any:
-        async with httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False) as http:
-            async with Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client:
-                yield client
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False) as http,
+            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+        ):
+            yield client
 
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(connected()) as client:
         yield Mcp(portal, client)
@@ -283,11 +289,13 @@ def has_tool(sample: Sample) -> bool:
 
 
 def has_command(sample: Sample) -> bool:
-    return sample.operation.cli is not None or sample.name == "import_"
+    """A command made from the operation; or import, written by hand, which has a word for two strategies."""
+    by_hand = sample.name == "import_" and sample.arguments.get("strategy", "merge") in ("merge", "replace")
+    return by_hand or sample.operation.cli is not None
 
 
-# Over bare HTTP a path with an empty place is another path: such a request cannot be made.
 def names_a_path(sample: Sample) -> bool:
+    """Over bare HTTP a path with an empty place is another path: such a request cannot be made."""
     return all(sample.arguments.get(name) for name in re.findall(r"\{(\w+)\}", sample.operation.path))
 
 
@@ -346,10 +354,8 @@ def _direct(prepared: Prepared, home: Path) -> Iterator[Surface]:
 
 @contextmanager
 def _rest(prepared: Prepared, home: Path) -> Iterator[Surface]:
-    with still_server(settings_for(home)) as serving:
-        surface = Rest(serving.url)
-        with surface.http:
-            yield surface
+    with still_server(settings_for(home)) as serving, http_client(serving.url) as http:
+        yield Rest(http)
 
 
 @contextmanager
@@ -360,10 +366,8 @@ def _mcp_http(prepared: Prepared, home: Path) -> Iterator[Surface]:
 
 @contextmanager
 def _old_mcp(prepared: Prepared, home: Path) -> Iterator[Surface]:
-    with still_server(settings_for(home)) as serving:
-        surface = OldMcp(serving.url)
-        with surface.http:
-            yield surface
+    with still_server(settings_for(home)) as serving, http_client(serving.url) as http:
+        yield OldMcp(http)
 
 
 @contextmanager

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import jsonschema
+import orjson
 import pytest
+from parity_world import Prepared, settings_for, still_server
+from pydantic import TypeAdapter
 from sample_requests import SAMPLES, Sample
-from surfaces import WAYS, Outcome
+from surfaces import DIRECT, WAYS, OldMcp, Outcome, Rest, http_client, mcp_http
 
-from holdfast.ops.registry import OPERATIONS
+from holdfast.model import Json
+from holdfast.ops.declare import Operation, Stream
+from holdfast.ops.openapi import PREFIX, openapi
+from holdfast.ops.registry import OPERATIONS, TOOLS
 
 Outcomes = Callable[[str, tuple[Sample, ...]], dict[str, Outcome]]
 
 
 def _sent_on(way: str) -> tuple[Sample, ...]:
     return tuple(sample for sample in SAMPLES if WAYS[way].has(sample))
+
+
+def _first_sample(operation: Operation) -> Sample:
+    return next(sample for sample in SAMPLES if sample.name == operation.name)
 
 
 def test_every_operation_has_a_sample_and_every_sample_an_operation() -> None:
@@ -27,9 +38,26 @@ def test_no_two_samples_have_the_same_name() -> None:
     assert sorted(set(ids)) == sorted(ids)
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
-def test_the_operation_answers_its_sample(sample: Sample, outcomes: Outcomes) -> None:
-    assert outcomes("direct", SAMPLES)[sample.id].fault is None
+def test_every_operation_that_a_surface_has_is_called_through_it() -> None:
+    """Counted from the declarations, not from the samples: a filter that drops too much fails here."""
+    called = {way: {sample.name for sample in _sent_on(way)} for way in WAYS}
+    tools = {operation.name for operation in OPERATIONS if operation.tool}
+    commands = {operation.name for operation in OPERATIONS if operation.cli} | {"import_"}
+    everything = {operation.name for operation in OPERATIONS}
+
+    few = called.pop("cli-as-processes")
+    assert len(few) >= 5
+    assert called == {
+        "rest": everything,
+        "mcp-http": tools,
+        "mcp-old-path": tools,
+        "mcp-stdio-on-a-folder": tools,
+        "mcp-stdio-through-a-server": tools,
+        "cli-on-a-folder": commands,
+        "cli-through-a-server": commands,
+        "client-on-a-folder": everything,
+        "client-through-a-server": everything,
+    }
 
 
 @pytest.mark.parametrize(
@@ -42,3 +70,97 @@ def test_a_surface_answers_as_the_operation_itself(way: str, sample: Sample, out
     got, expected = outcomes(way, samples)[sample.id], outcomes("direct", samples)[sample.id]
 
     assert (got.broke, got.fault, got.answer) == (None, None, expected.answer)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
+def test_the_answer_has_exactly_the_declared_shape(sample: Sample, outcomes: Outcomes) -> None:
+    answer = outcomes("direct", SAMPLES)[sample.id].answer
+    assert isinstance(answer, dict)
+
+    if sample.operation.response is not Stream:
+        adapter: TypeAdapter[object] = TypeAdapter(sample.operation.response)
+        # Reading drops names that are not declared, so an equal value has none of them.
+        assert adapter.validate_json(orjson.dumps(answer), strict=True) == answer
+
+
+def test_every_answer_fits_the_schema_that_openapi_publishes(outcomes: Outcomes) -> None:
+    misfits = {
+        sample.id: [f"{problem.json_path}: {problem.message}" for problem in _misfits(sample, answer)]
+        for sample in SAMPLES
+        if (answer := outcomes("direct", SAMPLES)[sample.id].answer)
+    }
+
+    assert {name: problems for name, problems in misfits.items() if problems} == {}
+
+
+def _misfits(sample: Sample, answer: Json) -> list[jsonschema.ValidationError]:
+    operation = sample.operation
+    entry = openapi()["paths"][PREFIX + operation.path][operation.method.lower()]
+    schema: Json = entry["responses"][str(operation.status_of(answer))]["content"]["application/json"]["schema"]
+    validator = jsonschema.Draft202012Validator({**schema, "components": openapi()["components"]})
+    return list(validator.iter_errors(answer))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
+def test_rest_answers_with_the_declared_status(sample: Sample, outcomes: Outcomes) -> None:
+    outcome = outcomes("rest", _sent_on("rest"))[sample.id]
+
+    assert outcome.signal == sample.operation.status_of(outcome.answer)
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way.startswith("cli-")])
+def test_a_command_that_did_its_work_exits_with_0(way: str, outcomes: Outcomes) -> None:
+    samples = tuple(sample for sample in _sent_on(way) if sample.name != "import_")
+
+    assert {outcomes(way, _sent_on(way))[sample.id].signal for sample in samples} == {0}
+
+
+OLD_PATHS = [(operation, method, path) for operation in OPERATIONS for method, path in operation.also]
+
+
+@pytest.mark.parametrize(
+    ("operation", "method", "path"), OLD_PATHS, ids=[f"{method} {path}" for _, method, path in OLD_PATHS]
+)
+def test_an_older_path_gives_the_same_answer(operation: Operation, method: str, path: str, prepared: Prepared) -> None:
+    arguments = prepared.filled(_first_sample(operation).arguments)
+    name = f"{method}{path.replace('/', '-')}"
+    with DIRECT.open(prepared, prepared.copy(f"{name}-direct")) as direct:
+        expected = direct.call(operation, arguments)
+
+    with still_server(settings_for(prepared.copy(name))) as serving, http_client(serving.url) as http:
+        got = Rest(http).at(method, path, arguments)
+
+    assert got.answer == expected.answer
+
+
+OLD_TOOLS = [tool for tool in TOOLS.values() if tool.name != tool.operation.tool]
+
+
+@pytest.mark.parametrize("name", [tool.name for tool in OLD_TOOLS])
+def test_an_older_tool_name_gives_the_same_answer(name: str, prepared: Prepared) -> None:
+    tool = TOOLS[name]
+    arguments = prepared.filled(_first_sample(tool.operation).arguments)
+    with DIRECT.open(prepared, prepared.copy(f"{name}-direct")) as direct:
+        expected = direct.call(tool.operation, arguments).answer
+
+    with (
+        still_server(settings_for(prepared.copy(name))) as serving,
+        mcp_http(serving.url) as mcp,
+        http_client(serving.url) as http,
+    ):
+        answers = [mcp.tool(name, arguments).answer, OldMcp(http).tool(name, arguments).answer]
+
+    assert answers == [expected, expected]
+
+
+def test_a_tool_fills_in_its_own_defaults(prepared: Prepared) -> None:
+    """memory_slot_create makes a global slot where POST /slot makes one of the project."""
+    with (
+        still_server(settings_for(prepared.copy("defaults"))) as serving,
+        mcp_http(serving.url) as mcp,
+        http_client(serving.url) as http,
+    ):
+        made = mcp.tool("memory_slot_create", {"label": "reefs"}).answer["slot"]
+        plain = Rest(http).at("POST", "/slot", {"label": "reefs"}).answer["slot"]
+
+    assert (made["scope"], plain["scope"]) == ("global", "project")

@@ -16,6 +16,8 @@ The key to success is hard work
 the secret of good cooking
 Secret santa: 25 people
 set password for user bob
+- password: bcrypt
+The plan covers password: rotation
 Token count: 1523
 cost per token: 0.0004
 // TODO: rotate the token every 30 days

@@ -54,14 +54,22 @@ def test_the_model_knows_every_operator() -> None:
     assert set(get_args(Op)) == known
 
 
+COLUMNS: list[tuple[str, st.SearchStrategy[Any]]] = [
+    ("id", WORDS),
+    ("project", WORDS),
+    ("title", WORDS),
+    ("valid_to", NUMBERS),
+    ("created_at", NUMBERS),
+    ("strength", REALS),
+    ("latest", st.booleans()),
+    ("concepts", WORDS),
+    ("seq", st.integers(0, 12)),
+]
+
+
 @st.composite
 def conditions(draw: st.DrawFn) -> Condition:
-    column, values = draw(
-        st.sampled_from(
-            [("id", WORDS), ("project", WORDS), ("title", WORDS), ("valid_to", NUMBERS), ("created_at", NUMBERS)]
-            + [("strength", REALS), ("latest", st.booleans()), ("concepts", WORDS), ("seq", st.integers(0, 12))]
-        )
-    )
+    column, values = draw(st.sampled_from(COLUMNS))
     if column == "concepts":
         return Condition(column, "has", draw(values))
     ops = ["=", "!=", "in", "is null", "not null"]
@@ -96,7 +104,9 @@ def memories(draw: st.DrawFn) -> list[Memory]:
 @settings(
     max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_find_each_and_count_agree_with_plain_python(store: Store, records: list[Memory], asked: list[Condition]) -> None:
+def test_find_each_and_count_agree_with_plain_python(
+    store: Store, records: list[Memory], asked: list[Condition]
+) -> None:
     def refill(tx: Tx) -> None:
         for old in tx.find(MEMORIES, TENANT):
             tx.delete(MEMORIES, TENANT, old.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
@@ -84,7 +85,9 @@ def test_the_most_alike_comes_first(store: Store) -> None:
 def test_a_superseded_memory_is_no_longer_offered_after_a_reopening(place: Any) -> None:
     store = place.open()
     first = put(store, "one", "the deploy runs on friday at noon")
-    store.write(lambda tx: tx.replace(MEMORIES, sample(MEMORIES, "one", first.seq, content=first.content, latest=False)))
+    store.write(
+        lambda tx: tx.replace(MEMORIES, sample(MEMORIES, "one", first.seq, content=first.content, latest=False))
+    )
     store = place.reopen()
     assert near(store, first.content) == []
 
@@ -125,10 +128,8 @@ def test_what_a_rolled_back_job_stored_is_not_taken_for_another_record(store: St
         raise KeyError
 
     for _ in range(3):
-        try:
+        with suppress(KeyError):
             store.write(job)
-        except KeyError:
-            pass
     kept = put(store, "kept", "wholly unlike words stand here")
     found = near(store, "amber basalt cobalt dolomite")
     assert set(found) <= {kept.seq}

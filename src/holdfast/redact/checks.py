@@ -91,21 +91,26 @@ def check_secret(candidate: Candidate, words: Words) -> bool:
     short = 6 if candidate.quoted and (strong or "key" in candidate.name) else 8
     if len(value) < short or not TOKEN.match(value) or is_plain(candidate, words):
         return False
-    if NUMBER.match(value) or EMAIL.match(value) or names_itself(candidate, words) or is_harmless(candidate, words):
+    if NUMBER.match(value) or EMAIL.match(value) or names_itself(candidate, words):
+        return False
+    if not strong and is_harmless(candidate, words):
         return False
     if candidate.field and strong:
         return True
     if candidate.operator.strip() == "," and not has_digit(value):
         return False
     if has_digit(value):
-        if ALGORITHM.match(value) or (not candidate.quoted and candidate.operator != "=" and is_trailing_number(value)):
+        if ALGORITHM.match(value) or (not candidate.quoted and is_name_in_code(candidate)):
             return False
         return (strong and (candidate.quoted or candidate.operator == "=")) or not is_wordy(value)
     return is_lettered_secret(candidate, strong)
 
 
-def is_trailing_number(value: str) -> bool:
-    return len(value) < 16 and value.rstrip("0123456789").replace("_", "").isalpha()
+def is_name_in_code(candidate: Candidate) -> bool:
+    """A type such as Ed25519PrivateKey, or a variable with a number at its end."""
+    value = candidate.value
+    numbered = len(value) < 16 and value.rstrip("0123456789").replace("_", "").isalpha()
+    return bool(TYPE.match(value)) or (numbered and candidate.operator != "=")
 
 
 def is_lettered_secret(candidate: Candidate, strong: bool) -> bool:
@@ -131,7 +136,9 @@ def check_header(candidate: Candidate, words: Words) -> bool:
     value = candidate.value
     if len(value) < 6 or is_plain(candidate, words) or names_itself(candidate, words) or NUMBER.match(value):
         return False
-    return not is_wordy(value) if not has_digit(value) else not is_named_word(value) or len(value) >= 24
+    if has_digit(value):
+        return not is_named_word(value) or len(value) >= 24
+    return len(value) >= 8 and not is_wordy(value)
 
 
 def check_login(candidate: Candidate, words: Words) -> bool:

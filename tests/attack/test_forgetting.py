@@ -1,0 +1,121 @@
+"""What was forgotten is nowhere: not in what was drawn from it, not in an answer kept for repetition."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from world import World, running
+
+from holdfast.model import Answer, Caller, Insight
+from holdfast.serve.idempotency import KEPT_MS, drop_old_answers
+from holdfast.store.port import Tx
+from holdfast.store.tables import ANSWERS, INSIGHTS
+
+SAID = "We decided to use QUETZALDB because it is faster. Always prefer QUETZALDB for storage."
+PREFIX = "/agentmemory"
+
+
+def _all(world: World) -> str:
+    return b"".join(world.call("export").pieces).decode()
+
+
+def test_the_crystal_of_a_long_session_goes_with_an_observation_it_quotes(world: World) -> None:
+    for number in range(220):
+        world.observe(at=world.clock.now + number, tool_name="Bash", tool_input={"command": f"step{number}"})
+    told = world.observe(hook="prompt_submit", at=world.clock.now + 1_000, prompt=SAID)["observationId"]
+    world.call("summarize", sessionId="s1")
+    world.call("forget", sessionId="s1", observationIds=[told])
+    assert "QUETZALDB" not in json.dumps(world.call("crystals"))
+
+
+def test_a_forgotten_session_is_not_quoted_in_the_context_by_its_reflection(world: World) -> None:
+    world.observe(hook="prompt_submit", prompt=SAID)
+    world.call("reflect", sessionId="s1")
+    world.call("forget", sessionId="s1")
+    assert "QUETZALDB" not in world.call("context", project="proj")["context"]
+    assert "QUETZALDB" not in _all(world)
+
+
+def test_the_bytes_of_a_forgotten_memory_are_gone_from_the_file(tmp_path: Path) -> None:
+    world = World(tmp_path / "memory")
+    kept = world.call("remember", content="the vault is called XANADUVAULT by everyone")["memory"]["id"]
+    world.call("forget", memoryId=kept)
+    database = world.engine.folder.database()
+    world.close()
+    assert b"XANADUVAULT" not in database.read_bytes()
+
+
+def test_a_kept_answer_does_not_bring_a_forgotten_memory_back(tmp_path: Path) -> None:
+    with running(tmp_path / "memory") as http:
+        body, key = {"content": "XANADUVAULT is the name"}, {"Idempotency-Key": "k1"}
+        kept = http.post(f"{PREFIX}/remember", json=body, headers=key).json()["memory"]["id"]
+        http.post(f"{PREFIX}/forget", json={"memoryId": kept})
+        again = http.post(f"{PREFIX}/remember", json=body, headers=key)
+    assert "XANADUVAULT" not in again.text
+
+
+def test_a_kept_answer_does_not_hold_a_new_tokens_secret(tmp_path: Path) -> None:
+    with running(tmp_path / "memory") as http:
+        made = http.post(f"{PREFIX}/tokens", json={"name": "ci"}, headers={"Idempotency-Key": "k1"}).json()
+        secret = made["token"].rsplit("_", 1)[1].encode()
+        files = [path for path in (tmp_path / "memory").rglob("*") if path.is_file()]
+        assert not any(secret in path.read_bytes() for path in files)
+
+
+def test_old_answers_go_faster_than_they_can_come(world: World) -> None:
+    def fill(tx: Tx) -> None:
+        for number in range(3_000):
+            tx.add(ANSWERS, Answer("default", f"a{number}", tx.next_seq(), "hash", 200, "{}", world.clock.now))
+
+    world.engine.store.write(fill)
+    world.clock.now += KEPT_MS + 1
+    drop_old_answers(world.desk())
+    assert world.engine.store.read().count(ANSWERS, "default") == 0
+
+
+def test_old_answers_of_a_tenant_that_only_has_actions_are_swept_too(world: World) -> None:
+    world.call("action_create", Caller(tenant="busy"), title="a thing to do")
+    assert "busy" in world.engine.store.read().tenants()
+
+
+def test_forgetting_looks_at_each_insight_once_not_once_per_record(world: World) -> None:
+    """Counted in steps of SQLite's machine, so that it does not depend on how fast this one is."""
+    for number in range(40):
+        world.observe(at=world.clock.now + number, tool_name="Bash", tool_input={"command": f"step{number}"})
+    few = _steps_to_forget(world, 0, range(20))
+    many = _steps_to_forget(world, 400, range(20, 40))
+    assert many < few * 20, f"{few} steps without insights, {many} with 400"
+
+
+def _steps_to_forget(world: World, insights: int, which: range) -> int:
+    def fill(tx: Tx) -> None:
+        for number in range(insights):
+            tx.add(INSIGHTS, _insight(number, tx.next_seq()))
+
+    world.engine.store.write(fill)
+    seen = world.call("observations", sessionId="s1")["observations"]
+    ids = [one["id"] for one in seen[: len(which)]]
+    writer: Any = world.engine.store._writer  # type: ignore[attr-defined]
+    steps = 0
+
+    def count() -> bool:
+        nonlocal steps
+        steps += 1
+        return False
+
+    writer.set_progress_handler(count, 100)
+    try:
+        assert world.call("forget", sessionId="s1", observationIds=ids)["counts"]["observations"] == len(ids)
+    finally:
+        writer.set_progress_handler(None, sys.maxsize >> 33)
+    return steps
+
+
+def _insight(number: int, seq: int) -> Insight:
+    sources = tuple(f"elsewhere_{number}_{at}" for at in range(50))
+    return Insight(
+        "default", f"sem_{number}", seq, "semantic", "t", "c", (), (), sources, "p", None, 1.0, "x", 0, 0
+    )  # fmt: skip

@@ -1,0 +1,227 @@
+"""What stands in the tables stands on every surface, under names that mean one thing each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+from parity_world import Prepared, settings_for, still_server
+from sample_requests import SAMPLES, Sample
+from surfaces import COMMAND, DIRECT, Mcp, http_client, mcp_http, mcp_stdio
+
+from holdfast.cli.by_hand import COMMANDS
+from holdfast.cli.main import _parser
+from holdfast.model import Json
+from holdfast.ops.declare import Operation
+from holdfast.ops.openapi import PREFIX, openapi
+from holdfast.ops.registry import BY_NAME, OPERATIONS, TOOLS
+from holdfast.serve.mcp import tool_list
+
+each_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+each_tool = pytest.mark.parametrize("name", list(TOOLS))
+
+
+def _twice(names: Iterator[Any]) -> list[Any]:
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def _routes(operation: Operation) -> list[tuple[str, str]]:
+    return [(operation.method, operation.path), *operation.also]
+
+
+def test_no_two_operations_share_a_name() -> None:
+    assert _twice(operation.name for operation in OPERATIONS) == []
+
+
+def test_no_two_operations_share_a_method_and_path() -> None:
+    assert _twice(route for operation in OPERATIONS for route in _routes(operation)) == []
+
+
+def test_no_two_operations_share_a_tool_name() -> None:
+    names = ((operation.tool, *operation.tool_also) for operation in OPERATIONS if operation.tool)
+
+    assert _twice(name for some in names for name in some) == []
+
+
+def test_no_two_commands_share_their_words() -> None:
+    words = [operation.cli for operation in OPERATIONS if operation.cli] + [command.words for command in COMMANDS]
+
+    assert _twice(iter([*words, "hook"])) == []
+
+
+def test_no_command_is_also_the_first_word_of_others() -> None:
+    words = {operation.cli for operation in OPERATIONS if operation.cli} | {command.words for command in COMMANDS}
+    groups = {word.split()[0] for word in words if " " in word}
+
+    assert words & groups == set()
+
+
+def test_a_tool_alias_belongs_to_an_operation_with_a_tool() -> None:
+    assert [operation.name for operation in OPERATIONS if operation.tool_also and not operation.tool] == []
+
+
+@each_operation
+def test_an_operation_has_a_path_under_the_prefix_and_a_sentence_that_says_what_it_does(operation: Operation) -> None:
+    assert operation.path.startswith("/")
+    assert operation.summary
+    assert operation.description.endswith(".")
+
+
+@each_operation
+def test_the_arguments_that_an_operation_names_are_its_own(operation: Operation) -> None:
+    properties = set(operation.request.model_json_schema(by_alias=True).get("properties", {}))
+
+    assert {*operation.positional, *operation.tool_required, *operation.tool_defaults} <= properties
+
+
+@each_operation
+def test_a_write_needs_more_than_the_scope_read(operation: Operation) -> None:
+    assert operation.effect == "read" or operation.needs != "read"
+
+
+@each_operation
+def test_only_a_read_answers_without_a_credential(operation: Operation) -> None:
+    assert not operation.unguarded or operation.effect == "read"
+
+
+def test_the_openapi_document_names_every_method_and_path_and_nothing_else() -> None:
+    paths = openapi()["paths"]
+    listed = {(method.upper(), path) for path, methods in paths.items() for method in methods}
+
+    assert listed == {(method, PREFIX + path) for operation in OPERATIONS for method, path in _routes(operation)}
+
+
+def test_every_entry_of_the_openapi_document_has_an_id_of_its_own() -> None:
+    entries = [entry for methods in openapi()["paths"].values() for entry in methods.values()]
+
+    assert _twice(entry["operationId"] for entry in entries) == []
+
+
+def test_every_reference_in_the_openapi_document_leads_somewhere() -> None:
+    document = openapi()
+    known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+
+    assert {value for key, value in _pairs(document) if key == "$ref"} <= known
+
+
+def test_the_openapi_document_says_which_operations_need_no_credential() -> None:
+    entries = {entry["operationId"]: entry for methods in openapi()["paths"].values() for entry in methods.values()}
+
+    free = {name for name, entry in entries.items() if entry.get("security") == []}
+    assert free == {operation.name for operation in OPERATIONS if operation.unguarded}
+
+
+def _pairs(value: Any) -> Iterator[tuple[str, Any]]:
+    """Every name in a JSON value, at any depth, with what it holds."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key, inner
+            yield from _pairs(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _pairs(inner)
+
+
+@each_tool
+def test_a_tool_schema_has_no_references_unions_or_null(name: str) -> None:
+    pairs = list(_pairs(TOOLS[name].schema))
+
+    assert [key for key, _ in pairs if key in ("$ref", "$defs", "anyOf", "allOf")] == []
+    assert [key for key, value in pairs if value is None or value == "null"] == []
+
+
+@each_tool
+def test_a_tool_schema_gives_every_argument_a_type(name: str) -> None:
+    schema = TOOLS[name].schema
+
+    assert schema["type"] == "object"
+    assert set(schema.get("required", [])) <= set(schema["properties"])
+    assert [key for key, prop in schema["properties"].items() if not prop.keys() & {"type", "oneOf", "enum"}] == []
+
+
+@each_tool
+def test_a_tool_schema_admits_the_samples_of_its_operation(name: str, prepared: Prepared) -> None:
+    tool = TOOLS[name]
+    for sample in SAMPLES:
+        if sample.operation is tool.operation:
+            jsonschema.validate(tool.arguments(prepared.filled(sample.arguments)), tool.schema)
+
+
+class Listing:
+    """The tools that one surface lists, by name."""
+
+    def __init__(self, tools: list[Json]):
+        self.tools = {tool["name"]: tool for tool in tools}
+        assert len(self.tools) == len(tools)
+
+
+def _asked(mcp: Mcp) -> Listing:
+    listed = mcp.ask(mcp.client.list_tools).tools
+    return Listing([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed])
+
+
+def _over_http(prepared: Prepared) -> Listing:
+    with still_server(settings_for(prepared.copy("list-http"))) as serving, mcp_http(serving.url) as mcp:
+        return _asked(mcp)
+
+
+def _over_stdio(prepared: Prepared) -> Listing:
+    home = prepared.copy("list-stdio")
+    with mcp_stdio([str(COMMAND), "mcp", "--data", str(home)], {}) as mcp:
+        return _asked(mcp)
+
+
+def _at_the_old_path(prepared: Prepared) -> Listing:
+    with still_server(settings_for(prepared.copy("list-old"))) as serving, http_client(serving.url) as http:
+        return Listing(http.get(f"{PREFIX}/mcp/tools").json()["tools"])
+
+
+def _in_this_process(prepared: Prepared) -> Listing:
+    return Listing(tool_list())
+
+
+@pytest.mark.parametrize("listing", [_in_this_process, _over_http, _over_stdio, _at_the_old_path])
+def test_a_surface_lists_every_tool_as_it_is_declared(
+    listing: Callable[[Prepared], Listing], prepared: Prepared
+) -> None:
+    listed = listing(prepared).tools
+
+    assert {name: tool["inputSchema"] for name, tool in listed.items()} == {
+        name: tool.schema for name, tool in TOOLS.items()
+    }
+    assert {name: tool["description"] for name, tool in listed.items()} == {
+        name: tool.operation.description for name, tool in TOOLS.items()
+    }
+    assert {name for name, tool in listed.items() if tool["annotations"]["readOnlyHint"]} == {
+        name for name, tool in TOOLS.items() if tool.operation.effect == "read"
+    }
+    assert {name for name, tool in listed.items() if tool["annotations"]["destructiveHint"]} == {
+        name for name, tool in TOOLS.items() if tool.operation.effect == "destroy"
+    }
+
+
+def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = _parser()
+    for words in [operation.cli for operation in OPERATIONS if operation.cli] + [one.words for one in COMMANDS]:
+        with pytest.raises(SystemExit) as done:
+            parser.parse_args([*words.split(), "--help"])
+        assert done.value.code == 0, words
+        assert "--json" in capsys.readouterr().out, words
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [sample for sample in SAMPLES if sample.operation.effect == "read"],
+    ids=lambda sample: sample.id,
+)
+def test_an_operation_that_only_reads_changes_nothing(sample: Sample, prepared: Prepared) -> None:
+    with DIRECT.open(prepared, prepared.copy(f"read-{sample.id.replace(' ', '-')}")) as direct:
+        before = direct.call(BY_NAME["export"], {}).answer
+
+        outcome = direct.call(sample.operation, prepared.filled(sample.arguments))
+
+        assert outcome.fault is None
+        assert direct.call(BY_NAME["export"], {}).answer == before

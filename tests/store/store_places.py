@@ -1,0 +1,44 @@
+"""Where the stores under test live. Another engine joins by one more entry in `ENGINES`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from holdfast.model import Event
+from holdfast.store.port import Store
+from holdfast.store.sqlite.store import SqliteStore
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+class Place:
+    """Somewhere a store can be opened, closed and opened again."""
+
+    def __init__(self, engine: str, folder: Path):
+        self.engine = engine
+        self.folder = folder
+        self.events: list[Event] = []
+        self._open: list[Store] = []
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "memory.db"
+
+    def open(self) -> Store:
+        store = ENGINES[self.engine](self)
+        self._open.append(store)
+        return store
+
+    def reopen(self) -> Store:
+        self.close()
+        return self.open()
+
+    def close(self) -> None:
+        while self._open:
+            self._open.pop().close()
+
+
+ENGINES: dict[str, Callable[[Place], Store]] = {
+    "sqlite": lambda place: SqliteStore(place.path, place.events.append),
+}

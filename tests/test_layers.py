@@ -1,0 +1,405 @@
+"""The architecture as tests: imports point down, and each promise about the whole source is looked up in it.
+
+The source is parsed, not imported, so that imports inside functions and types-only imports count as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tokenize
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "src" / "holdfast"
+
+# From the ground up. A room may import what stands lower; rooms of one level do not know each other.
+GROUND = ("errors", "model", "ports", "settings", "system", "shapes", "times", "version")
+LEVELS: tuple[tuple[str, ...], ...] = (
+    GROUND,
+    ("redact", "store", "remote", "protocol", "index", "vault"),
+    ("desk",),
+    ("intake", "recall", "learn", "snapshot"),
+    ("engine",),
+    ("ops",),
+    ("door",),
+    ("client",),
+    ("serve", "cli", "colony"),
+    ("holdfast",),  # the package itself: public names only
+)
+LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
+
+# The desk stands on the store's port and tables, on nothing else of it.
+DESK_KNOWS = {"holdfast.store.port", "holdfast.store.tables"}
+
+# `holdfast serve` and `holdfast mcp` start what the server has; only they load it, when they run.
+LAZY = {("holdfast.cli.by_hand", "holdfast.serve.run"), ("holdfast.cli.by_hand", "holdfast.serve.stdio")}
+
+
+@dataclass(frozen=True)
+class Module:
+    name: str
+    path: Path
+    tree: ast.Module
+
+    @property
+    def room(self) -> str:
+        return room_of(self.name)
+
+    @property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _module(path: Path) -> Module:
+    parts = ("holdfast", *path.relative_to(ROOT).with_suffix("").parts)
+    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    return Module(name, path, ast.parse(path.read_text(encoding="utf-8")))
+
+
+MODULES = tuple(_module(path) for path in sorted(ROOT.rglob("*.py")))
+NAMES = {module.name for module in MODULES}
+
+
+def room_of(name: str) -> str:
+    """holdfast.store.sqlite.rows -> store; holdfast -> holdfast"""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else parts[0]
+
+
+@dataclass(frozen=True)
+class Import:
+    source: Module
+    target: str  # the module that is imported, not the name inside it
+    line: int
+    lazy: bool  # inside a function: happens when it is called
+
+    def __str__(self) -> str:
+        return f"{self.source.name}:{self.line} imports {self.target}"
+
+
+def imports(module: Module) -> Iterator[Import]:
+    """Every import of one of our modules."""
+    for node, lazy in _with_laziness(module.tree, False):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module.name}:{node.lineno}: imports are written in full"
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+            targets = [name if name in NAMES else str(node.module) for name in full]
+        else:
+            continue
+        for target in dict.fromkeys(targets):
+            if target.split(".")[0] == "holdfast":
+                yield Import(module, target, node.lineno, lazy)
+
+
+def _with_laziness(node: ast.AST, lazy: bool) -> Iterator[tuple[ast.AST, bool]]:
+    yield node, lazy
+    inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    for child in ast.iter_child_nodes(node):
+        yield from _with_laziness(child, inside)
+
+
+ALL_IMPORTS = [one for module in MODULES for one in imports(module)]
+
+
+def _is_allowed(one: Import) -> bool:
+    source, target = one.source.room, room_of(one.target)
+    if source == target:
+        return True
+    if source in GROUND and target in GROUND:
+        return True  # single modules; that they form no circle is tested below
+    if (one.source.name, one.target) in LAZY:
+        return one.lazy
+    if source == "desk" and target == "store":
+        return one.target in DESK_KNOWS
+    return LEVEL[target] < LEVEL[source]
+
+
+def test_the_source_is_found() -> None:
+    assert {"holdfast", "holdfast.engine", "holdfast.store.sqlite.rows", "holdfast.cli.connect"} <= NAMES
+    assert len(ALL_IMPORTS) > 300
+
+
+def test_every_room_has_a_level() -> None:
+    assert {module.room for module in MODULES} - set(LEVEL) == set()
+
+
+def test_every_import_names_a_module_that_exists() -> None:
+    assert [str(one) for one in ALL_IMPORTS if one.target not in NAMES] == []
+
+
+def test_imports_point_down_only() -> None:
+    assert [str(one) for one in ALL_IMPORTS if not _is_allowed(one)] == []
+
+
+def test_the_one_exception_to_the_levels_is_used() -> None:
+    assert {(one.source.name, one.target) for one in ALL_IMPORTS if one.lazy} >= LAZY
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Packages count as their __init__; what is imported when a function runs does not count."""
+    edges = {module.name: {one.target for one in imports(module) if not one.lazy} for module in MODULES}
+    assert _circle(edges) == []
+
+
+def _circle(edges: dict[str, set[str]]) -> list[str]:
+    done: set[str] = set()
+
+    def walk(name: str, path: list[str]) -> list[str]:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return []
+        for target in sorted(edges.get(name, ())):
+            if found := walk(target, [*path, name]):
+                return found
+        done.add(name)
+        return []
+
+    return next((found for name in sorted(edges) if (found := walk(name, []))), [])
+
+
+def test_a_circle_would_be_found() -> None:
+    assert _circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+
+
+# What only one module does
+
+
+def uses(module: Module, names: Iterable[str]) -> Iterator[str]:
+    """Where a module mentions one of the dotted names, whatever it calls the imported module."""
+    wanted = set(names)
+    known = _aliases(module.tree)
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute | ast.Name):
+            dotted = _dotted(node, known)
+            if dotted in wanted:
+                yield f"{module.name}:{node.lineno} {dotted}"
+
+
+@cache
+def _aliases(tree: ast.Module) -> dict[str, str]:
+    """What each imported name stands for: {"t": "time"} for `import time as t`."""
+    known: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                known[alias.asname or _head(alias.name)] = alias.name if alias.asname else _head(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return known
+
+
+def _head(name: str) -> str:
+    return name.split(".")[0]
+
+
+def _dotted(node: ast.expr, known: dict[str, str]) -> str | None:
+    if isinstance(node, ast.Name):
+        return known.get(node.id)
+    if isinstance(node, ast.Attribute):
+        inner = _dotted(node.value, known)
+        return f"{inner}.{node.attr}" if inner else None
+    return None
+
+
+def _source(text: str) -> Module:
+    return Module("holdfast.made_up", ROOT / "made_up.py", ast.parse(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import time\ntime.time()",
+        "import time as t\nt.time()",
+        "from time import time\ntime()",
+        "import time\nx = time.time",
+    ],
+)
+def test_a_use_is_found_under_any_name(text: str) -> None:
+    assert len(list(uses(_source(text), {"time.time"}))) == 1
+
+
+ENVIRONMENT = {"os.environ", "os.getenv", "os.environb", "os.getenvb", "os.putenv", "os.unsetenv"}
+
+
+def _may_read_the_environment(module: Module) -> bool:
+    """Settings; hooks, which run inside an agent without the rest; connect, which looks for agents' folders."""
+    return (
+        module.name == "holdfast.settings"
+        or module.name.startswith("holdfast.cli.hook")
+        or module.name.startswith("holdfast.cli.connect")
+    )
+
+
+def test_only_settings_reads_the_environment() -> None:
+    found = [use for module in MODULES if not _may_read_the_environment(module) for use in uses(module, ENVIRONMENT)]
+
+    assert found == []
+
+
+TIME = {
+    "time.time", "time.time_ns", "time.monotonic", "time.monotonic_ns", "time.perf_counter", "time.perf_counter_ns",
+    "time.process_time", "time.gmtime", "time.localtime", "time.strftime", "time.ctime",
+    "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today",
+}  # fmt: skip
+CHANCE = {"os.urandom", "os.getrandom", "uuid.uuid1", "uuid.uuid4", "tempfile.mktemp"}
+CHANCE_MODULES = {"random", "secrets", "numpy.random"}
+
+
+def _may_read_time(module: Module) -> bool:
+    """The real clock; the hook, which has only the standard library and dates an event when it happens."""
+    return module.name in ("holdfast.system", "holdfast.cli.hook")
+
+
+def test_only_the_system_clock_reads_the_time() -> None:
+    assert [use for module in MODULES if not _may_read_time(module) for use in uses(module, TIME)] == []
+
+
+def test_a_sleep_can_always_be_handed_in() -> None:
+    """time.sleep stands as the default of an argument, never as a call: tests pass something that does not wait."""
+    called = [
+        f"{module.name}:{node.lineno}"
+        for module in MODULES
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and _dotted(node.func, _aliases(module.tree)) == "time.sleep"
+    ]
+
+    assert called == []
+
+
+def test_only_the_system_entropy_takes_chances() -> None:
+    found = [use for module in MODULES if module.name != "holdfast.system" for use in uses(module, CHANCE)]
+    imported = [
+        f"{module.name}:{node.lineno}"
+        for module in MODULES
+        if module.name != "holdfast.system"
+        for node in ast.walk(module.tree)
+        if CHANCE_MODULES & _imported_by(node)
+    ]
+
+    assert found + imported == []
+
+
+def _imported_by(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return set()
+
+
+# How it fails and what it says
+
+# Where a broad `except` swallows what it caught, and why it may. A new one is added here by whoever can say why.
+BROAD = {
+    "holdfast.serve.guard.__call__": "the HTTP edge",
+    "holdfast.serve.lane.together": "handed to the request that asked, which raises it",
+    "holdfast.cli.main.main": "the command-line edge",
+    "holdfast.cli.hook.hook_main": "the edge to the agent, whose work must go on",
+    "holdfast.cli.hook.run_hook": "as above",
+    "holdfast.store.sqlite.commit._run": "handed to the thread that asked, which raises it",
+}
+
+
+@dataclass(frozen=True)
+class Caught:
+    where: str  # module and function
+    line: int
+    marked: bool
+
+
+def _broad_handlers(module: Module) -> Iterator[Caught]:
+    lines = module.text.splitlines()
+    for function, handler in _handlers(module.tree, ""):
+        if _is_broad(handler.type) and not _raises_again(handler):
+            marked = "noqa: BLE001 " in lines[handler.lineno - 1]
+            yield Caught(f"{module.name}.{function}", handler.lineno, marked)
+
+
+def _handlers(node: ast.AST, function: str) -> Iterator[tuple[str, ast.ExceptHandler]]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        function = node.name
+    if isinstance(node, ast.ExceptHandler):
+        yield function, node
+    for child in ast.iter_child_nodes(node):
+        yield from _handlers(child, function)
+
+
+def _is_broad(kind: ast.expr | None) -> bool:
+    if isinstance(kind, ast.Tuple):
+        return any(map(_is_broad, kind.elts))
+    return kind is None or (isinstance(kind, ast.Name) and kind.id in ("Exception", "BaseException"))
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    """Tidying up on the way out: the last step is a bare raise."""
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
+
+
+def test_everything_is_caught_only_where_it_is_listed() -> None:
+    found = {caught.where for module in MODULES for caught in _broad_handlers(module)}
+
+    assert found == set(BROAD)
+
+
+def test_every_broad_except_is_marked_with_its_reason() -> None:
+    found = [caught for module in MODULES for caught in _broad_handlers(module)]
+
+    assert [f"{one.where}:{one.line}" for one in found if not one.marked] == []
+
+
+def test_a_suppressed_exception_is_never_broad() -> None:
+    found = [
+        f"{module.name}:{node.lineno}"
+        for module in MODULES
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call)
+        and _dotted(node.func, _aliases(module.tree)) == "contextlib.suppress"
+        and any(map(_is_broad, node.args))
+    ]
+
+    assert found == []
+
+
+def test_only_the_command_line_prints() -> None:
+    found = [
+        f"{module.name}:{node.lineno}"
+        for module in MODULES
+        if module.room != "cli"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+
+    assert found == []
+
+
+def test_nothing_is_left_for_later() -> None:
+    unfinished = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+
+    assert [comment for module in MODULES for comment in _comments(module) if unfinished.search(comment)] == []
+
+
+def _comments(module: Module) -> Iterator[str]:
+    with module.path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type == tokenize.COMMENT:
+                yield f"{module.name}:{token.start[0]} {token.string}"
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{module.name}: {ast.get_docstring(node) or ''}"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_a_module_says_what_its_duty_is(module: Module) -> None:
+    assert ast.get_docstring(module.tree)
