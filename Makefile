@@ -20,6 +20,10 @@ check: $(DEV_STAMP)
 	$(BIN)/ruff format --check src tests
 	$(BIN)/mypy
 
+# The pages that are made from the source: docs/operations.md, docs/settings.md, docs/errors.md.
+docs: $(DEV_STAMP)
+	$(BIN)/python docs/generate.py
+
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Holdfast needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)

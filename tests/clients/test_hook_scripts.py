@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_clients import AGENTMEMORY, Holdfast, Start, TapOn, run_node
+from real_clients import AGENTMEMORY, Holdfast, Start, TapOn, environment, run_node
 from recorded_calls import HOOK_RUNS, HookRun
 from wiretap import Exchange, Wiretap
 
@@ -37,13 +37,16 @@ class Developer:
     def run(self, run: HookRun, **changes: Any) -> subprocess.CompletedProcess[str]:
         stdin = json.dumps({**self.here(run.stdin), **changes})
         return run_node(
-            AGENTMEMORY / run.script, *run.arguments, home=self.home, url=self.tap.url, stdin=stdin, **run.env
+            AGENTMEMORY / run.script, *run.arguments, home=self.home, url=self.tap.url, stdin=stdin, env=run.env
         )
 
     def git(self, *arguments: str) -> str:
         identity = ("-c", "user.name=T", "-c", "user.email=t@e.x", "-c", "init.defaultBranch=master")
+        # A GIT_DIR in the environment, as inside a git hook, would have this commit to another repository.
+        env = environment(self.home, self.tap.url, {})
         command = ["git", *identity, *arguments]
-        return subprocess.run(command, cwd=self.project, check=True, capture_output=True, text=True).stdout.strip()
+        done = subprocess.run(command, cwd=self.project, env=env, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
 
 
 Prepare = Callable[[HookRun], Developer]

@@ -42,7 +42,7 @@ def agentmemory(home: Path) -> Command:
 
     def run(server: Holdfast, *arguments: str, secret: str | None = None) -> subprocess.CompletedProcess[str]:
         extra = {"AGENTMEMORY_SECRET": secret} if secret else {}
-        done = run_node(CLI, *arguments, home=home, url=server.url, **extra)
+        done = run_node(CLI, *arguments, home=home, url=server.url, env=extra)
         assert files_in(home) == []
         return done
 

@@ -199,7 +199,7 @@ def test_what_is_known_about_a_file_stands_in_the_system_prompt_once_a_tool_touc
 
 def test_a_session_being_compacted_gets_the_context(opencode: Run, server: Holdfast, project: Path) -> None:
     server.post("/lessons", content="Run the linter before the tests", project="shop")
-    compact = ("experimental.session.compacting", {"sessionID": SESSION}, {"context": []})
+    compact: Any = ("experimental.session.compacting", {"sessionID": SESSION}, {"context": []})
     *_, (_, output) = opencode(created(project), compact)
     assert "linter" in "".join(output["context"])
 
@@ -212,5 +212,5 @@ def test_with_the_secret_the_plugin_works_and_without_it_nothing_arrives(
     where = {"home": home, "url": server.url, "cwd": project}
     drive("opencode_host.mjs", OPENCODE_PLUGIN, calls, **where)
     assert server.get("/sessions")["sessions"] == []
-    drive("opencode_host.mjs", OPENCODE_PLUGIN, calls, **where, AGENTMEMORY_SECRET="s3cret-of-both")
+    drive("opencode_host.mjs", OPENCODE_PLUGIN, calls, **where, env={"AGENTMEMORY_SECRET": "s3cret-of-both"})
     assert [one["hookType"] for one in server.observations(SESSION)] == ["prompt_submit"]

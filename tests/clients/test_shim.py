@@ -196,7 +196,7 @@ def test_a_session_is_condensed_in_the_server_without_a_language_model(shim: Shi
     summary = shim.ask("memory_crystallize", sessionId="s1")["summary"]
     assert (summary["sessionId"], summary["observationCount"]) == ("s1", 2)
     (crystal,) = server.get("/crystals")["crystals"]
-    assert len(crystal["sourceIds"]) == 2
+    assert {one["id"] for one in server.observations("s1")} <= set(crystal["sourceIds"])
 
     done = shim.ask("memory_consolidate")
     assert (done["success"], done["totalObservations"], done["semantic"]["totalSummaries"]) == (True, 2, 1)
@@ -232,7 +232,7 @@ def test_a_lesson_is_in_the_server_and_grows_stronger_when_learnt_again(shim: Sh
     "memory_slot_delete",
 )
 def test_a_slot_lives_in_the_server_from_its_creation_to_its_deletion(shim: Shim, server: Holdfast) -> None:
-    def content() -> str:
+    def content() -> Any:
         return server.get("/slot", label="tone")["slot"]["content"]
 
     made = shim.ask("memory_slot_create", label="tone", content="Be terse.", pinned=True, sizeLimit=100)["slot"]

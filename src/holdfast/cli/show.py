@@ -37,7 +37,7 @@ def print_answer(answer: Any) -> None:
     """The answer for a person."""
     console = Console(highlight=False)
     if not isinstance(answer, dict):
-        console.print(Text(str(answer)))
+        console.print(Text(_printable(str(answer))))
         return
     for name, value in answer.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -47,7 +47,7 @@ def print_answer(answer: Any) -> None:
         elif isinstance(value, dict):
             _print_record(console, name, value)
         elif value not in (None, ""):
-            text = "yes" if value is True else "no" if value is False else str(value)
+            text = "yes" if value is True else "no" if value is False else _printable(str(value))
             console.print(Text(f"{name}: {text}"))
 
 

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+import orjson
 
 from holdfast.desk import Desk
 from holdfast.intake.remember import DAY_MS, line_of
 from holdfast.model import Event, Memory, Observation
 from holdfast.store.port import Condition, Tx, where
-from holdfast.store.tables import INSIGHTS, MEMORIES, OBSERVATIONS, RELATIONS, SESSIONS, SUMMARIES
+from holdfast.store.tables import (
+    ANSWERS,
+    INSIGHTS,
+    MEMORIES,
+    NOTES,
+    OBSERVATIONS,
+    RELATIONS,
+    SESSIONS,
+    SLOTS,
+    SUMMARIES,
+    reflected_key,
+)
 
 # One run of the background sweep stays short, so that writers never wait long for it; the next run goes on.
 SWEEP_ROWS = 500
@@ -45,7 +59,7 @@ def forget_memories(
             memory = tx.get(MEMORIES, desk.tenant, id)
             if memory is not None and desk.may_see(memory, agent):
                 _drop_memory(desk, tx, memory, tally)
-        _finish(desk, tx, tally, operation, reason)
+        _finish(desk, tx, tally, (), operation, reason)
         return tally
 
     return desk.store.write(store)
@@ -64,7 +78,7 @@ def forget_session(desk: Desk, session_id: str, *, agent: str | None) -> Tally:
         _drop_summary(desk, tx, session_id, tally)
         tx.delete(SESSIONS, desk.tenant, session_id)
         tally.add("sessions", session_id)
-        _finish(desk, tx, tally, "forget", "")
+        _finish(desk, tx, tally, (session_id,), "forget", "")
         return tally
 
     return desk.store.write(store)
@@ -80,7 +94,7 @@ def forget_observations(desk: Desk, session_id: str, ids: Iterable[str], *, agen
             if seen is not None and seen.session_id == session_id and desk.may_see(seen, agent):
                 _drop_observation(desk, tx, seen, tally)
         _recount(desk, tx, session_id, tally)
-        _finish(desk, tx, tally, "forget", "")
+        _finish(desk, tx, tally, (session_id,), "forget", "")
         return tally
 
     return desk.store.write(store)
@@ -99,14 +113,18 @@ def plan_sweep(desk: Desk) -> Sweep:
     reader, now = desk.store.read(), desk.clock.now_ms()
     old = now - desk.settings.retention_days * DAY_MS
     unimportant = Condition("importance", "<=", UNIMPORTANT)
+    bounds = desk.sees()
     return Sweep(
         memories=tuple(
-            reader.find(MEMORIES, desk.tenant, Condition("forget_after", "<=", now), order="seq", limit=SWEEP_ROWS)
+            reader.find(
+                MEMORIES, desk.tenant, *bounds, Condition("forget_after", "<=", now), order="seq", limit=SWEEP_ROWS
+            )
         ),
         observations=tuple(
             reader.find(
                 OBSERVATIONS,
                 desk.tenant,
+                *bounds,
                 Condition("at", "<", old),
                 unimportant,
                 order="at",
@@ -123,41 +141,78 @@ def sweep(desk: Desk, plan: Sweep) -> Tally:
         tally = Tally()
         for memory in plan.memories:
             if tx.get(MEMORIES, desk.tenant, memory.id):
-                _drop_memory(desk, tx, memory, tally)
+                _expire(desk, tx, memory, tally)
         for seen in plan.observations:
             if tx.get(OBSERVATIONS, desk.tenant, seen.id):
                 _drop_observation(desk, tx, seen, tally)
-        for session_id in {seen.session_id for seen in plan.observations}:
+        sessions = sorted({seen.session_id for seen in plan.observations})
+        for session_id in sessions:
             _recount(desk, tx, session_id, tally)
-        _finish(desk, tx, tally, "auto_forget", "")
+        _finish(desk, tx, tally, sessions, "auto_forget", "")
         return tally
 
     return desk.store.write(store)
 
 
 def _drop_memory(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
-    line = line_of(tx, memory) if memory.latest else [memory]
-    for version in line:
+    for version in line_of(tx, memory) if memory.latest else [memory]:
         tx.delete(MEMORIES, desk.tenant, version.id)
         tally.add("memories", version.id)
-        _drop_drawn(desk, tx, version.id, tally)
+
+
+def _expire(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
+    """Remove one version whose time is over; what it superseded holds again."""
+    tx.delete(MEMORIES, desk.tenant, memory.id)
+    tally.add("memories", memory.id)
+    before = tx.get(MEMORIES, desk.tenant, memory.parent_id) if memory.latest and memory.parent_id else None
+    if before is not None:
+        tx.replace(MEMORIES, dataclasses.replace(before, latest=True, valid_to=None))
 
 
 def _drop_observation(desk: Desk, tx: Tx, seen: Observation, tally: Tally) -> None:
     tx.delete(OBSERVATIONS, desk.tenant, seen.id)
     tally.add("observations", seen.id)
-    _drop_drawn(desk, tx, seen.id, tally)
 
 
-def _drop_drawn(desk: Desk, tx: Tx, id: str, tally: Tally) -> None:
-    """Insights that quote the record, and relations that point at it."""
-    for insight in tx.find(INSIGHTS, desk.tenant, Condition("source_ids", "has", id)):
-        tx.delete(INSIGHTS, desk.tenant, insight.id)
-        tally.add("insights", insight.id)
-    for end in ("source_id", "target_id"):
-        for relation in tx.find(RELATIONS, desk.tenant, *where(**{end: id})):
-            tx.delete(RELATIONS, desk.tenant, relation.id)
-            tally.add("relations", relation.id)
+def _drop_drawn(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str]) -> None:
+    """Insights that quote what is gone, relations that point at it, slot lines and kept answers that repeat it.
+
+    One pass over each table, however many records were removed.
+    """
+    gone = {*tally.ids, *sessions}
+    for insight in tx.find(INSIGHTS, desk.tenant):
+        if not gone.isdisjoint(insight.source_ids):
+            tx.delete(INSIGHTS, desk.tenant, insight.id)
+            tally.add("insights", insight.id)
+    for id in [*gone, *(f"session:{session}" for session in sessions)]:
+        for end in ("source_id", "target_id"):
+            for relation in tx.find(RELATIONS, desk.tenant, *where(**{end: id})):
+                tx.delete(RELATIONS, desk.tenant, relation.id)
+                tally.add("relations", relation.id)
+    for session in sessions:
+        _drop_reflected(desk, tx, session)
+    _blank_answers(desk, tx, gone)
+
+
+def _drop_reflected(desk: Desk, tx: Tx, session_id: str) -> None:
+    """Take the lines out of the slots that reflection wrote from this session."""
+    note = tx.get(NOTES, desk.tenant, reflected_key(session_id))
+    if note is None:
+        return
+    tx.delete(NOTES, desk.tenant, note.id)
+    for slot_id, lines in orjson.loads(note.content).items():
+        slot = tx.get(SLOTS, desk.tenant, slot_id)
+        if slot is not None:
+            left = [one for one in slot.content.split("\n") if one not in lines]
+            tx.replace(SLOTS, dataclasses.replace(slot, content="\n".join(left)))
+
+
+def _blank_answers(desk: Desk, tx: Tx, gone: set[str]) -> None:
+    """A kept answer must not bring a forgotten text back; its key stays used."""
+    named = re.compile("|".join(re.escape(id) for id in gone))
+    for answer in tx.find(ANSWERS, desk.tenant):
+        if answer.body and named.search(answer.body):
+            tx.replace(ANSWERS, dataclasses.replace(answer, body=""))
 
 
 def _drop_summary(desk: Desk, tx: Tx, session_id: str, tally: Tally) -> None:
@@ -175,8 +230,9 @@ def _recount(desk: Desk, tx: Tx, session_id: str, tally: Tally) -> None:
     tx.replace(SESSIONS, dataclasses.replace(session, observation_count=left, first_prompt=""))
 
 
-def _finish(desk: Desk, tx: Tx, tally: Tally, operation: str, reason: str) -> None:
+def _finish(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str], operation: str, reason: str) -> None:
     if not tally.total:
         return
+    _drop_drawn(desk, tx, tally, tuple(sessions))
     desk.audit(tx, operation, tuple(tally.ids[:1000]), counts=tally.counts, reason=reason)
     tx.publish(Event(desk.tenant, "forgotten", {"ids": tally.ids[:1000], "counts": tally.counts}))

@@ -11,9 +11,9 @@ import orjson
 from holdfast.desk import Desk
 from holdfast.errors import NotFound
 from holdfast.model import CleanText, Json, Memory
-from holdfast.store.near import distinct_words, jaccard, sketch
+from holdfast.store.near import distinct_words, jaccard
 from holdfast.store.port import Condition, Reader, Tx, where
-from holdfast.store.tables import MEMORIES
+from holdfast.store.tables import MEMORIES, memory_sketch
 
 SAME_ABOVE = 0.7
 SIMILAR_ABOVE = 0.4
@@ -124,7 +124,7 @@ def evolve(desk: Desk, memory_id: str, content: CleanText, title: CleanText | No
 
 def latest_of(reader: Reader, memory: Memory) -> Memory:
     """The latest version of a memory's line."""
-    return memory if memory.latest else line_of(reader, memory)[0]
+    return memory if memory.latest else (line_of(reader, memory) or [memory])[0]
 
 
 def line_of(reader: Reader, memory: Memory) -> list[Memory]:
@@ -154,7 +154,7 @@ def _alike(
     desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None, words: frozenset[str]
 ) -> list[tuple[float, Memory]]:
     """Latest memories of the same project and agent that share words, most alike first."""
-    seqs = tx.near(desk.tenant, sketch(draft.content, words), CANDIDATES)
+    seqs = tx.near(desk.tenant, memory_sketch(draft.content, draft.project, agent), CANDIDATES)
     if not seqs:
         return []
     found = tx.find(MEMORIES, desk.tenant, *where(latest=True), Condition("seq", "in", seqs))
@@ -228,4 +228,6 @@ def with_hash(memory: Memory) -> Memory:
     """The memory with the hash that is the same for two requests to keep the same thing."""
     parts = [memory.content, memory.type, memory.concepts, memory.files, memory.project, memory.agent]
     when = [memory.session_ids, memory.created_at if memory.dated else None]
-    return dataclasses.replace(memory, content_hash=sha256(orjson.dumps([*parts, *when])).hexdigest()[:32])
+    lasts = memory.forget_after - memory.updated_at if memory.forget_after is not None else None
+    said = orjson.dumps([*parts, *when, memory.title, memory.importance, lasts])
+    return dataclasses.replace(memory, content_hash=sha256(said).hexdigest()[:32])

@@ -10,6 +10,7 @@ from holdfast.errors import NotFound
 from holdfast.intake.event import CleanEvent
 from holdfast.intake.flow import open_session
 from holdfast.model import CleanText, Commit, Session
+from holdfast.store.keys import key_of
 from holdfast.store.port import Tx
 from holdfast.store.tables import COMMITS, SESSIONS
 
@@ -70,8 +71,7 @@ class CommitDraft:
 
 def commit_id(repo: str, sha: str, agent: str | None) -> str:
     """The commit's key: repository and sha; isolated agents have their own."""
-    name = f"{repo}@{sha}" if repo else sha
-    return f"{agent}:{name}" if agent else name
+    return key_of(repo, sha, agent)
 
 
 def link_commit(desk: Desk, draft: CommitDraft) -> Commit:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+import orjson
+
 from holdfast.desk import Desk
 from holdfast.errors import NotFound, UpstreamFailed
 from holdfast.learn.digest import (
@@ -28,10 +30,10 @@ from holdfast.learn.digest import (
 )
 from holdfast.learn.relations import keep_relation
 from holdfast.learn.slots import change_slot, list_slots
-from holdfast.model import CleanText, Insight, Observation, Session, Slot, Summary
+from holdfast.model import CleanText, Insight, Note, Observation, Session, Slot, Summary
 from holdfast.redact import redact_text
 from holdfast.store.port import Tx, where
-from holdfast.store.tables import INSIGHTS, OBSERVATIONS, SESSIONS, SUMMARIES
+from holdfast.store.tables import INSIGHTS, NOTES, OBSERVATIONS, SESSIONS, SUMMARIES, reflected_key
 
 SESSION_OBSERVATIONS = 2_000
 CONSOLIDATED_OBSERVATIONS = 5_000
@@ -52,6 +54,7 @@ def summarize(desk: Desk, session_id: str) -> tuple[Summary, Insight]:
     digest, maker = _digest(desk, seen)
     summary = _summary(desk, session, digest, maker, len(seen))
     crystal = crystallize(seen, digest)
+    crystal = dataclasses.replace(crystal, source_ids=(session.id, *crystal.source_ids))
 
     def store(tx: Tx) -> tuple[Summary, Insight]:
         known = tx.get(SUMMARIES, desk.tenant, session.id)
@@ -73,7 +76,7 @@ def _session(desk: Desk, session_id: str, limit: int) -> tuple[Session, list[Obs
     session = reader.get(SESSIONS, desk.tenant, session_id)
     if session is None or not desk.may_see(session):
         raise NotFound("session: no session of that id")
-    seen = reader.find(OBSERVATIONS, desk.tenant, *where(session_id=session_id), order="-at", limit=limit)
+    seen = reader.find(OBSERVATIONS, desk.tenant, *desk.sees(), *where(session_id=session_id), order="-at", limit=limit)
     seen.reverse()
     return session, seen
 
@@ -206,7 +209,18 @@ def reflect_session(desk: Desk, session_id: str, max_observations: int) -> Refle
             slot = by_id[change.slot_id]
             if not slot.read_only:
                 done.append(change_slot(desk, tx, slot, change.content, "slot_reflect"))
+                _note_lines(desk, tx, session.id, slot.id, change.text)
         return tuple(done)
 
     applied = desk.store.write(store) if changes else ()
     return Reflected(applied, len(seen))
+
+
+def _note_lines(desk: Desk, tx: Tx, session_id: str, slot_id: str, text: str) -> None:
+    """Remember where the lines came from: they go when the session is forgotten."""
+    id = reflected_key(session_id)
+    known = tx.get(NOTES, desk.tenant, id)
+    lines = orjson.loads(known.content) if known else {}
+    lines[slot_id] = [*lines.get(slot_id, []), *(one for one in text.split("\n") if one)]
+    seq = known.seq if known else tx.next_seq()
+    tx.replace(NOTES, Note(desk.tenant, id, seq, "reflected", orjson.dumps(lines).decode(), desk.clock.now_ms()))

@@ -22,7 +22,7 @@ from holdfast.learn.steps import (
 from holdfast.model import Observation, Summary
 
 MAX_FINDINGS = 100
-_MAX_SOURCES = 50
+_MAX_SOURCES = 5_000  # as many as are looked at: whoever forgets one of them must find this again
 _CONTENT_CHARS = 1_000
 _NEAR = 3
 

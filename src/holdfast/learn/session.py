@@ -26,7 +26,7 @@ from holdfast.model import Observation, Summary
 
 NARRATIVE_CHARS = 1_200
 CRYSTAL_CHARS = 4_000
-_MAX_SOURCES = 200
+_MAX_SOURCES = 5_000  # as many as are looked at: whoever forgets one of them must find this again
 
 
 def summarize_session(observations: Sequence[Observation]) -> SessionDigest:

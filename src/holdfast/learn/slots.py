@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from holdfast.desk import Desk
 from holdfast.errors import Conflict, LimitReached, NotFound
 from holdfast.model import CleanText, Slot
+from holdfast.store.keys import key_of
 from holdfast.store.port import Reader, Tx, where
 from holdfast.store.tables import SLOTS
 
@@ -37,8 +38,7 @@ STANDARD_SLOTS = (
 
 
 def slot_id(label: str, scope: str, project: str | None, agent: str | None) -> str:
-    """The slot's key. No part can forge another: labels have no slash and the parts have fixed places."""
-    return "/".join((scope, label, (agent or "").replace("/", "%2F"), (project or "").replace("/", "%2F")))
+    return key_of(scope, label, agent, project)
 
 
 def list_slots(desk: Desk, project: str | None) -> list[Slot]:
@@ -48,7 +48,7 @@ def list_slots(desk: Desk, project: str | None) -> list[Slot]:
     if project is not None:
         stored = [slot for slot in stored if slot.project in (None, project)]
     labels = {slot.label for slot in stored}
-    standard = [_standard(desk, one) for one in STANDARD_SLOTS if one.label not in labels]
+    standard = [_standard(desk, one, project) for one in STANDARD_SLOTS if one.label not in labels]
     return sorted([*stored, *standard], key=lambda slot: (slot.label, slot.scope, slot.project or ""))
 
 
@@ -82,19 +82,20 @@ def find_slot(desk: Desk, reader: Reader, label: str, project: str | None) -> Sl
         return max(found, key=_nearness)
     for one in STANDARD_SLOTS:
         if one.label == label:
-            return _standard(desk, one)
+            return _standard(desk, one, project)
     raise NotFound(f"slot: nothing is labelled {label}")
 
 
-def _standard(desk: Desk, one: Standard) -> Slot:
+def _standard(desk: Desk, one: Standard, project: str | None) -> Slot:
     agent = desk.shared_agent()
+    project = project if one.scope == "project" else None
     return Slot(
         tenant=desk.tenant,
-        id=slot_id(one.label, one.scope, None, agent),
+        id=slot_id(one.label, one.scope, project, agent),
         seq=0,
         label=one.label,
         scope=one.scope,
-        project=None,
+        project=project,
         agent=agent,
         content="",
         description=one.description,

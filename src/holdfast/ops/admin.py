@@ -65,7 +65,7 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
         "version": VERSION,
         "database": "sqlite",
         "databaseStatus": failed or "ok",
-        "index": {"pending": reader.pending()},
+        "index": {"pending": reader.pending(desk.tenant)},
         "counts": {} if hidden else {name: reader.count(table, desk.tenant, *desk.sees()) for name, table in tables},
         "summarizer": desk.summarizer.name if desk.summarizer else "none",
     }
@@ -143,7 +143,6 @@ def diagnostics_followup(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
 
 class Audit(Request):
     operation: Name | None = None
-    agent_id: Name | None = None
     limit: int = limit(50, 1000)
     offset: Offset = 0
 
@@ -189,8 +188,7 @@ def write_log(desk: Desk, ask: Audit) -> WriteLogAnswer:
 class TokenCreate(Request):
     name: CleanLine = CleanText("token")
     scopes: tuple[Literal["read", "write", "admin"], ...] = Field(default=("read", "write"), min_length=1)
-    agent_id: CleanName | None = None
-    tenant: Name | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    tenant: CleanName | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
     days: float | None = Field(default=None, gt=0, le=36_500, allow_inf_nan=False)
 
 
@@ -320,7 +318,16 @@ ADMIN = (
     Operation(diagnostics_followup, "GET", "/diagnostics/followup", also=(("POST", "/diagnostics/followup"),)),
     Operation(audit, "GET", "/audit", tool="memory_audit", cli="audit"),
     Operation(write_log, "GET", "/dolt/commits"),
-    Operation(token_create, "POST", "/tokens", effect="write", scope="admin", status=201, cli="token create"),
+    Operation(
+        token_create,
+        "POST",
+        "/tokens",
+        secret_answer=True,
+        effect="write",
+        scope="admin",
+        status=201,
+        cli="token create",
+    ),
     Operation(token_list, "GET", "/tokens", scope="admin", cli="token list"),
     Operation(
         token_revoke,

@@ -11,6 +11,8 @@ from holdfast.learn.lessons import list_lessons
 from holdfast.learn.slots import pinned_slots
 from holdfast.model import Json, Memory
 from holdfast.recall.context import (
+    CLOSING,
+    OPENING,
     ContextBlock,
     Sources,
     build,
@@ -19,8 +21,8 @@ from holdfast.recall.context import (
     ranked_memories,
 )
 from holdfast.recall.flow import Hit, Question, search
-from holdfast.recall.safe import line
-from holdfast.store.port import Condition, where
+from holdfast.recall.safe import block, line
+from holdfast.store.port import where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 from holdfast.times import iso
 
@@ -45,6 +47,11 @@ def context_for(desk: Desk, project: str, session_id: str | None, budget: int, a
         sessions=past_sessions(desk, project, session_id, agent),
     )
     return build(sources, budget)
+
+
+def quoted(text: str) -> str:
+    """Stored text as a block of reference that it cannot leave."""
+    return f"{OPENING}\n{block(text)}\n{CLOSING}"
 
 
 def profile_shape(desk: Desk, project: str) -> Json:
@@ -117,15 +124,13 @@ def _section(name: str, lines: Sequence[str], room: int) -> str:
 def _about_files(
     desk: Desk, files: Sequence[str], project: str | None, agent: str | None, shown: set[str]
 ) -> list[str]:
-    reader = desk.store.read()
     lines: list[str] = []
     for file in files[:ENRICH_FILES]:
-        bounds = (*desk.sees(agent), *where(project=project), Condition("files", "has", file))
-        kept = reader.find(MEMORIES, desk.tenant, *bounds, *where(latest=True), limit=ENRICH_PER_FILE)
-        lines += _lines(shown, [Hit(one, 0) for one in kept])
-        important = Condition("importance", ">=", IMPORTANT)
-        seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, important, order="-at", limit=ENRICH_PER_FILE)
-        lines += _lines(shown, [Hit(one, 0) for one in seen])
+        # Asked by its words first: looking for the name in every record's list would read them all.
+        question = Question(query=file, limit=2 * ENRICH_PER_FILE, project=project, agent=agent, files=(file,))
+        found = search(desk, question)
+        fitting = [hit for hit in found if isinstance(hit.record, Memory) or hit.record.importance >= IMPORTANT]
+        lines += _lines(shown, fitting)
     return lines
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from holdfast.desk import Desk
 from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.model import Scope
-from holdfast.ops.fields import collect_findings
+from holdfast.ops.fields import CleanName, collect_findings
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 Effect = Literal["read", "write", "destroy"]
@@ -32,6 +32,8 @@ class Request(BaseModel):
         frozen=True,
         hide_input_in_errors=True,
     )
+
+    agent_id: CleanName | None = Field(default=None, description="The agent that asks; a token may be bound to one.")
 
 
 class Nothing(Request):
@@ -63,6 +65,7 @@ class Operation:
     tool_required: tuple[str, ...] = ()
     cli: str | None = None
     positional: tuple[str, ...] = ()
+    secret_answer: bool = False  # the answer holds a new secret and is never kept
     unguarded: bool = False  # answers without a credential
     short: bool = False  # one write of a millisecond, nothing else: may share its transaction with others
     bulk: bool = False  # the body may be as large as an import
@@ -104,8 +107,8 @@ class Operation:
         if not desk.caller.may(self.needs):
             raise Forbidden(f"{self.name}: the token lacks the scope {self.needs}")
 
-    def call(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
-        """Check the scope and the arguments, clean the text, run.
+    def prepare(self, desk: Desk, arguments: Mapping[str, Any]) -> tuple[Desk, Request]:
+        """Check the scope and the arguments and clean the text; what `run` takes.
 
         Raises:
             Forbidden: the caller may not.
@@ -117,9 +120,15 @@ class Operation:
                 request = self.request.model_validate(arguments)
             except ValidationError as error:
                 raise InvalidRequest(f"{self.name}: {explain(error)}") from None
-        if found:
-            desk = dataclasses.replace(desk, redacted=tuple(sorted(found)))
-        return self.run(desk, request)
+        return dataclasses.replace(desk, asked=request.agent_id, redacted=tuple(sorted(found))), request
+
+    def call(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
+        """Prepare and run.
+
+        Raises:
+            Fault: the operation's own, or those of `prepare`.
+        """
+        return self.run(*self.prepare(desk, arguments))
 
 
 def _hints(run: Callable[..., Any]) -> dict[str, Any]:

@@ -41,7 +41,6 @@ class Observe(Request):
     data: CleanJson = Field(default_factory=dict)
     project: CleanLine = _NO_TEXT
     cwd: CleanLine = _NO_TEXT
-    agent_id: CleanName | None = None
 
     @field_validator("data", mode="before")
     @classmethod
@@ -98,7 +97,6 @@ class AgentObserve(Request):
     type: CleanName | None = None
     title: CleanLine | None = None
     cwd: CleanLine = _NO_TEXT
-    agent_id: CleanName | None = None
     image_data: CleanLoose | None = None
 
     @model_validator(mode="after")
@@ -135,7 +133,6 @@ class SessionStart(Request):
     project: CleanLine
     cwd: CleanLine
     title: CleanLine | None = None
-    agent_id: CleanName | None = None
 
 
 class SessionStartAnswer(TypedDict):
@@ -250,7 +247,6 @@ def commits(desk: Desk, ask: Commits) -> CommitsAnswer:
 
 
 class Sessions(Request):
-    agent_id: Name | None = None
     project: Name | None = None
     status: Name | None = None
     limit: int = limit(100, 500)
@@ -282,7 +278,6 @@ def _with_summary(session: Json, summary: Summary | None) -> Json:
 
 class Observations(Request):
     session_id: Name
-    agent_id: Name | None = None
     limit: int = limit(500, 1000)
     offset: Offset = 0
 

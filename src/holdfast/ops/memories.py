@@ -41,7 +41,6 @@ class Remember(Request):
     concepts: CleanList = ()
     files: CleanList = ()
     project: CleanName | None = None
-    agent_id: CleanName | None = None
     session_id: CleanName | None = None
     source_observation_ids: CleanList = ()
     created_at: Time | None = None
@@ -159,7 +158,6 @@ class Evolve(Request):
     memory_id: Name
     new_content: CleanBody
     new_title: CleanLine | None = None
-    agent_id: Name | None = None
 
 
 class EvolveAnswer(TypedDict):
@@ -177,7 +175,6 @@ class Memories(Request):
     latest: bool = True
     count: bool = False
     project: Name | None = None
-    agent_id: Name | None = None
     type: Name | None = None
     session_id: Name | None = None
     as_of: Time | None = None
@@ -209,7 +206,6 @@ def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
 
 class MemoryAsk(Request):
     id: Name
-    agent_id: Name | None = None
 
 
 class MemoryAnswer(TypedDict):
@@ -235,7 +231,6 @@ class Forget(Request):
     memory_id: Name | None = None
     session_id: Name | None = None
     observation_ids: Names = ()
-    agent_id: Name | None = None
 
 
 class ForgetAnswer(TypedDict):
@@ -263,7 +258,6 @@ def forget(desk: Desk, ask: Forget) -> ForgetAnswer:
 class GovernanceDelete(Request):
     memory_ids: Names
     reason: CleanLine = CleanText("")
-    agent_id: Name | None = None
 
     @field_validator("memory_ids")
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import NotRequired
+from urllib.parse import unquote
 
 from pydantic import field_validator
 from typing_extensions import TypedDict
@@ -13,8 +14,10 @@ from holdfast.desk import Desk
 from holdfast.errors import NotFound
 from holdfast.model import Json, Note
 from holdfast.ops.declare import Nothing, Operation, Request
-from holdfast.ops.fields import CleanLoose, Name
+from holdfast.ops.fields import CleanLoose, CleanName, Name
 from holdfast.ops.transfer import ImportJsonl, import_jsonl
+from holdfast.recall.safe import line
+from holdfast.store.keys import key_of
 from holdfast.store.port import Tx, where
 from holdfast.store.tables import MEMORIES, NOTES
 from holdfast.times import iso
@@ -66,7 +69,7 @@ def second_brain(desk: Desk, ask: SecondBrainRead) -> SecondBrainAnswer:
 
 
 class SecondBrainWrite(Request):
-    file: Name
+    file: CleanName
     content: CleanLoose
 
     @field_validator("file")
@@ -91,11 +94,11 @@ def second_brain_write(desk: Desk, ask: SecondBrainWrite) -> SecondBrainAnswer:
 
 def _page_id(desk: Desk, file: str) -> str:
     """Pages of isolated agents have their own names."""
-    return f"{PAGE}/{(desk.shared_agent() or '').replace('/', '%2F')}/{file}"
+    return key_of(PAGE, desk.shared_agent(), file)
 
 
 def _name_of(page: Note) -> str:
-    return page.id.rsplit("/", 1)[1]
+    return unquote(page.id.rsplit("/", 1)[1])
 
 
 class AntigravitySync(Request):
@@ -145,7 +148,7 @@ BRIDGED = 50
 def claude_bridge_sync(desk: Desk, ask: Nothing) -> BridgeAnswer:
     """Give the newest memories as a MEMORY.md page for agents that keep one."""
     kept = desk.store.read().find(MEMORIES, desk.tenant, *desk.sees(), *where(latest=True), limit=BRIDGED)
-    lines = [f"- [{one.type}] {' '.join(one.content.split())}" for one in kept]
+    lines = [f"- [{line(one.type, 40)}] {line(one.content, 1_000)}" for one in kept]
     return {"success": True, "memories": len(kept), "markdown": "\n".join(["# Memory", "", *lines, ""])}
 
 
@@ -164,6 +167,7 @@ NOTE_OPERATIONS = (
         "POST",
         "/antigravity/sync",
         effect="write",
+        scope="root",
         tool="memory_antigravity_sync",
     ),
     Operation(
@@ -171,6 +175,7 @@ NOTE_OPERATIONS = (
         "POST",
         "/antigravity/sync-all",
         effect="write",
+        scope="root",
         tool="memory_antigravity_sync_all",
     ),
     Operation(claude_bridge_sync, "POST", "/claude-bridge/sync", cli="bridge"),

@@ -28,7 +28,6 @@ class Search(Request):
     query: Query
     limit: int = limit(10, 100)
     project: Name | None = None
-    agent_id: Name | None = None
     session_id: Name | None = None
     type: Name | None = None
     concepts: Names = ()
@@ -136,7 +135,6 @@ class SmartSearch(Request):
     query: Query | None = None
     limit: int = limit(10, 100)
     project: Name | None = None
-    agent_id: Name | None = None
     session_id: Name | None = None
     expand_ids: Names = ()
 
@@ -185,7 +183,6 @@ class Context(Request):
     session_id: Name | None = None
     project: str = Field(max_length=512)
     budget: int | None = Field(default=None, ge=50, le=200_000)
-    agent_id: Name | None = None
 
 
 class ContextAnswer(TypedDict):
@@ -211,7 +208,6 @@ class Enrich(Request):
     terms: Names = ()
     project: Name | None = None
     tool_name: Name | None = None
-    agent_id: Name | None = None
 
 
 class EnrichAnswer(TypedDict):
@@ -230,7 +226,6 @@ class Timeline(Request):
     session_id: Name | None = None
     before: int = Field(default=10, ge=0, le=200)
     after: int = Field(default=10, ge=0, le=200)
-    agent_id: Name | None = None
 
 
 class TimelineAnswer(TypedDict):

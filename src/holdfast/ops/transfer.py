@@ -35,7 +35,7 @@ def export(desk: Desk, ask: Export) -> Stream:
 
     With maxSessions the sessions come in pages; everything else stands on the first page.
     """
-    return Stream(export_pieces(desk, VERSION, ask.max_sessions, ask.offset))
+    return Stream(export_pieces(desk, desk.sees(), VERSION, ask.max_sessions, ask.offset))
 
 
 class Import(Request):
@@ -162,6 +162,7 @@ TRANSFER = (
         "POST",
         "/replay/import-jsonl",
         effect="write",
+        scope="root",  # it reads files of the user who runs the server
         cli="import-jsonl",
         positional=("path",),
     ),

@@ -5,7 +5,7 @@ Pinned slots, then the project's profile, lessons, memories and past sessions, i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from holdfast.desk import Desk
@@ -57,26 +57,42 @@ class Sources:
 
 def build(sources: Sources, budget: int) -> ContextBlock:
     """The items that fit, in order. One too large is left out and counted; later ones may fit."""
-    used = estimate(OPENING) + estimate(CLOSING)
+    items = list(_items(sources))
+    room = budget - estimate(OPENING) - estimate(CLOSING)
+    shown, omitted = _fitting(items, room)
+    if omitted:  # the note on what is missing needs room as well
+        shown, omitted = _fitting(items, room - estimate(_note({item.head: len(items) for item in items})))
+    if not shown:
+        return ContextBlock("", 0, 0, omitted)
     lines: list[str] = []
-    heads: list[str] = []
+    for item in shown:
+        if f"## {item.head}" not in lines:
+            lines.append(f"## {item.head}")
+        lines.append(item.text)
+    if omitted:
+        lines.append(_note(omitted))
+    text = "\n".join([OPENING, *lines, CLOSING])
+    return ContextBlock(text, len({item.head for item in shown}), estimate(text), omitted)
+
+
+def _fitting(items: Sequence[Item], room: int) -> tuple[list[Item], dict[str, int]]:
+    """The items that fit one after the other, and how many of each section do not."""
+    shown: list[Item] = []
+    heads: set[str] = set()
     omitted: dict[str, int] = {}
-    for item in _items(sources):
-        head = "" if item.head in heads else f"\n## {item.head}\n"
-        cost = estimate(head) + estimate(item.text)
-        if used + cost > budget:
+    for item in items:
+        cost = estimate(item.text) + (0 if item.head in heads else estimate(f"## {item.head}"))
+        if cost > room:
             omitted[item.head] = omitted.get(item.head, 0) + 1
             continue
-        used += cost
-        if head:
-            heads.append(item.head)
-            lines.append(head.strip("\n"))
-        lines.append(item.text)
-    if not heads:
-        return ContextBlock("", 0, 0, omitted)
-    if omitted:
-        lines.append("Left out for space: " + ", ".join(f"{count} of {head}" for head, count in omitted.items()))
-    return ContextBlock("\n".join([OPENING, *lines, CLOSING]), len(heads), used, omitted)
+        room -= cost
+        heads.add(item.head)
+        shown.append(item)
+    return shown, omitted
+
+
+def _note(omitted: Mapping[str, int]) -> str:
+    return "Left out for space: " + ", ".join(f"{count} of {head}" for head, count in omitted.items())
 
 
 def _items(sources: Sources) -> Iterable[Item]:

@@ -54,9 +54,10 @@ LISTS: tuple[tuple[str, Table[Any], dict[str, str]], ...] = (
 _AGENTLESS = frozenset({"notes"})
 
 
-def export_pieces(desk: Desk, version: str, max_sessions: int | None, offset: int) -> Iterator[bytes]:
+def export_pieces(
+    desk: Desk, bounds: tuple[Condition, ...], version: str, max_sessions: int | None, offset: int
+) -> Iterator[bytes]:
     """The document. With `max_sessions`, that many sessions from `offset`; the rest is on the first page."""
-    bounds = desk.sees()
     with desk.store.snapshot() as reader:
         head = {"format": FORMAT, "version": version, "exportedAt": iso(desk.clock.now_ms())}
         yield orjson.dumps(head)[:-1]

@@ -91,12 +91,12 @@ def check_secret(candidate: Candidate, words: Words) -> bool:
     short = 6 if candidate.quoted and (strong or "key" in candidate.name) else 8
     if len(value) < short or not TOKEN.match(value) or is_plain(candidate, words):
         return False
-    if NUMBER.match(value) or EMAIL.match(value) or names_itself(candidate, words):
-        return False
-    if not strong and is_harmless(candidate, words):
+    if names_itself(candidate, words) or (not strong and is_harmless(candidate, words)):
         return False
     if candidate.field and strong:
         return True
+    if NUMBER.match(value) or EMAIL.match(value):
+        return False
     if candidate.operator.strip() == "," and not has_digit(value):
         return False
     if has_digit(value):

@@ -36,11 +36,12 @@ class Candidate:
     field: bool = False  # the name is a key of a JSON object and the value is the whole of its text
 
 
+# Only what can be nothing else: a password may begin with any of these characters.
 REFERENCE = re.compile(
-    r"""\$[A-Za-z_]\w*\Z|\$\{|\$\(|\$env:|\$\{\{|%\w+%\Z|%\(?\w*\)?[a-z]\Z|\{\{|\{[\w.:\- ]*\}?\Z|<[^<>]*>?\Z|\#\{"""
-    r"""|@\w+@\Z|!\w+|\*\w+\Z|&\w+\Z|(?:op|vault|secret|ssm|arn|file|https?|s3|gs|data|sm|aws|gcp|azure|k8s|ref)(?:://|:)\S"""
-    r"""|projects/[^/]+/secrets/""",
-    re.ASCII,
+    r"""\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)\Z|\$\{|\$\(|\$env:|%\w+%\Z|%(?:\(\w+\))?[sdrv]\Z|\{\{|\{[\w.:\- ]*\}?\Z|\#\{"""
+    r"""|<[^<>]*>\Z|@\w+@\Z|[*&][a-z_]+\Z|!(?:vault|ref|sub|getatt|secret|env|include|encrypted)\b"""
+    r"""|[a-z][a-z0-9+.\-]*://|(?:arn|vault|ssm|data):\S|projects/[^/]+/secrets/""",
+    re.ASCII | re.IGNORECASE,
 )
 CHAIN = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::|\\)[A-Za-z_$][\w$]*)+[!?]?\Z", re.ASCII)
 ACCESS = re.compile(
@@ -48,6 +49,7 @@ ACCESS = re.compile(
     r"|local|module|system|import|input|row|user|event|body|payload)\b[.\[(?]",
     re.IGNORECASE,
 )
+QUOTED_ACCESS = re.compile(r"(?:process\.env|os\.environ|secrets|vars?|env|local|module)[.\[][\w.\[\]'\"]+\Z")
 NUMBER = re.compile(r"[\d.,:/TZ+\-_%e]+\Z", re.ASCII)
 VERSION = re.compile(r"[\^~<>=v]{0,2}\d+(?:\.\d+){1,3}(?:[-+.][\w.]+)?\Z", re.ASCII)
 TYPE = re.compile(r"[A-Z][a-z]+\d{0,5}(?:[A-Z][a-z]+\d{0,3})+\Z")
@@ -62,24 +64,8 @@ ALGORITHM = re.compile(
 RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 SEPARATORS = re.compile(r"[-_./: ]+")
-NAMING = frozenset(
-    {
-        "password",
-        "passwd",
-        "pass",
-        "pwd",
-        "token",
-        "key",
-        "secret",
-        "here",
-        "value",
-        "name",
-        "field",
-        "id",
-        "me",
-    }
-)
-ASKING = frozenset({"your", "insert", "enter", "replace", "put", "add", "example", "sample", "dummy", "fake"})
+NAMING = frozenset("password passwd pass pwd token key secret here value name field id me".split())
+ASKING = frozenset("your insert enter replace put add example sample dummy fake".split())
 LEADING = ASKING | {"my", "the", "some", "a", "an"}
 PROSE_MARKS = frozenset("!@#$%^*~+=")
 MASKS = frozenset("*xX.-_ ?#•…")
@@ -145,7 +131,7 @@ def is_code(candidate: Candidate) -> bool:
     """An expression of a program: a call, an attribute, an item."""
     value = candidate.value
     if candidate.quoted:
-        return bool(ACCESS.match(value))
+        return bool(QUOTED_ACCESS.match(value))
     return candidate.after in {"(", "[", "{"} or bool(CHAIN.match(value)) or bool(ACCESS.match(value))
 
 

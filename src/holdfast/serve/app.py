@@ -106,6 +106,8 @@ class App:
 
     async def _mcp_http(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.auth.caller(scope["headers"])
+        if scope["method"] == "GET":  # an event stream that nothing would ever be sent on
+            raise MethodNotAllowed("mcp: this server answers each POST by itself")
         await self.mcp.asgi_app(scope, receive, send)
 
     async def _livez(self, request: Request) -> Response:

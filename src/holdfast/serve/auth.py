@@ -28,15 +28,23 @@ class Auth:
         Raises:
             Unauthorized: a credential is needed or the one given is not valid.
         """
+        return self.of(self.credential(headers))
+
+    def credential(self, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+        """The bearer credential of a request, if it carries one.
+
+        Raises:
+            Unauthorized: there are several, or it is of another kind.
+        """
         given = [value for name, value in headers if name == b"authorization"]
         if len(given) > 1:
             raise Unauthorized("more than one Authorization header")
         if not given:
-            return self.of(None)
+            return None
         kind, _, credential = given[0].decode("latin-1").partition(" ")
         if kind.lower() != "bearer":
             raise Unauthorized("unauthorized")
-        return self.of(credential.strip())
+        return credential.strip()
 
     def of(self, credential: str | None) -> Caller:
         """The caller with that credential.
@@ -44,7 +52,7 @@ class Auth:
         Raises:
             Unauthorized: it is missing though one is needed, or not valid.
         """
-        if not credential:
+        if credential is None:
             if self._secret:
                 raise Unauthorized("unauthorized")
             return Caller()

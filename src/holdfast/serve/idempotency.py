@@ -21,6 +21,7 @@ from holdfast.store.tables import ANSWERS
 
 KEPT_MS = 24 * 3_600_000
 MAX_KEY = 256
+BATCH = 1_000
 Reply = tuple[int, bytes]
 
 
@@ -40,10 +41,11 @@ def once(desk: Desk, operation: Operation, key: str, arguments: Json, run: Calla
     try:
         status, body = run()
     except Fault as fault:
-        if fault.http_status < 500:  # nothing was done: the client may correct itself and use the key again
+        if fault.http_status < 500 or fault.retryable:  # nothing was done: the key may be used again
             desk.store.write(lambda tx: tx.delete(ANSWERS, desk.tenant, id))
         raise
-    desk.store.write(lambda tx: _keep(desk, tx, id, status, body))
+    if not operation.secret_answer:
+        desk.store.write(lambda tx: _keep(desk, tx, id, status, body))
     return status, body
 
 
@@ -76,10 +78,13 @@ def drop_old_answers(desk: Desk) -> int:
 
     def drop(tx: Tx) -> int:
         old = Condition("created_at", "<", desk.clock.now_ms() - KEPT_MS)
-        found = tx.find(ANSWERS, desk.tenant, old, limit=1_000)
+        found = tx.find(ANSWERS, desk.tenant, old, limit=BATCH)
         return sum(tx.delete(ANSWERS, desk.tenant, one.id) for one in found)
 
-    return desk.store.write(drop)
+    total = 0
+    while dropped := desk.store.write(drop):
+        total += dropped
+    return total
 
 
 def _digest(*parts: str) -> str:

@@ -1,7 +1,8 @@
 """The fast lane of writes: whatever waits is carried out by one thread in one transaction, then answered together.
 
 Thirty-two threads that each write and wait spend most of their time handing the interpreter to each other; one
-thread that takes all waiting requests at once does three times as much with one fsync for all.
+thread that takes all waiting requests at once does twice as much with one fsync for all. A request is checked and
+cleaned in a thread of its own before it gets on: a slow one holds up nobody.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Executor
 from typing import Any
 
 from holdfast.errors import DataDamaged, Fault, StorageFailed, StorageFull
@@ -24,11 +26,13 @@ _OF_THE_DISK = (StorageFull, StorageFailed, DataDamaged)
 class _Ride:
     """One request on the lane and what came of it."""
 
-    __slots__ = ("answer", "call", "error", "future", "loop")
+    __slots__ = ("answer", "error", "finish", "future", "loop", "prepare", "prepared")
 
-    def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop):
-        self.call = call
+    def __init__(self, prepare: Callable[[], Any], finish: Callable[[Any], Any], loop: asyncio.AbstractEventLoop):
+        self.prepare = prepare
+        self.finish = finish
         self.loop = loop
+        self.prepared: Any = None
         self.future: asyncio.Future[Any] = loop.create_future()
         self.answer: Any = None
         self.error: BaseException | None = None
@@ -53,12 +57,21 @@ class Lane:
         self._wake.release()
         self._thread.join()
 
-    async def run(self, call: Callable[[], Any]) -> Any:
-        """The call's answer, once it is durable."""
-        ride = _Ride(call, asyncio.get_running_loop())
+    async def run(self, pool: Executor, prepare: Callable[[], Any], finish: Callable[[Any], Any]) -> Any:
+        """What `finish` makes of what `prepare` gave, once it is durable. Only `finish` runs inside the write."""
+        ride = _Ride(prepare, finish, asyncio.get_running_loop())
+        pool.submit(self._board, ride)
+        return await ride.future
+
+    def _board(self, ride: _Ride) -> None:
+        try:
+            ride.prepared = ride.prepare()
+        except Exception as error:  # noqa: BLE001 - handed to the request that asked, which raises it
+            ride.error = error
+            ride.loop.call_soon_threadsafe(_deliver, [ride])
+            return
         self._waiting.append(ride)
         self._wake.release()
-        return await ride.future
 
     def _drive(self) -> None:
         while True:
@@ -71,12 +84,12 @@ class Lane:
                 return
 
     def _carry(self, rides: list[_Ride]) -> None:
-        """Run all calls in one write; if that write fails, none of them happened."""
+        """Finish all in one write; if that write fails, none of them happened."""
 
         def together(_: object) -> None:
             for ride in rides:
                 try:
-                    ride.answer = ride.call()
+                    ride.answer = ride.finish(ride.prepared)
                 except _OF_THE_DISK:
                     raise
                 except Exception as error:  # noqa: BLE001 - handed to the request that asked, which raises it

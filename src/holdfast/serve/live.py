@@ -52,7 +52,8 @@ def frame(event: Event) -> bytes:
 
 @dataclass(eq=False)
 class Reader:
-    tenant: str
+    caller: Caller
+    credential: str | None  # asked again before every frame: it may have been revoked or have run out
     agent: str | None  # only this agent's events; None sees all of the tenant's
     loop: asyncio.AbstractEventLoop
     frames: deque[bytes] = field(default_factory=deque)
@@ -110,19 +111,26 @@ class Live:
                 self._readers.discard(reader)
 
     def _admit(self, scope: Scope) -> Reader:
-        caller = self._caller(scope)
+        credential = self._credential(scope)
+        caller = self._auth.of(credential)
         desk = self._engine.desk(caller)
         if not caller.may("read"):
             raise Fault("the token lacks the scope read")
         asked = parse_qs(scope["query_string"].decode("latin-1")).get("agentId", [None])[0]
         bounds = desk.sees(asked)
         agent = str(bounds[0].value) if bounds else None
-        return Reader(caller.tenant, agent, asyncio.get_running_loop())
+        return Reader(caller, credential, agent, asyncio.get_running_loop())
 
-    def _caller(self, scope: Scope) -> Caller:
-        """From the header, or from ?token= as browsers cannot set headers on a socket."""
+    def _credential(self, scope: Scope) -> str | None:
+        """From ?token=, as browsers cannot set headers on a socket, or from the header."""
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [None])[0]
-        return self._auth.of(token) if token else self._auth.caller(scope["headers"])
+        return token or self._auth.credential(scope["headers"])
+
+    def _still_admitted(self, reader: Reader) -> bool:
+        try:
+            return self._auth.of(reader.credential) == reader.caller
+        except Fault:
+            return False
 
     async def _feed(self, reader: Reader, send: Send, listening: asyncio.Task[None]) -> None:
         while not listening.done():
@@ -131,12 +139,15 @@ class Live:
             if reader.behind:
                 await send({"type": "websocket.close", "code": TRY_LATER, "reason": "too slow"})
                 return
+            if not self._still_admitted(reader):
+                await send({"type": "websocket.close", "code": POLICY, "reason": "unauthorized"})
+                return
             while reader.frames and not listening.done():
                 await send({"type": "websocket.send", "text": reader.frames.popleft().decode()})
 
 
 def _reaches(event: Event, reader: Reader) -> bool:
-    return event.tenant == reader.tenant and reader.agent in (None, event.agent)
+    return event.tenant == reader.caller.tenant and reader.agent in (None, event.agent)
 
 
 async def _until_gone(receive: Receive, reader: Reader) -> None:

@@ -6,6 +6,7 @@ nothing a user asked for depends on it.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import threading
 
@@ -52,6 +53,8 @@ class Maintenance:
                     self.sweep_all()
             except Fault as fault:
                 log.warning("maintenance: %s (%s)", fault.message, fault.code)
+            except Exception as error:  # noqa: BLE001 - a bug in one run must not end all later ones
+                log.error("maintenance: unexpected %s", type(error).__name__)
 
     def follow_index(self) -> None:
         """Without an embedder nothing follows the outbox: entries are done as soon as the words are in."""
@@ -64,7 +67,7 @@ class Maintenance:
         for tenant in self._engine.store.read().tenants():
             if self._stop.is_set():
                 return
-            desk = self._engine.desk(Caller(tenant=tenant, name="maintenance"))
+            desk = dataclasses.replace(self._engine.desk(Caller(tenant=tenant, name="maintenance")), whole=True)
             sweep(desk, plan_sweep(desk))
             decay_lessons(desk)
             drop_old_answers(desk)

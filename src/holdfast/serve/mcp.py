@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from holdfast.door import Door
 from holdfast.errors import Fault
 from holdfast.model import Json
+from holdfast.ops.context import quoted
 from holdfast.ops.registry import BY_NAME, TOOLS, Tool, tool
 from holdfast.serve.strict_json import dumps
 from holdfast.version import VERSION
@@ -142,7 +143,7 @@ class McpSurface:
         elif params.name == "recall":
             ask = {"query": arguments.get("query", ""), "format": "narrative"}
             answer = await self._operation(ctx, "search", ask)
-            text = answer["text"] or "Nothing was found."
+            text = quoted(answer["text"]) if answer["text"] else "Nothing was found."
         else:
             raise MCPError(code=types.INVALID_PARAMS, message="no prompt of that name")
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))

@@ -12,10 +12,11 @@ from urllib.parse import parse_qsl, unquote
 
 from starlette.types import Receive, Scope, Send
 
+from holdfast.desk import Desk
 from holdfast.engine import Engine
 from holdfast.errors import InvalidRequest, MethodNotAllowed, NotFound
 from holdfast.model import Caller, Json
-from holdfast.ops.declare import Operation, Stream
+from holdfast.ops.declare import Operation, Request, Stream
 from holdfast.ops.registry import OPERATIONS
 from holdfast.serve.auth import Auth
 from holdfast.serve.bodies import read_body
@@ -76,10 +77,12 @@ class Rest:
         operation.allow(self._engine.desk(caller))
         given = await self._arguments(operation, scope, receive)
         key = _idempotency_key(scope) if operation.effect != "read" else None
-        work = partial(self.run, operation, caller, {**given, **arguments}, key)
+        given.update(arguments)
         if operation.short and key is None:
-            reply = await self._lane.run(work)
+            prepare = partial(operation.prepare, self._engine.desk(caller), given)
+            reply = await self._lane.run(self._pool, prepare, partial(_finish, operation))
         else:
+            work = partial(self.run, operation, caller, given, key)
             reply = await asyncio.get_running_loop().run_in_executor(self._pool, work)
         if isinstance(reply, Stream):
             await self._stream(reply.pieces, send)
@@ -116,10 +119,16 @@ class Rest:
 
     async def _stream(self, pieces: Iterator[bytes], send: Send) -> None:
         loop = asyncio.get_running_loop()
+        piece = await loop.run_in_executor(self._pool, next, pieces, None)  # what fails at once still gets a status
         await send({"type": "http.response.start", "status": 200, "headers": [_JSON]})
-        while (piece := await loop.run_in_executor(self._pool, next, pieces, None)) is not None:
+        while piece is not None:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
+            piece = await loop.run_in_executor(self._pool, next, pieces, None)
         await send({"type": "http.response.body", "body": b""})
+
+
+def _finish(operation: Operation, prepared: tuple[Desk, Request]) -> Reply:
+    return _reply(operation, operation.run(*prepared))
 
 
 def _reply(operation: Operation, answer: Any) -> Reply:

@@ -33,10 +33,12 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 @lru_cache(maxsize=64)
-def sketch(text: str, words: frozenset[str]) -> tuple[int, ...]:
+def sketch(text: str, words: frozenset[str], scope: str) -> tuple[int, ...]:
     """The smallest hashes of the words; stop-words are left out, as their lists would be endless.
 
-    A text without words has the hash of itself, so that the same text is found again.
+    A text without words has the hash of itself, so that the same text is found again. Texts of another scope
+    (project and agent) have other hashes: they are never compared, so they shall not crowd the candidates.
     """
     telling = words - STOP_WORDS or words or {text}
-    return tuple(sorted([crc32(word.encode()) for word in telling])[:SKETCH_HASHES])
+    salt = crc32(scope.encode())
+    return tuple(sorted([crc32(word.encode(), salt) for word in telling])[:SKETCH_HASHES])

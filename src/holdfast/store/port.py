@@ -97,8 +97,8 @@ class Reader(Protocol):
         """Every tenant that has records, for background work."""
         ...
 
-    def pending(self) -> int:
-        """Index work not yet done, over all tenants."""
+    def pending(self, tenant: str | None = None) -> int:
+        """Index work not yet done: of a tenant, or of all."""
         ...
 
 

@@ -20,14 +20,20 @@ from holdfast.model import (
     Summary,
     Token,
 )
+from holdfast.store.keys import key_of
 from holdfast.store.near import distinct_words, sketch
 from holdfast.store.port import IndexText, Table
 from holdfast.store.words import index_text
 
 
+def memory_sketch(content: str, project: str | None, agent: str | None) -> tuple[int, ...]:
+    """Hashes by which near-duplicates of the same project and agent are found."""
+    return sketch(content, distinct_words(content), key_of(project, agent))
+
+
 def _memory_text(memory: Memory) -> IndexText:
     tags = " ".join((*memory.concepts, *memory.files, memory.type))
-    hashes = sketch(memory.content, distinct_words(memory.content)) if memory.latest else ()
+    hashes = memory_sketch(memory.content, memory.project, memory.agent) if memory.latest else ()
     return IndexText(index_text(memory.title), index_text(memory.content), index_text(tags), hashes)
 
 
@@ -68,3 +74,8 @@ TABLES: tuple[Table[Any], ...] = (
     ANSWERS,
     NOTES,
 )
+
+
+def reflected_key(session_id: str) -> str:
+    """The note that remembers which slot lines were written from a session."""
+    return key_of("reflected", session_id)

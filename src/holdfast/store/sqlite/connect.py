@@ -43,7 +43,8 @@ def _open(path: Path) -> apsw.Connection:
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         db.execute("PRAGMA cache_size = -4000").fetchall()
         db.execute("PRAGMA mmap_size = 268435456").fetchall()
-        db.execute("PRAGMA foreign_keys = ON").fetchall()
+        # What was forgotten is overwritten, not only unlinked.
+        db.execute("PRAGMA secure_delete = ON").fetchall()
     return db
 
 

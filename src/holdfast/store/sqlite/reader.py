@@ -12,7 +12,7 @@ from holdfast.model import Token
 from holdfast.store.port import Condition, R, Table, WordHit
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
-from holdfast.store.tables import LESSONS, MEMORIES, SESSIONS, SLOTS, TOKENS
+from holdfast.store.tables import TABLES, TOKENS
 
 # A hit in the title or the tags tells more than one in a long body.
 TITLE_WEIGHT, BODY_WEIGHT, TAG_WEIGHT = 2.0, 1.0, 1.5
@@ -135,8 +135,9 @@ class SqliteReader:
         return [shape.decode(row) for row in rows]
 
     def tenants(self) -> list[str]:
-        parts = [f"SELECT tenant FROM {table.name}" for table in (SESSIONS, MEMORIES, LESSONS, SLOTS)]
+        parts = [f"SELECT tenant FROM {table.name}" for table in TABLES]
         return [tenant for (tenant,) in self._rows(" UNION ".join(parts) + " ORDER BY 1", ())]
 
-    def pending(self) -> int:
-        return int(self._rows("SELECT count(*) FROM outbox", ())[0][0])
+    def pending(self, tenant: str | None = None) -> int:
+        sql = "SELECT count(*) FROM outbox WHERE ?1 IS NULL OR tenant = ?1"
+        return int(self._rows(sql, (tenant,))[0][0])

@@ -11,12 +11,11 @@ from typing import Any
 
 import apsw
 
-from holdfast.store.near import distinct_words, sketch
 from holdfast.store.port import Finding, Table
 from holdfast.store.sqlite.alike import pack
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.tx import signed64
-from holdfast.store.tables import MEMORIES, TABLES
+from holdfast.store.tables import MEMORIES, TABLES, memory_sketch
 
 # More findings than this help nobody; the count is still told.
 MOST_FINDINGS = 1_000
@@ -139,10 +138,10 @@ def _texts(db: apsw.Connection) -> Iterator[tuple[int, tuple[str, str, str]]]:
 
 def sketch_rows(db: apsw.Connection) -> Iterator[tuple[int, str, bytes]]:
     """The sketches that the latest memories should have, by seq."""
-    sql = f"SELECT tenant, seq, content FROM {MEMORIES.name} WHERE latest = 1 ORDER BY seq"
-    for tenant, seq, content in db.execute(sql):
-        text = str(content)
-        yield int(seq), str(tenant), pack(sketch(text, distinct_words(text)))
+    sql = f"SELECT tenant, seq, content, project, agent FROM {MEMORIES.name} WHERE latest = 1 ORDER BY seq"
+    rows: Any = db.execute(sql)
+    for tenant, seq, content, project, agent in rows:
+        yield seq, tenant, pack(memory_sketch(str(content), project, agent))
 
 
 def _sketches(db: apsw.Connection) -> Iterator[Finding]:

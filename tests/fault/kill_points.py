@@ -1,0 +1,93 @@
+"""Killing a command at one exact system call, and looking at what it leaves."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from processes import WAIT_SECONDS, Server, environment, holdfast
+from tracing import killing, was_killed
+
+from holdfast.client import Holdfast
+
+SYSCALLS = ("openat", "mkdir", "pwrite64", "write", "ftruncate", "fdatasync", "fsync", "rename", "unlink")
+OLD = ("the amber cabinet holds spare fuses", "the basalt stairs are wet in winter", "the cobalt jar is for brushes")
+NEW = "the dolomite shelf carries the maps"
+LATER = "the emerald lamp stands by the door"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one run that was to be killed at one call."""
+
+    killed: bool
+    acknowledged: bool
+    new_there: bool
+
+
+def template(folder: Path) -> Path:
+    """A folder with a few memories, closed in good order."""
+    home = folder / "template"
+    if not home.exists():
+        with Holdfast(home) as memory:
+            for text in OLD:
+                memory.remember(text)
+    return home
+
+
+def kill_remember(folder: Path, syscall: str, when: int, *, fresh: bool) -> Outcome:
+    """`holdfast remember`, alone on its folder, killed at that call; then the folder is opened and examined.
+
+    Raises:
+        AssertionError: something is broken, or was lost.
+    """
+    home, log = folder / "memory", folder / "strace.log"
+    shutil.rmtree(home, ignore_errors=True)
+    if not fresh:
+        shutil.copytree(template(folder), home)
+    command = [*killing(home, syscall, when, log), *holdfast("remember", NEW, "--data", str(home), "--json")]
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
+    )
+    killed = was_killed(log)
+    assert killed == (done.returncode != 0), done.stdout + done.stderr
+    acknowledged = '"success": true' in done.stdout and json.loads(done.stdout)["success"]
+    there = examine(home, () if fresh else OLD)
+    assert there or not acknowledged, "acknowledged and lost"
+    return Outcome(killed, acknowledged, there)
+
+
+def kill_serve(folder: Path, syscall: str, when: int) -> Outcome:
+    """`holdfast serve` on a fresh folder, killed at that call of its start; then the folder is examined."""
+    home, log = folder / "memory", folder / "strace.log"
+    shutil.rmtree(home, ignore_errors=True)
+    with Server(home, prefix=killing(home, syscall, when, log)) as server:
+        try:
+            server.ready()
+        except AssertionError:
+            server.ended()
+        else:
+            server.kill()
+            return Outcome(False, False, examine(home, ()))
+    assert was_killed(log), server.complaints
+    return Outcome(True, False, examine(home, ()))
+
+
+def examine(home: Path, old: tuple[str, ...]) -> bool:
+    """Open what was left: sound, everything old is found, and it takes new memories. Whether the new one is there."""
+    with Holdfast(home) as memory:
+        report = memory.call("verify")
+        assert report["sound"], report["findings"]
+        texts = {one["content"] for one in memory.call("memories")["memories"]}
+        assert texts in ({*old}, {*old, NEW}), texts
+        for text in texts:
+            assert [hit["observation"]["content"] for hit in memory.search(text, limit=1)] == [text]
+        memory.remember(LATER)
+        assert memory.call("verify")["sound"]
+    names = {str(one.relative_to(home)) for one in home.rglob("*")}
+    left_by_a_server = {"server.json", ".server.json.new"}
+    assert names - left_by_a_server == {"lock", "CURRENT", "gen-000001", "gen-000001/memory.db"}, names
+    return NEW in texts

@@ -1,0 +1,77 @@
+"""Every system call, one after the other: `make faults`, some minutes.
+
+Each scenario is run again and again, killed at the first, second, third … call of one kind, until a run is no longer
+killed: then every point has been tried. What is left behind is examined after each kill.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from kill_points import SYSCALLS, Outcome, kill_remember, kill_serve
+
+WORKERS = 2
+MOST_POINTS = 1_000
+
+Scenario = Callable[[Path, str, int], Outcome]
+
+SCENARIOS: dict[str, Scenario] = {
+    "remember on a folder": partial(kill_remember, fresh=False),
+    "remember on no folder": partial(kill_remember, fresh=True),
+    "first start of a server": kill_serve,
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one kind of call in one scenario came to."""
+
+    points: int
+    old: int
+    new: int
+    broken: tuple[str, ...]
+
+
+def sweep(name: str, syscall: str) -> Line:
+    """Kill the scenario at every call of this kind."""
+    old = new = 0
+    broken: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="holdfast-sweep-") as folder:
+        for when in range(1, MOST_POINTS):
+            try:
+                outcome = SCENARIOS[name](Path(folder), syscall, when)
+            except Exception as error:  # noqa: BLE001 - every kind of breakage is what is looked for
+                broken.append(f"{syscall} {when}: {type(error).__name__}: {str(error)[:300]}")
+                continue
+            if not outcome.killed:
+                return Line(when - 1, old, new, tuple(broken))
+            old, new = old + (not outcome.new_there), new + outcome.new_there
+    raise AssertionError(f"{name}: {syscall} has no end")
+
+
+def main() -> int:
+    begin = time.monotonic()
+    wanted = [(name, syscall) for name in SCENARIOS for syscall in SYSCALLS]
+    points = faults = 0
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for (name, syscall), line in zip(wanted, pool.map(lambda pair: sweep(*pair), wanted), strict=True):
+            points += line.points
+            faults += len(line.broken)
+            print(f"{name}, {syscall}: {line.points} points, {line.old} old, {line.new} new", flush=True)
+            for one in line.broken:
+                print(f"  BROKEN {one}", flush=True)
+    print(f"{points} kills in {time.monotonic() - begin:.0f} s, {faults} broken")
+    if not points:
+        print("no kill fired: strace does not inject here")
+    return 1 if faults or not points else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

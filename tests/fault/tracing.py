@@ -1,0 +1,73 @@
+"""strace as a breaker of system calls. Every use asserts that the fault fired: strace 6.1 with --seccomp-bpf
+silently injects nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ATTACH_SECONDS = 20
+
+
+def need_strace() -> str:
+    found = shutil.which("strace")
+    if found is None:
+        pytest.fail("strace is not installed; these tests break system calls with it (apt-get install strace)")
+    return found
+
+
+def paths_of(home: Path) -> list[Path]:
+    """Every file that the store has in a folder; calls on others are left alone and not counted."""
+    generation = home / "gen-000001"
+    names = ("", "-wal", "-shm", "-journal")
+    return [
+        home,
+        generation,
+        *(home / name for name in ("lock", "CURRENT", ".CURRENT.new", "server.json", ".server.json.new")),
+        *(generation / f"memory.db{name}" for name in names),
+    ]
+
+
+def killing(home: Path, syscall: str, when: int, log: Path) -> list[str]:
+    """The prefix that kills a command at its `when`-th call of `syscall` on the store's files, before it happens."""
+    places = [word for path in paths_of(home) for word in ("-P", str(path))]
+    inject = f"inject={syscall}:signal=KILL:when={when}"
+    return [need_strace(), "-f", "-qq", "-o", str(log), *places, "-e", f"trace={syscall}", "-e", inject]
+
+
+def was_killed(log: Path) -> bool:
+    return "killed by SIGKILL" in log.read_text()
+
+
+@contextmanager
+def failing(pid: int, calls: Sequence[str], error: str, log: Path) -> Iterator[None]:
+    """While the block runs, these calls of the process fail with the error."""
+    names = ",".join(calls)
+    command = [need_strace(), "-f", "-o", str(log), "-p", str(pid), "-e", f"trace={names}"]
+    command += ["-e", f"inject={names}:error={error}"]
+    before = len(os.listdir(f"/proc/{pid}/task"))
+    tracer = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert tracer.stderr is not None
+        attached = 0
+        while attached < before:
+            line = tracer.stderr.readline()
+            assert line, "strace ended before it was attached"
+            assert "Operation not permitted" not in line, "strace may not trace other processes here; run as root"
+            attached += line.count("attached")
+            attached = before if "threads" in line else attached
+        yield
+    finally:
+        tracer.terminate()
+        tracer.communicate(timeout=ATTACH_SECONDS)
+
+
+def fired(log: Path) -> int:
+    """How many calls were made to fail."""
+    return log.read_text().count("(INJECTED)")
