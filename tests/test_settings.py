@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidSettings
 from holdfast.settings import SETTINGS, Setting, Settings, load
@@ -97,7 +97,7 @@ def test_a_setting_is_read_from_its_own_name(row: Setting) -> None:
     assert getattr(load({}, {row.env: raw}), row.name) == value
 
 
-@pytest.mark.parametrize(("row", "name"), [(row, name) for row in SETTINGS for name in row.also], ids=str)
+@pytest.mark.parametrize(("row", "name"), [pytest.param(row, name, id=name) for row in SETTINGS for name in row.also])
 def test_a_setting_is_read_from_its_older_names(row: Setting, name: str) -> None:
     raw, value = _value(row)
 
@@ -240,6 +240,7 @@ def test_the_value_of_a_secret_is_never_shown(row: Setting, monkeypatch: pytest.
     assert "s3cret-value" not in str(refused.value.to_dict())
 
 
+@settings(deadline=None)
 @given(raw=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40))
 def test_any_text_is_read_or_refused(raw: str) -> None:
     for row in SETTINGS:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.errors import Forbidden, InvalidRequest
+from holdfast.keys import needs_own_key, own_session
 from holdfast.model import AuditEntry, Caller, Event
 from holdfast.ports import Clock, Entropy, Summarizer
 from holdfast.settings import Settings
-from holdfast.store.port import Condition, Store, Tx, where
-from holdfast.store.tables import AUDIT
+from holdfast.store.port import Condition, Reader, Store, Tx, where
+from holdfast.store.tables import AUDIT, SESSIONS
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -97,6 +98,22 @@ class Desk:
         """Whether a record that was fetched by its id is the caller's to see. Elsewhere than in isolated scope
         a named agent only narrows lists."""
         return all(getattr(record, one.column) == one.value for one in self.sees_shared(asked))
+
+    def session_key(self, reader: Reader, name: str) -> str:
+        """The key of the session that the caller means by a name.
+
+        Names are the clients' own, so two isolated agents may use the same one: whoever comes second gets a key
+        of its own, and neither notices the other.
+        """
+        agent = self.agent() if self.settings.isolated else None
+        if needs_own_key(name):
+            return own_session(agent, name)
+        if agent is None:
+            return name
+        own = own_session(agent, name)
+        known = reader.get(SESSIONS, self.tenant, name)
+        taken = known is not None and not self.may_see(known)
+        return own if taken or reader.get(SESSIONS, self.tenant, own) else name
 
     def audit(self, tx: Tx, operation: str, targets: tuple[str, ...], agent: str | None = None, **details: Any) -> None:
         """Say in the audit log who did what to which records; never their text."""

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from holdfast.errors import InvalidRequest
-from holdfast.model import Commit, Json, Memory, Observation, Summary
+from holdfast.keys import session_name
+from holdfast.model import Commit, Json, Memory, Observation, Session, Summary
 from holdfast.times import iso, parse_time
 
 R = TypeVar("R")
@@ -80,16 +81,29 @@ def shape(record: Any) -> Json:
 
 
 _Turn = Callable[[Any], Any] | None
+
+
+def _turn(record: type[Any], field: _Field) -> _Turn:
+    if field.is_time:
+        return iso
+    if field.column == "session_ids":
+        return _session_names
+    if field.column == "session_id" or (record in (Session, Summary) and field.column == "id"):
+        return session_name
+    return list if field.kind is tuple else None
+
+
+def _session_names(keys: tuple[str, ...]) -> list[str]:
+    return [session_name(key) for key in keys]
+
+
 _known_turns: dict[type[Any], tuple[tuple[str, str, _Turn], ...]] = {}
 
 
 def _turns(record: type[Any]) -> tuple[tuple[str, str, _Turn], ...]:
     """Column, name and how its value is written; worked out once, as every answer goes through here."""
     if record not in _known_turns:
-        _known_turns[record] = tuple(
-            (field.column, field.name, iso if field.is_time else list if field.kind is tuple else None)
-            for field in _fields(record)
-        )
+        _known_turns[record] = tuple((field.column, field.name, _turn(record, field)) for field in _fields(record))
     return _known_turns[record]
 
 

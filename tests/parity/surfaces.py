@@ -289,9 +289,12 @@ def has_tool(sample: Sample) -> bool:
 
 
 def has_command(sample: Sample) -> bool:
-    """A command made from the operation; or import, written by hand, which has a word for two strategies."""
-    by_hand = sample.name == "import_" and sample.arguments.get("strategy", "merge") in ("merge", "replace")
-    return by_hand or sample.operation.cli is not None
+    """A command made from the operation; or import, written by hand, which has words for less."""
+    return sample.operation.cli is not None or (sample.name == "import_" and _can_be_imported(sample.arguments))
+
+
+def _can_be_imported(arguments: Json) -> bool:
+    return arguments.keys() <= {"exportData", "strategy"} and arguments.get("strategy") in (None, "merge", "replace")
 
 
 def names_a_path(sample: Sample) -> bool:

@@ -192,7 +192,7 @@ def test_the_tokens_reach_as_far_as_their_scopes_say() -> None:
 
     assert {BY_NAME[name].effect for name in reader} == {"read"}
     assert reader < writer < admin < set(BY_NAME)
-    assert set(BY_NAME) - admin == {"verify"}
+    assert set(BY_NAME) - admin == {"verify", *_OF_THE_MACHINE}
 
 
 @pytest.mark.parametrize("token", ["reader", "writer", "admin"])
@@ -377,7 +377,7 @@ def stranger(prepared: Prepared) -> Iterator[tuple[Guarded, httpx.Client]]:
 def test_another_tenant_does_not_take_in_the_transcripts_of_this_machine(
     name: str, stranger: tuple[Guarded, httpx.Client], prepared: Prepared
 ) -> None:
-    """They belong to whoever runs the server, as the folders of its settings do, not to every tenant it serves."""
+    """They belong to whoever runs the server, not to every tenant that it serves."""
     sample = next(one for one in SAMPLES if one.name == name)
 
     outcome = Rest(stranger[1]).call(sample.operation, prepared.filled(sample.arguments))

@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from holdfast.desk import Desk
-from holdfast.errors import LimitReached, NotFound
+from holdfast.errors import LimitReached
 from holdfast.intake.compress import Compressed, compress
 from holdfast.intake.event import CleanEvent, content_hash
 from holdfast.model import Observation, Session
@@ -71,20 +71,15 @@ def _same_event(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> Observati
 
 
 def open_session(desk: Desk, tx: Tx, event: CleanEvent) -> Session:
-    """The event's session: found, brought back to life if it had ended, or made. No other is touched.
-
-    Raises:
-        NotFound: the session is another agent's, and agents are isolated.
-    """
+    """The event's session: found, brought back to life if it had ended, or made. No other is touched."""
     now = desk.clock.now_ms()
-    known = tx.get(SESSIONS, desk.tenant, event.session_id)
-    if known is not None and not desk.may_see(known, event.agent):
-        raise NotFound("session: no session of that id")
+    key = desk.session_key(tx, event.session_id)
+    known = tx.get(SESSIONS, desk.tenant, key)
     if known is not None:
         return dataclasses.replace(known, status="active", ended_at=None, updated_at=now)
     session = Session(
         tenant=desk.tenant,
-        id=event.session_id,
+        id=key,
         seq=tx.next_seq(),
         project=event.project,
         cwd=event.cwd,

@@ -70,15 +70,15 @@ def forget_session(desk: Desk, session_id: str, *, agent: str | None) -> Tally:
 
     def store(tx: Tx) -> Tally:
         tally = Tally()
-        session = tx.get(SESSIONS, desk.tenant, session_id)
+        session = tx.get(SESSIONS, desk.tenant, desk.session_key(tx, session_id))
         if session is None or not desk.may_see(session, agent):
             return tally
-        for seen in tx.find(OBSERVATIONS, desk.tenant, *where(session_id=session_id)):
+        for seen in tx.find(OBSERVATIONS, desk.tenant, *where(session_id=session.id)):
             _drop_observation(desk, tx, seen, tally)
-        _drop_summary(desk, tx, session_id, tally)
-        tx.delete(SESSIONS, desk.tenant, session_id)
-        tally.add("sessions", session_id)
-        _finish(desk, tx, tally, (session_id,), "forget", "")
+        _drop_summary(desk, tx, session.id, tally)
+        tx.delete(SESSIONS, desk.tenant, session.id)
+        tally.add("sessions", session.id)
+        _finish(desk, tx, tally, (session.id,), "forget", "")
         return tally
 
     return desk.store.write(store)
@@ -89,12 +89,13 @@ def forget_observations(desk: Desk, session_id: str, ids: Iterable[str], *, agen
 
     def store(tx: Tx) -> Tally:
         tally = Tally()
+        key = desk.session_key(tx, session_id)
         for id in ids:
             seen = tx.get(OBSERVATIONS, desk.tenant, id)
-            if seen is not None and seen.session_id == session_id and desk.may_see(seen, agent):
+            if seen is not None and seen.session_id == key and desk.may_see(seen, agent):
                 _drop_observation(desk, tx, seen, tally)
-        _recount(desk, tx, session_id, tally)
-        _finish(desk, tx, tally, (session_id,), "forget", "")
+        _recount(desk, tx, key, tally)
+        _finish(desk, tx, tally, (key,), "forget", "")
         return tally
 
     return desk.store.write(store)

@@ -36,7 +36,8 @@ from holdfast.model import (
 )
 from holdfast.redact import redact_value
 from holdfast.shapes import record_from
-from holdfast.store.port import Table, Tx
+from holdfast.storable import check_storable
+from holdfast.store.port import Table, Tx, where
 from holdfast.store.tables import (
     ACTIONS,
     AUDIT,
@@ -54,6 +55,7 @@ from holdfast.store.tables import (
 
 BATCH = 200
 REFUSALS_SHOWN = 50
+MOST_VERSIONS = 1_000_000
 
 
 @dataclass
@@ -80,20 +82,20 @@ def import_memory(desk: Desk, data: Json, *, replace: bool) -> ImportReport:
     Raises:
         InvalidRequest: the document is no export at all.
     """
-    kinds = [kind for kind in _KINDS if kind.name in data] + (["observations"] if "observations" in data else [])
-    if not kinds:
+    if not any(kind.name in data for kind in _KINDS) and "observations" not in data:
         raise InvalidRequest("import: the document holds none of the lists that an export has")
     report = ImportReport()
-    projects = {one.get("id"): one.get("project") for one in _dicts(data.get("sessions"), "sessions", report)}
+    projects: dict[str, Any] = {}
     for kind in _KINDS:
         items = list(_dicts(data.get(kind.name), kind.name, report))
+        if kind.name == "sessions":
+            projects = {one["id"]: one.get("project") for one in items if isinstance(one.get("id"), str)}
         if kind.name == "memories":
             items = straighten(items)
-        _store(desk, kind.name, kind.table, _records(desk, kind, items, report), replace, report)
+        _store(desk, kind, _records(desk, kind, items, report), replace, report)
         if kind.name == "sessions":
             seen = _observations(data.get("observations"), projects, report)
-            records = _records(desk, _Kind("observations", OBSERVATIONS, _observation), seen, report)
-            _store(desk, "observations", OBSERVATIONS, records, replace, report)
+            _store(desk, _SEEN, _records(desk, _SEEN, seen, report), replace, report)
     counts = {"imported": report.imported, "skipped": report.skipped, "refused": report.refusals}
     desk.store.write(lambda tx: desk.audit(tx, "import", (), counts=counts))
     return report
@@ -112,12 +114,14 @@ def _dicts(value: Any, kind: str, report: ImportReport) -> Iterator[Json]:
             report.refuse(kind, "", "an entry is not an object")
 
 
-def _observations(value: Any, projects: dict[Any, Any], report: ImportReport) -> Iterator[Json]:
-    if not isinstance(value, dict):
-        return
-    for session_id, items in value.items():
+def _observations(value: Any, projects: dict[str, Any], report: ImportReport) -> Iterator[Json]:
+    """Observations by session, as exports have them, or in one list."""
+    groups = value.items() if isinstance(value, dict) else [(None, value)]
+    for session_id, items in groups:
         for one in _dicts(items, "observations", report):
-            yield {"project": projects.get(session_id) or "", **one, "sessionId": session_id}
+            session = session_id if session_id is not None else one.get("sessionId")
+            project = projects.get(session) if isinstance(session, str) else None
+            yield {"project": project or "", **one, "sessionId": session}
 
 
 @dataclass(frozen=True)
@@ -130,28 +134,44 @@ class _Kind:
 def _records(desk: Desk, kind: _Kind, items: Iterable[Json], report: ImportReport) -> Iterator[Any]:
     for item in items:
         try:
+            check_storable(item)
             yield kind.make(desk, redact_value(item).value)
         except InvalidRequest as fault:
             report.refuse(kind.name, item.get("id", ""), fault.message)
 
 
-def _store(
-    desk: Desk, name: str, table: Table[Any], records: Iterator[Any], replace: bool, report: ImportReport
-) -> None:
+def _store(desk: Desk, kind: _Kind, records: Iterator[Any], replace: bool, report: ImportReport) -> None:
     while batch := list(islice(records, BATCH)):
 
         def put(tx: Tx, batch: list[Any] = batch) -> tuple[int, int]:
             done = 0
             for record in batch:
-                known = tx.get(table, desk.tenant, record.id)
+                known = tx.get(kind.table, desk.tenant, record.id)
                 if known is None or replace:
-                    tx.replace(table, dataclasses.replace(record, seq=known.seq if known else tx.next_seq()))
+                    tx.replace(kind.table, dataclasses.replace(record, seq=known.seq if known else tx.next_seq()))
                     done += 1
+            if kind.table is MEMORIES:
+                for root in {record.root for record in batch}:
+                    _one_latest(desk, tx, root)
             return done, len(batch) - done
 
         done, skipped = desk.store.write(put)
-        report.imported[name] = report.imported.get(name, 0) + done
-        report.skipped[name] = report.skipped.get(name, 0) + skipped
+        report.imported[kind.name] = report.imported.get(kind.name, 0) + done
+        report.skipped[kind.name] = report.skipped.get(kind.name, 0) + skipped
+
+
+def _one_latest(desk: Desk, tx: Tx, root: str) -> None:
+    """Among what is stored of a line, old and new, the highest version alone is the latest."""
+    line = tx.find(MEMORIES, desk.tenant, *where(root=root), order="version")
+    marked = [one for one in line if one.latest]
+    if len(marked) < 2:
+        return
+    for one in marked:
+        if one is not line[-1]:
+            ends = max(one.valid_from, line[line.index(one) + 1].valid_from)
+            tx.replace(MEMORIES, dataclasses.replace(one, latest=False, valid_to=ends))
+    if not line[-1].latest:
+        tx.replace(MEMORIES, dataclasses.replace(line[-1], latest=True, valid_to=None))
 
 
 def straighten(items: list[Json]) -> list[Json]:
@@ -172,7 +192,9 @@ def straighten(items: list[Json]) -> list[Json]:
             follower = line[at + 1] if at + 1 < len(line) else None
             ends = None if is_latest or follower is None else follower.get("createdAt")
             straight.append({"validTo": ends, **one, "rootId": root, "isLatest": is_latest})
-    return straight
+    places = {id(one): place for place, one in enumerate(items)}
+    order = {str(one.get("id")): places[id(one)] for one in items}
+    return sorted(straight, key=lambda one: order[str(one.get("id"))])  # as they came: lists are in order of writes
 
 
 def _age(one: Json) -> tuple[int, str]:
@@ -181,13 +203,15 @@ def _age(one: Json) -> tuple[int, str]:
 
 
 def _root(one: Json, by_id: dict[str, Json]) -> Any:
-    seen: set[str] = set()
-    parent = one.get("parentId")
-    while isinstance(parent, str) and parent in by_id and parent not in seen:  # a circle of parents ends here
-        seen.add(parent)
-        one = by_id[parent]
+    """The first of the line; of a circle of parents, the smallest id."""
+    seen: list[str] = []
+    while isinstance(one.get("id"), str) and one["id"] not in seen:
+        seen.append(one["id"])
         parent = one.get("parentId")
-    return one.get("id")
+        if not isinstance(parent, str) or parent not in by_id:
+            return one["id"]
+        one = by_id[parent]
+    return min(seen[seen.index(one["id"]) :]) if seen else one.get("id")
 
 
 def _required(item: Json, name: str) -> CleanText:
@@ -278,6 +302,8 @@ def _memory(desk: Desk, item: Json) -> Memory:
     }
     filled = {**item, **{name: value for name, value in defaults.items() if item.get(name) is None}}
     memory = record_from(Memory, filled, {"tenant": desk.tenant, "seq": 0, "content_hash": ""})
+    if not 1 <= memory.version <= MOST_VERSIONS:
+        raise InvalidRequest(f"version must be between 1 and {MOST_VERSIONS}")
     return with_hash(memory)
 
 
@@ -308,6 +334,8 @@ def _commit(desk: Desk, item: Json) -> Commit:
     id = str(item.get("id") or commit_id(str(item.get("repo") or ""), sha, None))
     return record_from(Commit, item, {"tenant": desk.tenant, "seq": 0, "id": id})
 
+
+_SEEN = _Kind("observations", OBSERVATIONS, _observation)
 
 # Sessions come first: their observations take the project from them.
 _KINDS = (

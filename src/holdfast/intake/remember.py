@@ -67,6 +67,8 @@ def remember(desk: Desk, draft: MemoryDraft) -> Remembered:
 def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -> Remembered:
     """The same inside a write that is under way."""
     agent = desk.writes_as(draft.agent)
+    if draft.session_id:
+        draft = dataclasses.replace(draft, session_id=CleanText(desk.session_key(tx, draft.session_id)))
     memory = _first_version(desk, tx, draft, agent)
     alike = _alike(desk, tx, draft, agent, words)
     since = desk.clock.now_ms() - desk.settings.dedup_seconds * 1000

@@ -9,8 +9,8 @@ from holdfast.desk import Desk
 from holdfast.errors import NotFound
 from holdfast.intake.event import CleanEvent
 from holdfast.intake.flow import open_session
+from holdfast.keys import key_of
 from holdfast.model import CleanText, Commit, Session
-from holdfast.store.keys import key_of
 from holdfast.store.port import Tx
 from holdfast.store.tables import COMMITS, SESSIONS
 
@@ -42,7 +42,7 @@ def end_session(desk: Desk, session_id: str) -> Session:
     """
 
     def store(tx: Tx) -> Session:
-        known = tx.get(SESSIONS, desk.tenant, session_id)
+        known = tx.get(SESSIONS, desk.tenant, desk.session_key(tx, session_id))
         if known is None or not desk.may_see(known):
             raise NotFound("session: no session of that id")
         if known.status == "completed":
@@ -80,7 +80,8 @@ def link_commit(desk: Desk, draft: CommitDraft) -> Commit:
     def store(tx: Tx) -> Commit:
         id = commit_id(draft.repo, draft.sha, desk.shared_agent())
         known = tx.get(COMMITS, desk.tenant, id)
-        sessions = (*(known.session_ids if known else ()), *((draft.session_id,) if draft.session_id else ()))
+        linked = (desk.session_key(tx, draft.session_id),) if draft.session_id else ()
+        sessions = (*(known.session_ids if known else ()), *linked)
         commit = Commit(
             tenant=desk.tenant,
             id=id,

@@ -15,6 +15,7 @@ import orjson
 
 from holdfast.desk import Desk
 from holdfast.errors import NotFound, UpstreamFailed
+from holdfast.keys import session_name
 from holdfast.learn.digest import (
     SESSION_ANSWER_TOKENS,
     SESSION_INSTRUCTION,
@@ -63,7 +64,9 @@ def summarize(desk: Desk, session_id: str) -> tuple[Summary, Insight]:
         insight = keep_finding(desk, tx, crystal, maker)[0]
         if desk.settings.graph_extraction:
             for concept in digest.concepts:
-                keep_relation(desk, tx, f"session:{session.id}", f"concept:{concept}", "mentions", session.agent)
+                keep_relation(
+                    desk, tx, f"session:{session_name(session.id)}", f"concept:{concept}", "mentions", session.agent
+                )
         desk.audit(tx, "summarize", (session.id,), session.agent, maker=maker)
         desk.tell(tx, "summary", kept)
         return kept, insight
@@ -73,10 +76,10 @@ def summarize(desk: Desk, session_id: str) -> tuple[Summary, Insight]:
 
 def _session(desk: Desk, session_id: str, limit: int) -> tuple[Session, list[Observation]]:
     reader = desk.store.read()
-    session = reader.get(SESSIONS, desk.tenant, session_id)
+    session = reader.get(SESSIONS, desk.tenant, desk.session_key(reader, session_id))
     if session is None or not desk.may_see(session):
         raise NotFound("session: no session of that id")
-    seen = reader.find(OBSERVATIONS, desk.tenant, *desk.sees(), *where(session_id=session_id), order="-at", limit=limit)
+    seen = reader.find(OBSERVATIONS, desk.tenant, *desk.sees(), *where(session_id=session.id), order="-at", limit=limit)
     seen.reverse()
     return session, seen
 
@@ -139,7 +142,7 @@ def consolidate(desk: Desk, project: str | None, min_observations: int) -> Conso
     for session in reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=CONSOLIDATED_SUMMARIES):
         enough = session.observation_count >= min_observations
         if enough and _stale(reader.get(SUMMARIES, desk.tenant, session.id), session):
-            summarize(desk, session.id)
+            summarize(desk, session_name(session.id))
             summarized += 1
     seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=CONSOLIDATED_OBSERVATIONS)
     summaries = reader.find(SUMMARIES, desk.tenant, *bounds, order="-created_at", limit=CONSOLIDATED_SUMMARIES)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from holdfast.desk import Desk
 from holdfast.errors import Conflict, LimitReached, NotFound
+from holdfast.keys import key_of
 from holdfast.model import CleanText, Slot
-from holdfast.store.keys import key_of
 from holdfast.store.port import Reader, Tx, where
 from holdfast.store.tables import SLOTS
 

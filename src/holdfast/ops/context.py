@@ -39,12 +39,13 @@ IMPORTANT = 4
 
 def context_for(desk: Desk, project: str, session_id: str | None, budget: int, agent: str | None) -> ContextBlock:
     """What an agent should know when it starts on a project."""
+    key = desk.session_key(desk.store.read(), session_id) if session_id else None
     sources = Sources(
         slots=tuple(pinned_slots(desk, project)),
         profile=_profile_lines(desk, project),
         lessons=ranked_lessons(list_lessons(desk, None, None, 0.1, LESSONS_RANKED), project),
         memories=ranked_memories(desk, project, agent),
-        sessions=past_sessions(desk, project, session_id, agent),
+        sessions=past_sessions(desk, project, key, agent),
     )
     return build(sources, budget)
 

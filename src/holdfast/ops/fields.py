@@ -6,7 +6,6 @@ sees it; what was found is collected for the audit entry, by kind only.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from holdfast.errors import InvalidRequest
 from holdfast.model import CleanText, Json
 from holdfast.redact import redact_text, redact_value
+from holdfast.storable import check_storable, check_text
 from holdfast.times import parse_time
 
 NAME_CHARS = 512
@@ -25,7 +25,6 @@ TEXT_CHARS = 1_000_000
 ITEM_CHARS = 1_024
 ITEMS = 200
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _findings: ContextVar[set[str] | None] = ContextVar("findings", default=None)
 
 
@@ -47,10 +46,11 @@ def _note(kinds: Iterator[str]) -> None:
 
 
 def storable(text: str) -> str:
-    """The text, unless it holds NUL or half a surrogate pair: neither survives every store."""
-    if _UNSTORABLE.search(text):
-        raise ValueError("holds a NUL or a lone surrogate, which cannot be stored")
-    return text
+    """The text, unless no store can keep it; as the error that pydantic expects."""
+    try:
+        return check_text(text)
+    except InvalidRequest as fault:
+        raise ValueError(fault.message) from fault
 
 
 def _clean(text: str) -> str:
@@ -60,29 +60,13 @@ def _clean(text: str) -> str:
 
 
 def _clean_json(value: Any) -> Any:
-    _walk(value, 0)
+    try:
+        check_storable(value)
+    except InvalidRequest as fault:
+        raise ValueError(fault.message) from fault
     result = redact_value(value)
     _note(finding.rule for finding in result.findings)
     return result.value
-
-
-def _walk(value: Any, depth: int) -> None:
-    """Refuse what JSON or the store cannot hold, at any depth."""
-    if depth > 64:
-        raise ValueError("is nested more than 64 deep")
-    if isinstance(value, str):
-        storable(value)
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            storable(str(key))
-            _walk(inner, depth + 1)
-    elif isinstance(value, list):
-        for inner in value:
-            _walk(inner, depth + 1)
-    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise ValueError("holds a whole number beyond 64 bits")
-    elif isinstance(value, float) and value - value != 0:
-        raise ValueError("holds a number that is not finite")
 
 
 def _not_blank(text: str) -> str:

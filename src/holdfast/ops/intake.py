@@ -153,7 +153,7 @@ def session_start(desk: Desk, ask: SessionStart) -> SessionStartAnswer:
     )
     session = start_session(desk, event, ask.title)
     summary = desk.store.read().get(SUMMARIES, desk.tenant, session.id)
-    context = context_for(desk, session.project, session.id, desk.settings.token_budget, ask.agent_id)
+    context = context_for(desk, session.project, ask.session_id, desk.settings.token_budget, ask.agent_id)
     return {"session": _with_summary(shape(session), summary), "context": context.text}
 
 
@@ -290,7 +290,7 @@ class ObservationsAnswer(TypedDict):
 def observations(desk: Desk, ask: Observations) -> ObservationsAnswer:
     """List what happened in one session, oldest first."""
     reader = desk.store.read()
-    bounds = (*desk.sees(ask.agent_id), *where(session_id=ask.session_id))
+    bounds = (*desk.sees(ask.agent_id), *where(session_id=desk.session_key(reader, ask.session_id)))
     found = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="at", limit=ask.limit, offset=ask.offset)
     return {
         "observations": [shape(one) for one in found],

@@ -6,6 +6,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
+from holdfast.keys import session_name
 from holdfast.learn.flow import (
     consolidate as consolidate_records,
     reflect_session,
@@ -122,8 +123,9 @@ def crystals_auto(desk: Desk, ask: CrystalsAuto) -> CrystalsAutoAnswer:
     """Summarize the latest ended sessions that have no summary yet."""
     done = []
     for session in unsummarized(desk, ask.project, AUTO_SESSIONS):
-        summarize_one(desk, session.id)
-        done.append(session.id)
+        name = session_name(session.id)
+        summarize_one(desk, name)
+        done.append(name)
     return {"success": True, "crystallized": len(done), "sessionIds": done}
 
 

@@ -192,7 +192,7 @@ def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     reader = desk.store.read()
     bounds = [*desk.sees(ask.agent_id), *where(project=ask.project, type=ask.type)]
     if ask.session_id:
-        bounds.append(Condition("session_ids", "has", ask.session_id))
+        bounds.append(Condition("session_ids", "has", desk.session_key(reader, ask.session_id)))
     if ask.as_of is not None:
         bounds += [Condition("valid_from", "<=", ask.as_of), Condition("valid_to", "until", ask.as_of)]
     elif ask.latest:

@@ -12,12 +12,12 @@ from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
 from holdfast.errors import NotFound
+from holdfast.keys import key_of
 from holdfast.model import Json, Note
 from holdfast.ops.declare import Nothing, Operation, Request
 from holdfast.ops.fields import CleanLoose, CleanName, Name
 from holdfast.ops.transfer import ImportJsonl, import_jsonl
 from holdfast.recall.safe import line
-from holdfast.store.keys import key_of
 from holdfast.store.port import Tx, where
 from holdfast.store.tables import MEMORIES, NOTES
 from holdfast.times import iso

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
 from holdfast.errors import InvalidRequest
+from holdfast.keys import session_name
 from holdfast.learn.lessons import search_lessons
 from holdfast.model import Json, Memory
 from holdfast.ops.answers import LessonShape, ObservationShape, SessionShape
@@ -103,12 +104,12 @@ def _text_of(hit: Hit) -> str:
 def _compact(hit: Hit) -> Json:
     """The short form; obsId is what clients of the earlier system call any record's id."""
     record = hit.record
-    session = (record.session_ids or (None,))[0] if isinstance(record, Memory) else record.session_id
+    key = (record.session_ids or ("",))[0] if isinstance(record, Memory) else record.session_id
     return {
         "id": record.id,
         "obsId": record.id,
         "kind": hit.kind,
-        "sessionId": session,
+        "sessionId": session_name(key) or None,
         "title": record.title,
         "type": record.type,
         "score": hit.score,

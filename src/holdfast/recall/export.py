@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from holdfast.desk import Desk
+from holdfast.keys import session_name
 from holdfast.model import Json
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, Reader, Table, where
@@ -95,7 +96,7 @@ def _observations(
     first = True
     for session in list(_sessions(desk, reader, bounds, max_sessions, offset)):
         shapes = (shape(one) for one in reader.each(OBSERVATIONS, desk.tenant, *bounds, *where(session_id=session.id)))
-        yield (b"" if first else b",") + orjson.dumps(session.id) + b":["
+        yield (b"" if first else b",") + orjson.dumps(session_name(session.id)) + b":["
         yield from _joined(shapes)
         yield b"]"
         first = False

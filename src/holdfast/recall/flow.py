@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.desk import Desk
@@ -46,6 +46,8 @@ class Hit:
 def search(desk: Desk, question: Question) -> list[Hit]:
     """The best records for the question that the caller may see, best first."""
     reader = desk.store.read()
+    if question.session_id:
+        question = replace(question, session_id=desk.session_key(reader, question.session_id))
     query = words.query(question.query)
     lists: list[tuple[Table[Any], list[WordHit]]] = []
     if "memory" in question.kinds:

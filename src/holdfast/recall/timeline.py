@@ -38,7 +38,8 @@ def timeline(
     """
     reader = desk.store.read()
     at, anchored = _anchor(desk, anchor, agent)
-    bounds = (*desk.sees(agent), *where(project=project, session_id=session_id))
+    session = desk.session_key(reader, session_id) if session_id else None
+    bounds = (*desk.sees(agent), *where(project=project, session_id=session))
     earlier = reader.find(OBSERVATIONS, desk.tenant, *bounds, Condition("at", "<=", at), order="-at", limit=before + 1)
     later = reader.find(OBSERVATIONS, desk.tenant, *bounds, Condition("at", ">", at), order="at", limit=after)
     # The anchor may share its millisecond with others: it stands last of those before.
@@ -68,10 +69,10 @@ def replay(desk: Desk, session_id: str) -> tuple[Session, list[Json], int]:
         NotFound: no such session, or not the caller's to see.
     """
     reader = desk.store.read()
-    session = reader.get(SESSIONS, desk.tenant, session_id)
+    session = reader.get(SESSIONS, desk.tenant, desk.session_key(reader, session_id))
     if session is None or not desk.may_see(session):
         raise NotFound("replay: no session of that id")
-    seen = reader.find(OBSERVATIONS, desk.tenant, *where(session_id=session_id), order="at", limit=REPLAY_EVENTS)
+    seen = reader.find(OBSERVATIONS, desk.tenant, *where(session_id=session.id), order="at", limit=REPLAY_EVENTS)
     start = seen[0].at if seen else session.started_at
     events = [_event(one, start) for one in seen]
     return session, events, (seen[-1].at - start) if seen else 0

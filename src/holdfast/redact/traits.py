@@ -39,9 +39,9 @@ class Candidate:
 # Only what can be nothing else: a password may begin with any of these characters.
 REFERENCE = re.compile(
     r"""\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)\Z|\$\{|\$\(|\$env:|%\w+%\Z|%(?:\(\w+\))?[sdrv]\Z|\{\{|\{[\w.:\- ]*\}?\Z|\#\{"""
-    r"""|<[^<>]*>\Z|@\w+@\Z|[*&][a-z_]+\Z|!(?:vault|ref|sub|getatt|secret|env|include|encrypted)\b"""
+    r"""|<[^<>]*>\Z|@\w+@\Z|[*&][a-z_]+\Z|!(?i:vault|ref|sub|getatt|secret|env|include|encrypted)\b"""
     r"""|[a-z][a-z0-9+.\-]*://|(?:arn|vault|ssm|data):\S|projects/[^/]+/secrets/""",
-    re.ASCII | re.IGNORECASE,
+    re.ASCII,
 )
 CHAIN = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::|\\)[A-Za-z_$][\w$]*)+[!?]?\Z", re.ASCII)
 ACCESS = re.compile(

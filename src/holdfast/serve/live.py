@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from holdfast.engine import Engine
 from holdfast.errors import Fault
+from holdfast.keys import session_name
 from holdfast.model import Caller, Event, Json
 from holdfast.serve.auth import Auth
 from holdfast.serve.strict_json import dumps
@@ -39,7 +40,7 @@ _RAW = (
 def frame(event: Event) -> bytes:
     """The event as the viewer reads it."""
     body: Json = event.body if isinstance(event.body, dict) else shape(event.body)
-    session = event.session_id
+    session = session_name(event.session_id) if event.session_id else None
     if event.kind == "raw_observation":
         raw = {name: body[name] for name in (*_RAW, "agentId") if name in body}
         data = {"type": "raw", "observation": raw, "sessionId": session}

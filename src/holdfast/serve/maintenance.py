@@ -14,6 +14,7 @@ from holdfast.desk import Desk
 from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.intake.forget import plan_sweep, sweep
+from holdfast.keys import session_name
 from holdfast.learn.flow import consolidate, summarize, unsummarized
 from holdfast.learn.lessons import decay_lessons
 from holdfast.model import Caller
@@ -80,6 +81,6 @@ class Maintenance:
         if settings.auto_compress:
             for session in unsummarized(desk, None, SUMMARIZED_PER_RUN):
                 if not self._stop.is_set():
-                    summarize(desk, session.id)
+                    summarize(desk, session_name(session.id))
         if settings.consolidation:
             consolidate(desk, None, CONSOLIDATE_FROM)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.keys import key_of
 from holdfast.model import (
     Action,
     Answer,
@@ -20,7 +21,6 @@ from holdfast.model import (
     Summary,
     Token,
 )
-from holdfast.store.keys import key_of
 from holdfast.store.near import distinct_words, sketch
 from holdfast.store.port import IndexText, Table
 from holdfast.store.words import index_text

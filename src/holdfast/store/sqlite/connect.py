@@ -35,6 +35,11 @@ def open_reader(path: Path) -> apsw.Connection:
     return db
 
 
+def open_checker(path: Path) -> apsw.Connection:
+    """A connection for verification: it reads, and makes temporary tables only."""
+    return _open(path)
+
+
 def _open(path: Path) -> apsw.Connection:
     with as_faults():
         db = apsw.Connection(str(path), statementcachesize=200)

@@ -12,6 +12,7 @@ from holdfast.model import Token
 from holdfast.store.port import Condition, R, Table, WordHit
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
+from holdfast.store.sqlite.wordtables import words_of
 from holdfast.store.tables import TABLES, TOKENS
 
 # A hit in the title or the tags tells more than one in a long body.
@@ -119,13 +120,14 @@ class SqliteReader:
     def words(
         self, table: Table[Any], tenant: str, query: str, conditions: Sequence[Condition], limit: int
     ) -> list[WordHit]:
-        if not query:
+        name = words_of(self._db, tenant) if query else None
+        if name is None:
             return []
         clause, values = _clause(table, tenant, conditions, "r.")
         sql = (
-            f"SELECT r.seq, bm25(words, {TITLE_WEIGHT}, {BODY_WEIGHT}, {TAG_WEIGHT}) AS cost "
-            f"FROM words CROSS JOIN {table.name} AS r ON r.seq = words.rowid "
-            f"WHERE words MATCH ? AND {clause} ORDER BY cost, r.seq DESC LIMIT ?"
+            f"SELECT r.seq, bm25({name}, {TITLE_WEIGHT}, {BODY_WEIGHT}, {TAG_WEIGHT}) AS cost "
+            f"FROM {name} CROSS JOIN {table.name} AS r ON r.seq = {name}.rowid "
+            f"WHERE {name} MATCH ? AND {clause} ORDER BY cost, r.seq DESC LIMIT ?"
         )
         return [WordHit(seq, -cost) for seq, cost in self._rows(sql, [query, *values, limit])]
 

@@ -13,11 +13,12 @@ import apsw
 from holdfast.model import Event
 from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.sqlite.commit import GroupCommit
-from holdfast.store.sqlite.connect import migrate, open_reader, open_writer
+from holdfast.store.sqlite.connect import migrate, open_checker, open_reader, open_writer
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.tx import SqliteTx
 from holdfast.store.sqlite.verify import fill_words, sketch_rows, verify
+from holdfast.store.sqlite.wordtables import empty_words, tenants_with_words
 
 T = TypeVar("T")
 
@@ -62,7 +63,7 @@ class SqliteStore:
         return self._commits.failure
 
     def verify(self) -> list[Finding]:
-        db = open_reader(self.path)
+        db = open_checker(self.path)
         try:
             return verify(db)
         finally:
@@ -71,7 +72,8 @@ class SqliteStore:
     def repair_index(self) -> int:
         def rebuild(tx: Tx) -> int:
             db = self._writer
-            db.execute("INSERT INTO words (words) VALUES ('delete-all')")
+            for name in tenants_with_words(db).values():
+                empty_words(db, name)
             db.execute("DELETE FROM sketches")
             db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
             self._commits.forget_alike()

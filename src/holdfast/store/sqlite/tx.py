@@ -14,6 +14,7 @@ from holdfast.store.port import R, Table
 from holdfast.store.sqlite.alike import Alike, pack
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.rows import shape_of
+from holdfast.store.sqlite.wordtables import add_words, drop_words, make_words
 
 _WRAP = 1 << 64
 CHANCE = 1
@@ -88,7 +89,7 @@ class SqliteTx(SqliteReader):
         self._db.execute(f"DELETE FROM {table.name} WHERE seq = ?", (old.seq,))
         self._tally(table, -1, -rows[0][-1])
         if table.index:
-            self._db.execute("DELETE FROM words WHERE rowid = ?", (old.seq,))
+            drop_words(self._db, make_words(self._db, tenant), old.seq)
             self._db.execute("DELETE FROM sketches WHERE seq = ?", (old.seq,))
         return int(old.seq)
 
@@ -97,10 +98,7 @@ class SqliteTx(SqliteReader):
             return
         seq, tenant = record.seq, record.tenant  # type: ignore[attr-defined]
         text = table.index(record)
-        self._db.execute(
-            "INSERT INTO words (rowid, title, body, tags) VALUES (?, ?, ?, ?)",
-            (seq, text.title, text.body, text.tags),
-        )
+        add_words(self._db, make_words(self._db, tenant), seq, text)
         if text.sketch:
             self._db.execute("INSERT INTO sketches VALUES (?, ?, ?)", (seq, tenant, pack(text.sketch)))
             self._alike().add(tenant, seq, text.sketch)

@@ -11,10 +11,11 @@ from typing import Any
 
 import apsw
 
-from holdfast.store.port import Finding, Table
+from holdfast.store.port import Finding, IndexText, Table
 from holdfast.store.sqlite.alike import pack
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.tx import signed64
+from holdfast.store.sqlite.wordtables import add_words, list_words, make_words, tenants_with_words
 from holdfast.store.tables import MEMORIES, TABLES, memory_sketch
 
 # More findings than this help nobody; the count is still told.
@@ -88,52 +89,52 @@ def _tally(db: apsw.Connection, table: Table[Any], rows: int, total: int) -> Ite
 
 
 def _words(db: apsw.Connection) -> Iterator[Finding]:
-    """Compare the index with one built from the rows, instance by instance."""
+    """Compare each tenant's index with one built from the rows, entry by entry."""
+    tables = tenants_with_words(db)
     fresh = apsw.Connection("")  # a temporary file, so that a large store needs no large memory
     try:
+        fresh.execute("CREATE TABLE word_tables (tenant TEXT PRIMARY KEY, number INTEGER NOT NULL)")
+        fresh.execute("BEGIN")
         fill_words(db, fresh)
-        mine = iter(db.execute("SELECT term, doc, col, offset FROM word_list"))
-        true = iter(fresh.execute("SELECT term, doc, col, offset FROM word_list"))
-        while True:
-            one, other = next(mine, None), next(true, None)
-            if one != other:
-                seq = min(entry[1] for entry in (one, other) if entry)
-                message = "the word index does not say what the rows say; mend it with --repair-index"
-                yield Finding("index_out_of_step", "words", str(seq), message)
-                return
-            if one is None:
-                return
+        fresh.execute("COMMIT")
+        built = tenants_with_words(fresh)
+        for tenant in {**tables, **built}:
+            mine = iter(list_words(db, tables[tenant])) if tenant in tables else iter(())
+            true = iter(list_words(fresh, built[tenant])) if tenant in built else iter(())
+            yield from _first_difference(mine, true)
     finally:
         fresh.close()
 
 
+def _first_difference(mine: Iterator[Any], true: Iterator[Any]) -> Iterator[Finding]:
+    for one, other in zip_longest(mine, true):
+        if one != other:
+            seq = min(entry[1] for entry in (one, other) if entry)
+            message = "the word index does not say what the rows say; mend it with --repair-index"
+            yield Finding("index_out_of_step", "words", str(seq), message)
+            return
+
+
 def fill_words(source: apsw.Connection, target: apsw.Connection) -> int:
     """Index every searchable row of `source` into the words of `target`; how many there were."""
-    if source is not target:
-        for name in ("words", "word_list"):
-            sql: Any = source.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name,)).get
-            target.execute(sql)
-        target.execute("BEGIN")
     filled = 0
-    for seq, text in _texts(source):
-        target.execute("INSERT INTO words (rowid, title, body, tags) VALUES (?, ?, ?, ?)", (seq, *text))
+    for tenant, seq, text in _texts(source):
+        add_words(target, make_words(target, tenant), seq, text)
         filled += 1
-    if source is not target:
-        target.execute("COMMIT")
     return filled
 
 
-def _texts(db: apsw.Connection) -> Iterator[tuple[int, tuple[str, str, str]]]:
+def _texts(db: apsw.Connection) -> Iterator[tuple[str, int, IndexText]]:
     for table in TABLES:
         if table.index is None:
             continue
         shape = shape_of(table)
         for row in db.execute(f"SELECT {', '.join(shape.columns)} FROM {table.name} NOT INDEXED"):
             try:
-                text = table.index(shape.decode(row))
+                record = shape.decode(row)
+                yield record.tenant, record.seq, table.index(record)
             except (ValueError, TypeError):  # a changed row; the row check names it
                 continue
-            yield row[shape.columns.index("seq")], (text.title, text.body, text.tags)
 
 
 def sketch_rows(db: apsw.Connection) -> Iterator[tuple[int, str, bytes]]:

@@ -278,12 +278,12 @@ CREATE INDEX tokens_by_id ON tokens (id);
 CREATE INDEX answers_by_time ON answers (tenant, created_at);
 CREATE INDEX notes_by_kind ON notes (tenant, kind, updated_at);
 
--- Words of memories and observations; rowid is the record's seq. Contentless: the rows hold the text already.
-CREATE VIRTUAL TABLE words USING fts5 (
-    title, body, tags,
-    content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
-);
-CREATE VIRTUAL TABLE word_list USING fts5vocab (words, 'instance');
+-- Which tenant's words are in which FTS5 table (words_1, words_2, …). One for each: the ranking counts how rare a
+-- word is, and that must not tell one tenant what another remembers.
+CREATE TABLE word_tables (
+    tenant TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE
+) WITHOUT ROWID, STRICT;
 
 -- A few hashes of each latest memory's words, to find near-duplicates without reading every memory. In the order
 -- of writes, so that a write touches one page; the look-up by hash is kept in memory.
