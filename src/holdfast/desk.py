@@ -113,7 +113,7 @@ class Desk:
         own = own_session(agent, name)
         known = reader.get(SESSIONS, self.tenant, name)
         taken = known is not None and not self.may_see(known)
-        return own if taken or reader.get(SESSIONS, self.tenant, own) else name
+        return own if taken or reader.get(SESSIONS, self.tenant, own) is not None else name
 
     def audit(self, tx: Tx, operation: str, targets: tuple[str, ...], agent: str | None = None, **details: Any) -> None:
         """Say in the audit log who did what to which records; never their text."""

@@ -206,7 +206,7 @@ class Writers:
                 session = f"{name}-{number // PER_SESSION}"
                 unique = word()
                 try:
-                    answer = _send(http, number % 2 == thread % 2, session, unique, "x" * self.size)
+                    answer = _send(http, number % 2 == thread % 2, session, unique, "filler " * (self.size // 7))
                 except httpx.HTTPError:
                     return  # the server went away: this one was not promised
                 with self._changed:

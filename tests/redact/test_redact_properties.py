@@ -80,6 +80,8 @@ def same_shape(before: Any, after: Any) -> bool:
         return isinstance(after, list) and all(same_shape(one, other) for one, other in zip(before, after, strict=True))
     if isinstance(before, str):
         return isinstance(after, str) and (not is_json(before) or is_json(after))
+    if isinstance(before, int | float) and after == SECRET_MARK:
+        return True  # a number under the name of a password
     return before is after or before == after
 
 

@@ -95,9 +95,13 @@ def test_headers_keep_their_scheme_and_lose_their_credentials() -> None:
     }
 
 
-def test_numbers_booleans_and_null_are_untouched_under_any_name() -> None:
-    value = {"password": 12345678, "token": True, "secret": None, "api_key": 1.5, "n": 10**40}
+def test_booleans_and_null_are_untouched_under_any_name() -> None:
+    value = {"token": True, "secret": None, "max_tokens": 1500, "token_budget": 2000, "n": 10**40, "port": 3111}
     assert redact_value(value).value == value
+
+
+def test_a_number_whose_name_says_that_it_is_a_password_is_removed() -> None:
+    assert redact_value({"user": "kim", "password": 84920174}).value == {"user": "kim", "password": SECRET_MARK}
 
 
 def test_a_vendor_in_the_name_of_a_field_gives_its_key_away() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -191,6 +192,26 @@ def test_the_last_word_of_the_longest_memory_is_found(store: Store) -> None:
     filler = "filler words that say little " * (TEXT_CHARS // 29)
     put(store, "long", f"{filler} tanzanite"[-TEXT_CHARS:])
     assert found(store, "tanzanite") == ["long"]
+
+
+SHAPES = {
+    "one long word": "A " + "x" * 50_000,
+    "letters and digits": "A " + "x9" * 25_000,
+    "parts of a name": "A " + "aB" * 25_000,
+    "capitals": "a " + "X" * 50_000,
+    "underscores": "A " + "_" * 50_000,
+    "digits": "A " + "9" * 50_000,
+    "CJK": "A " + "日" * 50_000,
+    "short words": "A " + "xy " * 17_000,
+}
+
+
+@pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES.keys())
+def test_a_long_text_of_any_shape_is_indexed_quickly(store: Store, text: str) -> None:
+    """All other writers wait meanwhile: a text of half the indexed length must not take a second."""
+    begin = time.thread_time()
+    put(store, "long", text)
+    assert time.thread_time() - begin < 1.0
 
 
 def test_title_body_and_tags_are_all_searched(store: Store) -> None:

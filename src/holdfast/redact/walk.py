@@ -54,8 +54,10 @@ class Walk:
         """
         if isinstance(value, str):
             return self.field(name, value, depth) if name else self.text(value, depth)
-        if value is None or isinstance(value, bool | int | float):
+        if value is None or isinstance(value, bool):
             return value
+        if isinstance(value, int | float):
+            return self.number(name, value, depth)
         if depth < SHALLOW and not self.called(name) and self.is_quiet(value):
             return value
         if depth >= DEPTH:
@@ -66,6 +68,13 @@ class Walk:
             items = self.items(value, name, depth + 1)
             return items if isinstance(value, list) else tuple(items)
         raise InvalidRequest(f"The value cannot be redacted: a {type(value).__name__} is no JSON value.")
+
+    def number(self, name: str, value: float, depth: int) -> Any:
+        """The number, unless the field's name says that it is a secret: a password may be all digits."""
+        if not self.called(name):
+            return value
+        shown = self.field(name, str(value), depth)
+        return value if shown == str(value) else shown
 
     def called(self, name: str) -> list[Rule]:
         """The rules that the name of a field calls for; names repeat, so each is looked at once."""
