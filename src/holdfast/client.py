@@ -15,11 +15,6 @@ from holdfast.system import SystemClock
 from holdfast.times import iso
 
 
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
-
-
 class Holdfast:
     """A memory. `Holdfast("~/.holdfast")` opens a folder, `Holdfast("http://127.0.0.1:3111")` a server.
 
@@ -29,14 +24,17 @@ class Holdfast:
     def __init__(self, path_or_url: str | Path | None = None, *, secret: str | None = None):
         self._door = _door(path_or_url, secret)
 
-    def call(self, operation: str, **arguments: Any) -> Any:
+    def call(self, operation: str, /, **arguments: Any) -> Any:
         """Call any operation by its name; see docs/operations.md.
 
         Raises:
             Fault: the operation's own.
         """
-        given = {_camel(name): value for name, value in arguments.items() if value is not None}
-        return self._door.call(BY_NAME[operation], given)
+        known = BY_NAME[operation]
+        fields = known.request.model_fields
+        aliases = {name: field.alias or name for name, field in fields.items()}
+        given = {aliases.get(name, name): value for name, value in arguments.items() if value is not None}
+        return self._door.call(known, given)
 
     def remember(self, content: str, **details: Any) -> Json:
         """Keep a fact; the stored memory."""

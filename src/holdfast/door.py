@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -12,7 +13,7 @@ import httpx
 import orjson
 
 from holdfast.engine import Engine
-from holdfast.errors import DataLocked, Fault, ServerUnreachable, every_fault
+from holdfast.errors import DataLocked, Fault, InvalidRequest, ServerUnreachable, every_fault
 from holdfast.model import Caller
 from holdfast.ops.declare import Operation, Stream
 from holdfast.settings import Settings
@@ -85,9 +86,14 @@ class RemoteDoor:
 
 def _path(operation: Operation, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     path = operation.path
-    for name in list(arguments):
-        if f"{{{name}}}" in path:
-            path = path.replace(f"{{{name}}}", quote(str(arguments.pop(name)), safe=""))
+    for name in re.findall(r"\{(\w+)\}", path):
+        value = str(arguments.get(name) or "")
+        if not value:  # it would be another path; the operation itself says what is wrong
+            operation.read(arguments)
+            raise InvalidRequest(f"{operation.name}: {name} is required")
+        del arguments[name]
+        # A dot alone would be taken for a step in the path.
+        path = path.replace(f"{{{name}}}", quote(value, safe="").replace(".", "%2E"))
     return path, arguments
 
 

@@ -30,9 +30,16 @@ def boolean(raw: str) -> bool:
     raise ValueError("must be true or false")
 
 
+def _number(kind: Callable[[str], Any], raw: str, words: str) -> Any:
+    try:
+        return kind(raw.strip())
+    except ValueError:
+        raise ValueError(f"must be {words}") from None
+
+
 def whole(low: int, high: int) -> Parse:
     def parse(raw: str) -> int:
-        value = int(raw.strip())
+        value: int = _number(int, raw, "a whole number")
         if not low <= value <= high:
             raise ValueError(f"must be between {low} and {high}")
         return value
@@ -42,7 +49,7 @@ def whole(low: int, high: int) -> Parse:
 
 def real(low: float, high: float) -> Parse:
     def parse(raw: str) -> float:
-        value = float(raw.strip())
+        value: float = _number(float, raw, "a number")
         if not low <= value <= high:
             raise ValueError(f"must be between {low} and {high}")
         return value

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from holdfast.errors import InvalidRequest
 from holdfast.keys import session_name
-from holdfast.model import Commit, Json, Memory, Observation, Session, Summary
+from holdfast.model import Commit, Json, Memory, Observation, Session, Slot, Summary
 from holdfast.times import iso, parse_time
 
 R = TypeVar("R")
@@ -175,7 +175,8 @@ def schema(record: type[Any]) -> Json:
             kind = {"type": "string", "format": "date-time"}
         if field.kind is tuple:
             kind["items"] = {"type": "string"}
-        properties[field.name] = {"anyOf": [kind, {"type": "null"}]} if field.optional else kind
+        empty = field.optional or (record is Slot and field.is_time)  # a standard slot nobody wrote to has no times
+        properties[field.name] = {"anyOf": [kind, {"type": "null"}]} if empty else kind
     return {"type": "object", "properties": properties}
 
 

@@ -56,9 +56,7 @@ def test_a_standard_slot_written_for_one_project_is_not_read_in_another(world: W
 
 
 def test_what_a_session_taught_stays_in_its_project(world: World) -> None:
-    world.observe(
-        hook="prompt_submit", prompt="We decided to use QUETZALDB because it is faster."
-    )
+    world.observe(hook="prompt_submit", prompt="We decided to use QUETZALDB because it is faster.")
     world.call("reflect", sessionId="s1")
     assert "QUETZALDB" not in world.call("context", project="another")["context"]
 

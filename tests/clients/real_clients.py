@@ -106,6 +106,7 @@ def environment(home: Path, url: str, extra: Mapping[str, str]) -> dict[str, str
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "AGENTMEMORY_URL": url,
+        "NODE_OPTIONS": f"--import={(HERE / 'patience.mjs').as_uri()}",
         "NO_COLOR": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         **extra,

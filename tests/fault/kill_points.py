@@ -49,9 +49,7 @@ def kill_remember(folder: Path, syscall: str, when: int, *, fresh: bool) -> Outc
     if not fresh:
         shutil.copytree(template(folder), home)
     command = [*killing(home, syscall, when, log), *holdfast("remember", NEW, "--data", str(home), "--json")]
-    done = subprocess.run(
-        command, env=environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
-    )
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False)
     killed = was_killed(log)
     assert killed == (done.returncode != 0), done.stdout + done.stderr
     acknowledged = '"success": true' in done.stdout and json.loads(done.stdout)["success"]

@@ -71,10 +71,9 @@ def test_a_full_disk_refuses_writes_keeps_promises_and_heals_by_itself(small_dis
 
 def test_a_server_killed_on_a_full_disk_loses_nothing(small_disk: Path) -> None:
     home = small_disk / "memory"
-    with serving(home) as server:
-        with Writers(server.url, size=RECORD) as writers:
-            writers.until(lambda: len(writers.refusals) >= 10, "refusals of a full disk")
-            server.kill()
+    with serving(home) as server, Writers(server.url, size=RECORD) as writers:
+        writers.until(lambda: len(writers.refusals) >= 10, "refusals of a full disk")
+        server.kill()
     grow(small_disk)
     with serving(home) as server:
         assert_promises_kept(server, writers.promises)

@@ -57,12 +57,11 @@ def test_an_idle_server_that_is_told_to_stop_ends_at_once_and_well(tmp_path: Pat
 def test_a_server_that_cannot_stop_at_once_is_killed_without_loss(tmp_path: Path) -> None:
     """Told to stop, then killed: as a supervisor does that has no patience."""
     home = tmp_path / "memory"
-    with serving(home) as server:
-        with Writers(server.url) as writers:
-            writers.until_promised(40)
-            server.process.send_signal(signal.SIGTERM)
-            server.process.send_signal(signal.SIGKILL)
-            server.ended()
+    with serving(home) as server, Writers(server.url) as writers:
+        writers.until_promised(40)
+        server.process.send_signal(signal.SIGTERM)
+        server.process.send_signal(signal.SIGKILL)
+        server.ended()
     with serving(home) as server:
         assert_promises_kept(server, writers.promises)
         verify(home)

@@ -9,19 +9,21 @@ from pathlib import Path
 
 import pytest
 from kill_points import kill_remember, kill_serve
-from processes import holdfast, environment
-from tracing import need_strace, paths_of
-
-import subprocess
 
 
 @pytest.mark.parametrize(
     ("syscall", "when"),
-    [("openat", 3), ("pwrite64", 2), ("pwrite64", 20), ("fdatasync", 1), ("fdatasync", 2), ("ftruncate", 2), ("unlink", 1)],
+    [
+        ("openat", 3),
+        ("pwrite64", 2),
+        ("pwrite64", 20),
+        ("fdatasync", 1),
+        ("fdatasync", 2),
+        ("ftruncate", 2),
+        ("unlink", 1),
+    ],
 )
-def test_a_command_killed_at_one_call_leaves_the_old_memory_or_the_new(
-    tmp_path: Path, syscall: str, when: int
-) -> None:
+def test_a_command_killed_at_one_call_leaves_the_old_memory_or_the_new(tmp_path: Path, syscall: str, when: int) -> None:
     outcome = kill_remember(tmp_path, syscall, when, fresh=False)
     assert outcome.killed, "the fault did not fire"
 
@@ -29,9 +31,7 @@ def test_a_command_killed_at_one_call_leaves_the_old_memory_or_the_new(
 @pytest.mark.parametrize(
     ("syscall", "when"), [("mkdir", 2), ("rename", 1), ("fsync", 2), ("fsync", 3), ("pwrite64", 60), ("fdatasync", 3)]
 )
-def test_a_first_command_killed_at_one_call_leaves_a_folder_that_opens(
-    tmp_path: Path, syscall: str, when: int
-) -> None:
+def test_a_first_command_killed_at_one_call_leaves_a_folder_that_opens(tmp_path: Path, syscall: str, when: int) -> None:
     outcome = kill_remember(tmp_path, syscall, when, fresh=True)
     assert outcome.killed, "the fault did not fire"
 

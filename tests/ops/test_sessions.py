@@ -42,12 +42,12 @@ def test_an_event_brings_an_ended_session_back_to_life(world: World) -> None:
     assert world.call("sessions")["sessions"][0]["status"] == "active"
 
 
-def test_ending_can_be_repeated_but_an_unknown_session_is_not_found(world: World) -> None:
+def test_ending_can_be_repeated_and_an_unknown_session_is_not_invented(world: World) -> None:
     start(world)
-    assert world.call("session_end", sessionId="s1") == {"success": True}
-    assert world.call("session_end", sessionId="s1") == {"success": True}
-    with pytest.raises(NotFound):
-        world.call("session_end", sessionId="never")
+    assert world.call("session_end", sessionId="s1") == {"success": True, "known": True}
+    assert world.call("session_end", sessionId="s1") == {"success": True, "known": True}
+    assert world.call("session_end", sessionId="never") == {"success": True, "known": False}
+    assert world.call("sessions")["total"] == 1
 
 
 def test_counts_are_right_under_forty_parallel_writers(world: World) -> None:

@@ -303,7 +303,7 @@ def names_a_path(sample: Sample) -> bool:
 
 
 # A process takes most of a second to start: these few stand for the rest, which run in this process.
-_AS_PROCESSES = frozenset(
+AS_PROCESSES = frozenset(
     {
         "remember",
         "search-compact",
@@ -312,13 +312,13 @@ _AS_PROCESSES = frozenset(
         "verify",
         "memory-with an empty id",
         "slot_create-conflict",
-        "sessions-with a bad limit",
+        "sessions-with a bad project",
     }
 )
 
 
 def stands_for_the_rest(sample: Sample) -> bool:
-    return sample.id in _AS_PROCESSES
+    return sample.id in AS_PROCESSES
 
 
 def by_status(kind: type[Fault]) -> object:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from sample_requests import BAD, MISSING, OTHERWISE, Sample, out_of_bounds
-from surfaces import BY_CODE, WAYS, Outcome
+from sample_requests import BAD, MISSING, OTHERWISE, SAMPLES, Sample, out_of_bounds
+from surfaces import AS_PROCESSES, BY_CODE, WAYS, Outcome
 
 from holdfast.model import Json
 from holdfast.ops.registry import OPERATIONS
@@ -32,6 +32,10 @@ def test_every_operation_that_takes_arguments_is_sent_one_it_cannot_take() -> No
     without = {operation.name for operation in OPERATIONS} - {sample.name for sample in (*OUT_OF_BOUNDS, *BAD)}
 
     assert {name for name in without if _properties(name)} == set()
+
+
+def test_the_samples_that_run_as_processes_exist() -> None:
+    assert AS_PROCESSES - {sample.id for sample in (*SAMPLES, *REFUSED)} == set()
 
 
 def _properties(name: str) -> Json:

@@ -6,7 +6,6 @@ import dataclasses
 from dataclasses import dataclass
 
 from holdfast.desk import Desk
-from holdfast.errors import NotFound
 from holdfast.intake.event import CleanEvent
 from holdfast.intake.flow import open_session
 from holdfast.keys import key_of
@@ -34,17 +33,16 @@ def start_session(desk: Desk, event: CleanEvent, title: CleanText | None) -> Ses
     return desk.store.write(store)
 
 
-def end_session(desk: Desk, session_id: str) -> Session:
-    """The session, completed. Its next event brings it back to life: agents report a stop after every turn.
+def end_session(desk: Desk, session_id: str) -> Session | None:
+    """The session, completed; None if there is none, as when hooks were installed in the middle of it.
 
-    Raises:
-        NotFound: no such session, or not the caller's to see.
+    Its next event brings it back to life: agents report a stop after every turn.
     """
 
-    def store(tx: Tx) -> Session:
+    def store(tx: Tx) -> Session | None:
         known = tx.get(SESSIONS, desk.tenant, desk.session_key(tx, session_id))
         if known is None or not desk.may_see(known):
-            raise NotFound("session: no session of that id")
+            return None
         if known.status == "completed":
             return known
         now = desk.clock.now_ms()

@@ -51,6 +51,7 @@ class HealthAnswer(TypedDict):
     index: IndexHealth
     counts: dict[str, int]
     summarizer: str
+    viewerPort: int
 
 
 def health(desk: Desk, ask: Nothing) -> HealthAnswer:
@@ -68,6 +69,7 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
         "index": {"pending": reader.pending(desk.tenant)},
         "counts": {} if hidden else {name: reader.count(table, desk.tenant, *desk.sees()) for name, table in tables},
         "summarizer": desk.summarizer.name if desk.summarizer else "none",
+        "viewerPort": desk.settings.port,
     }
 
 

@@ -107,6 +107,17 @@ class Operation:
         if not desk.caller.may(self.needs):
             raise Forbidden(f"{self.name}: the token lacks the scope {self.needs}")
 
+    def read(self, arguments: Mapping[str, Any]) -> Request:
+        """The request that the arguments make.
+
+        Raises:
+            InvalidRequest: one of them cannot be taken; the message names it, never its value.
+        """
+        try:
+            return self.request.model_validate(arguments)
+        except ValidationError as error:
+            raise InvalidRequest(f"{self.name}: {explain(error)}") from None
+
     def prepare(self, desk: Desk, arguments: Mapping[str, Any]) -> tuple[Desk, Request]:
         """Check the scope and the arguments and clean the text; what `run` takes.
 
@@ -116,10 +127,7 @@ class Operation:
         """
         self.allow(desk)
         with collect_findings() as found:
-            try:
-                request = self.request.model_validate(arguments)
-            except ValidationError as error:
-                raise InvalidRequest(f"{self.name}: {explain(error)}") from None
+            request = self.read(arguments)
         return dataclasses.replace(desk, asked=request.agent_id, redacted=tuple(sorted(found))), request
 
     def call(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from holdfast.intake.event import CleanEvent
 from holdfast.intake.flow import Duplicate, observe as observe_event
 from holdfast.intake.sessions import CommitDraft, end_session, link_commit, start_session
 from holdfast.model import CleanText, Json, Summary
-from holdfast.ops.answers import CommitShape, ObservationShape, SessionShape, Success
+from holdfast.ops.answers import CommitShape, ObservationShape, SessionShape
 from holdfast.ops.context import context_for
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import (
@@ -161,10 +161,17 @@ class SessionEnd(Request):
     session_id: Name
 
 
-def session_end(desk: Desk, ask: SessionEnd) -> Success:
-    """Mark a session as completed; its next event brings it back to life."""
-    end_session(desk, ask.session_id)
-    return {"success": True}
+class SessionEndAnswer(TypedDict):
+    success: bool
+    known: bool
+
+
+def session_end(desk: Desk, ask: SessionEnd) -> SessionEndAnswer:
+    """Mark a session as completed; its next event brings it back to life.
+
+    Ending a session that was never reported is no failure: afterwards none of that id is active. `known` says so.
+    """
+    return {"success": True, "known": end_session(desk, ask.session_id) is not None}
 
 
 class SessionCommit(Request):

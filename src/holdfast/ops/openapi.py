@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from holdfast.model import Json
-from holdfast.ops.answers import RECORDS
+from holdfast.ops.answers import RECORD, RECORDS
 from holdfast.ops.declare import Operation, Stream
 from holdfast.ops.registry import OPERATIONS
 from holdfast.shapes import schema
@@ -58,7 +58,7 @@ def _entry(operation: Operation, method: str, path: str, components: Json) -> Js
     components.update(request.pop("$defs", {}))
     in_path = re.findall(r"\{(\w+)\}", path)
     entry: Json = {
-        "operationId": operation.name if path == operation.path else operation.name + path.replace("/", "_"),
+        "operationId": _id(operation, method, path),
         "summary": operation.summary,
         "description": operation.description,
         "responses": _responses(operation, components),
@@ -81,6 +81,12 @@ def _entry(operation: Operation, method: str, path: str, components: Json) -> Js
     return entry
 
 
+def _id(operation: Operation, method: str, path: str) -> str:
+    if (method, path) == (operation.method, operation.path):
+        return operation.name
+    return f"{operation.name}_{method.lower()}{path.replace('/', '_').replace('-', '_')}"
+
+
 def _parameter(name: str, prop: Json, place: str, required: bool) -> Json:
     return {"name": name, "in": place, "required": required, "schema": prop}
 
@@ -98,5 +104,14 @@ def response_schema(operation: Operation, components: Json) -> Json:
     if operation.response is Stream:
         return {"type": "object"}
     made: Any = TypeAdapter(operation.response).json_schema(ref_template=_REF, mode="serialization")
-    components.update(made.pop("$defs", {}))
-    return dict(made)
+    components.update(_with_references(made.pop("$defs", {})))
+    return dict(_with_references(made))
+
+
+def _with_references(schema: Any) -> Any:
+    """The schema with every marked record as a reference."""
+    if isinstance(schema, dict):
+        if RECORD in schema:
+            return {"$ref": f"#/components/schemas/{schema[RECORD]}"}
+        return {name: _with_references(inner) for name, inner in schema.items()}
+    return [_with_references(inner) for inner in schema] if isinstance(schema, list) else schema

@@ -11,7 +11,7 @@ from holdfast.desk import Desk
 from holdfast.errors import InvalidRequest
 from holdfast.keys import session_name
 from holdfast.learn.lessons import search_lessons
-from holdfast.model import Json, Memory
+from holdfast.model import Json, Memory, Observation
 from holdfast.ops.answers import LessonShape, ObservationShape, SessionShape
 from holdfast.ops.context import context_for, enrichment, profile_shape
 from holdfast.ops.declare import Operation, Request
@@ -96,9 +96,11 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
 
 
 def _text_of(hit: Hit) -> str:
-    record = hit.record
-    body = record.content if isinstance(record, Memory) else record.narrative
-    return f"{record.title}\n{body}"
+    return f"{hit.record.title}\n{_body_of(hit)}"
+
+
+def _body_of(hit: Hit) -> str:
+    return hit.record.content if isinstance(hit.record, Memory) else hit.record.narrative
 
 
 def _compact(hit: Hit) -> Json:
@@ -128,8 +130,16 @@ def _full(hit: Hit) -> Json:
         "vectorScore": 0.0,
         "graphScore": 0.0,
         "combinedScore": hit.score,
-        "observation": shape(record),
+        "observation": _observation(record),
     }
+
+
+def _observation(record: Memory | Observation) -> Json:
+    """The record; a memory also tells its story under the names that clients read of an observation."""
+    full = shape(record)
+    if isinstance(record, Memory):
+        full |= {"narrative": record.content, "timestamp": full["createdAt"]}
+    return full
 
 
 class SmartSearch(Request):
@@ -163,7 +173,9 @@ def smart_search(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
     lessons = search_lessons(desk, ask.query, ask.project, 0.1, 5)
     return {
         "mode": "compact",
-        "results": [{**_compact(hit), "content": _text_of(hit)[:600]} for hit in hits],
+        "results": [
+            {**_compact(hit), "content": _text_of(hit)[:600], "narrative": _body_of(hit)[:600]} for hit in hits
+        ],
         "lessons": [{**shape(lesson), "score": score} for score, lesson in lessons],
     }
 
@@ -176,7 +188,7 @@ def _expand(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
         record = reader.get(MEMORIES, desk.tenant, id) or reader.get(OBSERVATIONS, desk.tenant, id)
         if record is not None and desk.may_see(record, ask.agent_id):
             brief = _compact(Hit(record, 0.0))
-            results.append({"obsId": id, "sessionId": brief["sessionId"], "observation": shape(record)})
+            results.append({"obsId": id, "sessionId": brief["sessionId"], "observation": _observation(record)})
     return {"mode": "expanded", "results": results, "truncated": len(wanted) < len(ask.expand_ids)}
 
 

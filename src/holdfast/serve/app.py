@@ -59,7 +59,7 @@ class App:
             Route(f"{PREFIX}/mcp/call", self._mcp_call, methods=["POST"]),
             Route("/livez", self._livez),
             Route("/openapi.json", self._page("application/json", lambda: dumps(openapi()))),
-            *(Route(path, self._page("text/html", home_page)) for path in _HOME_PATHS),
+            *(Route(path, self._page("text/html", home_page, open=True)) for path in _HOME_PATHS),
             Route("/agent.md", self._page("text/markdown", agent_guide)),
             Route("/auth.md", self._page("text/markdown", auth_guide)),
             WebSocketRoute("/stream/mem-live/viewer", self.live),
@@ -113,9 +113,14 @@ class App:
     async def _livez(self, request: Request) -> Response:
         return _json({"status": "ok", "service": "holdfast"})
 
-    def _page(self, media: str, make: Callable[[], bytes]) -> Callable[[Request], Awaitable[Response]]:
+    def _page(
+        self, media: str, make: Callable[[], bytes], *, open: bool = False
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """A page that is the same for everybody; an open one says nothing about this memory."""
+
         async def page(request: Request) -> Response:
-            self.auth.caller(request.scope["headers"])
+            if not open:
+                self.auth.caller(request.scope["headers"])
             return Response(make(), media_type=media, headers={"Content-Security-Policy": _CSP})
 
         return page

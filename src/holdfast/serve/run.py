@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from holdfast.engine import Engine
 from holdfast.serve.app import App
@@ -30,6 +32,8 @@ class RunningServer:
         self._listener = Listener(self.app.asgi, settings.host, settings.port, settings, self._ready)
 
     def _ready(self, url: str) -> None:
+        port = urlsplit(url).port or self.engine.settings.port
+        self.engine.settings = dataclasses.replace(self.engine.settings, port=port)  # of port 0, the one it became
         card = {"url": url, "pid": os.getpid(), "token": self._run_token}
         self.engine.folder.announce(card)
         self._on_ready(url)
