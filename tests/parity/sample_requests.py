@@ -229,7 +229,6 @@ SAMPLES: tuple[Sample, ...] = (
 
 # Records that are not there: the same fault everywhere.
 MISSING: tuple[Sample, ...] = (
-    Sample("session_end", {"sessionId": "s-nowhere"}),
     Sample("session_by_commit", {"sha": "0000nowhere"}),
     Sample("evolve", {"memoryId": "mem_nowhere", "newContent": "x"}),
     Sample("memory", {"id": "mem_nowhere"}),

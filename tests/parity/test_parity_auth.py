@@ -30,7 +30,9 @@ SECRET = "a-secret-of-the-harbor-master"
 PREFIX = "/agentmemory"
 
 # The only places that answer strangers: that the server is alive, and nothing else.
-OPEN = {("GET", "/livez"), ("GET", f"{PREFIX}/livez")}
+# Besides livez, the page that a browser opens first: the same for everybody, it says nothing about this memory.
+HOME = {("GET", "/"), ("GET", "/viewer"), ("GET", f"{PREFIX}/viewer")}
+OPEN = {("GET", "/livez"), ("GET", f"{PREFIX}/livez"), *HOME}
 
 # Where each other credential would be used; the sample's own names fill the rest.
 WRONG = {

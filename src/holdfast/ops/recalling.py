@@ -25,6 +25,9 @@ from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 from holdfast.times import iso
 
 
+SHOWN = 600  # characters of a record in the short form
+
+
 class Search(Request):
     query: Query
     limit: int = limit(10, 100)
