@@ -32,8 +32,9 @@ class Engine:
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
         try:
-            self.folder.prepare()
-            self.store = SqliteStore(self.folder.database(), self._publish)
+            database = self.folder.prepare()
+            self.store = SqliteStore(database, self._publish)
+            self.folder.settle(database)
         except BaseException:
             self._lock.__exit__()
             raise

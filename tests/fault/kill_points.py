@@ -87,5 +87,6 @@ def examine(home: Path, old: tuple[str, ...]) -> bool:
         assert memory.call("verify")["sound"]
     names = {str(one.relative_to(home)) for one in home.rglob("*")}
     left_by_a_server = {"server.json", ".server.json.new"}
-    assert names - left_by_a_server == {"lock", "CURRENT", "gen-000001", "gen-000001/memory.db"}, names
+    generation = {"gen-000001", "gen-000001/memory.db", "gen-000001/made"}
+    assert names - left_by_a_server == {"lock", "CURRENT", *generation}, names
     return NEW in texts

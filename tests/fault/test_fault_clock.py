@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
 from holdfast.engine import Engine
-from holdfast.intake.forget import plan_sweep, sweep
+from holdfast.intake.forget import UNIMPORTANT, plan_sweep, sweep
 from holdfast.model import Caller, Memory
 from holdfast.ops.registry import BY_NAME
 from holdfast.serve.maintenance import Maintenance
 from holdfast.settings import load
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
+from holdfast.times import iso
 
 NOON = 1_790_000_000_000
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -52,16 +54,17 @@ class Memories:
         self.clock = JumpyClock()
         self.engine = Engine(dataclasses.replace(load({}, {}), home=str(home)), self.clock)
 
-    def call(self, operation: str, **arguments: Any) -> Any:
-        return BY_NAME[operation].call(self.engine.desk(Caller()), arguments)
+    def call(self, name: str, /, **arguments: Any) -> Any:
+        return BY_NAME[name].call(self.engine.desk(Caller()), arguments)
 
     def remember(self, text: str, **more: Any) -> str:
         return str(self.call("remember", content=text, **more)["memory"]["id"])
 
-    def observe(self, text: str = "ls") -> Any:
-        data = {"tool_name": "Bash", "tool_input": {"command": text}, "tool_output": "done"}
-        when = self.clock.wall
-        return self.call("observe", sessionId="s", hookType="post_tool_use", timestamp=when, data=data)
+    def observe(self, hook: str = "notification") -> Any:
+        """A happening of the least importance: the first that retention lets go."""
+        return self.call(
+            "observe", sessionId="s", hookType=hook, timestamp=iso(self.clock.wall), data={"message": "done"}
+        )
 
     def all(self) -> list[Memory]:
         return self.engine.store.read().find(MEMORIES, "default", order="seq")
@@ -128,7 +131,7 @@ def test_versions_follow_each_other_without_gap_or_overlap(
         line.sort(key=lambda one: one.version)
         assert [one.latest for one in line] == [False] * (len(line) - 1) + [True]
         assert line[-1].valid_to is None
-        for before, after in zip(line, line[1:], strict=False):
+        for before, after in pairwise(line):
             assert before.valid_to is not None
             assert before.valid_from <= before.valid_to == after.valid_from
 
@@ -173,6 +176,7 @@ def test_a_memory_outlives_a_clock_that_ran_ahead_for_a_moment(memories: Memorie
 
 def test_observations_outlive_a_clock_that_ran_ahead_for_a_moment(memories: Memories) -> None:
     memories.observe()
+    assert memories.engine.store.read().find(OBSERVATIONS, "default")[0].importance <= UNIMPORTANT
     memories.sweep()
     memories.clock.jumps(10 * 365 * DAY)
     memories.clock.passes(SECOND)

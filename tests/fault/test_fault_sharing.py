@@ -15,7 +15,6 @@ from typing import Any
 from processes import WAIT_SECONDS, Server, environment, holdfast, run, serving, verify
 
 from holdfast.errors import DataLocked
-from holdfast.store.folder import FolderLock
 
 
 class Tools:
@@ -125,6 +124,7 @@ def test_after_a_killed_server_a_command_opens_the_folder_itself(tmp_path: Path)
 
 
 def test_after_a_killed_server_stdio_mcp_opens_the_folder_itself(tmp_path: Path) -> None:
+    """And when it is killed in its turn, what it acknowledged is there."""
     home = tmp_path / "memory"
     with serving(home) as server:
         id = server.remember("emerald was kept by the server").json()["memory"]["id"]
@@ -138,15 +138,6 @@ def test_after_a_killed_server_stdio_mcp_opens_the_folder_itself(tmp_path: Path)
         verify(home)
 
 
-def test_stdio_mcp_that_is_killed_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
-    home = tmp_path / "memory"
-    with speaking_mcp(home) as tools:
-        kept = [tools.call("memory_save", content=f"garnet{n} lies in box{n}")["memory"]["id"] for n in range(5)]
-    with serving(home) as server:
-        assert [server.found(f"garnet{n}") for n in range(5)] == [[id] for id in kept]
-        verify(home)
-
-
 def test_commands_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:
     home = tmp_path / "memory"
     with ThreadPoolExecutor(4) as pool:
@@ -154,13 +145,3 @@ def test_commands_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:
     assert [one.returncode for one in done] == [0] * 4, [one.stderr for one in done]
     with serving(home) as server:
         assert [len(server.found(f"hematite{n}")) for n in range(4)] == [1] * 4
-
-
-def test_a_dead_servers_card_beside_a_busy_folder_is_not_called(tmp_path: Path) -> None:
-    """The server was killed, and at this moment another command has the folder: that is a wait, not a dead address."""
-    home = tmp_path / "memory"
-    with serving(home) as server:
-        server.kill()
-    with FolderLock(home):
-        done = run(home, "remember", "said while the folder is busy")
-    assert done.returncode == DataLocked.exit_code, done.stdout + done.stderr

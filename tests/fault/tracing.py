@@ -30,6 +30,7 @@ def paths_of(home: Path) -> list[Path]:
         home,
         generation,
         *(home / name for name in ("lock", "CURRENT", ".CURRENT.new", "server.json", ".server.json.new")),
+        *(generation / name for name in ("made", ".made.new")),
         *(generation / f"memory.db{name}" for name in names),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from sample_records import TENANT, add, sample
 
-from holdfast.store.near import distinct_words, jaccard, sketch
+from holdfast.store.near import distinct_words, jaccard
 from holdfast.store.port import Store
 from holdfast.store.tables import MEMORIES
 from holdfast.store.words import STOP_WORDS
@@ -21,16 +22,15 @@ WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=9).filter(lamb
 ASKED = 8
 
 
-def hashes(text: str) -> tuple[int, ...]:
-    return sketch(text, distinct_words(text))
-
-
-def near(store: Store, text: str, limit: int = ASKED, tenant: str = TENANT) -> list[int]:
-    return store.write(lambda tx: tx.near(tenant, hashes(text), limit))
+def near(store: Store, text: str, limit: int = ASKED, project: str | None = None) -> list[int]:
+    """Whom the store names when a memory with that text is about to be written."""
+    assert MEMORIES.index is not None
+    hashes = MEMORIES.index(sample(MEMORIES, content=text, project=project, agent=None)).sketch
+    return store.write(lambda tx: tx.near(TENANT, hashes, limit))
 
 
 def put(store: Store, id: str, content: str, **changes: Any) -> Any:
-    return add(store, MEMORIES, id, content=content, **changes)
+    return add(store, MEMORIES, id, content=content, **{"project": None, "agent": None, **changes})
 
 
 @st.composite
@@ -50,19 +50,19 @@ def test_a_text_that_shares_three_quarters_of_its_words_is_found(
 ) -> None:
     one, other = pair
     assume(jaccard(distinct_words(one), distinct_words(other)) > 0.75)
-    tenant, seqs = settle(store, [one, *(" ".join(words) for words in noise)])
-    assert seqs[0] in near(store, other, tenant=tenant)
+    project, seqs = settle(store, [one, *(" ".join(words) for words in noise)])
+    assert seqs[0] in near(store, other, project=project)
 
 
 def settle(store: Store, contents: Sequence[str]) -> tuple[str, list[int]]:
-    """A tenant of its own for each example, with these memories and no others; their sequence numbers."""
+    """A project of its own for each example, with these memories and no others; their sequence numbers."""
 
     def job(tx: Any) -> tuple[str, list[int]]:
         seqs = [tx.next_seq() for _ in contents]
-        tenant = f"tenant-{seqs[0]}"
+        project = f"project-{seqs[0]}"
         for seq, content in zip(seqs, contents, strict=True):
-            tx.add(MEMORIES, sample(MEMORIES, f"m{seq}", seq, tenant=tenant, content=content))
-        return tenant, seqs
+            tx.add(MEMORIES, sample(MEMORIES, f"m{seq}", seq, content=content, project=project, agent=None))
+        return project, seqs
 
     return store.write(job)
 
@@ -70,8 +70,8 @@ def settle(store: Store, contents: Sequence[str]) -> tuple[str, list[int]]:
 @given(text=st.text(max_size=60).filter(lambda text: text.isprintable()))
 @quiet
 def test_the_very_same_text_is_always_found(store: Store, text: str) -> None:
-    tenant, seqs = settle(store, [text, "another text altogether"])
-    assert seqs[0] in near(store, text, tenant=tenant)
+    project, seqs = settle(store, [text, "another text altogether"])
+    assert seqs[0] in near(store, text, project=project)
 
 
 def test_the_most_alike_comes_first(store: Store) -> None:
@@ -85,9 +85,7 @@ def test_the_most_alike_comes_first(store: Store) -> None:
 def test_a_superseded_memory_is_no_longer_offered_after_a_reopening(place: Any) -> None:
     store = place.open()
     first = put(store, "one", "the deploy runs on friday at noon")
-    store.write(
-        lambda tx: tx.replace(MEMORIES, sample(MEMORIES, "one", first.seq, content=first.content, latest=False))
-    )
+    store.write(lambda tx: tx.replace(MEMORIES, dataclasses.replace(first, latest=False)))
     store = place.reopen()
     assert near(store, first.content) == []
 
@@ -104,7 +102,8 @@ def test_a_near_duplicate_is_found_among_thousands(store: Store) -> None:
     def fill(tx: Any) -> None:
         for number in range(3_000):
             words = f"quarry{number % 50} seam{number % 70} shaft{number} depth{number * 7} rock"
-            tx.add(MEMORIES, sample(MEMORIES, f"m{number}", tx.next_seq(), content=words))
+            blank = {"project": None, "agent": None}
+            tx.add(MEMORIES, sample(MEMORIES, f"m{number}", tx.next_seq(), content=words, **blank))
 
     wanted = put(store, "wanted", "quarry1 seam1 holds a vein of turquoise near the old gate")
     store.write(fill)
@@ -124,7 +123,10 @@ def test_a_memory_that_was_stored_again_and_again_does_not_push_others_out(store
 
 def test_what_a_rolled_back_job_stored_is_not_taken_for_another_record(store: Store) -> None:
     def job(tx: Any) -> None:
-        tx.add(MEMORIES, sample(MEMORIES, "lost", tx.next_seq(), content="amber basalt cobalt dolomite"))
+        tx.add(
+            MEMORIES,
+            sample(MEMORIES, "lost", tx.next_seq(), content="amber basalt cobalt dolomite", project=None, agent=None),
+        )
         raise KeyError
 
     for _ in range(3):

@@ -24,7 +24,6 @@ from holdfast.store.port import Condition
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 from holdfast.times import iso
 
-
 SHOWN = 600  # characters of a record in the short form
 
 

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
 
-from holdfast.errors import DataDamaged, Fault, StorageFailed, StorageFull
+from holdfast.errors import Fault, StorageFailed, StorageFull
 from holdfast.store.port import Store
 
 # One batch holds the store's writer: enough to share the fsync, not so many that others wait long.
 BATCH = 64
 
-_OF_THE_DISK = (StorageFull, StorageFailed, DataDamaged)
+_OF_THE_DISK = (StorageFull, StorageFailed)
 
 
 class _Ride:

@@ -20,6 +20,7 @@ from holdfast.errors import DataDamaged, DataLocked, Fault, StorageFailed, Stora
 from holdfast.model import Json
 
 DATABASE = "memory.db"
+MADE = "made"  # beside a database that was made: without the database, something was lost
 _GENERATION = re.compile(r"gen-\d{6,}")
 _FULL = {28, 122}  # ENOSPC, EDQUOT
 
@@ -68,25 +69,48 @@ class DataFolder:
         except OSError as error:
             raise disk_fault(error, f"make {self.home}") from error
 
-    def prepare(self) -> None:
-        """Make a first generation if there is none; call it with the lock held."""
+    def prepare(self) -> Path:
+        """The database to open, in a generation that is there; call it with the lock held.
+
+        Raises:
+            DataDamaged: the pointer is wrong, or the database it leads to is gone.
+        """
         try:
-            if not self._pointer.exists():
-                self._refuse_strays()
-                (self.home / "gen-000001").mkdir(exist_ok=True, mode=0o700)
-                sync_folder(self.home)
-                self.switch("gen-000001")
+            name = self.current() if self._pointer.exists() else self._first()
+            folder = self.home / name
+            folder.mkdir(exist_ok=True, mode=0o700)
         except OSError as error:
             raise disk_fault(error, f"open {self.home}") from error
+        database = folder / DATABASE
+        if (folder / MADE).exists() and not (database.exists() and database.stat().st_size):
+            raise DataDamaged(
+                f"data folder: {database} was there and is gone",
+                hint="Put it back, or restore a snapshot. To start anew, choose another folder with --data.",
+            )
+        return database
 
-    def _refuse_strays(self) -> None:
-        """A lost pointer beside several generations is damage, not a fresh start."""
+    def settle(self, database: Path) -> None:
+        """Mark a generation whose database is made, and point to it if nothing is pointed to yet."""
+        mark = database.parent / MADE
+        if not mark.exists():
+            write_durably(mark, b"")
+            sync_folder(self.home)
+        if not self._pointer.exists():
+            self.switch(database.parent.name)
+
+    def _first(self) -> str:
+        """The generation to begin with: the only one there is, or a new one.
+
+        Raises:
+            DataDamaged: several are there, and the pointer that says which is live is gone.
+        """
         found = self.generations()
-        if len(found) > 1 or any((self.home / name / DATABASE).exists() for name in found[1:]):
+        if len(found) > 1:
             raise DataDamaged(
                 f"data folder: {', '.join(found)} exist but CURRENT, which says the live one, is gone",
                 hint=f"Write the name of the right generation into {self._pointer}.",
             )
+        return found[0] if found else "gen-000001"
 
     @property
     def _pointer(self) -> Path:
@@ -101,7 +125,10 @@ class DataFolder:
         Raises:
             DataDamaged: the pointer names nothing that exists.
         """
-        name = self._pointer.read_text(encoding="utf-8").strip()
+        try:
+            name = self._pointer.read_bytes().decode("utf-8", "replace").strip()
+        except OSError as error:
+            raise disk_fault(error, f"read {self._pointer}") from error
         if not _GENERATION.fullmatch(name) or not (self.home / name).is_dir():
             raise DataDamaged("data folder: CURRENT does not name a generation that exists")
         return name
@@ -132,7 +159,14 @@ class DataFolder:
             card = orjson.loads(self._card.read_bytes())
         except (OSError, ValueError):
             return None
-        return card if isinstance(card, dict) else None
+        # A card that a killed server left says nothing about who holds the folder now.
+        return card if isinstance(card, dict) and str(card.get("pid")) == self._owner() else None
+
+    def _owner(self) -> str:
+        try:
+            return (self.home / "lock").read_text(errors="replace").strip()
+        except OSError:
+            return ""
 
     def is_locked(self) -> bool:
         """Whether some process holds the folder."""
@@ -174,5 +208,6 @@ class FolderLock:
 
     def __exit__(self, *_: object) -> None:
         if self._handle is not None:
+            fcntl.flock(self._handle, fcntl.LOCK_UN)  # a child that was started meanwhile may share the handle
             os.close(self._handle)
             self._handle = None

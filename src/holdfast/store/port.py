@@ -138,7 +138,7 @@ class Tx(Reader, Protocol):
 class Finding:
     """One thing that verification found wrong."""
 
-    kind: str  # row_changed, row_missing, row_added, page_damaged, index_out_of_step, row_unreadable
+    kind: str  # row_changed, row_missing, row_added, counter_behind, schema_changed, page_damaged, index_out_of_step
     table: str
     id: str
     message: str

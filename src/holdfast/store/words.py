@@ -11,12 +11,14 @@ import re
 # Han, kana and hangul: scripts written without spaces, or searched by part.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0002fa1f"
 _CJK_RUN = re.compile(f"[{_CJK}]+")
-_CAMEL = re.compile(r"[A-Za-z][a-z0-9]*[A-Z][A-Za-z0-9]*")
+_PLAIN = re.compile(r"[A-Za-z0-9]+")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _WORD = re.compile(r"\w+")
 
-# Longer text adds nothing that a search would miss and slows every commit.
-INDEXED_CHARS = 100_000
+# As long as the longest text that can be stored: nothing saved may be unsearchable.
+INDEXED_CHARS = 2_000_000
+CAMEL_CHARS = 200
+QUERY_CHARS = 20_000
 QUERY_WORDS = 64
 
 STOP_WORDS = frozenset(
@@ -33,8 +35,13 @@ def index_text(text: str) -> str:
         text = _CJK_RUN.sub(lambda run: f" {_cjk_terms(run.group())} ", text)
     if text.islower():
         return text
-    parts = [part for word in _CAMEL.findall(text) for part in _CAMEL_PART.findall(word)]
+    parts = [part for word in _PLAIN.findall(text) if is_camel(word) for part in _CAMEL_PART.findall(word)]
     return f"{text} {' '.join(parts)}" if parts else text
+
+
+def is_camel(word: str) -> bool:
+    """Whether a word is made of several, as getUserName; no name is longer than this."""
+    return len(word) <= CAMEL_CHARS and not word[1:].islower() and word != word.lower() and word != word.upper()
 
 
 def _cjk_terms(run: str) -> str:
@@ -58,12 +65,12 @@ def query(question: str) -> str:
 
 def _pieces(question: str) -> list[list[str]]:
     pieces: list[list[str]] = []
-    for word in _WORD.findall(question[:INDEXED_CHARS]):
+    for word in _WORD.findall(question[:QUERY_CHARS]):
         if _CJK_RUN.search(word):
             pieces.extend(_cjk_query(run) for run in _CJK_RUN.findall(word))
             word = _CJK_RUN.sub(" ", word).strip()
         pieces.append([part.lower() for part in word.replace("_", " ").split()])
-        if _CAMEL.fullmatch(word):
+        if _PLAIN.fullmatch(word) and is_camel(word):
             pieces.append([part.lower() for part in _CAMEL_PART.findall(word)])
     return pieces
 

@@ -7,7 +7,7 @@ write, because each lay on a page of its own. Read on first use: 100,000 sketche
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
@@ -28,7 +28,7 @@ class Alike:
     """Look-up from hash to sequence numbers, fed by every write. A removed record may still be named."""
 
     def __init__(self, db: apsw.Connection):
-        self._fresh: dict[int, list[int]] = {}
+        self._fresh: dict[int, dict[int, None]] = {}  # in order of writing, each record once
         self._count = 0
         rows: Any = db.execute("SELECT tenant, seq, hashes FROM sketches").fetchall()
         parts = [np.frombuffer(hashes, dtype="<u4") ^ np.uint32(_salt(tenant)) for tenant, _, hashes in rows]
@@ -44,7 +44,9 @@ class Alike:
     def add(self, tenant: str, seq: int, sketch: Sequence[int]) -> None:
         salt = _salt(tenant)
         for one in sketch:
-            self._fresh.setdefault(one ^ salt, []).append(seq)
+            bucket = self._fresh.setdefault(one ^ salt, {})
+            bucket.pop(seq, None)
+            bucket[seq] = None
         self._count += len(sketch)
         if self._count > UNSORTED:
             self._sort_in()
@@ -61,21 +63,19 @@ class Alike:
         salt = _salt(tenant)
         keys = [one ^ salt for one in sketch]
         found: dict[int, int] = {}
-        for key in keys:
-            for seq in self._fresh.get(key, ())[-NEWEST:]:
+        for key, known in zip(keys, self._sorted_in(keys), strict=True):
+            for seq in {*list(self._fresh.get(key, ()))[-NEWEST:], *known}:
                 found[seq] = found.get(seq, 0) + 1
-        for seq in self._sorted_in(keys):
-            found[seq] = found.get(seq, 0) + 1
         return found
 
-    def _sorted_in(self, keys: list[int]) -> Iterator[int]:
+    def _sorted_in(self, keys: list[int]) -> list[list[int]]:
+        """For each key, the newest records among those that are sorted in."""
         if not len(self._hashes):
-            return
+            return [[] for _ in keys]
         wanted = np.array(keys, dtype=np.uint32)
         lows = np.searchsorted(self._hashes, wanted, "left").tolist()
         highs = np.searchsorted(self._hashes, wanted, "right").tolist()
-        for low, high in zip(lows, highs, strict=True):
-            yield from self._seqs[max(low, high - NEWEST) : high].tolist()
+        return [self._seqs[max(low, high - NEWEST) : high].tolist() for low, high in zip(lows, highs, strict=True)]
 
 
 def _salt(tenant: str) -> int:

@@ -68,7 +68,14 @@ class GroupCommit:
         """Take the counter and the tallies as they are on disk."""
         rows: Any = self._db.execute("SELECT source, rows, sum FROM tallies").fetchall()
         self._tallies: dict[str, tuple[int, int]] = {source: (count, total) for source, count, total in rows}
+        if _SEQ not in self._tallies:
+            raise DataDamaged("store: the counter of writes is gone")
         self._seq = self._tallies.pop(_SEQ)[0]
+
+    def _next_seq(self) -> int:
+        """Shared by all jobs of a batch, those inside another too: no number is given twice."""
+        self._seq += 1
+        return self._seq
 
     def _alike_index(self) -> Alike:
         """Read on first use, by the thread that leads; a rolled-back entry in it is only one look more."""
@@ -138,18 +145,19 @@ class GroupCommit:
 
     def _run(self, job: _Job) -> None:
         """Run one job in a savepoint. Its own error is its own; an error of the disk ends the batch."""
-        tx = SqliteTx(self._db, self._seq, self._alike_index)
+        tx = SqliteTx(self._db, self._next_seq, self._alike_index)
+        before = len(self._done)
         self._db.execute("SAVEPOINT job")
         try:
             job.result = job.run(tx)
-        except (apsw.FullError, apsw.IOError, apsw.CorruptError, StorageFull, StorageFailed, DataDamaged):
+        except (apsw.FullError, apsw.IOError, apsw.CorruptError, StorageFull, StorageFailed):
             raise
         except BaseException as error:  # noqa: BLE001 - handed to the thread that asked, which raises it
-            job.error = error
+            job.error = storage_fault(error) if isinstance(error, apsw.Error) else error
             self._db.execute("ROLLBACK TO job")
+            del self._done[before:]  # writes made inside this one go with it
         else:
             self._done.append(tx)
-            self._seq = max(self._seq, tx.seq)
         self._db.execute("RELEASE job")
 
     def _record(self, done: list[SqliteTx]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib import resources
 from pathlib import Path
 
 import apsw
 
-from holdfast.errors import DataTooNew
+from holdfast.errors import DataTooNew, Fault, StorageFailed
 from holdfast.store.sqlite.faults import as_faults
 
 APPLICATION_ID = 0x484F4C44  # "HOLD": a foreign SQLite file is never migrated
@@ -18,13 +19,36 @@ BUSY_MS = 5_000
 def open_writer(path: Path) -> apsw.Connection:
     """The one connection that writes. FULL: an acknowledged row survives a power cut (NORMAL lost some in
     168 of 246 replayed cuts)."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # the WAL takes its permissions from it
+    except OSError as error:
+        raise StorageFailed(f"store: {path} cannot be opened for writing ({error.strerror})") from error
     db = _open(path)
-    with as_faults():
-        db.execute("PRAGMA journal_mode = WAL").fetchall()
-        db.execute("PRAGMA synchronous = FULL").fetchall()
-        # 16 MB of WAL between checkpoints: each one syncs twice and is paid by one unlucky writer.
-        db.execute("PRAGMA wal_autocheckpoint = 4000").fetchall()
+    try:
+        with as_faults():
+            check_ours(db)
+            db.execute("PRAGMA journal_mode = WAL").fetchall()
+            db.execute("PRAGMA synchronous = FULL").fetchall()
+            # 16 MB of WAL between checkpoints: each one syncs twice and is paid by one unlucky writer.
+            db.execute("PRAGMA wal_autocheckpoint = 4000").fetchall()
+    except Fault:
+        db.close()
+        raise
     return db
+
+
+def check_ours(db: apsw.Connection) -> None:
+    """Refuse a database before anything in it is touched.
+
+    Raises:
+        DataTooNew: a newer Holdfast wrote it, or another program.
+    """
+    have, known = db.pragma("user_version"), len(migration_steps())
+    empty = db.execute("SELECT count(*) FROM sqlite_schema").get == 0
+    if empty and not have and not db.pragma("application_id"):
+        return
+    if db.pragma("application_id") != APPLICATION_ID or not 1 <= have <= known:
+        raise DataTooNew(f"store: schema {have} is not known to this Holdfast (it knows up to {known})")
 
 
 def open_reader(path: Path) -> apsw.Connection:
@@ -54,17 +78,10 @@ def _open(path: Path) -> apsw.Connection:
 
 
 def migrate(db: apsw.Connection) -> int:
-    """Bring the schema to this version, one transaction per step; a kill leaves a whole step or none.
-
-    Raises:
-        DataTooNew: a newer Holdfast wrote it, or it is not a Holdfast database.
-    """
+    """Bring the schema to this version, one transaction per step; a kill leaves a whole step or none."""
     steps = migration_steps()
     with as_faults():
         have = db.pragma("user_version")
-        app = db.pragma("application_id")
-        if (have and app != APPLICATION_ID) or have > len(steps):
-            raise DataTooNew(f"store: schema {have} is not known to this Holdfast (it knows up to {len(steps)})")
         for version in range(have + 1, len(steps) + 1):
             with db:
                 for statement in _statements(steps[version - 1]):

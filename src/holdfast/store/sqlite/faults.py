@@ -20,7 +20,7 @@ def storage_fault(error: apsw.Error) -> Fault:
         return StorageFailed("write: the disk reported an error")
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.PermissionsError):
         return StorageFailed("store: the database file cannot be opened for writing")
-    return StorageFailed(f"store: SQLite refused ({type(error).__name__})")
+    return Fault(f"store: SQLite refused ({type(error).__name__})", hint="Run holdfast verify.")
 
 
 @contextmanager
@@ -30,3 +30,5 @@ def as_faults() -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise storage_fault(error) from error
+    except ValueError as error:  # bytes that are no text, or text that is no JSON, where a record was written
+        raise DataDamaged("store: a record cannot be read") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -76,17 +76,25 @@ def _columns(table: Table[Any], prefix: str = "") -> str:
 class SqliteReader:
     """Reads through one connection; fulfils `port.Reader`."""
 
-    def __init__(self, db: apsw.Connection):
+    def __init__(self, db: apsw.Connection, stream: Callable[[], apsw.Connection] | None = None):
+        """`stream` opens a connection for `each`, whose open cursor would keep this one at an old moment."""
         self._db = db
+        self._stream = stream
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Row]:
         with as_faults():
             return self._db.execute(sql, values).fetchall()
 
+    def _records(self, table: Table[R], sql: str, values: Sequence[Any]) -> list[R]:
+        shape = shape_of(table)
+        rows = self._rows(sql, values)
+        with as_faults():
+            return [shape.decode(row) for row in rows]
+
     def get(self, table: Table[R], tenant: str, id: str) -> R | None:
         sql = f"SELECT {_columns(table)} FROM {table.name} WHERE tenant = ? AND id = ?"
-        rows = self._rows(sql, (tenant, id))
-        return shape_of(table).decode(rows[0]) if rows else None
+        found = self._records(table, sql, (tenant, id))
+        return found[0] if found else None
 
     def find(
         self,
@@ -100,18 +108,23 @@ class SqliteReader:
         shape = shape_of(table)
         clause, values = _clause(table, tenant, conditions)
         sql = f"SELECT {_columns(table)} FROM {table.name} WHERE {clause} ORDER BY {_order(shape, order)}"
-        if limit is not None:
+        if limit is not None or offset:
             sql += " LIMIT ? OFFSET ?"
-            values += [limit, offset]
-        return [shape.decode(row) for row in self._rows(sql, values)]
+            values += [-1 if limit is None else limit, offset]
+        return self._records(table, sql, values)
 
     def each(self, table: Table[R], tenant: str, *conditions: Condition, order: str = "seq") -> Iterator[R]:
         shape = shape_of(table)
         clause, values = _clause(table, tenant, conditions)
         sql = f"SELECT {_columns(table)} FROM {table.name} WHERE {clause} ORDER BY {_order(shape, order)}"
-        with as_faults():
-            for row in self._db.execute(sql, values):
-                yield shape.decode(row)
+        db = self._stream() if self._stream else self._db
+        try:
+            with as_faults():
+                for row in db.execute(sql, values):
+                    yield shape.decode(row)
+        finally:
+            if db is not self._db:
+                db.close()
 
     def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int:
         clause, values = _clause(table, tenant, conditions)
@@ -132,9 +145,7 @@ class SqliteReader:
         return [WordHit(seq, -cost) for seq, cost in self._rows(sql, [query, *values, limit])]
 
     def tokens_by_id(self, id: str) -> list[Token]:
-        shape = shape_of(TOKENS)
-        rows = self._rows(f"SELECT {_columns(TOKENS)} FROM tokens WHERE id = ?", (id,))
-        return [shape.decode(row) for row in rows]
+        return self._records(TOKENS, f"SELECT {_columns(TOKENS)} FROM tokens WHERE id = ?", (id,))
 
     def tenants(self) -> list[str]:
         parts = [f"SELECT tenant FROM {table.name}" for table in TABLES]

@@ -72,7 +72,9 @@ class Shape:
 
     def checksum(self, values: list[Any] | Row) -> int:
         """64 bits over the table's name and every value; signed, as SQLite keeps integers."""
-        digest = blake2b(orjson.dumps([self.table, *values]), digest_size=8).digest()
+        # JSON has no endless numbers: orjson would write both as null.
+        exact = [repr(one) if type(one) is float and one - one != 0 else one for one in values]
+        digest = blake2b(orjson.dumps([self.table, *exact]), digest_size=8).digest()
         return int.from_bytes(digest, "big", signed=True)
 
 

@@ -18,7 +18,7 @@ from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.tx import SqliteTx
 from holdfast.store.sqlite.verify import fill_words, sketch_rows, verify
-from holdfast.store.sqlite.wordtables import empty_words, tenants_with_words
+from holdfast.store.sqlite.wordtables import drop_table, word_table_names
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class SqliteStore:
         self._readers_lock = threading.Lock()
 
     def read(self) -> Reader:
-        return SqliteReader(self._reader_connection())
+        return SqliteReader(self._reader_connection(), lambda: open_reader(self.path))
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
@@ -45,6 +45,7 @@ class SqliteStore:
         try:
             with as_faults():
                 db.execute("BEGIN")
+                db.execute("SELECT 1 FROM tallies LIMIT 1").fetchall()  # time stands still from the first read on
             yield SqliteReader(db)
         finally:
             db.close()
@@ -72,8 +73,9 @@ class SqliteStore:
     def repair_index(self) -> int:
         def rebuild(tx: Tx) -> int:
             db = self._writer
-            for name in tenants_with_words(db).values():
-                empty_words(db, name)
+            for name in word_table_names(db):
+                drop_table(db, name)
+            db.execute("DELETE FROM word_tables")
             db.execute("DELETE FROM sketches")
             db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
             self._commits.forget_alike()

@@ -12,6 +12,7 @@ from holdfast.errors import Conflict
 from holdfast.model import Event
 from holdfast.store.port import R, Table
 from holdfast.store.sqlite.alike import Alike, pack
+from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.wordtables import add_words, drop_words, make_words
@@ -35,10 +36,10 @@ def _insert_sql(table: Table[Any]) -> str:
 class SqliteTx(SqliteReader):
     """One job's writes inside the current transaction; fulfils `port.Tx`."""
 
-    def __init__(self, db: apsw.Connection, seq: int, alike: Callable[[], Alike]):
+    def __init__(self, db: apsw.Connection, next_seq: Callable[[], int], alike: Callable[[], Alike]):
         super().__init__(db)
         self._alike = alike
-        self.seq = seq
+        self._next_seq = next_seq
         self.events: list[Event] = []
         self.tallies: dict[str, tuple[int, int]] = {}
 
@@ -50,8 +51,7 @@ class SqliteTx(SqliteReader):
         return several + [seq for seq in best if shared[seq] == 1][:CHANCE]
 
     def next_seq(self) -> int:
-        self.seq += 1
-        return self.seq
+        return self._next_seq()
 
     def publish(self, event: Event) -> None:
         self.events.append(event)
@@ -69,8 +69,17 @@ class SqliteTx(SqliteReader):
 
     def replace(self, table: Table[R], record: R) -> None:
         tenant, id = record.tenant, record.id  # type: ignore[attr-defined]
-        self._drop(table, tenant, id)
-        self.add(table, record)
+        tallies = dict(self.tallies)
+        self._db.execute("SAVEPOINT swap")
+        try:
+            self._drop(table, tenant, id)
+            self.add(table, record)
+        except Conflict:  # the old record stays
+            self._db.execute("ROLLBACK TO swap")
+            self.tallies = tallies
+            raise
+        finally:
+            self._db.execute("RELEASE swap")
 
     def delete(self, table: Table[Any], tenant: str, id: str) -> bool:
         dropped = self._drop(table, tenant, id)
@@ -85,7 +94,8 @@ class SqliteTx(SqliteReader):
         rows = self._rows(sql, (tenant, id))
         if not rows:
             return None
-        old = shape.decode(rows[0])
+        with as_faults():
+            old = shape.decode(rows[0])
         self._db.execute(f"DELETE FROM {table.name} WHERE seq = ?", (old.seq,))
         self._tally(table, -1, -rows[0][-1])
         if table.index:

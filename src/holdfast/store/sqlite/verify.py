@@ -13,9 +13,20 @@ import apsw
 
 from holdfast.store.port import Finding, IndexText, Table
 from holdfast.store.sqlite.alike import pack
+from holdfast.store.sqlite.connect import migrate
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.tx import signed64
-from holdfast.store.sqlite.wordtables import add_words, list_words, make_words, tenants_with_words
+from holdfast.store.sqlite.wordtables import (
+    add_words,
+    count_term,
+    count_terms,
+    create_words,
+    list_sizes,
+    list_words,
+    make_words,
+    tenants_with_words,
+    word_table_names,
+)
 from holdfast.store.tables import MEMORIES, TABLES, memory_sketch
 
 # More findings than this help nobody; the count is still told.
@@ -27,6 +38,8 @@ def verify(db: apsw.Connection) -> list[Finding]:
     findings: list[Finding] = []
     checks: list[tuple[str, Callable[[apsw.Connection], Iterator[Finding]]]] = [
         ("database", _pages),
+        ("schema", _schema),
+        ("tallies", _counter),
         *((table.name, _row_check(table)) for table in TABLES),
         ("words", _words),
         ("sketches", _sketches),
@@ -39,7 +52,7 @@ def verify(db: apsw.Connection) -> list[Finding]:
                     findings.append(finding)
                     if len(findings) >= MOST_FINDINGS:
                         return findings
-            except (apsw.CorruptError, apsw.IOError, apsw.SQLError) as error:
+            except (apsw.Error, UnicodeDecodeError) as error:
                 message = f"{name} cannot be read to its end ({type(error).__name__})"
                 findings.append(Finding("page_damaged", name, "", message))
     finally:
@@ -58,16 +71,74 @@ def _row_check(table: Table[Any]) -> Callable[[apsw.Connection], Iterator[Findin
     def check(db: apsw.Connection) -> Iterator[Finding]:
         shape = shape_of(table)
         rows = total = 0
-        columns = ", ".join((*shape.columns, "checksum"))
-        # NOT INDEXED: the rows themselves are read, not a copy of their columns in an index.
-        for row in db.execute(f"SELECT {columns} FROM {table.name} NOT INDEXED"):
+        for seq, row in stored_rows(db, table):
             rows += 1
-            total += row[-1] if isinstance(row[-1], int) else 0
-            if not _matches(shape, row):
-                yield Finding("row_changed", table.name, str(row[1])[:100], "the row does not match its checksum")
+            checksum: Any = row[-1] if row else _value(db, table, "checksum", seq)
+            total += checksum if isinstance(checksum, int) else 0
+            if row is None or not _matches(shape, row):
+                id = str(row[1]) if row else _id_of(db, table, seq)
+                yield Finding("row_changed", table.name, id[:100], "the row does not match its checksum")
         yield from _tally(db, table, rows, signed64(total))
 
     return check
+
+
+def stored_rows(db: apsw.Connection, table: Table[Any]) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
+    """Every row by its seq; None for one that holds bytes where text should be.
+
+    NOT INDEXED: the rows themselves are read, not a copy of their columns in an index.
+    """
+    columns = ", ".join((*shape_of(table).columns, "checksum"))
+    seqs: Any = db.execute(f"SELECT seq FROM {table.name} NOT INDEXED ORDER BY seq")
+    for (seq,) in seqs:
+        try:
+            rows = db.execute(f"SELECT {columns} FROM {table.name} WHERE seq = ?", (seq,)).fetchall()
+            yield seq, rows[0] if rows else None  # a row that its own number does not lead to
+        except UnicodeDecodeError:
+            yield seq, None
+
+
+def _id_of(db: apsw.Connection, table: Table[Any], seq: int) -> str:
+    found = _value(db, table, "CAST(id AS BLOB)", seq)
+    return found.decode("utf-8", "replace") if isinstance(found, bytes) else ""
+
+
+def _value(db: apsw.Connection, table: Table[Any], expression: str, seq: int) -> Any:
+    return db.execute(f"SELECT {expression} FROM {table.name} WHERE seq = ?", (seq,)).get
+
+
+def _counter(db: apsw.Connection) -> Iterator[Finding]:
+    """A counter set back would give new records the numbers of old ones."""
+    counted: Any = db.execute("SELECT rows FROM tallies WHERE source = 'seq'").get
+    highest: Any = db.execute(" UNION ALL ".join(f"SELECT max(seq) FROM {table.name}" for table in TABLES)).fetchall()
+    if counted is None or any(seq is not None and seq > counted for (seq,) in highest):
+        yield Finding("counter_behind", "tallies", "seq", "the counter of writes lies behind the records")
+
+
+def _schema(db: apsw.Connection) -> Iterator[Finding]:
+    """Compare with a schema made anew: a trigger or a lost index changes what a write does."""
+    fresh = apsw.Connection(":memory:")
+    try:
+        migrate(fresh)
+        want, have = _statements(fresh), _statements(db)
+    finally:
+        fresh.close()
+    for name in word_table_names(db):
+        want[name] = _plain(create_words(name))
+    for name in sorted(want.keys() | have.keys()):
+        if want.get(name) != have.get(name):
+            yield Finding("schema_changed", name, "", "the schema is not what this version of Holdfast made")
+
+
+def _statements(db: apsw.Connection) -> dict[str, str]:
+    """What made each table, index and trigger; FTS5's own tables follow from its one statement."""
+    sql = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'words_*_*'"
+    rows: Any = db.execute(sql)
+    return {name: _plain(text) for name, text in rows}
+
+
+def _plain(sql: str) -> str:
+    return " ".join(sql.split())
 
 
 def _matches(shape: Any, row: tuple[Any, ...]) -> bool:
@@ -102,8 +173,25 @@ def _words(db: apsw.Connection) -> Iterator[Finding]:
             mine = iter(list_words(db, tables[tenant])) if tenant in tables else iter(())
             true = iter(list_words(fresh, built[tenant])) if tenant in built else iter(())
             yield from _first_difference(mine, true)
+            if tenant in tables and tenant in built:
+                yield from _unreachable(db, tables[tenant])
+                sizes = (iter(list_sizes(db, tables[tenant])), iter(list_sizes(fresh, built[tenant])))
+                yield from _first_difference(*sizes)
+        strays = word_table_names(db) - set(tables.values())
+        if strays:
+            message = "words are stored that belong to no tenant; mend it with --repair-index"
+            yield Finding("index_out_of_step", "words", ", ".join(sorted(strays)), message)
     finally:
         fresh.close()
+
+
+def _unreachable(db: apsw.Connection, name: str) -> Iterator[Finding]:
+    """Look every term up as a search would: the list may be whole and the way to it broken."""
+    for term, entries in count_terms(db, name):
+        if entries != count_term(db, name, term):
+            message = "a word of the index cannot be looked up; mend it with --repair-index"
+            yield Finding("index_out_of_step", "words", "", message)
+            return
 
 
 def _first_difference(mine: Iterator[Any], true: Iterator[Any]) -> Iterator[Finding]:
@@ -129,20 +217,23 @@ def _texts(db: apsw.Connection) -> Iterator[tuple[str, int, IndexText]]:
         if table.index is None:
             continue
         shape = shape_of(table)
-        for row in db.execute(f"SELECT {', '.join(shape.columns)} FROM {table.name} NOT INDEXED"):
+        for _, row in stored_rows(db, table):
             try:
-                record = shape.decode(row)
-                yield record.tenant, record.seq, table.index(record)
+                record = shape.decode(row) if row else None
             except (ValueError, TypeError):  # a changed row; the row check names it
                 continue
+            if record is not None:
+                yield record.tenant, record.seq, table.index(record)
 
 
 def sketch_rows(db: apsw.Connection) -> Iterator[tuple[int, str, bytes]]:
     """The sketches that the latest memories should have, by seq."""
-    sql = f"SELECT tenant, seq, content, project, agent FROM {MEMORIES.name} WHERE latest = 1 ORDER BY seq"
-    rows: Any = db.execute(sql)
-    for tenant, seq, content, project, agent in rows:
-        yield seq, tenant, pack(memory_sketch(str(content), project, agent))
+    shape = shape_of(MEMORIES)
+    at = {name: shape.columns.index(name) for name in ("tenant", "latest", "content", "project", "agent")}
+    for seq, row in stored_rows(db, MEMORIES):
+        if row and row[at["latest"]] == 1:
+            hashes = memory_sketch(str(row[at["content"]]), row[at["project"]], row[at["agent"]])
+            yield seq, row[at["tenant"]], pack(hashes)
 
 
 def _sketches(db: apsw.Connection) -> Iterator[Finding]:
