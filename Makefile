@@ -7,13 +7,24 @@ DEV_STAMP := $(VENV)/.installed-dev
 CLIENTS := .tools/npm
 CLIENTS_STAMP := $(CLIENTS)/.installed
 
-.PHONY: serve test check docs bench clean
+# Tests break system calls with strace: a kill or an error at a chosen one.
+TRACER := $(VENV)/.tracer
+
+.PHONY: serve test faults check docs bench clean
 
 serve: $(STAMP)
 	$(BIN)/holdfast serve
 
-test: $(DEV_STAMP) $(CLIENTS_STAMP) check
+test: $(DEV_STAMP) $(CLIENTS_STAMP) $(TRACER) check
 	$(BIN)/python -m pytest -n 2 -q
+
+# Every system call of a write and of a first start, killed and failed one by one; needs root and strace.
+faults: $(DEV_STAMP) $(TRACER)
+	$(BIN)/python tests/fault/sweep.py
+
+# Figures of this machine, as ratios of one run; written to docs/benchmarks.
+bench: $(DEV_STAMP)
+	$(BIN)/python bench/intake.py
 
 check: $(DEV_STAMP)
 	$(BIN)/ruff check src tests
@@ -39,6 +50,10 @@ $(DEV_STAMP): pyproject.toml | $(VENV)/bin/python
 # The real agentmemory clients that tests/clients drives.
 $(CLIENTS_STAMP): tests/clients/package.json tests/clients/package-lock.json tests/clients/install.sh | $(VENV)/bin/python
 	PYTHON=$(BIN)/python sh tests/clients/install.sh $(CLIENTS)
+	touch $@
+
+$(TRACER): | $(VENV)/bin/python
+	command -v strace >/dev/null || { apt-get update -qq && apt-get install -y -qq strace; } || { echo "strace is missing: install it, the fault tests need it" >&2; exit 1; }
 	touch $@
 
 clean:

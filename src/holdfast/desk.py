@@ -16,6 +16,7 @@ from holdfast.settings import Settings
 from holdfast.store.port import Condition, Reader, Store, Tx, where
 from holdfast.store.tables import AUDIT, SESSIONS
 
+HOUR_MS = 3_600_000
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -40,10 +41,26 @@ class Desk:
     asked: str | None = None  # the agent that the request names
     redacted: tuple[str, ...] = ()  # kinds of secrets that were taken out of the request
     whole: bool = False  # background work of the server itself: sees the whole tenant
+    started: tuple[int, float] | None = None  # wall and steady clock when the engine was opened
 
     @property
     def tenant(self) -> str:
         return self.caller.tenant
+
+    def safe_now(self) -> int:
+        """Now for whoever deletes by age: a wall clock that leapt ahead since the start is not believed.
+
+        A leap that was right after all, as on a machine that began with a wrong year, counts from the next start on.
+        """
+        now = self.clock.now_ms()
+        if self.started is None:
+            return now
+        wall, steady = self.started
+        return min(now, wall + int((self.clock.steady() - steady) * 1000) + HOUR_MS)
+
+    def within(self, at: int, seconds: int) -> bool:
+        """Whether a moment lies in the last seconds; one in the future, as after a clock was set back, does not."""
+        return 0 <= self.clock.now_ms() - at < seconds * 1000
 
     def new_id(self, prefix: str) -> str:
         """prefix_<time in base 36>_<12 hex digits>, as the earlier system's ids."""

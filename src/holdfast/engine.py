@@ -26,6 +26,7 @@ class Engine:
         self.clock = clock or SystemClock()
         self.entropy = entropy or SystemEntropy()
         self.summarizer = summarizer_from(settings, self.clock, self.entropy)
+        self._started = (self.clock.now_ms(), self.clock.steady())
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
         self.folder.make()
@@ -41,7 +42,7 @@ class Engine:
 
     def desk(self, caller: Caller) -> Desk:
         """A caller's place at this engine."""
-        return Desk(self.store, self.clock, self.entropy, self.settings, caller, self.summarizer)
+        return Desk(self.store, self.clock, self.entropy, self.settings, caller, self.summarizer, started=self._started)
 
     def close(self) -> None:
         """Close the store, then let others open the folder."""

@@ -1,4 +1,4 @@
-"""Killing a command at one exact system call, and looking at what it leaves."""
+"""Breaking a command at one exact system call, and looking at what it leaves."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from processes import WAIT_SECONDS, Server, environment, holdfast
-from tracing import killing, was_killed
+from tracing import breaking, fired, was_killed
 
 from holdfast.client import Holdfast
+from holdfast.errors import DataDamaged, StorageFailed, StorageFull
 
 SYSCALLS = ("openat", "mkdir", "pwrite64", "write", "ftruncate", "fdatasync", "fsync", "rename", "unlink")
 OLD = ("the amber cabinet holds spare fuses", "the basalt stairs are wet in winter", "the cobalt jar is for brushes")
@@ -19,11 +20,15 @@ NEW = "the dolomite shelf carries the maps"
 LATER = "the emerald lamp stands by the door"
 
 
+# What a command may say of a disk that fails: full, failed, damaged.
+DISK_EXITS = {StorageFull.exit_code, StorageFailed.exit_code, DataDamaged.exit_code}
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one run that was to be killed at one call."""
+    """What came of one run that was to be broken at one call."""
 
-    killed: bool
+    fired: bool
     acknowledged: bool
     new_there: bool
 
@@ -44,25 +49,43 @@ def kill_remember(folder: Path, syscall: str, when: int, *, fresh: bool) -> Outc
     Raises:
         AssertionError: something is broken, or was lost.
     """
+    done, log = _remember(folder, syscall, "signal=KILL", str(when), fresh)
+    killed = was_killed(log)
+    assert killed == (done.returncode != 0), done.stdout + done.stderr
+    return _outcome(folder, done, killed, fresh)
+
+
+def fail_remember(folder: Path, syscall: str, when: int, *, fresh: bool, error: str, onward: bool) -> Outcome:
+    """The same with an error of the disk in place of that call, and of all that follow if `onward`."""
+    done, log = _remember(folder, syscall, f"error={error}", f"{when}{'+' if onward else ''}", fresh)
+    assert done.returncode in {0, *DISK_EXITS}, done.stdout + done.stderr
+    return _outcome(folder, done, fired(log) > 0, fresh)
+
+
+def _remember(
+    folder: Path, syscall: str, how: str, when: str, fresh: bool
+) -> tuple[subprocess.CompletedProcess[str], Path]:
     home, log = folder / "memory", folder / "strace.log"
     shutil.rmtree(home, ignore_errors=True)
     if not fresh:
         shutil.copytree(template(folder), home)
-    command = [*killing(home, syscall, when, log), *holdfast("remember", NEW, "--data", str(home), "--json")]
+    command = [*breaking(home, syscall, how, when, log), *holdfast("remember", NEW, "--data", str(home), "--json")]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False)
-    killed = was_killed(log)
-    assert killed == (done.returncode != 0), done.stdout + done.stderr
-    acknowledged = '"success": true' in done.stdout and json.loads(done.stdout)["success"]
-    there = examine(home, () if fresh else OLD)
+    return done, log
+
+
+def _outcome(folder: Path, done: subprocess.CompletedProcess[str], fired: bool, fresh: bool) -> Outcome:
+    acknowledged = '"success": true' in done.stdout and bool(json.loads(done.stdout)["success"])
+    there = examine(folder / "memory", () if fresh else OLD)
     assert there or not acknowledged, "acknowledged and lost"
-    return Outcome(killed, acknowledged, there)
+    return Outcome(fired, acknowledged, there)
 
 
 def kill_serve(folder: Path, syscall: str, when: int) -> Outcome:
     """`holdfast serve` on a fresh folder, killed at that call of its start; then the folder is examined."""
     home, log = folder / "memory", folder / "strace.log"
     shutil.rmtree(home, ignore_errors=True)
-    with Server(home, prefix=killing(home, syscall, when, log)) as server:
+    with Server(home, prefix=breaking(home, syscall, "signal=KILL", str(when), log)) as server:
         try:
             server.ready()
         except AssertionError:

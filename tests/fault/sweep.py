@@ -1,7 +1,7 @@
 """Every system call, one after the other: `make faults`, some minutes.
 
-Each scenario is run again and again, killed at the first, second, third … call of one kind, until a run is no longer
-killed: then every point has been tried. What is left behind is examined after each kill.
+Each scenario is run again and again, killed or failed at the first, second, third … call of one kind, until a run has
+no such call left: then every point has been tried. What is left behind is examined after each.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kill_points import SYSCALLS, Outcome, kill_remember, kill_serve
+from kill_points import SYSCALLS, Outcome, fail_remember, kill_remember, kill_serve
 
 WORKERS = 2
 MOST_POINTS = 1_000
@@ -26,6 +26,10 @@ SCENARIOS: dict[str, Scenario] = {
     "remember on a folder": partial(kill_remember, fresh=False),
     "remember on no folder": partial(kill_remember, fresh=True),
     "first start of a server": kill_serve,
+    "remember, EIO once": partial(fail_remember, fresh=False, error="EIO", onward=False),
+    "remember, EIO onward": partial(fail_remember, fresh=False, error="EIO", onward=True),
+    "remember, ENOSPC onward": partial(fail_remember, fresh=False, error="ENOSPC", onward=True),
+    "remember on no folder, EIO once": partial(fail_remember, fresh=True, error="EIO", onward=False),
 }
 
 
@@ -40,7 +44,7 @@ class Line:
 
 
 def sweep(name: str, syscall: str) -> Line:
-    """Kill the scenario at every call of this kind."""
+    """Break the scenario at every call of this kind."""
     old = new = 0
     broken: list[str] = []
     with tempfile.TemporaryDirectory(prefix="holdfast-sweep-") as folder:
@@ -50,7 +54,7 @@ def sweep(name: str, syscall: str) -> Line:
             except Exception as error:  # noqa: BLE001 - every kind of breakage is what is looked for
                 broken.append(f"{syscall} {when}: {type(error).__name__}: {str(error)[:300]}")
                 continue
-            if not outcome.killed:
+            if not outcome.fired:
                 return Line(when - 1, old, new, tuple(broken))
             old, new = old + (not outcome.new_there), new + outcome.new_there
     raise AssertionError(f"{name}: {syscall} has no end")
@@ -67,9 +71,9 @@ def main() -> int:
             print(f"{name}, {syscall}: {line.points} points, {line.old} old, {line.new} new", flush=True)
             for one in line.broken:
                 print(f"  BROKEN {one}", flush=True)
-    print(f"{points} kills in {time.monotonic() - begin:.0f} s, {faults} broken")
+    print(f"{points} faults in {time.monotonic() - begin:.0f} s, {faults} broken")
     if not points:
-        print("no kill fired: strace does not inject here")
+        print("no fault fired: strace does not inject here")
     return 1 if faults or not points else 0
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kill_points import kill_remember, kill_serve
+from kill_points import fail_remember, kill_remember, kill_serve
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from kill_points import kill_remember, kill_serve
 )
 def test_a_command_killed_at_one_call_leaves_the_old_memory_or_the_new(tmp_path: Path, syscall: str, when: int) -> None:
     outcome = kill_remember(tmp_path, syscall, when, fresh=False)
-    assert outcome.killed, "the fault did not fire"
+    assert outcome.fired, "the fault did not fire"
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_a_command_killed_at_one_call_leaves_the_old_memory_or_the_new(tmp_path:
 )
 def test_a_first_command_killed_at_one_call_leaves_a_folder_that_opens(tmp_path: Path, syscall: str, when: int) -> None:
     outcome = kill_remember(tmp_path, syscall, when, fresh=True)
-    assert outcome.killed, "the fault did not fire"
+    assert outcome.fired, "the fault did not fire"
 
 
 @pytest.mark.parametrize(("syscall", "when"), [("fdatasync", 4), ("rename", 2)])
@@ -32,4 +32,13 @@ def test_a_server_killed_at_one_call_of_its_first_start_leaves_a_folder_that_ope
     tmp_path: Path, syscall: str, when: int
 ) -> None:
     outcome = kill_serve(tmp_path, syscall, when)
-    assert outcome.killed, "the fault did not fire"
+    assert outcome.fired, "the fault did not fire"
+
+
+@pytest.mark.parametrize(("syscall", "when", "error"), [("pwrite64", 15, "ENOSPC"), ("fdatasync", 1, "EIO")])
+def test_a_command_whose_disk_fails_at_one_call_says_so_and_breaks_nothing(
+    tmp_path: Path, syscall: str, when: int, error: str
+) -> None:
+    outcome = fail_remember(tmp_path, syscall, when, fresh=False, error=error, onward=True)
+    assert outcome.fired, "the fault did not fire"
+    assert not outcome.acknowledged

@@ -35,10 +35,11 @@ def paths_of(home: Path) -> list[Path]:
     ]
 
 
-def killing(home: Path, syscall: str, when: int, log: Path) -> list[str]:
-    """The prefix that kills a command at its `when`-th call of `syscall` on the store's files, before it happens."""
+def breaking(home: Path, syscall: str, how: str, when: str, log: Path) -> list[str]:
+    """The prefix under which a command's calls of `syscall` on the store's files go wrong: `signal=KILL` before
+    the call happens, or `error=EIO` in its place; `when` is 3 for the third, 3+ for it and all that follow."""
     places = [word for path in paths_of(home) for word in ("-P", str(path))]
-    inject = f"inject={syscall}:signal=KILL:when={when}"
+    inject = f"inject={syscall}:{how}:when={when}"
     return [need_strace(), "-f", "-qq", "-o", str(log), *places, "-e", f"trace={syscall}", "-e", inject]
 
 

@@ -211,6 +211,19 @@ def test_a_start_that_ended_before_the_pointer_can_be_repeated(home: Path) -> No
     assert kept(home) == ["first"]
 
 
+def test_the_names_of_new_folders_are_made_durable(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A power cut after the first acknowledged write must not take the whole folder away."""
+    synced, true = set(), os.fsync
+
+    def noting(handle: int) -> None:
+        synced.add(os.path.realpath(f"/proc/self/fd/{handle}"))
+        true(handle)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    keep(home, "first")
+    assert {str(tmp_path), str(home.parent), str(home)} <= synced
+
+
 # The lock
 
 HOLD = """

@@ -102,7 +102,7 @@ def memories(draw: st.DrawFn) -> list[Memory]:
 
 @given(records=memories(), asked=st.lists(conditions(), max_size=3))
 @settings(
-    max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_find_each_and_count_agree_with_plain_python(
     store: Store, records: list[Memory], asked: list[Condition]

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import apsw
 import pytest
 from sample_records import TENANT, add, sample
 
-from holdfast.errors import Conflict
+from holdfast.errors import Conflict, StorageFailed
 from holdfast.model import Event
 from holdfast.store.port import Reader, Store, Tx
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, SESSIONS
@@ -362,6 +363,40 @@ def test_forty_threads_that_count_the_same_record_lose_no_step(store: Store) -> 
     assert counter is not None
     assert counter.updated_at == 400
     assert store.verify() == []
+
+
+def test_a_failing_disk_stops_writing_for_good_and_reading_not_at_all(store: Store) -> None:
+    add(store, NOTES, "a")
+
+    def broken(tx: Tx) -> None:
+        note(tx, "lost")
+        raise apsw.IOError("as from a failed sync")
+
+    with pytest.raises(StorageFailed):
+        store.write(broken)
+    with pytest.raises(StorageFailed):
+        add(store, NOTES, "b")
+    assert store.failure() is not None
+    assert ids(store.read()) == ["a"]
+    with pytest.raises(StorageFailed):
+        store.write(lambda tx: None)
+
+
+def test_refused_writes_leave_nothing_behind_in_memory(store: Store) -> None:
+    """One fault raised again for every refused write would keep the frames, and so the texts, of them all."""
+
+    def broken(tx: Tx) -> None:
+        raise apsw.IOError("as from a failed sync")
+
+    with pytest.raises(StorageFailed):
+        store.write(broken)
+    for _ in range(50):
+        with pytest.raises(StorageFailed) as refused:
+            add(store, NOTES)
+    steps, trace = 0, refused.value.__traceback__
+    while trace is not None:
+        steps, trace = steps + 1, trace.tb_next
+    assert steps < 25
 
 
 def test_index_work_is_written_with_its_record_and_done_once(store: Store) -> None:

@@ -64,8 +64,9 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
 def _same_event(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> Observation | None:
     if event.key is not None:  # an imported event is the same whenever it comes
         return tx.get(OBSERVATIONS, desk.tenant, event.key)
-    since = desk.clock.now_ms() - desk.settings.dedup_seconds * 1000
-    bounds = (*desk.sees_shared(event.agent), *where(content_hash=digest), Condition("stored_at", ">", since))
+    now = desk.clock.now_ms()
+    recent = Condition("stored_at", ">", now - desk.settings.dedup_seconds * 1000)
+    bounds = (*desk.sees_shared(event.agent), *where(content_hash=digest), recent, Condition("stored_at", "<=", now))
     found = tx.find(OBSERVATIONS, desk.tenant, *bounds, order="seq", limit=1)
     return found[0] if found else None
 

@@ -111,7 +111,7 @@ class Sweep:
 
 def plan_sweep(desk: Desk) -> Sweep:
     """Memories past their time to live, and old observations that were never important."""
-    reader, now = desk.store.read(), desk.clock.now_ms()
+    reader, now = desk.store.read(), desk.safe_now()
     old = now - desk.settings.retention_days * DAY_MS
     unimportant = Condition("importance", "<=", UNIMPORTANT)
     bounds = desk.sees()

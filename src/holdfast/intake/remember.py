@@ -71,9 +71,8 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
         draft = dataclasses.replace(draft, session_id=CleanText(desk.session_key(tx, draft.session_id)))
     memory = _first_version(desk, tx, draft, agent)
     alike = _alike(desk, tx, draft, agent, words)
-    since = desk.clock.now_ms() - desk.settings.dedup_seconds * 1000
     for _, known in alike:
-        if known.content_hash == memory.content_hash and known.updated_at > since:
+        if known.content_hash == memory.content_hash and desk.within(known.updated_at, desk.settings.dedup_seconds):
             return Remembered(known, first=False)
     old = next((memory for score, memory in alike if _is_version(draft, memory, words, score)), None)
     if old:

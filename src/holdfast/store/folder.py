@@ -201,8 +201,12 @@ class FolderLock:
             os.close(handle)
             message = f"data folder {self._path.parent} is in use by process {owner}"
             raise DataLocked(message) from error
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        try:
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            os.close(handle)
+            raise disk_fault(error, f"write {self._path}") from error
         self._handle = handle
         return self
 
