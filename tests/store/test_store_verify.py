@@ -116,10 +116,10 @@ def another(value: Any) -> Any:
 
 @every_table
 def test_a_changed_value_of_any_column_is_found(small: Path, table: Table[Any]) -> None:
-    """Each column of each row, by the smallest change there is, and back."""
+    """Each column, by the smallest change there is, and back."""
     missed = []
     for column in [*columns_of(table), "checksum"]:
-        for seq, value in raw(small, f"SELECT seq, {column} FROM {table.name}"):
+        for seq, value in raw(small, f"SELECT seq, {column} FROM {table.name} LIMIT 1"):
             changed = another(value) if column != "seq" else 1_000_000
             raw(small, f"UPDATE {table.name} SET {column} = ? WHERE seq = ?", (changed, seq))
             found = {one.table for one in verify(small) if one.kind == "row_changed"}
@@ -142,7 +142,7 @@ def test_an_emptied_value_is_found(small: Path, table: Table[Any]) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_other_value_is_found(small: Path, data: st.DataObject) -> None:
     name, column = data.draw(st.sampled_from([pair for pair in COLUMNS if pair[1] not in ("seq", "checksum")]))
     plain, _ = columns_of(table_named(name))[column]
