@@ -6,6 +6,9 @@ import errno
 import json
 import os
 import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from holdfast.cli.connect import AGENTS, apply, connect_command, plan, plan_undo
 from holdfast.cli.connect.jsonc import parse
 from holdfast.errors import Conflict, Fault, InvalidRequest, StorageFull
 
+NOBODY = 65534
 every_agent = pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
 
 
@@ -97,11 +101,26 @@ def test_a_link_to_itself_gives_a_clear_fault(tmp_path: Path) -> None:
         plan("cursor", make_place(tmp_path))
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_gives_a_clear_fault(tmp_path: Path) -> None:
-    (tmp_path / ".cursor").mkdir(mode=0o500)
-    with pytest.raises(InvalidRequest, match=r"cannot write .*mcp\.json"):
-        apply(plan("cursor", make_place(tmp_path)))
+def test_a_read_only_folder_gives_a_clear_fault() -> None:
+    """As nobody where the tests run as root, who may write anywhere."""
+    with tempfile.TemporaryDirectory() as name, as_nobody(Path(name)):
+        home = Path(name)
+        (home / ".cursor").mkdir(mode=0o500)
+        with pytest.raises(InvalidRequest, match=r"cannot write .*mcp\.json"):
+            apply(plan("cursor", make_place(home)))
+
+
+@contextmanager
+def as_nobody(home: Path) -> Iterator[None]:
+    if os.geteuid() != 0:
+        yield
+        return
+    os.chown(home, NOBODY, -1)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 def test_a_file_where_a_folder_should_be_gives_a_clear_fault(tmp_path: Path) -> None:

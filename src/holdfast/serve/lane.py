@@ -46,6 +46,7 @@ class Lane:
         self._waiting: deque[_Ride] = deque()
         self._wake = threading.Semaphore(0)
         self._stopping = False
+        self._under_way = 0  # changed by the event loop only
         self._thread = threading.Thread(target=self._drive, name="lane", daemon=True)
 
     def start(self) -> None:
@@ -60,14 +61,22 @@ class Lane:
     async def run(self, pool: Executor, prepare: Callable[[], Any], finish: Callable[[Any], Any]) -> Any:
         """What `finish` makes of what `prepare` gave, once it is durable. Only `finish` runs inside the write."""
         ride = _Ride(prepare, finish, asyncio.get_running_loop())
-        pool.submit(self._board, ride)
-        return await ride.future
+        self._under_way += 1
+        try:
+            pool.submit(self._board, ride)
+            return await ride.future
+        finally:
+            self._under_way -= 1
 
     def _board(self, ride: _Ride) -> None:
         try:
             ride.prepared = ride.prepare()
         except Exception as error:  # noqa: BLE001 - handed to the request that asked, which raises it
             ride.error = error
+            ride.loop.call_soon_threadsafe(_deliver, [ride])
+            return
+        if self._under_way == 1:  # nobody to share with: another hand-over would only cost time
+            self._carry([ride])
             ride.loop.call_soon_threadsafe(_deliver, [ride])
             return
         self._waiting.append(ride)
