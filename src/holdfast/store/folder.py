@@ -65,7 +65,10 @@ class DataFolder:
     def make(self) -> None:
         """Make the folder itself, readable by its owner only."""
         try:
+            new = [path for path in (self.home, *self.home.parents) if not path.exists()]
             self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for path in new:
+                sync_folder(path.parent)
         except OSError as error:
             raise disk_fault(error, f"make {self.home}") from error
 
@@ -78,7 +81,9 @@ class DataFolder:
         try:
             name = self.current() if self._pointer.exists() else self._first()
             folder = self.home / name
-            folder.mkdir(exist_ok=True, mode=0o700)
+            if not folder.exists():
+                folder.mkdir(mode=0o700)
+                sync_folder(self.home)
         except OSError as error:
             raise disk_fault(error, f"open {self.home}") from error
         database = folder / DATABASE

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from copy import copy
 from typing import Any, TypeVar
 
 import apsw
@@ -127,7 +128,7 @@ class GroupCommit:
     def _run_batch(self, batch: list[_Job]) -> None:
         try:
             if self._failed:
-                raise self._failed
+                raise StorageFailed(self._failed.message)
             self._db.execute("BEGIN IMMEDIATE")
             self._done = []
             for job in batch:
@@ -158,6 +159,8 @@ class GroupCommit:
             del self._done[before:]  # writes made inside this one go with it
         else:
             self._done.append(tx)
+            for entry in tx.sketches:
+                self._alike_index().add(*entry)
         self._db.execute("RELEASE job")
 
     def _record(self, done: list[SqliteTx]) -> None:
@@ -179,8 +182,8 @@ class GroupCommit:
         The kernel may drop dirty pages after a failed fsync and call the next one good, so a second try
         could acknowledge what the disk does not hold. A full disk is different: it heals by itself.
         """
-        if isinstance(fault, StorageFailed):
-            self._failed = fault
+        if isinstance(fault, StorageFailed) and self._failed is None:
+            self._failed = StorageFailed(fault.message)
         try:
             if not self._db.get_autocommit():
                 self._db.execute("ROLLBACK")
@@ -189,4 +192,4 @@ class GroupCommit:
             self._failed = StorageFailed("write: the transaction could not be rolled back")
         for job in batch:
             job.result = None
-            job.error = job.error or fault
+            job.error = job.error or copy(fault)  # one for each: a shared one would gather the frames of all

@@ -42,6 +42,7 @@ class SqliteTx(SqliteReader):
         self._next_seq = next_seq
         self.events: list[Event] = []
         self.tallies: dict[str, tuple[int, int]] = {}
+        self.sketches: list[tuple[str, int, tuple[int, ...]]] = []  # for the look-up, once the job is done
 
     def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
         shared = self._alike().shared(tenant, sketch)
@@ -111,7 +112,7 @@ class SqliteTx(SqliteReader):
         add_words(self._db, make_words(self._db, tenant), seq, text)
         if text.sketch:
             self._db.execute("INSERT INTO sketches VALUES (?, ?, ?)", (seq, tenant, pack(text.sketch)))
-            self._alike().add(tenant, seq, text.sketch)
+            self.sketches.append((tenant, seq, text.sketch))
         self._outbox(table, tenant, seq, change)
 
     def _outbox(self, table: Table[Any], tenant: str, seq: int, change: str) -> None:

@@ -52,7 +52,7 @@ def verify(db: apsw.Connection) -> list[Finding]:
                     findings.append(finding)
                     if len(findings) >= MOST_FINDINGS:
                         return findings
-            except (apsw.Error, UnicodeDecodeError) as error:
+            except (apsw.Error, ValueError, TypeError) as error:  # a value of another type than was ever written
                 message = f"{name} cannot be read to its end ({type(error).__name__})"
                 findings.append(Finding("page_damaged", name, "", message))
     finally:
@@ -120,21 +120,20 @@ def _schema(db: apsw.Connection) -> Iterator[Finding]:
     fresh = apsw.Connection(":memory:")
     try:
         migrate(fresh)
+        for name in word_table_names(db):  # with FTS5's own tables, whose schema it believes
+            fresh.execute(create_words(name))
         want, have = _statements(fresh), _statements(db)
     finally:
         fresh.close()
-    for name in word_table_names(db):
-        want[name] = _plain(create_words(name))
-    for name in sorted(want.keys() | have.keys()):
+    for name in sorted(want.keys() | have.keys(), key=str):
         if want.get(name) != have.get(name):
-            yield Finding("schema_changed", name, "", "the schema is not what this version of Holdfast made")
+            yield Finding("schema_changed", str(name), "", "the schema is not what this version of Holdfast made")
 
 
 def _statements(db: apsw.Connection) -> dict[str, str]:
-    """What made each table, index and trigger; FTS5's own tables follow from its one statement."""
-    sql = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'words_*_*'"
-    rows: Any = db.execute(sql)
-    return {name: _plain(text) for name, text in rows}
+    """What made each table, index and trigger."""
+    rows: Any = db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    return {str(name): _plain(str(text)) for name, text in rows}
 
 
 def _plain(sql: str) -> str:
@@ -197,7 +196,7 @@ def _unreachable(db: apsw.Connection, name: str) -> Iterator[Finding]:
 def _first_difference(mine: Iterator[Any], true: Iterator[Any]) -> Iterator[Finding]:
     for one, other in zip_longest(mine, true):
         if one != other:
-            seq = min(entry[1] for entry in (one, other) if entry)
+            seq = next(entry[1] for entry in (one, other) if entry)
             message = "the word index does not say what the rows say; mend it with --repair-index"
             yield Finding("index_out_of_step", "words", str(seq), message)
             return
