@@ -1,8 +1,8 @@
 """The fast lane of writes: whatever waits is carried out by one thread in one transaction, then answered together.
 
 Thirty-two threads that each write and wait spend most of their time handing the interpreter to each other; one
-thread that takes all waiting requests at once does twice as much with one fsync for all. A request is checked and
-cleaned in a thread of its own before it gets on: a slow one holds up nobody.
+thread that takes all waiting requests at once did 1.6 times as much (1,468 against 916 a second). A
+request is checked and cleaned in a thread of its own before it gets on: a slow one holds up nobody.
 """
 
 from __future__ import annotations
