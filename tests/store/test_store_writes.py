@@ -11,7 +11,7 @@ import apsw
 import pytest
 from sample_records import TENANT, add, sample
 
-from holdfast.errors import Conflict, StorageFailed
+from holdfast.errors import Conflict, Fault, StorageFailed, StorageFull
 from holdfast.model import Event
 from holdfast.store.port import Reader, Store, Tx
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, SESSIONS
@@ -380,6 +380,40 @@ def test_a_failing_disk_stops_writing_for_good_and_reading_not_at_all(store: Sto
     assert ids(store.read()) == ["a"]
     with pytest.raises(StorageFailed):
         store.write(lambda tx: None)
+
+
+def test_a_full_disk_inside_an_inner_write_refuses_the_whole_batch(store: Store) -> None:
+    """The outer job cannot carry on as if only one of its parts had failed: nothing of it is on the disk."""
+    def fill(tx: Tx) -> None:
+        note(tx, "inner")
+        raise apsw.FullError
+
+    def outer(tx: Tx) -> None:
+        note(tx, "outer")
+        store.write(fill)
+
+    with pytest.raises(StorageFull):
+        store.write(outer)
+    assert ids(store.read()) == []
+    store.write(lambda tx: note(tx, "after"))
+    assert ids(store.read()) == ["after"]
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyError])
+def test_an_error_between_the_jobs_and_the_commit_tells_nobody_yes(store: Any, error: type[Exception]) -> None:
+    record = store._commits._record
+
+    def fails(_: object) -> None:
+        raise error
+
+    store._commits._record = fails
+    with pytest.raises((error, Fault)):
+        store.write(lambda tx: note(tx, "lost"))
+    store._commits._record = record
+    assert ids(store.read()) == []
+    store.write(lambda tx: note(tx, "after"))
+    assert ids(store.read()) == ["after"]
 
 
 def test_refused_writes_leave_nothing_behind_in_memory(store: Store) -> None:

@@ -12,9 +12,10 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
+from copy import copy
 from typing import Any
 
-from holdfast.errors import Fault, StorageFailed, StorageFull
+from holdfast.errors import StorageFailed, StorageFull
 from holdfast.store.port import Store
 
 # One batch holds the store's writer: enough to share the fsync, not so many that others wait long.
@@ -106,9 +107,9 @@ class Lane:
 
         try:
             self._store.write(together)
-        except Fault as fault:
+        except Exception as error:  # noqa: BLE001 - nobody on the lane may wait for ever
             for ride in rides:
-                ride.error = fault
+                ride.error = copy(error)
 
 
 def _deliver(rides: list[_Ride]) -> None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from holdfast.errors import DataDamaged, StorageFailed, StorageFull
+from holdfast.errors import DataDamaged, Fault, StorageFailed, StorageFull
 from holdfast.model import Event
 from holdfast.store.port import Tx
 from holdfast.store.sqlite.alike import Alike
@@ -137,8 +137,11 @@ class GroupCommit:
             self._db.execute("COMMIT")
         except apsw.Error as error:
             self._abandon(batch, storage_fault(error))
-        except (StorageFull, StorageFailed, DataDamaged) as fault:
+        except Fault as fault:
             self._abandon(batch, fault)
+        except BaseException:  # a bug, or no memory: above all, nobody may be told yes
+            self._abandon(batch, Fault("write: an unexpected error stopped the transaction"))
+            raise
         else:
             for tx in self._done:
                 for event in tx.events:
@@ -151,7 +154,9 @@ class GroupCommit:
         self._db.execute("SAVEPOINT job")
         try:
             job.result = job.run(tx)
-        except (apsw.FullError, apsw.IOError, apsw.CorruptError, StorageFull, StorageFailed):
+        except (apsw.FullError, apsw.IOError) as error:
+            raise storage_fault(error) from error  # as a fault: a write around this one must know it for what it is
+        except (StorageFull, StorageFailed):
             raise
         except BaseException as error:  # noqa: BLE001 - handed to the thread that asked, which raises it
             job.error = storage_fault(error) if isinstance(error, apsw.Error) else error
@@ -176,7 +181,7 @@ class GroupCommit:
         for table in changed:
             self._db.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?, ?)", (table, *self._tallies[table]))
 
-    def _abandon(self, batch: list[_Job], fault: Exception) -> None:
+    def _abandon(self, batch: list[_Job], fault: Fault) -> None:
         """Nobody is told yes: roll back, and after a failed sync never write again in this process.
 
         The kernel may drop dirty pages after a failed fsync and call the next one good, so a second try
@@ -188,7 +193,7 @@ class GroupCommit:
             if not self._db.get_autocommit():
                 self._db.execute("ROLLBACK")
             self._load()
-        except apsw.Error:
+        except (apsw.Error, DataDamaged):
             self._failed = StorageFailed("write: the transaction could not be rolled back")
         for job in batch:
             job.result = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from holdfast.store.sqlite.faults import as_faults
 
 APPLICATION_ID = 0x484F4C44  # "HOLD": a foreign SQLite file is never migrated
 BUSY_MS = 5_000
+PAGE = 4_096
+LOG_PAGES = 4_000  # 16 MB between checkpoints: each one syncs twice and is paid by one unlucky writer
+LOG_PAGES_LEAST = 100
 
 
 def open_writer(path: Path) -> apsw.Connection:
@@ -29,12 +33,27 @@ def open_writer(path: Path) -> apsw.Connection:
             check_ours(db)
             db.execute("PRAGMA journal_mode = WAL").fetchall()
             db.execute("PRAGMA synchronous = FULL").fetchall()
-            # 16 MB of WAL between checkpoints: each one syncs twice and is paid by one unlucky writer.
-            db.execute("PRAGMA wal_autocheckpoint = 4000").fetchall()
+            db.set_wal_hook(_after_commit)
     except Fault:
         db.close()
         raise
     return db
+
+
+def _after_commit(db: apsw.Connection, _: str, pages: int) -> int:
+    """Empty the log into the database when it is long, or when it nears the room that is left on the disk.
+
+    The database may have to grow by as much as the log holds: once the disk is full it is too late for that.
+    """
+    with suppress(apsw.Error, OSError):  # what was committed is safe in the log; the next commit tries again
+        if pages >= LOG_PAGES or (pages >= LOG_PAGES_LEAST and pages * PAGE > _room(db.filename) // 2):
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    return apsw.SQLITE_OK
+
+
+def _room(path: str) -> int:
+    disk = os.statvfs(path)
+    return disk.f_bavail * disk.f_frsize
 
 
 def check_ours(db: apsw.Connection) -> None:
