@@ -384,6 +384,7 @@ def test_a_failing_disk_stops_writing_for_good_and_reading_not_at_all(store: Sto
 
 def test_a_full_disk_inside_an_inner_write_refuses_the_whole_batch(store: Store) -> None:
     """The outer job cannot carry on as if only one of its parts had failed: nothing of it is on the disk."""
+
     def fill(tx: Tx) -> None:
         note(tx, "inner")
         raise apsw.FullError
