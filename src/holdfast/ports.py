@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from holdfast.model import CleanText, Event
+
+Vectors = NDArray[np.float32]
 
 
 class Clock(Protocol):
@@ -42,5 +48,35 @@ class Summarizer(Protocol):
 
         Raises:
             UpstreamFailed: no usable answer in time, or the budget is spent.
+        """
+        ...
+
+
+class Embedder(Protocol):
+    """A model that turns text into vectors; near in meaning is near in angle."""
+
+    @property
+    def name(self) -> str:
+        """Which model, exactly: vectors of different names are never compared."""
+        ...
+
+    @property
+    def dims(self) -> int:
+        """Numbers in each vector."""
+        ...
+
+    def embed(self, texts: Sequence[CleanText]) -> Vectors:
+        """One row of length 1 for each text. An empty text gets a row too.
+
+        Raises:
+            UpstreamFailed: a remote model gave no usable answer; try again later.
+        """
+        ...
+
+    def embed_query(self, text: CleanText) -> Vectors:
+        """The vector of one question, as fast as can be.
+
+        Raises:
+            UpstreamFailed: as above.
         """
         ...
