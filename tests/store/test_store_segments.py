@@ -176,10 +176,27 @@ def test_records_of_a_session_are_listed_by_when_they_were_said(store: SqliteSto
     want = [
         seq for seq in want if "s" in store.read().find(MEMORIES, TENANT, Condition("seq", "=", seq))[0].session_ids
     ]
-    assert store.read().together(MEMORIES, TENANT, "session_ids", "s") == want
-    store.fold_words(least=1)
-    assert store.read().together(MEMORIES, TENANT, "session_ids", "s") == want
-    assert store.read().together(OBSERVATIONS, TENANT, "session_id", "s") == []
+    for _ in range(2):
+        every = store.read().beside(MEMORIES, TENANT, "session_ids", {"s": want[:1]}, 100)
+        assert every == {"s": want}
+        few = store.read().beside(MEMORIES, TENANT, "session_ids", {"s": [want[5], want[7], 999]}, 1)
+        assert few == {"s": want[4:9]}
+        assert store.read().beside(OBSERVATIONS, TENANT, "session_id", {"s": want}, 3) == {"s": []}
+        store.fold_words(least=1)
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_all_records_that_meet_conditions_are_listed_unless_they_are_many(store: SqliteStore, folded: bool) -> None:
+    for number in range(30):
+        put(store, f"m{number}", "x", project="north" if number % 3 else "south", valid_from=number)
+    if folded:
+        store.fold_words(least=1)
+    for conditions in ((Condition("project", "=", "south"),), (Condition("valid_from", "<", 5),), ()):
+        want = sorted(one.seq for one in store.read().find(MEMORIES, TENANT, *conditions))
+        found = store.read().within(MEMORIES, TENANT, conditions, 30)
+        assert found is not None
+        assert found.tolist() == want
+    assert store.read().within(MEMORIES, TENANT, (), 29) is None
 
 
 def test_a_record_tells_how_often_it_holds_what_was_asked(store: SqliteStore) -> None:

@@ -6,11 +6,14 @@ call can reach across tenants except the few that say so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.model import Event, Token
 
@@ -140,8 +143,23 @@ class Reader(Protocol):
         """How often records hold terms of `WordHits.frequency`, by seq."""
         ...
 
-    def together(self, table: Table[Any], tenant: str, column: str, value: str) -> list[int]:
-        """Every record whose scoped column is, or holds, the value: its seqs in order."""
+    def beside(
+        self, table: Table[Any], tenant: str, column: str, around: Mapping[str, Sequence[int]], reach: int
+    ) -> dict[str, list[int]]:
+        """For each value of a scoped column, such as a session: the records that stand at most `reach` places from
+        the given ones among all of that value, by when they were said."""
+        ...
+
+    def within(
+        self, table: Table[Any], tenant: str, conditions: Sequence[Condition], most: int
+    ) -> NDArray[np.int64] | None:
+        """The seqs of all records that meet the conditions, in order; None if they are more than `most`."""
+        ...
+
+    def values(
+        self, table: Table[Any], tenant: str, columns: Sequence[str], seqs: Sequence[int], *conditions: Condition
+    ) -> list[tuple[Any, ...]]:
+        """Some columns, as they are stored, of those of the records that meet the conditions."""
         ...
 
     def tokens_by_id(self, id: str) -> list[Token]:

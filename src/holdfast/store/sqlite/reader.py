@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
 import apsw
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from holdfast.model import Token
 from holdfast.store.port import Condition, R, Table, WordCount, WordHits, scope
@@ -75,6 +77,14 @@ def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[Bound
         else:
             rest.append(one)
     return Bounds(tuple(scopes), since, until), rest
+
+
+def _around(listed: NDArray[np.int64], seqs: Sequence[int], reach: int) -> list[int]:
+    """The members of a list that stand at most `reach` places from one of the seqs, in the list's order."""
+    places = np.flatnonzero(np.isin(listed, np.array(seqs, np.int64)))
+    near = (places[:, None] + np.arange(-reach, reach + 1)).ravel()
+    near = np.unique(near[(near >= 0) & (near < len(listed))])
+    return [int(seq) for seq in listed[near]]
 
 
 def _order(shape: Shape, order: str) -> str:
@@ -172,10 +182,31 @@ class SqliteReader:
             rows = list(rows_of(self._db, tenant, seqs))
         return {row.seq: WordCount(row.length, weights_of(row, asked)) for row in rows}
 
-    def together(self, table: Table[Any], tenant: str, column: str, value: str) -> list[int]:
+    def beside(
+        self, table: Table[Any], tenant: str, column: str, around: Mapping[str, Sequence[int]], reach: int
+    ) -> dict[str, list[int]]:
+        scopes = {value: scope(table.name, column, value) for value in around}
         with as_faults():
-            found = self._word_index.members(self._db, tenant, Bounds(((scope(table.name, column, value),),)))
-        return [int(seq) for seq in found]
+            listed = self._word_index.listed(self._db, tenant, list(scopes.values()))
+        return {value: _around(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
+
+    def within(
+        self, table: Table[Any], tenant: str, conditions: Sequence[Condition], most: int
+    ) -> NDArray[np.int64] | None:
+        bounds, rest = bounds_of(table, conditions)
+        with as_faults():
+            found = self._word_index.members(self._db, tenant, bounds, most)
+        if found is None or not rest:
+            return found
+        return np.array(sorted(self._passing(table, tenant, rest, found.tolist())), np.int64)
+
+    def values(
+        self, table: Table[Any], tenant: str, columns: Sequence[str], seqs: Sequence[int], *conditions: Condition
+    ) -> list[tuple[Any, ...]]:
+        clause, values = _clause(table, tenant, conditions, "r.")
+        names = ", ".join(f"r.{column}" for column in columns if column in shape_of(table).columns)
+        asked = f"json_each(?) AS asked CROSS JOIN {table.name} AS r ON r.seq = asked.value"
+        return self._rows(f"SELECT {names} FROM {asked} WHERE {clause}", [orjson.dumps(list(seqs)).decode(), *values])
 
     def tokens_by_id(self, id: str) -> list[Token]:
         return self._records(TOKENS, f"SELECT {_columns(TOKENS)} FROM tokens WHERE id = ?", (id,))

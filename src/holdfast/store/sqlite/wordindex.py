@@ -202,14 +202,18 @@ class WordIndex:
             one.score(terms, frequency, view.documents, view.average)
         return WordHits(_checked(view.gathered, limit, check), view.documents, view.average, frequency)
 
-    def members(self, db: apsw.Connection, tenant: str, bounds: Bounds) -> NDArray[np.int64]:
-        """The seqs of every record in the bounds, by when they were said."""
-        view = self._look(db, tenant, (), bounds)
-        if not view.gathered:
-            return np.zeros(0, np.int64)
-        kept = [(one.part, one.allowed & one.part.live) for one in view.gathered]
-        seqs = np.concatenate([part.seqs[mask] for part, mask in kept])
-        return seqs[np.lexsort((seqs, np.concatenate([part.ats[mask] for part, mask in kept])))]
+    def members(self, db: apsw.Connection, tenant: str, bounds: Bounds, most: int) -> NDArray[np.int64] | None:
+        """The seqs of every record in the bounds, in order; None if they are more than `most`."""
+        gathered = self._look(db, tenant, (), bounds).gathered
+        kept = [(one.part.seqs, one.allowed & one.part.live) for one in gathered]
+        if sum(int(np.count_nonzero(mask)) for _, mask in kept) > most:
+            return None
+        return np.sort(np.concatenate([np.zeros(0, np.int64), *(seqs[mask] for seqs, mask in kept)]))
+
+    def listed(self, db: apsw.Connection, tenant: str, scopes: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+        """The seqs that meet each scope, by when they were said."""
+        gathered = self._look(db, tenant, scopes, Bounds()).gathered
+        return {scope: _in_order(gathered, scope) for scope in scopes}
 
     def _look(self, db: apsw.Connection, tenant: str, terms: Sequence[str], bounds: Bounds) -> View:
         """One moment of the tenant's words: what is remembered and what is read belong together."""
@@ -230,6 +234,18 @@ class WordIndex:
                     return View(*sizes, [_gather(db, tenant, at, part, terms, bounds) for at, part in parts])
             finally:
                 db.execute("ROLLBACK")
+
+
+def _in_order(gathered: Sequence[Gathered], scope: str) -> NDArray[np.int64]:
+    seqs, ats = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for one in gathered:
+        if scope in one.postings:
+            places = one.postings[scope].places
+            places = places[one.part.live[places]]
+            seqs.append(one.part.seqs[places])
+            ats.append(one.part.ats[places])
+    every = np.concatenate(seqs)
+    return every[np.lexsort((every, np.concatenate(ats)))]
 
 
 class View:
