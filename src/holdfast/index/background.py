@@ -19,8 +19,7 @@ class Background:
     """As many threads as processors, at the lowest priority. They start with the first work."""
 
     def __init__(self, threads: int | None = None):
-        self.threads = threads or len(os.sched_getaffinity(0) if sys.platform == "linux" else range(os.cpu_count() or 1))
-        self._pool = ThreadPoolExecutor(self.threads, "embed", initializer=_step_back)
+        self._pool = ThreadPoolExecutor(threads or _processors(), "embed", initializer=_step_back)
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """The result for each item, in order.
@@ -29,6 +28,11 @@ class Background:
             Whatever `work` raises.
         """
         return list(self._pool.map(work, items))
+
+
+def _processors() -> int:
+    """Those this process may use; a container may leave it fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _step_back() -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from io import BufferedReader
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,9 +85,10 @@ def _tensors(file: BufferedReader, path: Path) -> dict[str, Vectors]:
     tensors: dict[str, Vectors] = {}
     for name, row in sorted(rows.items(), key=lambda item: item[1]["data_offsets"]):
         tensor = np.empty(row["shape"], TYPES[row["dtype"]])
-        if file.readinto(tensor.reshape(-1).view(np.uint8)) != tensor.nbytes:
+        content = tensor.reshape(-1).data.cast("B")
+        if file.readinto(content) != len(content):
             raise _wrong(WEIGHTS, path)
-        digest.update(tensor)
+        digest.update(content)
         tensors[name] = tensor
     if digest.hexdigest() != WEIGHTS.sha256:
         raise _wrong(WEIGHTS, path)

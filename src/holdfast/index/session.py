@@ -82,10 +82,10 @@ def _started(runtime: Any, tensors: dict[str, Vectors]) -> Any:
     options.log_severity_level = 4
     options.add_external_initializers(list(used), [runtime.OrtValue.ortvalue_from_numpy(one) for one in used.values()])
     model = graph({name: tensor.shape for name, tensor in used.items()})
-    state = runtime.capi.onnxruntime_pybind11_state
+    refusals = runtime.capi.onnxruntime_pybind11_state
     try:
         return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except (state.Fail, state.InvalidGraph, state.InvalidArgument, state.NotImplemented, state.RuntimeException) as error:
+    except (refusals.Fail, refusals.InvalidGraph, refusals.InvalidArgument, refusals.NotImplemented) as error:
         raise EmbedderUnavailable(
             f"minilm: onnxruntime {runtime.__version__} cannot run the model ({type(error).__name__})",
             hint="Run pip install -U onnxruntime. Until then search goes by words.",
