@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,8 @@ class Download:
         except OSError:
             failure = NO_ROOM
         finally:
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # it is not there, or its folder never was
+                part.unlink()
         if failure is not None:
             raise failure.fault(PROVIDER, OPERATION, EMBEDDER)
 

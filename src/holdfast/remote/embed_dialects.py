@@ -157,8 +157,8 @@ OPENAI = EmbedDialect(
     _openai_rows,
 )
 
-# A number with its comma, line break and indentation, as Gemini prints it.
-BYTES_PER_NUMBER = 24
+# A number with its comma, line break and indentation, as Gemini prints it, or all digits of a double.
+BYTES_PER_NUMBER = 32
 
 
 def texts_per_request(dialect: EmbedDialect, dims: int, answer_bytes: int) -> int:
