@@ -33,8 +33,9 @@ faults: $(DEV_STAMP) $(TRACER)
 	$(BIN)/python tests/fault/sweep.py
 
 # Figures of this machine, as ratios of one run; written to docs/benchmarks.
-bench: $(DEV_STAMP)
+bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/intake.py
+	$(BIN)/python bench/embedding.py
 
 check: $(DEV_STAMP)
 	$(BIN)/ruff check src tests
