@@ -23,7 +23,7 @@ GROUND = ("errors", "keys", "model", "ports", "settings", "shapes", "storable", 
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
     ("redact", "store", "remote", "protocol", "index", "vault"),
-    ("desk",),
+    ("desk", "embedder"),
     ("intake", "recall", "learn", "snapshot"),
     ("engine",),
     ("ops",),
