@@ -57,7 +57,7 @@ def test_a_fresh_table_has_exactly_the_declared_columns(fresh: Path, table: Tabl
 
 def test_every_table_of_the_schema_is_declared_or_known(fresh: Path) -> None:
     have = {name for (name,) in rows(fresh, "SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    own = {"sketches", "outbox", "tallies", "word_tables"}
+    own = {"sketches", "outbox", "tallies", "word_tables", "vectors", "vector_codes", "vector_spaces", "followed"}
     assert have - own == {table.name for table in TABLES}
 
 

@@ -16,7 +16,8 @@ from holdfast.store.sqlite.commit import GroupCommit
 from holdfast.store.sqlite.connect import migrate, open_checker, open_reader, open_writer
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
-from holdfast.store.sqlite.tx import SqliteTx
+from holdfast.store.sqlite.vectorcheck import mend_vectors
+from holdfast.store.sqlite.vectorcodes import VectorCodes
 from holdfast.store.sqlite.verify import fill_words, sketch_rows, verify
 from holdfast.store.sqlite.wordtables import drop_table, word_table_names
 
@@ -31,13 +32,14 @@ class SqliteStore:
         self._writer = open_writer(path)
         self.schema = migrate(self._writer)
         with as_faults():
-            self._commits = GroupCommit(self._writer, publish)
+            self._codes = VectorCodes(lambda: open_reader(path))
+            self._commits = GroupCommit(self._writer, publish, self._codes)
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
 
     def read(self) -> Reader:
-        return SqliteReader(self._reader_connection(), lambda: open_reader(self.path))
+        return SqliteReader(self._reader_connection(), self._codes, lambda: open_reader(self.path))
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
@@ -46,19 +48,12 @@ class SqliteStore:
             with as_faults():
                 db.execute("BEGIN")
                 db.execute("SELECT 1 FROM tallies LIMIT 1").fetchall()  # time stands still from the first read on
-            yield SqliteReader(db)
+            yield SqliteReader(db, self._codes)
         finally:
             db.close()
 
     def write(self, job: Callable[[Tx], T]) -> T:
         return self._commits.write(job)
-
-    def take_index_work(self, limit: int) -> int:
-        def drop(tx: Tx) -> int:
-            assert isinstance(tx, SqliteTx)
-            return tx.drop_outbox(limit)
-
-        return self._commits.write(drop)
 
     def failure(self) -> str | None:
         return self._commits.failure
@@ -79,9 +74,12 @@ class SqliteStore:
             db.execute("DELETE FROM sketches")
             db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
             self._commits.forget_alike()
+            mend_vectors(db)
             return fill_words(db, db)
 
-        return self._commits.write(rebuild)
+        covered = self._commits.write(rebuild)
+        self._codes.forget()
+        return covered
 
     def close(self) -> None:
         """Close every connection; the WAL is folded into the database by the last one."""
