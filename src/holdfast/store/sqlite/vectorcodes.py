@@ -1,7 +1,7 @@
-"""The binary codes of the vectors: in chunks on disk, whole in memory, the second made from the first.
+"""The codes of the vectors: in chunks on disk, whole in memory, the second made from the first.
 
-On disk a chunk holds the codes of 1,024 sequence numbers, so a record that goes takes its code along by one small
-write. In memory all codes of a space lie side by side. They are read on first use (1,000,000 codes: 56 MB) and
+On disk a chunk holds the codes of 512 sequence numbers, so a record that goes takes its code along by one small
+write. In memory all codes of a space lie side by side. They are read on first use (1,000,000 codes: 104 MB) and
 follow each commit; a code that is not removed from memory yet only costs a look at a row that is gone.
 """
 
@@ -19,7 +19,7 @@ from holdfast.errors import DataDamaged
 from holdfast.store.codes import Codes, CodeTable, Seqs
 from holdfast.store.sqlite.faults import as_faults
 
-CHUNK = 1_024
+CHUNK = 512
 # So many codes of records that are gone may stay in memory, and this share of them all; then they are read anew.
 GONE, GONE_SHARE = 2_000, 0.1
 

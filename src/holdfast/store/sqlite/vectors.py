@@ -20,7 +20,7 @@ from holdfast.store.sqlite.vectorcodes import CodeChange, VectorCodes, add_codes
 from holdfast.store.tables import TABLES
 
 # So many of the nearest codes are scored by their vectors; see docs/benchmarks/vectors.md for what that finds.
-RESCORED = 400
+RESCORED = 200
 # Up to so many allowed records all vectors are read and scored: no codes are needed.
 FEW = 1_000
 # When this share of the nearest codes has its row no more, more of them are looked at.
@@ -76,10 +76,10 @@ class VectorReads:
         return [] if space is None else self._by_codes(space, query, limit, allowed)
 
     def _by_codes(self, space: int, query: Query, limit: int, allowed: Seqs | None) -> list[VectorHit]:
-        table, code = self._codes.of(space, words_in(len(query))), code_of(query[None, :])[0]
+        table = self._codes.of(space, words_in(len(query)))
         count = max(RESCORED, 4 * limit)
         while True:
-            found = self._cosines(space, query, table.nearest(code, count, allowed))
+            found = self._cosines(space, query, table.nearest(query, count, allowed))
             if count >= len(table) or len(found) >= count * ENOUGH:
                 return _best(found, limit)
             count *= 2
@@ -95,7 +95,9 @@ class VectorReads:
         sql = "SELECT seq, vector FROM vectors WHERE seq IN carray(?) AND space = ?"
         with as_faults():
             rows: Any = self._db.execute(sql, (apsw.carray(np.sort(seqs)), space)).fetchall()
-            vectors = np.frombuffer(b"".join([vector for _, vector in rows]), dtype="<f2").reshape(len(rows), -1)
+            vectors = np.frombuffer(b"".join([vector for _, vector in rows]), dtype="<f2").reshape(
+                len(rows), len(query)
+            )
             scores = vectors.astype(np.float32) @ query
         return dict(zip([seq for seq, _ in rows], scores.tolist(), strict=True))
 

@@ -332,7 +332,7 @@ CREATE TABLE vectors (
 ) STRICT;
 CREATE INDEX vectors_by_text ON vectors (hash);
 
--- The same vectors as binary codes, a range of sequence numbers in each row: what a search reads once and keeps in
+-- The same vectors as codes of two bits a number, a range of sequence numbers in each row: what a search reads once and keeps in
 -- memory. seqs: int64, ascending; negative once the record is gone. codes: as many 64-bit words for each. live: how
 -- many are not negative.
 CREATE TABLE vector_codes (
