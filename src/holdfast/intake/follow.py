@@ -73,10 +73,12 @@ class Follower:
         if work:
             self._make(reader, embedder, work)
             return True
-        if self._after:
-            self._after = 0
+        if self._look(reader, embedder.name):
             return True
-        return self._look(reader, embedder.name)
+        if not self._after:
+            return False
+        self._after = 0  # all others are done: once more from the first
+        return self._step()
 
     def _drop(self, reader: Reader) -> bool:
         """Without an embedder nothing waits: the rows are found again when there is one."""

@@ -160,16 +160,17 @@ class VectorCodes:
     def _read_chunks(self, space: int, words: int) -> CodeTable:
         db = self._connect()
         try:
-            chunks = [chunk for _, _, chunk in each_chunk(db, space)]
+            db.execute("BEGIN")  # one moment for both reads
+            room: Any = db.execute("SELECT total(length(seqs)) / 8 FROM vector_codes WHERE space = ?", (space,)).get
+            table = CodeTable(words, int(room))
+            for _, _, chunk in each_chunk(db, space):
+                if chunk.codes.shape[1] != words:
+                    raise damaged()
+                live = chunk.seqs > 0
+                table.append(chunk.seqs[live], chunk.codes[live])
         finally:
             db.close()
-        if not chunks:
-            return CodeTable(np.empty(0, dtype=np.int64), np.empty((0, words), dtype=np.uint64))
-        if any(chunk.codes.shape[1] != words for chunk in chunks):
-            raise damaged()
-        seqs = np.concatenate([chunk.seqs for chunk in chunks])
-        codes = np.concatenate([chunk.codes for chunk in chunks])
-        return CodeTable(seqs, codes) if (seqs > 0).all() else CodeTable(seqs[seqs > 0], codes[seqs > 0])
+        return table
 
     def follow(self, changes: Iterable[CodeChange]) -> None:
         """Take over what was committed."""
