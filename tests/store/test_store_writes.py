@@ -437,12 +437,14 @@ def test_refused_writes_leave_nothing_behind_in_memory(store: Store) -> None:
 def test_index_work_is_written_with_its_record_and_done_once(store: Store) -> None:
     add(store, NOTES)
     assert store.read().pending() == 0
-    for id in "abc":
-        add(store, MEMORIES, id)
+    kept = [add(store, MEMORIES, id) for id in "abc"][1:]
     store.write(lambda tx: tx.delete(MEMORIES, TENANT, "a"))
-    assert store.read().pending() == 4
-    assert store.take_index_work(3) == 3
-    assert store.read().pending() == 1
-    assert store.take_index_work(3) == 1
-    assert store.take_index_work(3) == 0
+    assert store.read().pending() == 2
+    first, second = store.read().index_work(5)
+    assert [first.seq, second.seq] == [one.seq for one in kept]
+    assert store.read().index_work(5, after=first.seq) == [second]
+    store.write(lambda tx: tx.done([first]))
+    assert store.read().index_work(5) == [second]
+    store.write(lambda tx: tx.done([first, second]))
+    assert store.read().pending() == 0
     assert store.verify() == []

@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.model import Event, Token
+from holdfast.model import CleanText, Event, Token
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -50,11 +50,12 @@ def scope(table: str, column: str = "", value: Any = "") -> str:
 @dataclass(frozen=True)
 class Table(Generic[R]):
     """One kind of record. `index` gives the searchable text of tables that recall looks into, `scoped` the columns
-    whose values it lists there."""
+    whose values it lists there, `passage` the text whose meaning their vectors stand for."""
 
     name: str
     record: type[R]
     index: Callable[[R], IndexText] | None = None
+    passage: Callable[[R], CleanText] | None = None
     scoped: tuple[str, ...] = ()
     timed: str = ""  # the column that says when
 
@@ -108,6 +109,42 @@ class WordCount:
 
     length: int
     weights: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorHit:
+    """A record and how near in meaning its text is: the cosine of the angle, 1 at most."""
+
+    seq: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A record that waits for its vector. The ticket changes with its text."""
+
+    tenant: str
+    source: str
+    seq: int
+    ticket: int
+
+
+@dataclass(frozen=True, slots=True)
+class MadeVector:
+    """The vector of a record that waited, and the hash of the text it was made from."""
+
+    waiting: Waiting
+    hash: bytes
+    numbers: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Records of a table, up to a sequence number, that have no vector of the model."""
+
+    source: str
+    upto: int
+    rows: tuple[tuple[int, str], ...]  # sequence number and tenant
 
 
 class Reader(Protocol):
@@ -170,8 +207,48 @@ class Reader(Protocol):
         """Every tenant that has records, for background work."""
         ...
 
+    def nearest(
+        self,
+        tenant: str,
+        model: str,
+        query: NDArray[np.float32],
+        limit: int,
+        allowed: NDArray[np.int64] | None = None,
+    ) -> list[VectorHit]:
+        """Records nearest in meaning to the query's vector, best first; `allowed` holds the only ones to look at.
+
+        Only vectors of that model count: while records wait for theirs, they are not found.
+        """
+        ...
+
+    def cosines(
+        self, tenant: str, model: str, query: NDArray[np.float32], seqs: Sequence[int] | NDArray[np.int64]
+    ) -> dict[int, float]:
+        """How near each of these records is; without those that have no vector of the model."""
+        ...
+
     def pending(self, tenant: str | None = None) -> int:
-        """Index work not yet done: of a tenant, or of all."""
+        """Records that are queued for their vector: of a tenant, or of all."""
+        ...
+
+    def with_vector(self, tenant: str, model: str) -> int:
+        """How many records have their vector of the model."""
+        ...
+
+    def index_work(self, limit: int, after: int = 0) -> list[Waiting]:
+        """The first records of any tenant that wait for their vector, from a sequence number on."""
+        ...
+
+    def known_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        """Vectors that were made before, by the hash of tenant, model and text."""
+        ...
+
+    def followed_model(self) -> str | None:
+        """The model whose vectors are being made or are complete; None if there is none."""
+        ...
+
+    def missing(self, model: str, limit: int) -> Missing | None:
+        """The next rows to look at for missing vectors, `limit` of them; None once all were looked through."""
         ...
 
 
@@ -199,7 +276,23 @@ class Tx(Reader, Protocol):
         ...
 
     def delete(self, table: Table[Any], tenant: str, id: str) -> bool:
-        """Remove a record, its words and its sketch; False if there was none."""
+        """Remove a record, its words, its sketch and its vector; False if there was none."""
+        ...
+
+    def put_vectors(self, model: str, made: Sequence[MadeVector]) -> int:
+        """Store vectors and end their waiting, but not of records that changed meanwhile; how many were stored."""
+        ...
+
+    def done(self, work: Sequence[Waiting]) -> None:
+        """End the waiting of records that are gone, or for which no vector is made."""
+        ...
+
+    def follow_model(self, model: str | None) -> None:
+        """From now on vectors are made by this model: every row is to be looked at. None: no vectors are made."""
+        ...
+
+    def queue(self, model: str, missing: Missing) -> None:
+        """Let these rows wait for their vector, and note how far the table was looked through."""
         ...
 
     def publish(self, event: Event) -> None:
@@ -238,10 +331,6 @@ class Store(Protocol):
         """
         ...
 
-    def take_index_work(self, limit: int) -> int:
-        """Mark up to that many waiting index entries as done; how many there were."""
-        ...
-
     def fold_words(self, least: int | None = None, stop: Callable[[], bool] = ...) -> int:
         """Gather the words of new rows where a search adds them up faster; how many parts were written.
 
@@ -258,7 +347,7 @@ class Store(Protocol):
         ...
 
     def repair_index(self) -> int:
-        """Build the word index anew from the rows; how many rows it covers."""
+        """Build the word index anew from the rows, and drop vectors that are wrong; how many rows it covers."""
         ...
 
     def close(self) -> None: ...

@@ -21,6 +21,7 @@ from holdfast.store.port import Tx
 from holdfast.store.sqlite.alike import Alike
 from holdfast.store.sqlite.faults import storage_fault
 from holdfast.store.sqlite.tx import SqliteTx, signed64
+from holdfast.store.sqlite.vectorcodes import VectorCodes
 
 T = TypeVar("T")
 
@@ -54,8 +55,9 @@ def _outcome(job: _Job) -> Any:
 class GroupCommit:
     """Runs jobs against the writing connection; results are given back only once they are on disk."""
 
-    def __init__(self, db: apsw.Connection, publish: Callable[[Event], None]):
+    def __init__(self, db: apsw.Connection, publish: Callable[[Event], None], codes: VectorCodes):
         self._db = db
+        self._codes = codes
         self._publish = publish
         self._mutex = threading.Lock()  # guards the two fields below
         self._queue: deque[_Job] = deque()
@@ -144,12 +146,13 @@ class GroupCommit:
             raise
         else:
             for tx in self._done:
+                self._codes.follow(tx.code_changes)
                 for event in tx.events:
                     self._publish(event)
 
     def _run(self, job: _Job) -> None:
         """Run one job in a savepoint. Its own error is its own; an error of the disk ends the batch."""
-        tx = SqliteTx(self._db, self._next_seq, self._alike_index)
+        tx = SqliteTx(self._db, self._next_seq, self._alike_index, self._codes)
         before = len(self._done)
         self._db.execute("SAVEPOINT job")
         try:

@@ -15,6 +15,8 @@ from holdfast.model import Token
 from holdfast.store.port import Condition, R, Table, WordCount, WordHits, scope
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
+from holdfast.store.sqlite.vectorcodes import VectorCodes
+from holdfast.store.sqlite.vectors import VectorReads
 from holdfast.store.sqlite.wordindex import Bounds, WordIndex
 from holdfast.store.sqlite.wordrows import rows_of, tokens, weights_of
 from holdfast.store.tables import TABLES, TOKENS
@@ -101,14 +103,19 @@ def _columns(table: Table[Any], prefix: str = "") -> str:
     return ", ".join(f"{prefix}{column}" for column in (*shape_of(table).columns, "checksum"))
 
 
-class SqliteReader:
+class SqliteReader(VectorReads):
     """Reads through one connection; fulfils `port.Reader`."""
 
     def __init__(
-        self, db: apsw.Connection, stream: Callable[[], apsw.Connection] | None = None, index: WordIndex | None = None
+        self,
+        db: apsw.Connection,
+        codes: VectorCodes,
+        stream: Callable[[], apsw.Connection] | None = None,
+        index: WordIndex | None = None,
     ):
         """`stream` opens a connection for `each`, whose open cursor would keep this one at an old moment."""
         self._db = db
+        self._codes = codes
         self._stream = stream
         self._word_index = index or WordIndex()
 
@@ -214,7 +221,3 @@ class SqliteReader:
     def tenants(self) -> list[str]:
         parts = [f"SELECT tenant FROM {table.name}" for table in TABLES]
         return [tenant for (tenant,) in self._rows(" UNION ".join(parts) + " ORDER BY 1", ())]
-
-    def pending(self, tenant: str | None = None) -> int:
-        sql = "SELECT count(*) FROM outbox WHERE ?1 IS NULL OR tenant = ?1"
-        return int(self._rows(sql, (tenant,))[0][0])

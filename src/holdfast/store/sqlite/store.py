@@ -17,7 +17,8 @@ from holdfast.store.sqlite.connect import migrate, open_checker, open_reader, op
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.segments import Folder
-from holdfast.store.sqlite.tx import SqliteTx
+from holdfast.store.sqlite.vectorcheck import mend_vectors
+from holdfast.store.sqlite.vectorcodes import VectorCodes
 from holdfast.store.sqlite.verify import sketch_rows, verify
 from holdfast.store.sqlite.verify_words import fill_words
 from holdfast.store.sqlite.wordindex import WordIndex
@@ -33,7 +34,8 @@ class SqliteStore:
         self._writer = open_writer(path)
         self.schema = migrate(self._writer)
         with as_faults():
-            self._commits = GroupCommit(self._writer, publish)
+            self._codes = VectorCodes(lambda: open_reader(path))
+            self._commits = GroupCommit(self._writer, publish, self._codes)
         self._index = WordIndex()
         self._folder = Folder(self._reader_connection, self._write_words)
         self._local = threading.local()
@@ -41,7 +43,7 @@ class SqliteStore:
         self._readers_lock = threading.Lock()
 
     def read(self) -> Reader:
-        return SqliteReader(self._reader_connection(), lambda: open_reader(self.path), self._index)
+        return SqliteReader(self._reader_connection(), self._codes, lambda: open_reader(self.path), self._index)
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
@@ -50,19 +52,12 @@ class SqliteStore:
             with as_faults():
                 db.execute("BEGIN")
                 db.execute("SELECT 1 FROM tallies LIMIT 1").fetchall()  # time stands still from the first read on
-            yield SqliteReader(db)
+            yield SqliteReader(db, self._codes)
         finally:
             db.close()
 
     def write(self, job: Callable[[Tx], T]) -> T:
         return self._commits.write(job)
-
-    def take_index_work(self, limit: int) -> int:
-        def drop(tx: Tx) -> int:
-            assert isinstance(tx, SqliteTx)
-            return tx.drop_outbox(limit)
-
-        return self._commits.write(drop)
 
     def fold_words(self, least: int | None = None, stop: Callable[[], bool] = lambda: False) -> int:
         return self._folder.fold_all(least, stop)
@@ -86,9 +81,11 @@ class SqliteStore:
             db.execute("DELETE FROM sketches")
             db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
             self._commits.forget_alike()
+            mend_vectors(db)
             return fill_words(db, tx.next_seq)
 
         filled = self._commits.write(rebuild)
+        self._codes.forget()
         self._folder.fold_all()
         return filled
 

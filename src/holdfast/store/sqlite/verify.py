@@ -11,11 +11,13 @@ from typing import Any
 
 import apsw
 
+from holdfast.errors import DataDamaged
 from holdfast.store.port import Finding, Table
 from holdfast.store.sqlite.alike import pack
 from holdfast.store.sqlite.connect import migrate
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.tx import signed64
+from holdfast.store.sqlite.vectorcheck import check_vectors
 from holdfast.store.sqlite.verify_words import check_words, stored_rows
 from holdfast.store.tables import MEMORIES, TABLES, memory_sketch
 
@@ -33,6 +35,7 @@ def verify(db: apsw.Connection) -> list[Finding]:
         *((table.name, _row_check(table)) for table in TABLES),
         ("words", check_words),
         ("sketches", _sketches),
+        ("vectors", check_vectors),
     ]
     db.execute("BEGIN")
     try:
@@ -42,7 +45,12 @@ def verify(db: apsw.Connection) -> list[Finding]:
                     findings.append(finding)
                     if len(findings) >= MOST_FINDINGS:
                         return findings
-            except (apsw.Error, ValueError, TypeError) as error:  # a value of another type than was ever written
+            except (
+                apsw.Error,
+                ValueError,
+                TypeError,
+                DataDamaged,
+            ) as error:  # a value of another type than was ever written
                 message = f"{name} cannot be read to its end ({type(error).__name__})"
                 findings.append(Finding("page_damaged", name, "", message))
     finally:

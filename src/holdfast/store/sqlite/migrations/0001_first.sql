@@ -341,13 +341,13 @@ CREATE TABLE sketches (
     hashes BLOB NOT NULL
 ) STRICT;
 
--- What the derived indexes still have to follow, written with the row itself.
+-- Records that still wait for their vector, written with the row itself. A new text of the same record gives it a new
+-- ticket, so that a vector made of the old text is not taken for it.
 CREATE TABLE outbox (
-    place INTEGER PRIMARY KEY,
+    seq INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
     source TEXT NOT NULL,
-    seq INTEGER NOT NULL,
-    change TEXT NOT NULL
+    ticket INTEGER NOT NULL
 ) STRICT;
 
 -- How many rows each table has and the sum of their checksums: finds rows removed or added behind the store's back.
@@ -358,3 +358,43 @@ CREATE TABLE tallies (
     sum INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 INSERT INTO tallies VALUES ('seq', 0, 0);
+
+-- Which vectors may be compared with each other: those of one tenant, by one model, of one length.
+CREATE TABLE vector_spaces (
+    number INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    model TEXT NOT NULL,
+    dims INTEGER NOT NULL,
+    UNIQUE (tenant, model, dims)
+) STRICT;
+
+-- The vector of each searchable record: float16 numbers of length 1. hash is of the tenant, the model and the text
+-- it was made from, so that equal text is embedded once. With names instead of the space's number only four vectors
+-- of 384 numbers would fit on a page, not five.
+CREATE TABLE vectors (
+    seq INTEGER PRIMARY KEY,
+    space INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    checksum INTEGER NOT NULL
+) STRICT;
+CREATE INDEX vectors_by_text ON vectors (hash);
+
+-- The same vectors as codes of two bits a number, a range of sequence numbers in each row: what a search reads once and keeps in
+-- memory. seqs: int64, ascending; negative once the record is gone. codes: as many 64-bit words for each. live: how
+-- many are not negative.
+CREATE TABLE vector_codes (
+    space INTEGER NOT NULL,
+    chunk INTEGER NOT NULL,
+    live INTEGER NOT NULL,
+    seqs BLOB NOT NULL,
+    codes BLOB NOT NULL,
+    PRIMARY KEY (space, chunk)
+) STRICT;
+
+-- How far each table was looked through for rows without a vector of the model.
+CREATE TABLE followed (
+    source TEXT PRIMARY KEY,
+    model TEXT NOT NULL,
+    upto INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
