@@ -205,16 +205,24 @@ class ContextAnswer(TypedDict):
     blocks: int
     tokens: int
     omitted: dict[str, int]
+    shortened: dict[str, int]
 
 
 def context(desk: Desk, ask: Context) -> ContextAnswer:
     """Get what an agent should know before it works on a project, within a budget of tokens.
 
-    Pinned slots, the project's profile, lessons, memories and past sessions, in that order.
+    Pinned slots, the project's profile, lessons, memories and past sessions, in that order. With sessionId, memories
+    that answer what this session is about come first. What was left out or shortened is counted by section.
     """
     budget = ask.budget or desk.settings.token_budget
     made = context_for(desk, ask.project, ask.session_id, budget, ask.agent_id)
-    return {"context": made.text, "blocks": made.blocks, "tokens": made.tokens, "omitted": made.omitted}
+    return {
+        "context": made.text,
+        "blocks": made.blocks,
+        "tokens": made.tokens,
+        "omitted": made.omitted,
+        "shortened": made.shortened,
+    }
 
 
 class Enrich(Request):
