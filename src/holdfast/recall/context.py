@@ -187,11 +187,11 @@ def _cut(text: str, chars: int) -> str:
 
 
 def _once(items: Iterable[Item]) -> Iterable[Item]:
-    """The items without those that say what one before them, or a line of it, has said."""
+    """The items that say something, without those that repeat one before them or a line of it."""
     said: set[str] = set()
     for item in items:
         key = _key(item.body)
-        if key in said and not item.always:
+        if not line(item.body) or (key in said and not item.always):
             continue
         said.add(key)
         if item.always:

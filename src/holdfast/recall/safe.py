@@ -8,7 +8,7 @@ import re
 _INVISIBLE = re.compile(
     "[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff\ud800-\udfff]"
+    "\U00013430-\U0001345f\U0001bca0-\U0001bca3\U000e0000-\U000e0fff\ud800-\udfff]"
 )
 _SPACE = re.compile(r"\s+")  # NEL and the Unicode line and paragraph separators among them
 _ODD_SPACE = re.compile(r"[^\S ]")
