@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import example, given, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from holdfast.recall.when import parse_moment, window_in
 from holdfast.times import iso
@@ -219,6 +219,7 @@ TEXTS = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=12).map(" ".jo
 MOMENTS = st.one_of(st.integers(0, 253_402_300_799_999), st.integers(-(10**18), 10**18))
 
 
+@settings(deadline=None)
 @given(TEXTS, MOMENTS)
 @example("between 31 may and 29 february 2024", 0)
 @example("last year", 0)
@@ -230,6 +231,7 @@ def test_any_text_gives_an_ordered_window_or_none(text: str, now: int) -> None:
     assert window is None or 0 <= window.after < window.before
 
 
+@settings(deadline=None)
 @given(TEXTS, MOMENTS)
 def test_any_text_is_a_moment_or_none(text: str, now: int) -> None:
     at = parse_moment(text, now)
@@ -240,6 +242,7 @@ DATES = st.dates(date(1990, 1, 1), date(2090, 1, 1))
 TIMES = st.integers(ms("1990-01-01T00:00:00"), ms("2090-01-01T00:00:00"))
 
 
+@settings(deadline=None)
 @given(DATES, TIMES)
 def test_a_written_date_is_that_day_in_utc_whenever_it_is_read(day: date, now: int) -> None:
     start = ms(f"{day:%Y-%m-%d}T00:00:00")
@@ -250,6 +253,7 @@ def test_a_written_date_is_that_day_in_utc_whenever_it_is_read(day: date, now: i
         assert parse_moment(text, now) == start
 
 
+@settings(deadline=None)
 @given(TIMES)
 def test_days_gone_by_lie_side_by_side(now: int) -> None:
     windows = [window_in(words, now) for words in ("the day before yesterday", "yesterday", "today")]
@@ -258,6 +262,7 @@ def test_days_gone_by_lie_side_by_side(now: int) -> None:
     assert new[0] <= now < new[1]
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=" \t,amy2034-", max_size=3_000))
 def test_long_runs_of_almost_dates_come_to_an_end(text: str) -> None:
     window_in(f"12 may{text}", NOW)
