@@ -1,7 +1,7 @@
 """The order of candidates for a question: words, meaning, and what stands beside a record.
 
-Pure functions over values. Nothing here knows the store, the embedder or the clock. Every constant was chosen on
-LoCoMo and checked on data it was not chosen on; docs/benchmarks/quality.md has the figures.
+Pure functions over values. Nothing here knows the store, the embedder or the clock. How the constants were chosen, and
+how they do on data they were not chosen on, is in docs/benchmarks/quality.md.
 """
 
 from __future__ import annotations
@@ -142,15 +142,15 @@ def _score(asked: Asked, rows: Sequence[Candidate], corpus: Corpus) -> _Scored:
     meaning, own_meaning = _meaning([row.cosine for row in rows], near)
     share = WORDS if meaning.any() else 1.0
     moments = np.array([row.at for row in rows])
-    matched = [bool(row.weights) for row in rows]
+    likely = [bool(row.weights) for row in rows]
     added = {
         "words": share * words,
         "meaning": (1 - share) * meaning,
         "speaker": SPEAKER * signals.speakers(texts, asked.text),
         "date": DATE * signals.dated(moments, spans(asked.text, asked.now)),
-        "exact": EXACT * signals.exact(texts, signals.names(asked.text), matched),
+        "exact": EXACT * signals.exact(texts, signals.names(asked.text), likely),
         "asking": -ASKING * asking * np.maximum(0, 1 - lengths / ASKING_LENGTH),
-        **_tie_breakers(rows, moments, asked.now),
+        **_tie_breakers(rows, moments, asked.now, matched=bool(words.any() or meaning.any())),
     }
     beside = share * (words - own_words) + (1 - share) * (meaning - own_meaning)
     return _Scored(np.sum(list(added.values()), axis=0), added, beside)
@@ -212,12 +212,13 @@ def _meaning(cosines: Sequence[float | None], near: Neighbours) -> tuple[Floats,
     return (together - low) / scale, (np.where(known > 0, values, usual) - low) / scale
 
 
-def _tie_breakers(rows: Sequence[Candidate], moments: NDArray[np.int64], now: int) -> dict[str, Floats]:
+def _tie_breakers(rows: Sequence[Candidate], moments: NDArray[np.int64], now: int, matched: bool) -> dict[str, Floats]:
+    """Small differences between equal matches; where nothing matched, there is nothing but the newest."""
     days = np.maximum(0, now - moments) / signals.DAY_MS
     importance = np.array([min(max(row.importance, 1), 10) for row in rows], float)
     recalls = np.array([max(0, row.recalls) for row in rows], float)
     return {
         "recent": RECENT * np.exp2(-days / RECENT_DAYS),
-        "important": IMPORTANT * (importance - 1) / 9,
-        "recalled": RECALLED * recalls / (recalls + RECALLS_HALF),
+        "important": matched * IMPORTANT * (importance - 1) / 9,
+        "recalled": matched * RECALLED * recalls / (recalls + RECALLS_HALF),
     }
