@@ -17,9 +17,8 @@ from sample_records import OTHER, TENANT, sample
 from holdfast.store.port import Condition, WordHit
 from holdfast.store.sqlite.segments import Folder
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.sqlite.wordrows import tokens
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
-from holdfast.store.words import query
+from holdfast.store.words import query, stems
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to", "vu") for b in ("bin", "dor", "fex", "gam", "hul")]
 PROJECTS = ("north", "south", None)
@@ -122,7 +121,7 @@ def test_nothing_of_a_forgotten_record_is_left_once_its_segment_is_written_anew(
     assert asked(store, "uraninite") == []
     store.fold_words()
     sql = "SELECT count(*) FROM word_postings WHERE term = ?"
-    assert store._writer.execute(sql, (tokens("uraninite")[0],)).get == 0
+    assert store._writer.execute(sql, (stems("uraninite")[0],)).get == 0
 
 
 @pytest.mark.parametrize("folded", [False, True])
@@ -166,7 +165,7 @@ def test_a_tenant_s_words_are_its_own(store: SqliteStore) -> None:
     store.write(lambda tx: tx.add(MEMORIES, sample(MEMORIES, "o", tx.next_seq(), tenant=OTHER, content="granite")))
     store.fold_words(least=1)
     hits = store.read().words(MEMORIES, OTHER, query("granite"), (), 50)
-    assert (len(hits.hits), hits.documents, hits.frequency) == (1, 1, {tokens("granite")[0]: 1})
+    assert (len(hits.hits), hits.documents, hits.frequency) == (1, 1, {stems("granite")[0]: 1})
 
 
 def test_records_of_a_session_are_listed_by_when_they_were_said(store: SqliteStore) -> None:

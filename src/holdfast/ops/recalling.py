@@ -16,6 +16,7 @@ from holdfast.ops.answers import LessonShape, ObservationShape, SessionShape
 from holdfast.ops.context import context_for, enrichment, profile_shape
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, Names, Offset, Query, When, limit, moment
+from holdfast.recall.explain import why
 from holdfast.recall.flow import Hit, Question, search as search_records
 from holdfast.recall.timeline import replay, timeline as around
 from holdfast.recall.tokens import estimate
@@ -41,6 +42,8 @@ class Search(Request):
     kind: Literal["memory", "observation"] | None = None
     format: Literal["full", "compact", "narrative"] = "full"
     token_budget: int | None = Field(default=None, ge=1, le=1_000_000, alias="token_budget")
+    per_session: int | None = Field(default=None, ge=1, le=100)
+    explain: bool = False
 
 
 class SearchAnswer(TypedDict):
@@ -66,6 +69,7 @@ def _question(desk: Desk, ask: Search) -> Question:
         after=moment(desk, ask.after, "after"),
         as_of=moment(desk, ask.as_of, "asOf"),
         kinds=(ask.kind,) if ask.kind else ("memory", "observation"),
+        per_session=ask.per_session,
     )
 
 
@@ -73,7 +77,8 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
     """Find memories and observations that answer a question, best first.
 
     Use it before answering anything that earlier sessions may have settled: decisions, preferences, causes of
-    bugs, how things are done here. Ask with the words you would expect in the answer.
+    bugs, how things are done here. Ask with the words you would expect in the answer. With explain each hit says
+    why it is there; perSession lets no session have more than so many of the first places.
     """
     hits = search_records(desk, _question(desk, ask))
     form = _full if ask.format == "full" else _compact
@@ -84,7 +89,7 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
         if ask.token_budget is not None and used + cost > ask.token_budget:
             break
         used += cost
-        results.append(form(hit))
+        results.append({**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit))
     answer: SearchAnswer = {
         "format": ask.format,
         "results": results,
@@ -108,17 +113,21 @@ def _body_of(hit: Hit) -> str:
 def _compact(hit: Hit) -> Json:
     """The short form; obsId is what clients of the earlier system call any record's id."""
     record = hit.record
-    key = (record.session_ids or ("",))[0] if isinstance(record, Memory) else record.session_id
     return {
         "id": record.id,
         "obsId": record.id,
         "kind": hit.kind,
-        "sessionId": session_name(key) or None,
+        "sessionId": _session_of(record),
         "title": record.title,
         "type": record.type,
         "score": hit.score,
         "timestamp": iso(record.created_at if isinstance(record, Memory) else record.at),
     }
+
+
+def _session_of(record: Memory | Observation) -> str | None:
+    key = (record.session_ids or ("",))[0] if isinstance(record, Memory) else record.session_id
+    return session_name(key) or None
 
 
 def _full(hit: Hit) -> Json:
@@ -128,8 +137,8 @@ def _full(hit: Hit) -> Json:
         "content": record.content if isinstance(record, Memory) else record.narrative,
         "concepts": list(record.concepts),
         "files": list(record.files),
-        "bm25Score": hit.score,
-        "vectorScore": 0.0,
+        "bm25Score": hit.parts.words,
+        "vectorScore": hit.cosine or 0.0,
         "graphScore": 0.0,
         "combinedScore": hit.score,
         "observation": _observation(record),
@@ -199,8 +208,7 @@ def _expand(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
     for id in wanted:
         record = reader.get(MEMORIES, desk.tenant, id) or reader.get(OBSERVATIONS, desk.tenant, id)
         if record is not None and desk.may_see(record, ask.agent_id):
-            brief = _compact(Hit(record, 0.0))
-            results.append({"obsId": id, "sessionId": brief["sessionId"], "observation": _observation(record)})
+            results.append({"obsId": id, "sessionId": _session_of(record), "observation": _observation(record)})
     return {"mode": "expanded", "results": results, "truncated": len(wanted) < len(ask.expand_ids)}
 
 

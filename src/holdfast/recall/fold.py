@@ -13,14 +13,16 @@ ALIKE = 0.9  # shared words of two texts over all their words
 _NEGATIONS = frozenset("no not never none without cannot t".split())
 
 
-def fold(ranked: Sequence[Ranked], texts: Mapping[int, str]) -> list[Ranked]:
-    """The results without those that are nearly identical to a better one.
+def fold(ranked: Sequence[Ranked], texts: Mapping[int, str], limit: int | None = None) -> list[Ranked]:
+    """The results without those that are nearly identical to a better one; no more than `limit`.
 
     A text that differs in a number, a name or a negation says something else, however much it shares.
     """
     kept: list[Ranked] = []
     seen: list[frozenset[str]] = []
     for one in ranked:
+        if len(kept) == limit:
+            break
         words = frozenset(_WORD.findall(texts.get(one.seq, "")[:READ_CHARS]))
         if words and any(_alike(words, other) for other in seen):
             continue

@@ -7,6 +7,9 @@ glued. Both are cut up here, the same way for records and questions.
 from __future__ import annotations
 
 import re
+import threading
+
+import apsw
 
 # Han, kana and hangul: scripts written without spaces, or searched by part.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0002fa1f"
@@ -26,6 +29,25 @@ STOP_WORDS = frozenset(
     "my no not of on or our so than that the their them then there these they this to was we were what when "
     "where which who why will with would you your about also any could just should some such us".split()
 )
+
+
+_LOCAL = threading.local()
+
+
+def stems(text: str) -> list[str]:
+    """The text's words as FTS5's porter tokenizer cuts and stems them."""
+    cut = getattr(_LOCAL, "cut", None)
+    if cut is None:  # one for each thread: a connection serves one at a time
+        _LOCAL.db = apsw.Connection(":memory:")
+        cut = _LOCAL.cut = _LOCAL.db.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+    found: list[str] = cut(
+        text.encode("utf-8", "replace"),
+        apsw.FTS5_TOKENIZE_DOCUMENT,
+        None,
+        include_offsets=False,
+        include_colocated=False,
+    )
+    return found
 
 
 def index_text(text: str) -> str:

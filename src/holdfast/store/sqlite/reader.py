@@ -18,8 +18,9 @@ from holdfast.store.sqlite.rows import Row, Shape, shape_of
 from holdfast.store.sqlite.vectorcodes import VectorCodes
 from holdfast.store.sqlite.vectors import VectorReads
 from holdfast.store.sqlite.wordindex import Bounds, WordIndex
-from holdfast.store.sqlite.wordrows import rows_of, tokens, weights_of
+from holdfast.store.sqlite.wordrows import rows_of, weights_of
 from holdfast.store.tables import TABLES, TOKENS
+from holdfast.store.words import stems
 
 _VALUELESS = {"is null": "IS NULL", "not null": "IS NOT NULL"}
 
@@ -171,7 +172,7 @@ class SqliteReader(VectorReads):
     def words(
         self, table: Table[Any], tenant: str, query: Sequence[str], conditions: Sequence[Condition], limit: int
     ) -> WordHits:
-        terms = list(dict.fromkeys(token for word in query for token in tokens(word)))
+        terms = list(dict.fromkeys(token for word in query for token in stems(word)))
         bounds, rest = bounds_of(table, conditions)
         check = partial(self._passing, table, tenant, rest) if rest else None
         with as_faults():

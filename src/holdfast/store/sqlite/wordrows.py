@@ -7,7 +7,6 @@ was dropped since by the list of the gone.
 
 from __future__ import annotations
 
-import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import apsw
 import orjson
 
 from holdfast.store.port import IndexText
+from holdfast.store.words import stems
 
 # A hit in the title or the tags tells more than one in a long body. Counted in halves: integers pack small.
 TITLE_HALVES, BODY_HALVES, TAG_HALVES = 4, 2, 3
@@ -28,8 +28,6 @@ _OF_SEQS = (
     "SELECT w.doc, w.seq, w.at, w.length, w.terms, w.weights FROM json_each(?) AS asked JOIN word_rows AS w "
     "ON w.tenant = ? AND w.doc = coalesce((SELECT doc FROM word_again WHERE seq = asked.value), asked.value)"
 )
-
-_LOCAL = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +48,6 @@ class WordRow:
     weights: array[int]
 
 
-def tokens(text: str) -> list[str]:
-    """The text's words as FTS5's porter tokenizer cuts and stems them."""
-    cut = getattr(_LOCAL, "cut", None)
-    if cut is None:  # one for each thread: a connection serves one at a time
-        _LOCAL.db = apsw.Connection(":memory:")
-        cut = _LOCAL.cut = _LOCAL.db.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-    found: list[str] = cut(
-        text.encode("utf-8", "replace"),
-        apsw.FTS5_TOKENIZE_DOCUMENT,
-        None,
-        include_offsets=False,
-        include_colocated=False,
-    )
-    return found
-
-
 def count(text: IndexText) -> Counted:
     """Weigh the words of a record."""
     weights: dict[str, int] = {}
@@ -73,7 +55,7 @@ def count(text: IndexText) -> Counted:
     for part, halves in ((text.title, TITLE_HALVES), (text.body, BODY_HALVES), (text.tags, TAG_HALVES)):
         if not part:
             continue
-        cut = tokens(part)
+        cut = stems(part)
         length += len(cut)
         for token in cut:
             weights[token] = weights.get(token, 0) + halves
