@@ -106,18 +106,20 @@ def _times(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def serve(home: str) -> None:
-    """A server that embeds without end while it is told to: a line on stdin turns that on and off."""
+    """A server that embeds without end while it is told to: a line on stdin turns that on or off, and is answered."""
     from holdfast.serve.run import RunningServer
     from holdfast.settings import load
 
-    go, stop = threading.Event(), threading.Event()
+    go, idle, stop = threading.Event(), threading.Event(), threading.Event()
     embedder = MiniLm(Places("", NOWHERE), SystemClock())
-    texts = prose(200, 5)
+    texts = prose(64, 5)
 
     def work() -> None:
         while not stop.is_set():
             if go.wait(0.1):
+                idle.clear()
                 embedder.embed(texts)  # type: ignore[arg-type]
+            idle.set()
 
     embedder.prepare()
     server = RunningServer(load({"home": home, "port": 0}, {}), lambda url: print(url, flush=True))
@@ -125,6 +127,8 @@ def serve(home: str) -> None:
     def listen() -> None:
         for line in sys.stdin:
             go.set() if line.strip() == "on" else go.clear()
+            (go if go.is_set() else idle).wait()
+            print("done", flush=True)
         stop.set()
         go.clear()
         server.stop()
@@ -150,7 +154,8 @@ def writes(rounds: int, each: int) -> tuple[list[float], list[float]]:
             for word, times in (("off", quiet), ("on", busy)):
                 process.stdin.write(word + "\n")
                 process.stdin.flush()
-                time.sleep(1.0)
+                process.stdout.readline()
+                time.sleep(0.2)
                 times.extend(_write(line, chance, each))
         line.close()
         process.stdin.close()
