@@ -303,6 +303,7 @@ BROAD = {
     "holdfast.serve.guard.__call__": "the HTTP edge",
     "holdfast.serve.lane._board": "handed to the request that asked, which raises it",
     "holdfast.serve.lane.together": "as above",
+    "holdfast.serve.lane._carry": "as above: nobody may wait for ever",
     "holdfast.serve.maintenance._loop": "a bug in one run must not end all later ones",
     "holdfast.cli.main.main": "the command-line edge",
     "holdfast.cli.hook.run_hook": "the edge to the agent, whose work must go on",

@@ -64,7 +64,7 @@ def test_a_job_that_raises_leaves_nothing_behind(store: Store) -> None:
         store.write(job)
     assert ids(store.read()) == []
     assert [one.id for one in store.read().find(MEMORIES, TENANT)] == ["kept"]
-    assert store.read().words(MEMORIES, TENANT, '"pumice"', (), 5) == []
+    assert store.read().words(MEMORIES, TENANT, ("pumice",), (), 5).hits == []
     assert store.read().pending() == before
     assert store.verify() == []
 
@@ -216,8 +216,8 @@ def test_records_of_an_outer_and_an_inner_write_are_both_found_by_their_words(st
 
     store.write(outer)
     reader = store.read()
-    assert len(reader.words(OBSERVATIONS, TENANT, '"schist"', (), 5)) == 1
-    assert len(reader.words(MEMORIES, TENANT, '"gneiss"', (), 5)) == 1
+    assert len(reader.words(OBSERVATIONS, TENANT, ("schist",), (), 5).hits) == 1
+    assert len(reader.words(MEMORIES, TENANT, ("gneiss",), (), 5).hits) == 1
     assert store.verify() == []
 
 

@@ -52,10 +52,10 @@ def search(desk: Desk, question: Question) -> list[Hit]:
     lists: list[tuple[Table[Any], list[WordHit]]] = []
     if "memory" in question.kinds:
         bounds = memory_bounds(desk, question)
-        lists.append((MEMORIES, reader.words(MEMORIES, desk.tenant, query, bounds, question.limit)))
+        lists.append((MEMORIES, reader.words(MEMORIES, desk.tenant, query, bounds, question.limit).hits))
     if "observation" in question.kinds:
         bounds = observation_bounds(desk, question)
-        lists.append((OBSERVATIONS, reader.words(OBSERVATIONS, desk.tenant, query, bounds, question.limit)))
+        lists.append((OBSERVATIONS, reader.words(OBSERVATIONS, desk.tenant, query, bounds, question.limit).hits))
     hits = [hit for table, found in lists for hit in _records(desk, reader, table, found)]
     visible = [hit for hit in hits if desk.may_see(hit.record, question.agent)]
     return sorted(visible, key=lambda hit: (-hit.score, -hit.record.seq))[: question.limit]

@@ -62,6 +62,7 @@ class Maintenance:
         store = self._engine.store
         while not self._stop.is_set() and store.read().pending():
             store.take_index_work(INDEX_BATCH)
+        store.fold_words(stop=self._stop.is_set)
 
     def sweep_all(self) -> None:
         """Retention, decay and old answers of every tenant."""

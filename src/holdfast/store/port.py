@@ -6,10 +6,14 @@ call can reach across tenants except the few that say so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.model import Event, Token
 
@@ -27,15 +31,43 @@ class IndexText:
     body: str
     tags: str
     sketch: tuple[int, ...] = ()
+    scopes: tuple[str, ...] = ()  # made by `scope`: what conditions a search may ask this record to meet
+    at: int = 0  # when it was said
+
+
+SCOPE = "\x01"  # begins what is no word; no word has it
+SCOPE_CHARS = 64
+
+
+def scope(table: str, column: str = "", value: Any = "") -> str:
+    """A condition in the index of words: rows of the table whose column is, or holds, the value."""
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    if len(text) > SCOPE_CHARS or not text.isprintable():
+        text = blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return f"{SCOPE}{table}.{column}={text}" if column else f"{SCOPE}{table}"
 
 
 @dataclass(frozen=True)
 class Table(Generic[R]):
-    """One kind of record. `index` gives the searchable text of tables that recall looks into."""
+    """One kind of record. `index` gives the searchable text of tables that recall looks into, `scoped` the columns
+    whose values it lists there."""
 
     name: str
     record: type[R]
     index: Callable[[R], IndexText] | None = None
+    scoped: tuple[str, ...] = ()
+    timed: str = ""  # the column that says when
+
+    def scopes(self, record: R) -> tuple[str, ...]:
+        """What conditions the record meets."""
+        found = [scope(self.name)]
+        for column in self.scoped:
+            value = getattr(record, column)
+            if isinstance(value, tuple):
+                found += [scope(self.name, column, one) for one in value]
+            elif value is not None:
+                found.append(scope(self.name, column, value))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +90,24 @@ class WordHit:
 
     seq: int
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class WordHits:
+    """The best matches, and what their scores were counted with."""
+
+    hits: list[WordHit]
+    documents: int
+    average_length: float
+    frequency: dict[str, int]  # in how many records each term of the query stands
+
+
+@dataclass(frozen=True, slots=True)
+class WordCount:
+    """A record's length in words, and the weight of each asked term that it holds."""
+
+    length: int
+    weights: dict[str, float]
 
 
 class Reader(Protocol):
@@ -84,9 +134,32 @@ class Reader(Protocol):
     def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int: ...
 
     def words(
-        self, table: Table[Any], tenant: str, query: str, conditions: Sequence[Condition], limit: int
-    ) -> list[WordHit]:
+        self, table: Table[Any], tenant: str, query: Sequence[str], conditions: Sequence[Condition], limit: int
+    ) -> WordHits:
         """Best matches of a query made by `words.query`, conditions applied before the limit."""
+        ...
+
+    def counted(self, tenant: str, seqs: Sequence[int], terms: Sequence[str]) -> dict[int, WordCount]:
+        """How often records hold terms of `WordHits.frequency`, by seq."""
+        ...
+
+    def beside(
+        self, table: Table[Any], tenant: str, column: str, around: Mapping[str, Sequence[int]], reach: int
+    ) -> dict[str, list[int]]:
+        """For each value of a scoped column, such as a session: the records that stand at most `reach` places from
+        the given ones among all of that value, by when they were said."""
+        ...
+
+    def within(
+        self, table: Table[Any], tenant: str, conditions: Sequence[Condition], most: int
+    ) -> NDArray[np.int64] | None:
+        """The seqs of all records that meet the conditions, in order; None if they are more than `most`."""
+        ...
+
+    def values(
+        self, table: Table[Any], tenant: str, columns: Sequence[str], seqs: Sequence[int], *conditions: Condition
+    ) -> list[tuple[Any, ...]]:
+        """Some columns, as they are stored, of those of the records that meet the conditions."""
         ...
 
     def tokens_by_id(self, id: str) -> list[Token]:
@@ -167,6 +240,13 @@ class Store(Protocol):
 
     def take_index_work(self, limit: int) -> int:
         """Mark up to that many waiting index entries as done; how many there were."""
+        ...
+
+    def fold_words(self, least: int | None = None, stop: Callable[[], bool] = ...) -> int:
+        """Gather the words of new rows where a search adds them up faster; how many parts were written.
+
+        Nothing depends on it but speed: rows that are not folded are found all the same.
+        """
         ...
 
     def failure(self) -> str | None:

@@ -34,18 +34,34 @@ def memory_sketch(content: str, project: str | None, agent: str | None) -> tuple
 def _memory_text(memory: Memory) -> IndexText:
     tags = " ".join((*memory.concepts, *memory.files, memory.type))
     hashes = memory_sketch(memory.content, memory.project, memory.agent) if memory.latest else ()
-    return IndexText(index_text(memory.title), index_text(memory.content), index_text(tags), hashes)
+    # A title cut from the text would count its first words twice.
+    title = "" if memory.content.startswith(memory.title.removesuffix("…")) else memory.title
+    scopes = MEMORIES.scopes(memory)
+    return IndexText(index_text(title), index_text(memory.content), index_text(tags), hashes, scopes, memory.created_at)
 
 
 def _observation_text(seen: Observation) -> IndexText:
     body = "\n".join((seen.subtitle, seen.narrative, *seen.facts))
     tags = " ".join((*seen.concepts, *seen.files, seen.type))
-    return IndexText(index_text(seen.title), index_text(body), index_text(tags))
+    scopes = OBSERVATIONS.scopes(seen)
+    return IndexText(index_text(seen.title), index_text(body), index_text(tags), scopes=scopes, at=seen.at)
 
 
 SESSIONS = Table("sessions", Session)
-OBSERVATIONS = Table("observations", Observation, _observation_text)
-MEMORIES = Table("memories", Memory, _memory_text)
+OBSERVATIONS: Table[Observation] = Table(
+    "observations",
+    Observation,
+    _observation_text,
+    ("project", "agent", "type", "session_id", "concepts", "files"),
+    "at",
+)
+MEMORIES: Table[Memory] = Table(
+    "memories",
+    Memory,
+    _memory_text,
+    ("project", "agent", "type", "latest", "session_ids", "concepts", "files"),
+    "created_at",
+)
 LESSONS = Table("lessons", Lesson)
 SLOTS = Table("slots", Slot)
 ACTIONS = Table("actions", Action)

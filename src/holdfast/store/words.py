@@ -1,6 +1,6 @@
 """Text as the word index sees it, and questions put to it.
 
-FTS5 splits on everything that is not a letter or digit, which leaves CJK runs whole and camelCase words
+The tokenizer splits on everything that is not a letter or digit, which leaves CJK runs whole and camelCase words
 glued. Both are cut up here, the same way for records and questions.
 """
 
@@ -49,18 +49,15 @@ def _cjk_terms(run: str) -> str:
     return " ".join([*run, *pairs])
 
 
-def query(question: str) -> str:
-    """An FTS5 expression that matches any of the question's words; empty if it has none.
-
-    Only quoted strings are put into it, so no character of the question is read as FTS5 syntax.
-    """
+def query(question: str) -> tuple[str, ...]:
+    """The question's words, without those that say nothing unless there are no others; empty if it has none."""
     terms: list[str] = []
     for piece in _pieces(question):
         terms.extend(term for term in piece if term not in terms)
         if len(terms) >= QUERY_WORDS:
             break
     useful = [term for term in terms if term not in STOP_WORDS] or terms
-    return " OR ".join(f'"{term}"' for term in useful[:QUERY_WORDS])
+    return tuple(useful[:QUERY_WORDS])
 
 
 def _pieces(question: str) -> list[list[str]]:

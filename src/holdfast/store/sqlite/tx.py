@@ -15,7 +15,7 @@ from holdfast.store.sqlite.alike import Alike, pack
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.rows import shape_of
-from holdfast.store.sqlite.wordtables import add_words, drop_words, make_words
+from holdfast.store.sqlite.wordrows import add_words, change_words, drop_words
 
 _WRAP = 1 << 64
 CHANCE = 1
@@ -58,6 +58,10 @@ class SqliteTx(SqliteReader):
         self.events.append(event)
 
     def add(self, table: Table[R], record: R) -> None:
+        self._add(table, record, None)
+
+    def _add(self, table: Table[R], record: R, had: int | None) -> None:
+        """Store a record; `had` is the seq of the one it takes the place of, whose words are still there."""
         shape = shape_of(table)
         values = shape.encode(record)
         checksum = shape.checksum(values)
@@ -66,15 +70,14 @@ class SqliteTx(SqliteReader):
         except apsw.ConstraintError as error:
             raise Conflict(f"{table.name}: a record of that id exists already") from error
         self._tally(table, 1, checksum)
-        self._index(table, record, "add")
+        self._index(table, record, "add", had)
 
     def replace(self, table: Table[R], record: R) -> None:
         tenant, id = record.tenant, record.id  # type: ignore[attr-defined]
         tallies = dict(self.tallies)
         self._db.execute("SAVEPOINT swap")
         try:
-            self._drop(table, tenant, id)
-            self.add(table, record)
+            self._add(table, record, self._drop(table, tenant, id))
         except Conflict:  # the old record stays
             self._db.execute("ROLLBACK TO swap")
             self.tallies = tallies
@@ -85,6 +88,7 @@ class SqliteTx(SqliteReader):
     def delete(self, table: Table[Any], tenant: str, id: str) -> bool:
         dropped = self._drop(table, tenant, id)
         if dropped is not None and table.index:
+            drop_words(self._db, tenant, dropped, self._next_seq)
             self._outbox(table, tenant, dropped, "delete")
         return dropped is not None
 
@@ -100,16 +104,20 @@ class SqliteTx(SqliteReader):
         self._db.execute(f"DELETE FROM {table.name} WHERE seq = ?", (old.seq,))
         self._tally(table, -1, -rows[0][-1])
         if table.index:
-            drop_words(self._db, make_words(self._db, tenant), old.seq)
             self._db.execute("DELETE FROM sketches WHERE seq = ?", (old.seq,))
         return int(old.seq)
 
-    def _index(self, table: Table[R], record: R, change: str) -> None:
+    def _index(self, table: Table[R], record: R, change: str, had: int | None) -> None:
         if table.index is None:
             return
         seq, tenant = record.seq, record.tenant  # type: ignore[attr-defined]
         text = table.index(record)
-        add_words(self._db, make_words(self._db, tenant), seq, text)
+        if had == seq:
+            change_words(self._db, tenant, seq, text, self._next_seq)
+        else:
+            if had is not None:
+                drop_words(self._db, tenant, had, self._next_seq)
+            add_words(self._db, tenant, seq, text)
         if text.sketch:
             self._db.execute("INSERT INTO sketches VALUES (?, ?, ?)", (seq, tenant, pack(text.sketch)))
             self.sketches.append((tenant, seq, text.sketch))
