@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import EmbedderUnavailable
+from holdfast.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.index import MiniLm, Places, places
 from holdfast.index.pinned import TOKENIZER, WEIGHTS, read_tokenizer, read_weights
 from holdfast.index.places import Files
@@ -184,10 +184,25 @@ def test_what_is_missing_is_fetched_by_prepare_and_never_by_a_question(tmp_path:
     with pytest.raises(EmbedderUnavailable, match="not installed"):
         model.embed_query("text")
     assert fetched == []
-    model._clock.at += 61  # type: ignore[attr-defined]
     model.prepare()
     assert fetched == [(WEIGHTS.name, WEIGHTS.size), (TOKENIZER.name, TOKENIZER.size)]
     assert model.embed_query("text").shape == (384,)
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_a_download_that_failed_is_not_repeated_at_once_but_later(tmp_path: Path) -> None:
+    tried: list[str] = []
+
+    def fetch(name: str, size: int, target: Path) -> None:
+        tried.append(name)
+        raise UpstreamFailed("hub download: could not connect")
+
+    model = minilm("", tmp_path / "models", fetch=fetch)
+    assert "could not connect" in str(refused(model))
+    assert tried == [WEIGHTS.name]
+    model._clock.at += 61  # type: ignore[attr-defined]
+    assert "could not connect" in str(refused(model))
+    assert tried == [WEIGHTS.name] * 2
 
 
 @pytest.mark.usefixtures("nothing_installed")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from plain_bert import PlainBert
 
+from holdfast.errors import EmbedderUnavailable
 from holdfast.index import MiniLm
 from holdfast.index.session import MAX_CHARS, MAX_TOKENS, Session
 
@@ -126,3 +127,8 @@ def test_only_so_many_questions_are_kept(minilm: MiniLm) -> None:
     again = minilm.embed_query("the first question")
     assert again is not first
     assert np.allclose(again, first, atol=1e-6)
+
+
+def test_a_failure_of_the_runtime_is_a_fault_of_ours(session: Session) -> None:
+    with pytest.raises(EmbedderUnavailable, match="onnxruntime failed"):
+        session.vectors([np.array([30_522], np.int64)])  # one beyond the vocabulary

