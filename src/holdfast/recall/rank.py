@@ -18,8 +18,9 @@ from holdfast.recall.neighbours import Neighbours, neighbours
 
 Floats = NDArray[np.float64]
 
-# BM25 as everywhere. Lower values gain nothing on conversations and lose on code, whose records differ more in length.
-K1, B = 1.2, 0.75
+# BM25. A little below the usual 1.2 and 0.75: on conversations that finds slightly more (words alone .798 instead of
+# .793); lower still finds less among records that differ much in length.
+K1, B = 1.0, 0.6
 
 # Share of the words in the mix of words and meaning.
 WORDS = 0.5
