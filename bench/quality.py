@@ -3,7 +3,7 @@
     python bench/quality.py [--locomo FILE] [--vectors FOLDER] [--depth N] [--sets locomo,coding,library,manual]
 
 Candidates come as in the store: the best by words, the best by vectors, and their neighbours. Prints the tables and
-writes docs/benchmarks/quality-tables.md. Vectors are kept in FOLDER, by the hash of their text.
+writes them into docs/benchmarks/quality.md below the mark. Vectors are kept in FOLDER, by the hash of their text.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from holdfast.recall.rank import rank
 
 ROOT = Path(__file__).parent.parent
 DEPTH = 100
+MARK = "<!-- written by bench/quality.py from here on -->"
 Vector = NDArray[np.float32]
 Way = Callable[[Store, str, Vector], list[str]]
 
@@ -179,16 +180,17 @@ def main() -> None:
     options.add_argument("--vectors", type=Path, default=ROOT / "build" / "vectors")
     options.add_argument("--depth", type=int, default=DEPTH)
     options.add_argument("--sets", default="locomo,coding,library,manual")
-    options.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks" / "quality-tables.md")
+    options.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks" / "quality.md")
     given = options.parse_args()
     vectors = Vectors(given.vectors)
-    lines = ["# Retrieval quality: the tables", "", f"Written by bench/quality.py; {given.depth} by words and by vectors.", ""]
+    lines = [MARK, "", f"{given.depth} candidates by words and as many by vectors, with their neighbours.", ""]
     for name, group in collections(given.sets.split(","), given.locomo).items():
         start = time.process_time()
         lines += report(name, group, vectors, given.depth)
         print(f"{name}: {time.process_time() - start:.0f} s", file=sys.stderr)
     print("\n".join(lines))
-    given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    before = given.out.read_text(encoding="utf-8").partition(MARK)[0] if given.out.exists() else ""
+    given.out.write_text(before + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

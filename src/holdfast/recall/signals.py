@@ -21,9 +21,9 @@ DAYS_BEFORE, DAYS_AFTER = 1.0, 3.0
 
 # Names of roles are said in questions without meaning the speaker.
 _ROLES = frozenset("user assistant system tool human ai bot agent developer".split())
-_SPEAKER = re.compile(r"\s*([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}):\s")
+_SPEAKER = re.compile(r"\s*[^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}")
+HEAD_CHARS = 100
 _WORD = re.compile(r"\w+")
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 
 # E4031, HF-1182, src/store/words.py, snake_case, getUserName, 10.0.0.1, X-Signature-256
 _NAME = re.compile(r"[A-Za-z0-9_][\w./\\:@#-]{2,199}")
@@ -35,25 +35,24 @@ READ_CHARS = 20_000
 def speakers(texts: Sequence[str], question: str) -> Floats:
     """1 where the record begins with a speaker whom the question names."""
     asked = {word.casefold() for word in _WORD.findall(question[:READ_CHARS])} - _ROLES
-    return np.array([float(_speaks(text, asked)) for text in texts])
+    heads = [text[:HEAD_CHARS].partition(": ")[0] for text in texts]
+    named = {head: float(_names(head, asked)) for head in set(heads)}
+    return np.array([named[head] for head in heads])
 
 
-def _speaks(text: str, asked: set[str]) -> bool:
-    if ":" not in text[:100]:
-        return False
-    found = _SPEAKER.match(text)
-    return found is not None and any(word in asked for word in found[1].casefold().split())
+def _names(head: str, asked: set[str]) -> bool:
+    return _SPEAKER.fullmatch(head) is not None and not asked.isdisjoint(head.casefold().split())
 
 
 def asking(texts: Sequence[str]) -> Floats:
-    """Which share of each record's words is in questions."""
-    return np.array([_asking(text) if "?" in text else 0.0 for text in texts])
+    """Which share of each record's characters is in questions."""
+    return np.array([_asking(text[:READ_CHARS]) if "?" in text else 0.0 for text in texts])
 
 
 def _asking(text: str) -> float:
-    sentences = [(len(part.split()), part.endswith("?")) for part in _SENTENCE.findall(text[:READ_CHARS])]
-    total = sum(count for count, _ in sentences)
-    return sum(count for count, asks in sentences if asks) / total if total else 0.0
+    *questions, _ = text.split("?")
+    starts = (max(part.rfind("."), part.rfind("!"), part.rfind("\n")) for part in questions)
+    return sum(len(part) - start for part, start in zip(questions, starts, strict=True)) / len(text)
 
 
 def names(question: str) -> tuple[str, ...]:
