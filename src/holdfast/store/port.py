@@ -153,11 +153,12 @@ class Store(Protocol):
         """A reader for which time stands still until the block ends."""
         ...
 
-    def write(self, job: Callable[[Tx], T]) -> T:
+    def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         """Run the job in a transaction and return its result once it is durable.
 
         Jobs of several threads share one commit; one that raises is rolled back alone. A write made inside
-        another is part of it: durable when the outer one is.
+        another is part of it: durable when the outer one is. `again` says that the job may be run once more from
+        its start, which lets the writes inside it be cheaper.
 
         Raises:
             StorageFull: no room; nothing was stored.

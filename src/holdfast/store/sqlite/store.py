@@ -50,8 +50,8 @@ class SqliteStore:
         finally:
             db.close()
 
-    def write(self, job: Callable[[Tx], T]) -> T:
-        return self._commits.write(job)
+    def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
+        return self._commits.write(job, again)
 
     def take_index_work(self, limit: int) -> int:
         def drop(tx: Tx) -> int:
