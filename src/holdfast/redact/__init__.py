@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TypeVar
 
 from holdfast.model import CleanText
-from holdfast.redact.plain import Counts, findings
+from holdfast.redact.plain import Counts, findings, to_bytes
 from holdfast.redact.result import PRIVATE_MARK, SECRET_MARK, Finding, Redacted
 from holdfast.redact.rules import default_rules
-from holdfast.redact.walk import Walk
+from holdfast.redact.walk import Walk, is_quiet
 
 __all__ = ["PRIVATE_MARK", "SECRET_MARK", "Finding", "Redacted", "redact_text", "redact_value"]
 
@@ -22,6 +22,8 @@ T = TypeVar("T")
 def redact_text(text: str) -> Redacted[CleanText]:
     """The text without secrets; text that is JSON stays JSON. Redacting again changes nothing."""
     book, counts = default_rules(), Counts()
+    if is_quiet(book, to_bytes(text)):
+        return Redacted(CleanText(text), ())
     clean = Walk(book, counts).text(text, 0)
     return Redacted(CleanText(clean), findings(book, counts))
 

@@ -29,7 +29,7 @@ class IndexText:
     sketch: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is itself: looked up by identity many times in every write
 class Table(Generic[R]):
     """One kind of record. `index` gives the searchable text of tables that recall looks into."""
 

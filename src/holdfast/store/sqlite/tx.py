@@ -18,7 +18,6 @@ from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.wordtables import add_words, drop_words, make_words
 
 _WRAP = 1 << 64
-CHANCE = 1
 
 
 def signed64(value: int) -> int:
@@ -45,11 +44,7 @@ class SqliteTx(SqliteReader):
         self.sketches: list[tuple[str, int, tuple[int, ...]]] = []  # for the look-up, once the job is done
 
     def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
-        shared = self._alike().shared(tenant, sketch)
-        best = sorted(shared, key=lambda seq: (-shared[seq], -seq))[:limit]
-        # Two hashes in common are a hint; one is mostly chance, so only the newest few of those are worth a look.
-        several = [seq for seq in best if shared[seq] > 1]
-        return several + [seq for seq in best if shared[seq] == 1][:CHANCE]
+        return self._alike().near(tenant, sketch, limit)
 
     def next_seq(self) -> int:
         return self._next_seq()
