@@ -21,10 +21,11 @@ T = TypeVar("T")
 
 def redact_text(text: str) -> Redacted[CleanText]:
     """The text without secrets; text that is JSON stays JSON. Redacting again changes nothing."""
-    book, counts = default_rules(), Counts()
-    if is_quiet(book, to_bytes(text)):
+    book, data = default_rules(), to_bytes(text)
+    if is_quiet(book, data):
         return Redacted(CleanText(text), ())
-    clean = Walk(book, counts).text(text, 0)
+    counts = Counts()
+    clean = Walk(book, counts).loud(text, data, 0)
     return Redacted(CleanText(clean), findings(book, counts))
 
 

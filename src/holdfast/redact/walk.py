@@ -125,8 +125,10 @@ class Walk:
     def text(self, text: str, depth: int) -> str:
         """The text without secrets; if it is JSON it still is."""
         data = to_bytes(text)
-        if is_quiet(self.book, data):
-            return text
+        return text if is_quiet(self.book, data) else self.loud(text, data, depth)
+
+    def loud(self, text: str, data: bytes, depth: int) -> str:
+        """The same for a text, and its bytes, in which a keyword stands."""
         clean = self.inside(text, depth)
         if clean is None:
             clean = to_text(clean_bytes(self.book, data, self.counts))
