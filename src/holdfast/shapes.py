@@ -9,7 +9,6 @@ import dataclasses
 import types
 import typing
 from collections.abc import Callable, Mapping
-from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -102,12 +101,17 @@ def _session_names(keys: tuple[str, ...]) -> list[str]:
     return [session_name(key) for key in keys]
 
 
-@cache
+_known_turns: dict[type[Any], _Turns] = {}
+
+
 def _turns(record: type[Any]) -> _Turns:
     """The names, the values for them, and how some are written; worked out once, as every answer goes through here."""
-    fields = _fields(record)
-    turned = tuple((field.name, turn) for field in fields if (turn := _turn(record, field)))
-    return tuple(field.name for field in fields), attrgetter(*(field.column for field in fields)), turned
+    if record not in _known_turns:
+        fields = _fields(record)
+        turned = tuple((field.name, turn) for field in fields if (turn := _turn(record, field)))
+        columns = attrgetter(*(field.column for field in fields))
+        _known_turns[record] = tuple(field.name for field in fields), columns, turned
+    return _known_turns[record]
 
 
 def _observation_extras(seen: Observation) -> Json:

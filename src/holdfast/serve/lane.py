@@ -80,7 +80,8 @@ class Lane:
 
     def _depart(self) -> None:
         rides, self._arrived = self._arrived, []
-        self._waiting.put(rides)
+        for first in range(0, len(rides), BATCH):
+            self._waiting.put(rides[first : first + BATCH])
 
     def _board(self, ride: _Ride) -> None:
         if not _is_prepared(ride):
@@ -96,7 +97,7 @@ class Lane:
         while not last:
             rides = self._waiting.get()
             last = not rides
-            while not last and len(rides) < BATCH and (more := self._next()) is not None:
+            while not last and len(rides) <= BATCH // 2 and (more := self._next()) is not None:
                 last = not more
                 rides += more
             if rides:
@@ -111,11 +112,16 @@ class Lane:
 
     def _carry(self, rides: list[_Ride]) -> None:
         """Finish all in one write; if that write fails, none of them happened."""
+
+        def together(_: object) -> None:
+            for ride in rides:
+                _finish(ride)
+
         try:
             if len(rides) == 1:
                 _finish(rides[0])
             elif rides:
-                self._store.write(lambda _: [_finish(ride) for ride in rides], again=True)
+                self._store.write(together, again=True)
         except Exception as error:  # noqa: BLE001 - nobody on the lane may wait for ever
             for ride in rides:
                 ride.error = copy(error)

@@ -165,7 +165,7 @@ class Connection(Reader, HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_body = False
-        self.scope[WHOLE] = True  # type: ignore[typeddict-unknown-key]
+        self.scope[WHOLE] = True  # type: ignore[literal-required]
         super().on_message_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
