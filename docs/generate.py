@@ -177,7 +177,7 @@ def _arguments(operation: Operation) -> Iterator[list[str]]:
     required = made.get("required", [])
     for name, prop in made.get("properties", {}).items():
         kind: Json = next((one for one in prop.get("anyOf", ()) if one.get("type") != "null"), prop)
-        notes = [str(prop.get("description", "")).rstrip("."), *_limits(kind)]
+        notes = [str(prop.get("description", kind.get("description", ""))).rstrip("."), *_limits(kind)]
         if name in operation.tool_required and name not in required:
             notes.append("required by the tool")
         if name in operation.tool_defaults:

@@ -41,6 +41,7 @@ def _value(row: Setting) -> tuple[str, Any]:
 _WORDS = {
     "agent_scope": ("Isolated", "isolated"),
     "llm": ("none", "none"),
+    "embedder": ("Local", "minilm"),
     "log_level": ("DEBUG", "debug"),
 }
 

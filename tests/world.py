@@ -42,7 +42,8 @@ class CountingEntropy:
 
 
 def settings(home: Path, **overrides: Any) -> Settings:
-    return load({"home": str(home), "port": 0, **overrides}, {})
+    """Settings of a test; without an embedder unless it asks for one: loading a model takes a second."""
+    return load({"home": str(home), "port": 0, "embedder": "none", **overrides}, {})
 
 
 class World:

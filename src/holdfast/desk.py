@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.keys import needs_own_key, own_session
 from holdfast.model import AuditEntry, Caller, Event
-from holdfast.ports import Clock, Entropy, Summarizer
+from holdfast.ports import Clock, Embedder, Entropy, Summarizer
 from holdfast.settings import Settings
 from holdfast.store.port import Condition, Reader, Store, Tx, where
 from holdfast.store.tables import AUDIT, SESSIONS
@@ -40,6 +40,7 @@ class Desk:
     settings: Settings
     caller: Caller
     summarizer: Summarizer | None = None
+    embedder: Embedder | None = None
     asked: str | None = None  # the agent that the request names
     redacted: tuple[str, ...] = ()  # kinds of secrets that were taken out of the request
     whole: bool = False  # background work of the server itself: sees the whole tenant

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from holdfast.desk import Desk
+from holdfast.embedder import embedder_from
 from holdfast.model import Caller, Event
-from holdfast.ports import Clock, Entropy, Publisher
+from holdfast.ports import Clock, Embedder, Entropy, Publisher
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.store.folder import DataFolder, FolderLock
@@ -15,7 +16,13 @@ from holdfast.system import SystemClock, SystemEntropy
 class Engine:
     """The memory of one data folder, held by this process alone until it is closed."""
 
-    def __init__(self, settings: Settings, clock: Clock | None = None, entropy: Entropy | None = None):
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+        embedder: Embedder | None = None,
+    ):
         """Open the folder.
 
         Raises:
@@ -26,6 +33,7 @@ class Engine:
         self.clock = clock or SystemClock()
         self.entropy = entropy or SystemEntropy()
         self.summarizer = summarizer_from(settings, self.clock, self.entropy)
+        self.embedder = embedder or embedder_from(settings, self.clock, self.entropy)
         self._started = (self.clock.now_ms(), self.clock.steady())
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
@@ -42,7 +50,16 @@ class Engine:
 
     def desk(self, caller: Caller) -> Desk:
         """A caller's place at this engine."""
-        return Desk(self.store, self.clock, self.entropy, self.settings, caller, self.summarizer, started=self._started)
+        return Desk(
+            self.store,
+            self.clock,
+            self.entropy,
+            self.settings,
+            caller,
+            self.summarizer,
+            self.embedder,
+            started=self._started,
+        )
 
     def close(self) -> None:
         """Close the store, then let others open the folder."""

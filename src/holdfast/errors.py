@@ -161,6 +161,13 @@ class ServerUnreachable(Fault):
     hint = "Start it with holdfast serve, or correct --url or AGENTMEMORY_URL."
 
 
+class EmbedderUnavailable(Fault):
+    """The model that turns text into vectors cannot be used; search goes by words alone."""
+
+    code, http_status, exit_code, retryable = "embedder_unavailable", 503, 32, True
+    hint = "Run holdfast doctor; HOLDFAST_EMBEDDER=none keeps search to words for good."
+
+
 def every_fault() -> list[type[Fault]]:
     """All faults by exit code, for the generated page of errors."""
 

@@ -65,10 +65,19 @@ class Embedder(Protocol):
         """Numbers in each vector."""
         ...
 
+    def prepare(self) -> None:
+        """Do what takes long before the first use: find, fetch and load a local model. Called in the background.
+
+        Raises:
+            EmbedderUnavailable: the model cannot be had; it may be asked again, which costs little.
+        """
+        ...
+
     def embed(self, texts: Sequence[CleanText]) -> Vectors:
         """One row of length 1 for each text. An empty text gets a row too.
 
         Raises:
+            EmbedderUnavailable: as above.
             UpstreamFailed: a remote model gave no usable answer; try again later.
         """
         ...
@@ -77,6 +86,6 @@ class Embedder(Protocol):
         """The vector of one question, as fast as can be.
 
         Raises:
-            UpstreamFailed: as above.
+            EmbedderUnavailable, UpstreamFailed: as above; search goes by words then.
         """
         ...

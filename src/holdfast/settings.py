@@ -67,6 +67,11 @@ def one_of(*words: str) -> Parse:
     return parse
 
 
+def embedder(raw: str) -> str:
+    # agentmemory says "local" for the model on this machine.
+    return str(one_of("minilm", "none", "gemini", "openai")("minilm" if raw.strip().lower() == "local" else raw))
+
+
 def words_list(raw: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in raw.split(",") if part.strip())
 
@@ -194,6 +199,52 @@ SETTINGS: tuple[Setting, ...] = (
         whole(0, 1_000_000),
     ),
     Setting(
+        "embedder",
+        "minilm",
+        "What finds by meaning: minilm on this machine, gemini, openai (any compatible URL), or none: words alone.",
+        embedder,
+        ("EMBEDDING_PROVIDER",),
+    ),
+    Setting(
+        "embedder_path",
+        "",
+        "Folder with minilm's model.safetensors and tokenizer.json; empty looks for an installed package.",
+    ),
+    Setting(
+        "embedder_model",
+        "",
+        "Model of a remote embedder; empty takes the provider's default.",
+        text,
+        ("OPENAI_EMBEDDING_MODEL",),
+    ),
+    Setting(
+        "embedder_dims",
+        "0",
+        "Numbers in each vector of a remote embedder; 0 takes the model's usual size.",
+        whole(0, 8_192),
+        ("OPENAI_EMBEDDING_DIMENSIONS",),
+    ),
+    Setting(
+        "embedder_url",
+        "",
+        "Base URL of a remote embedder if it is not the provider's, or of minilm's download; none downloads nothing.",
+    ),
+    Setting(
+        "embedder_key",
+        "",
+        "Key for HOLDFAST_EMBEDDER_URL; the provider's own key is not sent there.",
+        secret,
+        (),
+        True,
+    ),
+    Setting("embedder_seconds", "30", "Seconds to wait for one answer of a remote embedder.", whole(1, 600)),
+    Setting(
+        "embedder_calls_per_hour",
+        "3600",
+        "Budget of calls to a remote embedder; 0 is none at all.",
+        whole(0, 1_000_000),
+    ),
+    Setting(
         "import_roots",
         "~/.claude/projects,~/.codex/sessions",
         "Folders that transcript import may read.",
@@ -244,6 +295,14 @@ class Settings:
     llm_model: str
     llm_seconds: int
     llm_calls_per_hour: int
+    embedder: str
+    embedder_path: str
+    embedder_model: str
+    embedder_dims: int
+    embedder_url: str
+    embedder_key: str | None
+    embedder_seconds: int
+    embedder_calls_per_hour: int
     import_roots: tuple[str, ...]
     log_level: str
 

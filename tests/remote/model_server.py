@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import zlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -91,6 +92,10 @@ def speak(seen: Seen) -> Play:
         return _openai(seen)
     if seen.path.startswith("/v1beta/models/") and seen.path.endswith(":generateContent"):
         return _gemini(seen)
+    if seen.path == "/v1/embeddings":
+        return _openai_embeddings(seen)
+    if seen.path.startswith("/v1beta/models/") and seen.path.endswith(":batchEmbedContents"):
+        return _gemini_embeddings(seen)
     return reply(404)
 
 
@@ -129,6 +134,43 @@ def _gemini(seen: Seen) -> Play:
         and isinstance(body["generationConfig"]["maxOutputTokens"], int)
     )
     return reply(200, gemini_reply()) if sound else reply(400)
+
+
+def numbers_of(text: str, dims: int) -> list[float]:
+    """A vector that says which text it is of; not of length 1, as shortened ones of Gemini are not."""
+    seed = zlib.crc32(text.encode())
+    return [((seed >> (place % 29)) % 17 - 8) / 4 + 0.1 for place in range(dims)]
+
+
+def openai_vectors(texts: list[str], dims: int) -> dict[str, Any]:
+    rows = [
+        {"object": "embedding", "index": index, "embedding": numbers_of(text, dims)} for index, text in enumerate(texts)
+    ]
+    # The index says which text a row is of; its place need not.
+    return {"object": "list", "data": rows[::-1], "model": "m", "usage": {"prompt_tokens": 8, "total_tokens": 8}}
+
+
+def _openai_embeddings(seen: Seen) -> Play:
+    body = seen.body
+    if seen.headers.get("authorization", f"Bearer {KEY}") != f"Bearer {KEY}":
+        return reply(401, {"error": {"message": "Incorrect API key provided", "type": "invalid_request_error"}})
+    small = body["model"] == "text-embedding-3-small"
+    if "" in body["input"] or body["encoding_format"] != "float" or ("dimensions" in body) != small:
+        return reply(400)
+    return reply(200, openai_vectors(body["input"], body.get("dimensions", 768)))
+
+
+def _gemini_embeddings(seen: Seen) -> Play:
+    if seen.headers.get("x-goog-api-key") != KEY:
+        return reply(403, {"error": {"code": 403, "status": "PERMISSION_DENIED"}})
+    rows = []
+    for one in seen.body["requests"]:
+        text = one["content"]["parts"][0]["text"]
+        sound = f"/v1beta/{one['model']}:batchEmbedContents" == seen.path and text
+        if not sound or one["taskType"] not in {"RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT"}:
+            return reply(400)
+        rows.append({"values": numbers_of(text, one["outputDimensionality"])})
+    return reply(200, {"embeddings": rows}) if len(rows) <= 100 else reply(400)
 
 
 @dataclass

@@ -562,10 +562,11 @@ def test_a_flood_of_pings_whose_pongs_are_not_read_is_cut_off(hasty: Running) ->
 def test_pongs_that_nobody_reads_are_not_kept(server: Running) -> None:
     with server.client(UPGRADE + b"\r\n") as sock:
         opened(sock)
-        for _ in range(200):  # 26 MB
-            sock.sendall(PINGS)
+        with suppress(ConnectionError):  # on a slow machine the server's patience ends first
+            for _ in range(200):  # 26 MB
+                sock.sendall(PINGS)
         kept = [each.transport.get_write_buffer_size() for each in server.listener._server.server_state.connections]
-    assert max(kept) < 2_000_000
+    assert max(kept, default=0) < 2_000_000
 
 
 # --- stopping

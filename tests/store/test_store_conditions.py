@@ -140,7 +140,7 @@ def test_conditions_bound_a_word_search_before_its_limit(store: Store) -> None:
     for number in range(30):
         add(store, MEMORIES, f"m{number}", title="slate " * (1 + number % 3), project="even" if number % 2 else "odd")
     bound = (Condition("project", "=", "odd"),)
-    hits = store.read().words(MEMORIES, TENANT, '"slate"', bound, 15)
+    hits = store.read().words(MEMORIES, TENANT, ("slate",), bound, 15).hits
     assert len(hits) == 15
     assert {hit.seq for hit in hits} == {one.seq for one in store.read().find(MEMORIES, TENANT, *bound)}
 

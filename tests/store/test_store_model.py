@@ -113,7 +113,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
 
     @rule(table=st.sampled_from([MEMORIES, OBSERVATIONS]), tenant=TENANTS, word=st.sampled_from(WORDS))
     def search(self, table: Table[Any], tenant: str, word: str) -> None:
-        hits = self.store.read().words(table, tenant, query(word), (), 100)
+        hits = self.store.read().words(table, tenant, query(word), (), 100).hits
         wanted = {
             record.seq
             for key, record in self.model.items()

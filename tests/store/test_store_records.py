@@ -83,8 +83,8 @@ def test_replace_may_give_a_record_a_new_place_in_the_order(store: Store) -> Non
     moved = dataclasses.replace(first, seq=later, content="feldspar")
     store.write(lambda tx: tx.replace(MEMORIES, moved))
     assert store.read().find(MEMORIES, TENANT) == [moved]
-    assert store.read().words(MEMORIES, TENANT, '"quartz"', (), 10) == []
-    assert [hit.seq for hit in store.read().words(MEMORIES, TENANT, '"feldspar"', (), 10)] == [later]
+    assert store.read().words(MEMORIES, TENANT, ("quartz",), (), 10).hits == []
+    assert [hit.seq for hit in store.read().words(MEMORIES, TENANT, ("feldspar",), (), 10).hits] == [later]
 
 
 @every_table
@@ -100,7 +100,7 @@ def test_delete_says_whether_there_was_anything(store: Store, table: Table[Any])
 def test_a_deleted_records_words_are_gone_too(store: Store, table: Table[Any]) -> None:
     add(store, table, title="obsidian")
     store.write(lambda tx: tx.delete(table, TENANT, "one"))
-    assert store.read().words(table, TENANT, '"obsidian"', (), 10) == []
+    assert store.read().words(table, TENANT, ("obsidian",), (), 10).hits == []
 
 
 @every_table
@@ -114,9 +114,9 @@ def test_no_call_of_one_tenant_sees_another_tenants_record(store: Store, table: 
     assert reader.find(table, OTHER, Condition("seq", "in", list(range(10)))) == []
     assert reader.find(table, OTHER, Condition("id", "=", "one")) == []
     if table.index:
-        assert reader.words(table, TENANT, '"granite"', (), 10) != []
-        assert reader.words(table, OTHER, '"granite"', (), 10) == []
-        assert reader.words(table, OTHER, '"granite"', (Condition("seq", "in", [1]),), 10) == []
+        assert reader.words(table, TENANT, ("granite",), (), 10).hits != []
+        assert reader.words(table, OTHER, ("granite",), (), 10).hits == []
+        assert reader.words(table, OTHER, ("granite",), (Condition("seq", "in", [1]),), 10).hits == []
 
 
 @every_table
@@ -133,7 +133,7 @@ def test_a_tenant_whose_name_looks_alike_sees_nothing(store: Store, tenant: str)
     reader = store.read()
     assert reader.find(MEMORIES, tenant) == []
     assert reader.count(MEMORIES, tenant) == 0
-    assert reader.words(MEMORIES, tenant, '"basalt"', (), 10) == []
+    assert reader.words(MEMORIES, tenant, ("basalt",), (), 10).hits == []
 
 
 def test_near_duplicates_of_one_tenant_are_not_named_to_another(store: Store) -> None:
@@ -258,5 +258,5 @@ def test_everything_is_there_after_reopening(place: Any) -> None:
     for name, records in kept.items():
         assert store.read().find(table_named(name), TENANT, order="seq") == records
     assert store.read().pending() == pending
-    assert [hit.seq for hit in store.read().words(MEMORIES, TENANT, '"content"', (), 10)] != []
+    assert [hit.seq for hit in store.read().words(MEMORIES, TENANT, ("content",), (), 10).hits] != []
     assert store.verify() == []

@@ -27,7 +27,7 @@ def put(store: Store, id: str, content: str, **changes: Any) -> Any:
 
 def found(store: Store, question: str, table: Table[Any] = MEMORIES, limit: int = 100) -> list[str]:
     """Ids of the hits, best first."""
-    hits = store.read().words(table, TENANT, query(question), (), limit)
+    hits = store.read().words(table, TENANT, query(question), (), limit).hits
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     by_seq = {one.seq: one.id for one in store.read().find(table, TENANT)}
     return [by_seq[hit.seq] for hit in hits]
@@ -279,6 +279,6 @@ def test_a_changed_record_is_found_by_its_new_words_only(store: Store) -> None:
 def test_a_search_inside_a_write_sees_what_the_write_has_stored(store: Store) -> None:
     def job(tx: Any) -> int:
         tx.add(MEMORIES, sample(MEMORIES, content="zircon", seq=tx.next_seq()))
-        return len(tx.words(MEMORIES, TENANT, query("zircon"), (), 5))
+        return len(tx.words(MEMORIES, TENANT, query("zircon"), (), 5).hits)
 
     assert store.write(job) == 1

@@ -64,7 +64,7 @@ def test_a_job_that_raises_leaves_nothing_behind(store: Store) -> None:
         store.write(job)
     assert ids(store.read()) == []
     assert [one.id for one in store.read().find(MEMORIES, TENANT)] == ["kept"]
-    assert store.read().words(MEMORIES, TENANT, '"pumice"', (), 5) == []
+    assert store.read().words(MEMORIES, TENANT, ("pumice",), (), 5).hits == []
     assert store.read().pending() == before
     assert store.verify() == []
 
@@ -216,8 +216,8 @@ def test_records_of_an_outer_and_an_inner_write_are_both_found_by_their_words(st
 
     store.write(outer)
     reader = store.read()
-    assert len(reader.words(OBSERVATIONS, TENANT, '"schist"', (), 5)) == 1
-    assert len(reader.words(MEMORIES, TENANT, '"gneiss"', (), 5)) == 1
+    assert len(reader.words(OBSERVATIONS, TENANT, ("schist",), (), 5).hits) == 1
+    assert len(reader.words(MEMORIES, TENANT, ("gneiss",), (), 5).hits) == 1
     assert store.verify() == []
 
 
@@ -437,14 +437,16 @@ def test_refused_writes_leave_nothing_behind_in_memory(store: Store) -> None:
 def test_index_work_is_written_with_its_record_and_done_once(store: Store) -> None:
     add(store, NOTES)
     assert store.read().pending() == 0
-    for id in "abc":
-        add(store, MEMORIES, id)
+    kept = [add(store, MEMORIES, id) for id in "abc"][1:]
     store.write(lambda tx: tx.delete(MEMORIES, TENANT, "a"))
-    assert store.read().pending() == 4
-    assert store.take_index_work(3) == 3
-    assert store.read().pending() == 1
-    assert store.take_index_work(3) == 1
-    assert store.take_index_work(3) == 0
+    assert store.read().pending() == 2
+    first, second = store.read().index_work(5)
+    assert [first.seq, second.seq] == [one.seq for one in kept]
+    assert store.read().index_work(5, after=first.seq) == [second]
+    store.write(lambda tx: tx.done([first]))
+    assert store.read().index_work(5) == [second]
+    store.write(lambda tx: tx.done([first, second]))
+    assert store.read().pending() == 0
     assert store.verify() == []
 
 

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import apsw
 
 from holdfast.door import RemoteDoor, open_door
+from holdfast.embedder import embedder_from
 from holdfast.errors import Fault
-from holdfast.model import Json
+from holdfast.model import CleanText, Json
 from holdfast.ops.registry import BY_NAME
 from holdfast.settings import Settings
 from holdfast.store.folder import DataFolder
+from holdfast.system import SystemClock, SystemEntropy
 
 LOW_SPACE = 200_000_000
 SAFE_SQLITE = (3, 51, 3)  # before this, several connections to one WAL file could corrupt it
@@ -36,7 +38,7 @@ class Check:
 def examine(settings: Settings) -> list[Check]:
     """All checks in the order in which things can go wrong. None changes anything."""
     checks: list[Check] = []
-    for step in (_sqlite, _folder, _space, _server, _store, _secret, _summarizer):
+    for step in (_sqlite, _folder, _space, _server, _store, _secret, _summarizer, _embedder):
         checks.extend(step(settings))
     return checks
 
@@ -116,3 +118,17 @@ def _summarizer(settings: Settings) -> Iterator[Check]:
     keys = [name for name in ("anthropic", "openai", "gemini") if getattr(settings, f"{name}_key")]
     found = f"{settings.llm}; keys: {', '.join(keys)}" if keys else f"{settings.llm}; no key: summaries are extractive"
     yield Check("language model", True, found)
+
+
+def _embedder(settings: Settings) -> Iterator[Check]:
+    """Loads a local model to see whether it can be; sends nothing to a remote one."""
+    try:
+        embedder = embedder_from(settings, SystemClock(), SystemEntropy())
+        if embedder is None:
+            yield Check("embedder", True, "none; search goes by words")
+            return
+        if settings.embedder == "minilm":
+            embedder.embed_query(CleanText("ready?"))
+        yield Check("embedder", True, embedder.name)
+    except Fault as fault:
+        yield Check("embedder", False, fault.message, fault.hint)

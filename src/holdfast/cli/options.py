@@ -105,4 +105,4 @@ def _note(prop: Json) -> str:
         return "one of " + ", ".join(map(str, first["enum"]))
     if first.get("format") == "date-time":
         return "a time such as 2026-11-15T20:41:34Z"
-    return ""
+    return str(first.get("description", ""))

@@ -140,6 +140,18 @@ def list_lessons(
     return reader.find(LESSONS, desk.tenant, *conditions, sure, order="-confidence", limit=limit, offset=offset)
 
 
+def lessons_for(desk: Desk, project: str, min_confidence: float, limit: int) -> list[Lesson]:
+    """The surest lessons of a project and of no project, as many of each at most."""
+    bounds = (*desk.sees_shared(), *where(deleted=False), Condition("confidence", ">=", min_confidence))
+    reader = desk.store.read()
+    places = [Condition("project", "is null"), *where(project=project or None)]
+    return [
+        lesson
+        for place in places
+        for lesson in reader.find(LESSONS, desk.tenant, *bounds, place, order="-confidence", limit=limit)
+    ]
+
+
 def search_lessons(
     desk: Desk, query: str, project: str | None, min_confidence: float, limit: int
 ) -> list[tuple[float, Lesson]]:

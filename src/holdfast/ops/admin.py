@@ -18,8 +18,8 @@ from holdfast.ops.declare import Nothing, Operation, Request
 from holdfast.ops.fields import CleanLine, CleanName, Name, Offset, limit
 from holdfast.settings import SETTINGS
 from holdfast.shapes import shape
-from holdfast.store.port import Tx, where
-from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TOKENS
+from holdfast.store.port import Reader, Tx, where
+from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
 from holdfast.version import VERSION
 
 DAY_MS = 86_400_000
@@ -39,7 +39,10 @@ def livez(desk: Desk, ask: Nothing) -> LivezAnswer:
 
 
 class IndexHealth(TypedDict):
-    pending: int
+    pending: int  # records that still wait for their vector
+    model: str
+    done: NotRequired[int]
+    total: NotRequired[int]
 
 
 class HealthAnswer(TypedDict):
@@ -66,11 +69,23 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
         "version": VERSION,
         "database": "sqlite",
         "databaseStatus": failed or "ok",
-        "index": {"pending": reader.pending(desk.tenant)},
+        "index": _index_health(desk, reader),
         "counts": {} if hidden else {name: reader.count(table, desk.tenant, *desk.sees()) for name, table in tables},
         "summarizer": desk.summarizer.name if desk.summarizer else "none",
         "viewerPort": desk.settings.port,
     }
+
+
+def _index_health(desk: Desk, reader: Reader) -> IndexHealth:
+    """How many records have their vector; isolated agents learn nothing of how much the others wrote."""
+    model = reader.followed_model()
+    if model is None:
+        return {"pending": reader.pending(desk.tenant), "model": "none"}
+    done = reader.with_vector(desk.tenant, model)
+    total = max(done, sum(reader.count(table, desk.tenant) for table in TABLES if table.passage))
+    if desk.settings.isolated:
+        return {"pending": total - done, "model": model}
+    return {"pending": total - done, "model": model, "done": done, "total": total}
 
 
 class FlagsAnswer(TypedDict):

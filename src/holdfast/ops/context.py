@@ -7,21 +7,14 @@ from pathlib import PurePosixPath
 
 from holdfast.desk import Desk
 from holdfast.learn.digest import profile
-from holdfast.learn.lessons import list_lessons
+from holdfast.learn.lessons import lessons_for
 from holdfast.learn.slots import pinned_slots
+from holdfast.learn.statements import normal
 from holdfast.model import Json, Memory
-from holdfast.recall.context import (
-    CLOSING,
-    OPENING,
-    ContextBlock,
-    Sources,
-    build,
-    past_sessions,
-    ranked_lessons,
-    ranked_memories,
-)
-from holdfast.recall.flow import Hit, Question, search
-from holdfast.recall.safe import block, line
+from holdfast.recall.context import ContextBlock, Sources, build, past_sessions
+from holdfast.recall.flow import Hit, Question
+from holdfast.recall.matter import hits_here, ranked_lessons, ranked_memories, topic
+from holdfast.recall.safe import line
 from holdfast.store.port import where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 from holdfast.times import iso
@@ -29,7 +22,9 @@ from holdfast.times import iso
 PROFILED_OBSERVATIONS = 500
 PROFILED_MEMORIES = 200
 LESSONS_RANKED = 200
+SURE_ENOUGH = 0.1
 ENRICH_CHARS = 4_000
+NOTE_CHARS = 30
 ENRICH_FILES = 5
 ENRICH_PER_FILE = 5
 ENRICH_RELEVANT = 5
@@ -40,19 +35,15 @@ IMPORTANT = 4
 def context_for(desk: Desk, project: str, session_id: str | None, budget: int, agent: str | None) -> ContextBlock:
     """What an agent should know when it starts on a project."""
     key = desk.session_key(desk.store.read(), session_id) if session_id else None
+    memories = ranked_memories(desk, project, agent, topic(desk, session_id, agent))
     sources = Sources(
         slots=tuple(pinned_slots(desk, project)),
-        profile=_profile_lines(desk, project),
-        lessons=ranked_lessons(list_lessons(desk, None, None, 0.1, LESSONS_RANKED), project),
-        memories=ranked_memories(desk, project, agent),
+        profile=_profile_lines(desk, project, memories),
+        lessons=ranked_lessons(lessons_for(desk, project, SURE_ENOUGH, LESSONS_RANKED), project),
+        memories=memories,
         sessions=past_sessions(desk, project, key, agent),
     )
     return build(sources, budget)
-
-
-def quoted(text: str) -> str:
-    """Stored text as a block of reference that it cannot leave."""
-    return f"{OPENING}\n{block(text)}\n{CLOSING}"
 
 
 def profile_shape(desk: Desk, project: str) -> Json:
@@ -75,17 +66,24 @@ def profile_shape(desk: Desk, project: str) -> Json:
     }
 
 
-def _profile_lines(desk: Desk, project: str) -> tuple[str, ...]:
+def _profile_lines(desk: Desk, project: str, memories: Sequence[Memory]) -> tuple[str, ...]:
+    """The profile; conventions that are memories shown below stay there, in full and dated."""
     if not project:
         return ()
     made = profile_shape(desk, project)
     concepts = ", ".join(one["concept"] for one in made["topConcepts"][:8])
     files = ", ".join(one["file"] for one in made["topFiles"][:5])
+    below = [normal(memory.content) for memory in memories]
+    rules = [one for one in made["conventions"] if not any(told.startswith(_stem(one)) for told in below)]
     lines = [f"often about: {concepts}"] if concepts else []
     lines += [f"often touched: {files}"] if files else []
-    lines += [f"convention: {one}" for one in made["conventions"][:5]]
+    lines += [f"convention: {one}" for one in rules[:5]]
     lines += [f"known error: {one}" for one in made["commonErrors"][:3]]
     return tuple(lines)
+
+
+def _stem(clipped: str) -> str:
+    return normal(clipped.removesuffix("…"))
 
 
 def enrichment(
@@ -103,23 +101,26 @@ def enrichment(
         ("relevant-context", _about_terms(desk, files, terms, project, agent, shown)),
         ("past-errors", _past_errors(desk, files, terms, project, agent, shown)),
     ]
-    text, room = "", ENRICH_CHARS
+    text, left_out = "", 0
     for name, lines in sections:
-        block = _section(name, lines, room)
-        text += block
-        room -= len(block)
-    return text.rstrip("\n")
+        fitting = _fitting(name, lines, ENRICH_CHARS - NOTE_CHARS - len(text))
+        left_out += len(lines) - len(fitting)
+        text += _section(name, fitting)
+    return text + f"Left out for space: {left_out}." if left_out else text.rstrip("\n")
 
 
-def _section(name: str, lines: Sequence[str], room: int) -> str:
-    """The section with as many lines as fit, or nothing."""
-    frame = len(f"<{name}>\n</{name}>\n")
+def _fitting(name: str, lines: Sequence[str], room: int) -> list[str]:
+    room -= len(_section(name, [""])) - 1
     fitting: list[str] = []
     for one in lines:
-        if frame + sum(len(kept) + 1 for kept in fitting) + len(one) + 1 > room:
-            break
-        fitting.append(one)
-    return f"<{name}>\n" + "\n".join(fitting) + f"\n</{name}>\n" if fitting else ""
+        if len(one) + 1 <= room:
+            room -= len(one) + 1
+            fitting.append(one)
+    return fitting
+
+
+def _section(name: str, lines: Sequence[str]) -> str:
+    return f"<{name}>\n" + "\n".join(lines) + f"\n</{name}>\n" if lines else ""
 
 
 def _about_files(
@@ -129,7 +130,7 @@ def _about_files(
     for file in files[:ENRICH_FILES]:
         # Asked by its words first: looking for the name in every record's list would read them all.
         question = Question(query=file, limit=2 * ENRICH_PER_FILE, project=project, agent=agent, files=(file,))
-        found = search(desk, question)
+        found = hits_here(desk, question)
         fitting = [hit for hit in found if isinstance(hit.record, Memory) or hit.record.importance >= IMPORTANT]
         lines += _lines(shown, fitting)
     return lines
@@ -146,7 +147,7 @@ def _about_terms(
     query = _query(files, terms)
     if not query:
         return []
-    hits = search(desk, Question(query=query, limit=ENRICH_RELEVANT, project=project, agent=agent))
+    hits = hits_here(desk, Question(query=query, limit=ENRICH_RELEVANT, project=project, agent=agent))
     return _lines(shown, hits)
 
 
@@ -163,7 +164,7 @@ def _past_errors(
         return []
     hits: list[Hit] = []
     for kind in ("bug", "error"):
-        hits += search(desk, Question(query=query, limit=ENRICH_ERRORS, project=project, agent=agent, type=kind))
+        hits += hits_here(desk, Question(query=query, limit=ENRICH_ERRORS, project=project, agent=agent, type=kind))
     return _lines(shown, hits[:ENRICH_ERRORS])
 
 
@@ -173,9 +174,11 @@ def _query(files: Sequence[str], terms: Sequence[str]) -> str:
 
 
 def _lines(shown: set[str], hits: Sequence[Hit]) -> list[str]:
-    fresh = [hit for hit in hits if hit.record.id not in shown]
-    shown.update(hit.record.id for hit in fresh)
-    return [f"- {line(_said(hit), 400)}" for hit in fresh]
+    """What the hits say, as lines; nothing twice, be it the same record or the same text."""
+    lines = [f"- {line(_said(hit), 400)}" for hit in hits]
+    fresh = [one for one in dict.fromkeys(lines) if one not in shown]
+    shown.update(fresh)
+    return fresh
 
 
 def _said(hit: Hit) -> str:

@@ -13,8 +13,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from holdfast.desk import Desk
 from holdfast.errors import InvalidRequest
 from holdfast.model import CleanText, Json
+from holdfast.recall.when import parse_moment
 from holdfast.redact import redact_text, redact_value
 from holdfast.storable import check_storable, check_text
 from holdfast.times import parse_time
@@ -93,8 +95,39 @@ def _time(value: Any) -> Any:
         raise ValueError(error.message) from error
 
 
+def _when(value: Any) -> Any:
+    """A time as its milliseconds; other text stays, to be read as words once it is known what time it is."""
+    try:
+        return _time(value)
+    except ValueError:
+        if isinstance(value, str):
+            return storable(value)
+        raise
+
+
+def moment(desk: Desk, when: int | str | None, name: str) -> int | None:
+    """The milliseconds that an argument of type When means now.
+
+    Raises:
+        InvalidRequest: it is text, but neither a time nor words for one.
+    """
+    if not isinstance(when, str):
+        return when
+    at = parse_moment(when, desk.clock.now_ms())
+    if at is None:
+        raise InvalidRequest(
+            f"{name} is neither a time such as 2026-11-15T20:41:34Z nor words for one",
+            hint="Words such as: yesterday, 3 days ago, last week, last Friday, May 2026, 12 May 2026.",
+        )
+    return at
+
+
 _LIST_SCHEMA = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 _TIME_SCHEMA = {"type": "string", "format": "date-time"}
+_WHEN_SCHEMA = {
+    "type": "string",
+    "description": "A time such as 2026-11-15T20:41:34Z, or words: yesterday, 3 days ago, last week, May 2026.",
+}
 
 _after = AfterValidator
 CleanName = Annotated[CleanText, Field(max_length=NAME_CHARS), _after(_not_blank), _after(_clean)]
@@ -112,6 +145,7 @@ Name = Annotated[str, Field(min_length=1, max_length=NAME_CHARS), _after(storabl
 Query = Annotated[str, Field(max_length=TEXT_CHARS), _after(_not_blank), _after(storable)]
 Names = Annotated[tuple[Name, ...], Field(max_length=1_000), BeforeValidator(_split), WithJsonSchema(_LIST_SCHEMA)]
 Time = Annotated[int, BeforeValidator(_time), WithJsonSchema(_TIME_SCHEMA)]
+When = Annotated[int | str, BeforeValidator(_when), WithJsonSchema(_WHEN_SCHEMA)]
 Label = Annotated[str, Field(max_length=64, pattern=r"^[a-z][a-z0-9_]*$")]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 

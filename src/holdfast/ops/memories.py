@@ -26,7 +26,19 @@ from holdfast.intake.remember import (
 from holdfast.model import CleanText, Json, Memory
 from holdfast.ops.answers import MemoryShape
 from holdfast.ops.declare import Operation, Request
-from holdfast.ops.fields import CleanBody, CleanLine, CleanList, CleanName, Name, Names, Offset, Time, limit
+from holdfast.ops.fields import (
+    CleanBody,
+    CleanLine,
+    CleanList,
+    CleanName,
+    Name,
+    Names,
+    Offset,
+    Time,
+    When,
+    limit,
+    moment,
+)
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES
@@ -177,7 +189,7 @@ class Memories(Request):
     project: Name | None = None
     type: Name | None = None
     session_id: Name | None = None
-    as_of: Time | None = None
+    as_of: When | None = None
     limit: int = limit(500, 1000)
     offset: Offset = 0
 
@@ -193,8 +205,9 @@ def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     bounds = [*desk.sees(ask.agent_id), *where(project=ask.project, type=ask.type)]
     if ask.session_id:
         bounds.append(Condition("session_ids", "has", desk.session_key(reader, ask.session_id)))
-    if ask.as_of is not None:
-        bounds += [Condition("valid_from", "<=", ask.as_of), Condition("valid_to", "until", ask.as_of)]
+    as_of = moment(desk, ask.as_of, "asOf")
+    if as_of is not None:
+        bounds += [Condition("valid_from", "<=", as_of), Condition("valid_to", "until", as_of)]
     elif ask.latest:
         bounds += where(latest=True)
     total = reader.count(MEMORIES, desk.tenant, *bounds)

@@ -15,7 +15,8 @@ from holdfast.model import Json, Memory, Observation
 from holdfast.ops.answers import LessonShape, ObservationShape, SessionShape
 from holdfast.ops.context import context_for, enrichment, profile_shape
 from holdfast.ops.declare import Operation, Request
-from holdfast.ops.fields import Name, Names, Offset, Query, Time, limit
+from holdfast.ops.fields import Name, Names, Offset, Query, When, limit, moment
+from holdfast.recall.explain import why
 from holdfast.recall.flow import Hit, Question, search as search_records
 from holdfast.recall.timeline import replay, timeline as around
 from holdfast.recall.tokens import estimate
@@ -35,12 +36,14 @@ class Search(Request):
     type: Name | None = None
     concepts: Names = ()
     files: Names = ()
-    before: Time | None = None
-    after: Time | None = None
-    as_of: Time | None = None
+    before: When | None = None
+    after: When | None = None
+    as_of: When | None = None
     kind: Literal["memory", "observation"] | None = None
     format: Literal["full", "compact", "narrative"] = "full"
     token_budget: int | None = Field(default=None, ge=1, le=1_000_000, alias="token_budget")
+    per_session: int | None = Field(default=None, ge=1, le=100)
+    explain: bool = False
 
 
 class SearchAnswer(TypedDict):
@@ -52,7 +55,7 @@ class SearchAnswer(TypedDict):
     text: NotRequired[str]
 
 
-def _question(ask: Search) -> Question:
+def _question(desk: Desk, ask: Search) -> Question:
     return Question(
         query=ask.query,
         limit=ask.limit,
@@ -62,10 +65,11 @@ def _question(ask: Search) -> Question:
         type=ask.type,
         concepts=ask.concepts,
         files=ask.files,
-        before=ask.before,
-        after=ask.after,
-        as_of=ask.as_of,
+        before=moment(desk, ask.before, "before"),
+        after=moment(desk, ask.after, "after"),
+        as_of=moment(desk, ask.as_of, "asOf"),
         kinds=(ask.kind,) if ask.kind else ("memory", "observation"),
+        per_session=ask.per_session,
     )
 
 
@@ -73,9 +77,10 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
     """Find memories and observations that answer a question, best first.
 
     Use it before answering anything that earlier sessions may have settled: decisions, preferences, causes of
-    bugs, how things are done here. Ask with the words you would expect in the answer.
+    bugs, how things are done here. Ask with the words you would expect in the answer. With explain each hit says
+    why it is there; perSession lets no session have more than so many of the first places.
     """
-    hits = search_records(desk, _question(ask))
+    hits = search_records(desk, _question(desk, ask))
     form = _full if ask.format == "full" else _compact
     results: list[Json] = []
     used = 0
@@ -84,7 +89,7 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
         if ask.token_budget is not None and used + cost > ask.token_budget:
             break
         used += cost
-        results.append(form(hit))
+        results.append({**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit))
     answer: SearchAnswer = {
         "format": ask.format,
         "results": results,
@@ -108,17 +113,21 @@ def _body_of(hit: Hit) -> str:
 def _compact(hit: Hit) -> Json:
     """The short form; obsId is what clients of the earlier system call any record's id."""
     record = hit.record
-    key = (record.session_ids or ("",))[0] if isinstance(record, Memory) else record.session_id
     return {
         "id": record.id,
         "obsId": record.id,
         "kind": hit.kind,
-        "sessionId": session_name(key) or None,
+        "sessionId": _session_of(record),
         "title": record.title,
         "type": record.type,
         "score": hit.score,
         "timestamp": iso(record.created_at if isinstance(record, Memory) else record.at),
     }
+
+
+def _session_of(record: Memory | Observation) -> str | None:
+    key = (record.session_ids or ("",))[0] if isinstance(record, Memory) else record.session_id
+    return session_name(key) or None
 
 
 def _full(hit: Hit) -> Json:
@@ -128,8 +137,8 @@ def _full(hit: Hit) -> Json:
         "content": record.content if isinstance(record, Memory) else record.narrative,
         "concepts": list(record.concepts),
         "files": list(record.files),
-        "bm25Score": hit.score,
-        "vectorScore": 0.0,
+        "bm25Score": hit.parts.words,
+        "vectorScore": hit.cosine or 0.0,
         "graphScore": 0.0,
         "combinedScore": hit.score,
         "observation": _observation(record),
@@ -149,6 +158,9 @@ class SmartSearch(Request):
     limit: int = limit(10, 100)
     project: Name | None = None
     session_id: Name | None = None
+    before: When | None = None
+    after: When | None = None
+    as_of: When | None = None
     expand_ids: Names = ()
 
 
@@ -169,7 +181,14 @@ def smart_search(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
     if ask.query is None:
         raise InvalidRequest("smart_search: query is required")
     question = Question(
-        query=ask.query, limit=ask.limit, project=ask.project, agent=ask.agent_id, session_id=ask.session_id
+        query=ask.query,
+        limit=ask.limit,
+        project=ask.project,
+        agent=ask.agent_id,
+        session_id=ask.session_id,
+        before=moment(desk, ask.before, "before"),
+        after=moment(desk, ask.after, "after"),
+        as_of=moment(desk, ask.as_of, "asOf"),
     )
     hits = search_records(desk, question)
     lessons = search_lessons(desk, ask.query, ask.project, 0.1, 5)
@@ -189,8 +208,7 @@ def _expand(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
     for id in wanted:
         record = reader.get(MEMORIES, desk.tenant, id) or reader.get(OBSERVATIONS, desk.tenant, id)
         if record is not None and desk.may_see(record, ask.agent_id):
-            brief = _compact(Hit(record, 0.0))
-            results.append({"obsId": id, "sessionId": brief["sessionId"], "observation": _observation(record)})
+            results.append({"obsId": id, "sessionId": _session_of(record), "observation": _observation(record)})
     return {"mode": "expanded", "results": results, "truncated": len(wanted) < len(ask.expand_ids)}
 
 
@@ -205,16 +223,24 @@ class ContextAnswer(TypedDict):
     blocks: int
     tokens: int
     omitted: dict[str, int]
+    shortened: dict[str, int]
 
 
 def context(desk: Desk, ask: Context) -> ContextAnswer:
     """Get what an agent should know before it works on a project, within a budget of tokens.
 
-    Pinned slots, the project's profile, lessons, memories and past sessions, in that order.
+    Pinned slots, the project's profile, lessons, memories and past sessions, in that order. With sessionId, memories
+    that answer what this session is about come first. What was left out or shortened is counted by section.
     """
     budget = ask.budget or desk.settings.token_budget
     made = context_for(desk, ask.project, ask.session_id, budget, ask.agent_id)
-    return {"context": made.text, "blocks": made.blocks, "tokens": made.tokens, "omitted": made.omitted}
+    return {
+        "context": made.text,
+        "blocks": made.blocks,
+        "tokens": made.tokens,
+        "omitted": made.omitted,
+        "shortened": made.shortened,
+    }
 
 
 class Enrich(Request):
@@ -252,8 +278,8 @@ class TimelineAnswer(TypedDict):
 def timeline(desk: Desk, ask: Timeline) -> TimelineAnswer:
     """Show what happened before and after a moment.
 
-    The anchor is the id of an observation or memory, or a time such as 2026-11-15T20:41:34Z. Use it after a
-    search, to see what led to a hit and what followed.
+    The anchor is the id of an observation or memory, a time such as 2026-11-15T20:41:34Z, or words such as
+    "3 days ago". Use it after a search, to see what led to a hit and what followed.
     """
     anchor = ask.anchor or iso(desk.clock.now_ms())
     window = around(desk, anchor, ask.project, ask.session_id, ask.before, ask.after, ask.agent_id)

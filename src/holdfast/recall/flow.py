@@ -7,10 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.desk import Desk
+from holdfast.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.model import Memory, Observation
+from holdfast.recall.fold import diverse, fold
+from holdfast.recall.gather import Meaning, Pool, gather
+from holdfast.recall.rank import Asked, Parts, Ranked, rank
+from holdfast.redact import redact_text
 from holdfast.store import words
-from holdfast.store.port import Condition, Reader, Table, WordHit, where
+from holdfast.store.port import Condition, Reader, Table, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
+
+EMBEDDED_CHARS = 4_000  # of a question: a sentence model reads no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +36,17 @@ class Question:
     after: int | None = None
     as_of: int | None = None
     kinds: tuple[str, ...] = ("memory", "observation")
+    per_session: int | None = None  # at most so many of one session, for answers from several
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A record that answers, and how well."""
+    """A record that answers, how well, and why."""
 
     record: Memory | Observation
     score: float
+    parts: Parts
+    cosine: float | None  # None: the record has no vector, or there is no embedder
 
     @property
     def kind(self) -> str:
@@ -48,17 +58,58 @@ def search(desk: Desk, question: Question) -> list[Hit]:
     reader = desk.store.read()
     if question.session_id:
         question = replace(question, session_id=desk.session_key(reader, question.session_id))
+    pools = _pools(desk, reader, question)
+    ranked = _ranked(desk, question, pools)
+    hits = _hits(desk, reader, ranked, pools)
+    return [hit for hit in hits if desk.may_see(hit.record, question.agent)]
+
+
+def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
     query = words.query(question.query)
-    lists: list[tuple[Table[Any], list[WordHit]]] = []
+    meaning = _meaning(desk, question.query)
+    if not query and meaning is None:
+        return []
+    bounds: list[tuple[Table[Any], tuple[Condition, ...]]] = []
     if "memory" in question.kinds:
-        bounds = memory_bounds(desk, question)
-        lists.append((MEMORIES, reader.words(MEMORIES, desk.tenant, query, bounds, question.limit)))
+        bounds.append((MEMORIES, memory_bounds(desk, question)))
     if "observation" in question.kinds:
-        bounds = observation_bounds(desk, question)
-        lists.append((OBSERVATIONS, reader.words(OBSERVATIONS, desk.tenant, query, bounds, question.limit)))
-    hits = [hit for table, found in lists for hit in _records(desk, reader, table, found)]
-    visible = [hit for hit in hits if desk.may_see(hit.record, question.agent)]
-    return sorted(visible, key=lambda hit: (-hit.score, -hit.record.seq))[: question.limit]
+        bounds.append((OBSERVATIONS, observation_bounds(desk, question)))
+    return [gather(reader, table, desk.tenant, query, meaning, some, question.limit) for table, some in bounds]
+
+
+def _meaning(desk: Desk, text: str) -> Meaning | None:
+    """The question as a vector; None if there is no embedder, or it cannot answer now: then words alone must do."""
+    if desk.embedder is None or not text.strip():
+        return None
+    try:
+        return Meaning(desk.embedder.name, desk.embedder.embed_query(redact_text(text[:EMBEDDED_CHARS]).value))
+    except (EmbedderUnavailable, UpstreamFailed):
+        return None
+
+
+def _ranked(desk: Desk, question: Question, pools: Sequence[Pool]) -> list[Ranked]:
+    """All pools in one order, without those that say what a better one says."""
+    candidates = {seq: one for pool in pools for seq, one in pool.candidates.items()}
+    if not candidates:
+        return []
+    corpus = pools[0].corpus  # both tables count their words together
+    asked = Asked(question.query, tuple(corpus.frequency), desk.clock.now_ms())
+    ranked = rank(asked, list(candidates.values()), corpus, len(candidates))
+    enough = None if question.per_session else question.limit
+    kept = fold(ranked, {seq: one.text for seq, one in candidates.items()}, enough)
+    if question.per_session:
+        kept = diverse(kept, {seq: one.session for seq, one in candidates.items()}, question.per_session)
+    return kept[: question.limit]
+
+
+def _hits(desk: Desk, reader: Reader, ranked: Sequence[Ranked], pools: Sequence[Pool]) -> list[Hit]:
+    records: dict[int, Memory | Observation] = {}
+    cosines: dict[int, float | None] = {}
+    for pool in pools:
+        seqs = [one.seq for one in ranked if one.seq in pool.candidates]
+        records |= {one.seq: one for one in reader.find(pool.table, desk.tenant, Condition("seq", "in", seqs))}
+        cosines |= {seq: pool.candidates[seq].cosine for seq in seqs}
+    return [Hit(records[one.seq], one.score, one.parts, cosines[one.seq]) for one in ranked if one.seq in records]
 
 
 def memory_bounds(desk: Desk, question: Question) -> tuple[Condition, ...]:
@@ -99,9 +150,3 @@ def _window(column: str, question: Question) -> list[Condition]:
     if question.after is not None:
         bounds.append(Condition(column, ">", question.after))
     return bounds
-
-
-def _records(desk: Desk, reader: Reader, table: Table[Any], found: Sequence[WordHit]) -> list[Hit]:
-    scores = {hit.seq: hit.score for hit in found}
-    records = reader.find(table, desk.tenant, Condition("seq", "in", list(scores)))
-    return [Hit(record, scores[record.seq]) for record in records]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holdfast.desk import Desk
-from holdfast.errors import NotFound
+from holdfast.errors import InvalidRequest, NotFound
 from holdfast.model import Json, Observation, Session
+from holdfast.recall.when import parse_moment
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
-from holdfast.times import iso, parse_time
+from holdfast.times import iso
 
 REPLAY_EVENTS = 10_000
 
@@ -59,7 +60,10 @@ def _anchor(desk: Desk, anchor: str, agent: str | None) -> tuple[int, Observatio
         return memory.created_at, None
     if anchor.startswith(("obs_", "mem_")):
         raise NotFound("timeline: no record of that id")
-    return parse_time(anchor, "anchor"), None
+    at = parse_moment(anchor, desk.clock.now_ms())
+    if at is None:
+        raise InvalidRequest("anchor is neither an id nor a time such as 2026-11-15T20:41:34Z or 'yesterday'")
+    return at, None
 
 
 def replay(desk: Desk, session_id: str) -> tuple[Session, list[Json], int]:

@@ -40,7 +40,7 @@ class Site:
         ip = _plain(address)
         if any(ip in net for net in FORBIDDEN):
             return "link-local and metadata addresses are refused"
-        if self.keyed and self.url.scheme == "http" and not any(ip in net for net in LOCAL):
+        if self.keyed and self.url.scheme == "http" and not is_local(address):
             return "a key is not sent over plain http beyond this machine and its private network"
         return None
 
@@ -66,6 +66,12 @@ def checked_site(setting: str, raw: str, *, keyed: bool) -> Site:
     if (literal := _literal(url.host)) and (refusal := site.refusal(literal)):
         raise InvalidSettings(f"{setting}: {refusal}")
     return site
+
+
+def is_local(address: str) -> bool:
+    """Whether an IP address is of this machine or its private network."""
+    ip = _plain(address)
+    return any(ip in net for net in LOCAL)
 
 
 def _problem(url: httpx.URL) -> str | None:

@@ -1,6 +1,6 @@
 """One remote API: JSON out, JSON back, within a time and a budget, tried again when that can help.
 
-Every remote model uses this, whatever it is asked; a remote embedder would too.
+Every remote model uses this, whatever it is asked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from holdfast.ports import Clock, Entropy
 from holdfast.remote.address import Site
 from holdfast.remote.budget import HourlyBudget
 from holdfast.remote.exchange import Exchange
-from holdfast.remote.failure import Failure
+from holdfast.remote.failure import LLM, Failure
 
 ATTEMPTS = 3
 FIRST_WAIT = 0.5  # seconds; doubles from one attempt to the next
@@ -35,13 +35,14 @@ class Access:
     env: str
     site: Site
     headers: Mapping[str, str] = field(repr=False)
+    use: str = LLM  # what the settings of this use of the API begin with
 
     def advice(self, status: int | None) -> str | None:
         """What to do about a status, in terms of our settings."""
         if status in {401, 403}:
             return f"Check {self.env}_KEY."
         if status in {400, 404, 422}:
-            return f"Check HOLDFAST_LLM_MODEL and {self.env}_URL."
+            return f"Check {self.use}_MODEL and {self.env}_URL."
         if status == 429:
             return f"The limit of this {self.provider} key is reached; wait, or raise it there."
         if status is not None and 300 <= status < 400:
@@ -99,7 +100,7 @@ class Endpoint:
             f"the budget of {self._budget.limit} calls per hour is spent",
             passing=wait < math.inf,
             retry_after=wait,
-            hint="Wait until an hour has passed, or raise HOLDFAST_LLM_CALLS_PER_HOUR.",
+            hint="Wait until an hour has passed, or raise {use}_CALLS_PER_HOUR.",
         )
 
     def _wait(self, failure: Failure, attempt: int, deadline: float) -> float | None:
@@ -115,4 +116,4 @@ class Endpoint:
     def _fault(self, failure: Failure, operation: str, attempts: int) -> UpstreamFailed:
         reason = failure.reason if attempts == 1 else f"{failure.reason}, after {attempts} attempts"
         hint = failure.hint or self._access.advice(failure.status)
-        return replace(failure, reason=reason, hint=hint).fault(self.provider, operation)
+        return replace(failure, reason=reason, hint=hint).fault(self.provider, operation, self._access.use)

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 
 from holdfast.errors import UpstreamFailed
 
+# What the settings of each use begin with.
+LLM = "HOLDFAST_LLM"
+EMBEDDER = "HOLDFAST_EMBEDDER"
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -18,14 +22,14 @@ class Failure:
     status: int | None = None
     passing: bool = False  # it may go well later, without anyone changing anything
     retry_after: float | None = None  # seconds that the server asked us to wait
-    hint: str | None = None
+    hint: str | None = None  # {use} stands for what the settings of this use begin with
 
-    def fault(self, provider: str, operation: str) -> UpstreamFailed:
+    def fault(self, provider: str, operation: str, use: str = LLM) -> UpstreamFailed:
         """The fault to raise: it names provider, operation and status."""
         status = "" if self.status is None else f" (HTTP status {self.status})"
         fault = UpstreamFailed(
             f"{provider} {operation}: {self.reason}{status}",
-            hint=self.hint,
+            hint=self.hint and self.hint.replace("{use}", use),
             details={"provider": provider, "operation": operation, "status": self.status},
         )
         fault.retryable = self.passing
@@ -35,11 +39,16 @@ class Failure:
 # The service answered, but not with something a summary can be made of.
 EMPTY = Failure("the answer is empty", 200, passing=True)
 TRUNCATED = Failure("the answer was cut off at the token limit", 200, hint="Send less text, or allow more tokens.")
-REFUSED = Failure("the model refused to answer", 200, hint="Another model may answer: set HOLDFAST_LLM_MODEL.")
+REFUSED = Failure("the model refused to answer", 200, hint="Another model may answer: set {use}_MODEL.")
 UNFINISHED = Failure("the model stopped before it had answered", 200)
 MALFORMED = Failure(
     "the answer is not what this API returns", 200, hint="Check that the URL is the base URL of this API."
 )
+MISCOUNTED = Failure("the answer has another number of vectors than were asked for", 200)
+MISSIZED = Failure(
+    "the vectors are not of the expected size", 200, hint="Set {use}_DIMS to the size that this model gives."
+)
+NOT_NUMBERS = Failure("a vector has no direction, or holds something that is not a finite number", 200)
 TOO_LARGE = Failure("the answer is larger than 2 MB", 200)
 
-TIMED_OUT = Failure("no answer in time", passing=True, hint="Raise HOLDFAST_LLM_SECONDS, or take a faster model.")
+TIMED_OUT = Failure("no answer in time", passing=True, hint="Raise {use}_SECONDS, or take a faster model.")

@@ -1,4 +1,4 @@
-"""Background work of a running server: index follow-up, retention, decay, old answers, consolidation.
+"""Background work of a running server: vectors, retention, decay, old answers, consolidation.
 
 Each run is short and bounded; what is left waits for the next. A run that fails is logged and tried again:
 nothing a user asked for depends on it.
@@ -13,6 +13,7 @@ import threading
 from holdfast.desk import Desk
 from holdfast.engine import Engine
 from holdfast.errors import Fault
+from holdfast.intake.follow import Follower
 from holdfast.intake.forget import plan_sweep, sweep
 from holdfast.keys import session_name
 from holdfast.learn.flow import consolidate, summarize, unsummarized
@@ -20,7 +21,6 @@ from holdfast.learn.lessons import decay_lessons
 from holdfast.model import Caller
 from holdfast.serve.idempotency import drop_old_answers
 
-INDEX_BATCH = 2_000
 INDEX_SECONDS = 1.0
 CONSOLIDATE_FROM = 3
 SUMMARIZED_PER_RUN = 20
@@ -29,26 +29,32 @@ log = logging.getLogger("holdfast")
 
 
 class Maintenance:
-    """A thread that runs the background work until it is stopped."""
+    """Two threads that run the background work until it is stopped: one makes vectors, which may take long."""
 
     def __init__(self, engine: Engine):
         self._engine = engine
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="maintenance", daemon=True)
+        self._follower = Follower(engine.store, engine.embedder, engine.clock)
+        self._threads = [
+            threading.Thread(target=self._loop, name="maintenance", daemon=True),
+            threading.Thread(target=self._follow, name="vectors", daemon=True),
+        ]
 
     def start(self) -> None:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         """Ask it to end and wait until it has."""
         self._stop.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
     def _loop(self) -> None:
         clock, due = self._engine.clock, 0.0
         while not self._stop.wait(INDEX_SECONDS):
             try:
-                self.follow_index()
+                self._engine.store.fold_words(stop=self._stop.is_set)
                 if clock.steady() >= due:
                     due = clock.steady() + self._engine.settings.maintenance_seconds
                     self.sweep_all()
@@ -57,11 +63,17 @@ class Maintenance:
             except Exception as error:  # noqa: BLE001 - a bug in one run must not end all later ones
                 log.error("maintenance: unexpected %s", type(error).__name__)
 
+    def _follow(self) -> None:
+        while not self._stop.wait(INDEX_SECONDS):
+            try:
+                self.follow_index()
+            except Exception as error:  # noqa: BLE001 - a broken model must not end all later runs
+                self._follower.failed(error)
+
     def follow_index(self) -> None:
-        """Without an embedder nothing follows the outbox: entries are done as soon as the words are in."""
-        store = self._engine.store
-        while not self._stop.is_set() and store.read().pending():
-            store.take_index_work(INDEX_BATCH)
+        """Make the vectors that wait, until none does or the embedder needs a pause."""
+        while not self._stop.is_set() and self._follower.step():
+            pass
 
     def sweep_all(self) -> None:
         """Retention, decay and old answers of every tenant."""

@@ -6,12 +6,16 @@ call can reach across tenants except the few that say so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from holdfast.model import Event, Token
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.model import CleanText, Event, Token
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -27,15 +31,44 @@ class IndexText:
     body: str
     tags: str
     sketch: tuple[int, ...] = ()
+    scopes: tuple[str, ...] = ()  # made by `scope`: what conditions a search may ask this record to meet
+    at: int = 0  # when it was said
+
+
+SCOPE = "\x01"  # begins what is no word; no word has it
+SCOPE_CHARS = 64
+
+
+def scope(table: str, column: str = "", value: Any = "") -> str:
+    """A condition in the index of words: rows of the table whose column is, or holds, the value."""
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    if len(text) > SCOPE_CHARS or not text.isprintable():
+        text = blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return f"{SCOPE}{table}.{column}={text}" if column else f"{SCOPE}{table}"
 
 
 @dataclass(frozen=True, eq=False)  # each is itself: looked up by identity many times in every write
 class Table(Generic[R]):
-    """One kind of record. `index` gives the searchable text of tables that recall looks into."""
+    """One kind of record. `index` gives the searchable text of tables that recall looks into, `scoped` the columns
+    whose values it lists there, `passage` the text whose meaning their vectors stand for."""
 
     name: str
     record: type[R]
     index: Callable[[R], IndexText] | None = None
+    passage: Callable[[R], CleanText] | None = None
+    scoped: tuple[str, ...] = ()
+    timed: str = ""  # the column that says when
+
+    def scopes(self, record: R) -> tuple[str, ...]:
+        """What conditions the record meets."""
+        found = [scope(self.name)]
+        for column in self.scoped:
+            value = getattr(record, column)
+            if isinstance(value, tuple):
+                found += [scope(self.name, column, one) for one in value]
+            elif value is not None:
+                found.append(scope(self.name, column, value))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +91,60 @@ class WordHit:
 
     seq: int
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class WordHits:
+    """The best matches, and what their scores were counted with."""
+
+    hits: list[WordHit]
+    documents: int
+    average_length: float
+    frequency: dict[str, int]  # in how many records each term of the query stands
+
+
+@dataclass(frozen=True, slots=True)
+class WordCount:
+    """A record's length in words, and the weight of each asked term that it holds."""
+
+    length: int
+    weights: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorHit:
+    """A record and how near in meaning its text is: the cosine of the angle, 1 at most."""
+
+    seq: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A record that waits for its vector. The ticket changes with its text."""
+
+    tenant: str
+    source: str
+    seq: int
+    ticket: int
+
+
+@dataclass(frozen=True, slots=True)
+class MadeVector:
+    """The vector of a record that waited, and the hash of the text it was made from."""
+
+    waiting: Waiting
+    hash: bytes
+    numbers: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Records of a table, up to a sequence number, that have no vector of the model."""
+
+    source: str
+    upto: int
+    rows: tuple[tuple[int, str], ...]  # sequence number and tenant
 
 
 class Reader(Protocol):
@@ -84,9 +171,32 @@ class Reader(Protocol):
     def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int: ...
 
     def words(
-        self, table: Table[Any], tenant: str, query: str, conditions: Sequence[Condition], limit: int
-    ) -> list[WordHit]:
+        self, table: Table[Any], tenant: str, query: Sequence[str], conditions: Sequence[Condition], limit: int
+    ) -> WordHits:
         """Best matches of a query made by `words.query`, conditions applied before the limit."""
+        ...
+
+    def counted(self, tenant: str, seqs: Sequence[int], terms: Sequence[str]) -> dict[int, WordCount]:
+        """How often records hold terms of `WordHits.frequency`, by seq."""
+        ...
+
+    def beside(
+        self, table: Table[Any], tenant: str, column: str, around: Mapping[str, Sequence[int]], reach: int
+    ) -> dict[str, list[int]]:
+        """For each value of a scoped column, such as a session: the records that stand at most `reach` places from
+        the given ones among all of that value, by when they were said."""
+        ...
+
+    def within(
+        self, table: Table[Any], tenant: str, conditions: Sequence[Condition], most: int
+    ) -> NDArray[np.int64] | None:
+        """The seqs of all records that meet the conditions, in order; None if they are more than `most`."""
+        ...
+
+    def values(
+        self, table: Table[Any], tenant: str, columns: Sequence[str], seqs: Sequence[int], *conditions: Condition
+    ) -> list[tuple[Any, ...]]:
+        """Some columns, as they are stored, of those of the records that meet the conditions."""
         ...
 
     def tokens_by_id(self, id: str) -> list[Token]:
@@ -97,8 +207,48 @@ class Reader(Protocol):
         """Every tenant that has records, for background work."""
         ...
 
+    def nearest(
+        self,
+        tenant: str,
+        model: str,
+        query: NDArray[np.float32],
+        limit: int,
+        allowed: NDArray[np.int64] | None = None,
+    ) -> list[VectorHit]:
+        """Records nearest in meaning to the query's vector, best first; `allowed` holds the only ones to look at.
+
+        Only vectors of that model count: while records wait for theirs, they are not found.
+        """
+        ...
+
+    def cosines(
+        self, tenant: str, model: str, query: NDArray[np.float32], seqs: Sequence[int] | NDArray[np.int64]
+    ) -> dict[int, float]:
+        """How near each of these records is; without those that have no vector of the model."""
+        ...
+
     def pending(self, tenant: str | None = None) -> int:
-        """Index work not yet done: of a tenant, or of all."""
+        """Records that are queued for their vector: of a tenant, or of all."""
+        ...
+
+    def with_vector(self, tenant: str, model: str) -> int:
+        """How many records have their vector of the model."""
+        ...
+
+    def index_work(self, limit: int, after: int = 0) -> list[Waiting]:
+        """The first records of any tenant that wait for their vector, from a sequence number on."""
+        ...
+
+    def known_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        """Vectors that were made before, by the hash of tenant, model and text."""
+        ...
+
+    def followed_model(self) -> str | None:
+        """The model whose vectors are being made or are complete; None if there is none."""
+        ...
+
+    def missing(self, model: str, limit: int) -> Missing | None:
+        """The next rows to look at for missing vectors, `limit` of them; None once all were looked through."""
         ...
 
 
@@ -126,7 +276,23 @@ class Tx(Reader, Protocol):
         ...
 
     def delete(self, table: Table[Any], tenant: str, id: str) -> bool:
-        """Remove a record, its words and its sketch; False if there was none."""
+        """Remove a record, its words, its sketch and its vector; False if there was none."""
+        ...
+
+    def put_vectors(self, model: str, made: Sequence[MadeVector]) -> int:
+        """Store vectors and end their waiting, but not of records that changed meanwhile; how many were stored."""
+        ...
+
+    def done(self, work: Sequence[Waiting]) -> None:
+        """End the waiting of records that are gone, or for which no vector is made."""
+        ...
+
+    def follow_model(self, model: str | None) -> None:
+        """From now on vectors are made by this model: every row is to be looked at. None: no vectors are made."""
+        ...
+
+    def queue(self, model: str, missing: Missing) -> None:
+        """Let these rows wait for their vector, and note how far the table was looked through."""
         ...
 
     def publish(self, event: Event) -> None:
@@ -166,8 +332,11 @@ class Store(Protocol):
         """
         ...
 
-    def take_index_work(self, limit: int) -> int:
-        """Mark up to that many waiting index entries as done; how many there were."""
+    def fold_words(self, least: int | None = None, stop: Callable[[], bool] = ...) -> int:
+        """Gather the words of new rows where a search adds them up faster; how many parts were written.
+
+        Nothing depends on it but speed: rows that are not folded are found all the same.
+        """
         ...
 
     def failure(self) -> str | None:
@@ -179,7 +348,7 @@ class Store(Protocol):
         ...
 
     def repair_index(self) -> int:
-        """Build the word index anew from the rows; how many rows it covers."""
+        """Build the word index anew from the rows, and drop vectors that are wrong; how many rows it covers."""
         ...
 
     def close(self) -> None: ...

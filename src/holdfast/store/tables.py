@@ -9,6 +9,7 @@ from holdfast.model import (
     Action,
     Answer,
     AuditEntry,
+    CleanText,
     Commit,
     Insight,
     Lesson,
@@ -34,18 +35,55 @@ def memory_sketch(content: str, project: str | None, agent: str | None) -> tuple
 def _memory_text(memory: Memory) -> IndexText:
     tags = " ".join((*memory.concepts, *memory.files, memory.type))
     hashes = memory_sketch(memory.content, memory.project, memory.agent) if memory.latest else ()
-    return IndexText(index_text(memory.title), index_text(memory.content), index_text(tags), hashes)
+    # A title cut from the text would count its first words twice.
+    title = "" if memory.content.startswith(memory.title.removesuffix("…")) else memory.title
+    scopes = MEMORIES.scopes(memory)
+    return IndexText(index_text(title), index_text(memory.content), index_text(tags), hashes, scopes, memory.created_at)
 
 
 def _observation_text(seen: Observation) -> IndexText:
     body = "\n".join((seen.subtitle, seen.narrative, *seen.facts))
     tags = " ".join((*seen.concepts, *seen.files, seen.type))
-    return IndexText(index_text(seen.title), index_text(body), index_text(tags))
+    scopes = OBSERVATIONS.scopes(seen)
+    return IndexText(index_text(seen.title), index_text(body), index_text(tags), scopes=scopes, at=seen.at)
+
+
+# Sentence models read a few hundred words and no more; what is longer would only cost time.
+PASSAGE_CHARS = 4_000
+
+
+def _memory_passage(memory: Memory) -> CleanText:
+    """The content, which most titles are the beginning of."""
+    titled = memory.content.startswith(memory.title.removesuffix("…").rstrip())
+    return _passage(memory.content) if titled else _passage(memory.title, memory.content)
+
+
+def _observation_passage(seen: Observation) -> CleanText:
+    return _passage(seen.title, seen.narrative, *seen.facts)
+
+
+def _passage(*parts: str) -> CleanText:
+    """Stored text went through redaction when it came in."""
+    return CleanText("\n".join(part for part in parts if part)[:PASSAGE_CHARS])
 
 
 SESSIONS = Table("sessions", Session)
-OBSERVATIONS = Table("observations", Observation, _observation_text)
-MEMORIES = Table("memories", Memory, _memory_text)
+OBSERVATIONS: Table[Observation] = Table(
+    "observations",
+    Observation,
+    _observation_text,
+    _observation_passage,
+    scoped=("project", "agent", "type", "session_id", "concepts", "files"),
+    timed="at",
+)
+MEMORIES: Table[Memory] = Table(
+    "memories",
+    Memory,
+    _memory_text,
+    _memory_passage,
+    scoped=("project", "agent", "type", "latest", "session_ids", "concepts", "files"),
+    timed="created_at",
+)
 LESSONS = Table("lessons", Lesson)
 SLOTS = Table("slots", Slot)
 ACTIONS = Table("actions", Action)

@@ -1,12 +1,15 @@
 """Text as the word index sees it, and questions put to it.
 
-FTS5 splits on everything that is not a letter or digit, which leaves CJK runs whole and camelCase words
+The tokenizer splits on everything that is not a letter or digit, which leaves CJK runs whole and camelCase words
 glued. Both are cut up here, the same way for records and questions.
 """
 
 from __future__ import annotations
 
 import re
+import threading
+
+import apsw
 
 # Han, kana and hangul: scripts written without spaces, or searched by part.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0002fa1f"
@@ -26,6 +29,25 @@ STOP_WORDS = frozenset(
     "my no not of on or our so than that the their them then there these they this to was we were what when "
     "where which who why will with would you your about also any could just should some such us".split()
 )
+
+
+_LOCAL = threading.local()
+
+
+def stems(text: str) -> list[str]:
+    """The text's words as FTS5's porter tokenizer cuts and stems them."""
+    cut = getattr(_LOCAL, "cut", None)
+    if cut is None:  # one for each thread: a connection serves one at a time
+        _LOCAL.db = apsw.Connection(":memory:")
+        cut = _LOCAL.cut = _LOCAL.db.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+    found: list[str] = cut(
+        text.encode("utf-8", "replace"),
+        apsw.FTS5_TOKENIZE_DOCUMENT,
+        None,
+        include_offsets=False,
+        include_colocated=False,
+    )
+    return found
 
 
 def index_text(text: str) -> str:
@@ -49,18 +71,15 @@ def _cjk_terms(run: str) -> str:
     return " ".join([*run, *pairs])
 
 
-def query(question: str) -> str:
-    """An FTS5 expression that matches any of the question's words; empty if it has none.
-
-    Only quoted strings are put into it, so no character of the question is read as FTS5 syntax.
-    """
+def query(question: str) -> tuple[str, ...]:
+    """The question's words, without those that say nothing unless there are no others; empty if it has none."""
     terms: list[str] = []
     for piece in _pieces(question):
         terms.extend(term for term in piece if term not in terms)
         if len(terms) >= QUERY_WORDS:
             break
     useful = [term for term in terms if term not in STOP_WORDS] or terms
-    return " OR ".join(f'"{term}"' for term in useful[:QUERY_WORDS])
+    return tuple(useful[:QUERY_WORDS])
 
 
 def _pieces(question: str) -> list[list[str]]:

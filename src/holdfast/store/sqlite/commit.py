@@ -22,6 +22,7 @@ from holdfast.store.port import Tx
 from holdfast.store.sqlite.alike import Alike
 from holdfast.store.sqlite.faults import storage_fault
 from holdfast.store.sqlite.tx import SqliteTx, signed64
+from holdfast.store.sqlite.vectorcodes import VectorCodes
 
 T = TypeVar("T")
 
@@ -60,8 +61,9 @@ class _Undo(BaseException):
 class GroupCommit:
     """Runs jobs against the writing connection; results are given back only once they are on disk."""
 
-    def __init__(self, db: apsw.Connection, publish: Callable[[Event], None]):
+    def __init__(self, db: apsw.Connection, publish: Callable[[Event], None], codes: VectorCodes):
         self._db = db
+        self._codes = codes
         self._publish = publish
         self._mutex = threading.Lock()  # guards the two fields below
         self._queue: deque[_Job] = deque()
@@ -154,6 +156,7 @@ class GroupCommit:
             raise
         else:
             for tx in self._done:
+                self._codes.follow(tx.code_changes)
                 for event in tx.events:
                     self._publish(event)
 
@@ -191,7 +194,7 @@ class GroupCommit:
 
     def _attempt(self, job: _Job) -> bool:
         """Whether the job succeeded. Its own error is its own; an error of the disk ends the batch."""
-        tx = SqliteTx(self._db, self._next_seq, self._alike_index)
+        tx = SqliteTx(self._db, self._next_seq, self._alike_index, self._codes)
         before = len(self._done)
         try:
             job.result = job.run(tx)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import apsw
+import numpy as np
+import orjson
+from numpy.typing import NDArray
 
 from holdfast.model import Token
-from holdfast.store.port import Condition, R, Table, WordHit
+from holdfast.store.port import Condition, R, Table, WordCount, WordHits, scope
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
-from holdfast.store.sqlite.wordtables import words_of
+from holdfast.store.sqlite.vectorcodes import VectorCodes
+from holdfast.store.sqlite.vectors import VectorReads
+from holdfast.store.sqlite.wordindex import Bounds, WordIndex
+from holdfast.store.sqlite.wordrows import rows_of, weights_of
 from holdfast.store.tables import TABLES, TOKENS
-
-# A hit in the title or the tags tells more than one in a long body.
-TITLE_WEIGHT, BODY_WEIGHT, TAG_WEIGHT = 2.0, 1.0, 1.5
-
+from holdfast.store.words import stems
 
 _VALUELESS = {"is null": "IS NULL", "not null": "IS NOT NULL"}
 
@@ -59,6 +62,34 @@ def _clause(table: Table[Any], tenant: str, conditions: Sequence[Condition], pre
     return _where(table, shapes, prefix), values
 
 
+def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[Bounds, list[Condition]]:
+    """The conditions that the index of words can answer, and the rest."""
+    scopes: list[tuple[str, ...]] = [(scope(table.name),)]
+    rest: list[Condition] = []
+    since: int | None = None
+    until: int | None = None
+    for one in conditions:
+        if one.column in table.scoped and one.op in ("=", "has") and one.value is not None:
+            scopes.append((scope(table.name, one.column, one.value),))
+        elif one.column in table.scoped and one.op == "in":
+            scopes.append(tuple(scope(table.name, one.column, value) for value in one.value))
+        elif one.column == table.timed and one.op in (">", ">="):
+            since = max(one.value + (one.op == ">"), since if since is not None else one.value)
+        elif one.column == table.timed and one.op in ("<", "<="):
+            until = min(one.value - (one.op == "<"), until if until is not None else one.value)
+        else:
+            rest.append(one)
+    return Bounds(tuple(scopes), since, until), rest
+
+
+def _around(listed: NDArray[np.int64], seqs: Sequence[int], reach: int) -> list[int]:
+    """The members of a list that stand at most `reach` places from one of the seqs, in the list's order."""
+    places = np.flatnonzero(np.isin(listed, np.array(seqs, np.int64)))
+    near = (places[:, None] + np.arange(-reach, reach + 1)).ravel()
+    near = np.unique(near[(near >= 0) & (near < len(listed))])
+    return [int(seq) for seq in listed[near]]
+
+
 def _order(shape: Shape, order: str) -> str:
     column = order.removeprefix("-")
     if column not in shape.columns:
@@ -73,13 +104,21 @@ def _columns(table: Table[Any], prefix: str = "") -> str:
     return ", ".join(f"{prefix}{column}" for column in (*shape_of(table).columns, "checksum"))
 
 
-class SqliteReader:
+class SqliteReader(VectorReads):
     """Reads through one connection; fulfils `port.Reader`."""
 
-    def __init__(self, db: apsw.Connection, stream: Callable[[], apsw.Connection] | None = None):
+    def __init__(
+        self,
+        db: apsw.Connection,
+        codes: VectorCodes,
+        stream: Callable[[], apsw.Connection] | None = None,
+        index: WordIndex | None = None,
+    ):
         """`stream` opens a connection for `each`, whose open cursor would keep this one at an old moment."""
         self._db = db
+        self._codes = codes
         self._stream = stream
+        self._word_index = index or WordIndex()
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Row]:
         with as_faults():
@@ -131,18 +170,51 @@ class SqliteReader:
         return int(self._rows(f"SELECT count(*) FROM {table.name} WHERE {clause}", values)[0][0])
 
     def words(
-        self, table: Table[Any], tenant: str, query: str, conditions: Sequence[Condition], limit: int
-    ) -> list[WordHit]:
-        name = words_of(self._db, tenant) if query else None
-        if name is None:
-            return []
+        self, table: Table[Any], tenant: str, query: Sequence[str], conditions: Sequence[Condition], limit: int
+    ) -> WordHits:
+        terms = list(dict.fromkeys(token for word in query for token in stems(word)))
+        bounds, rest = bounds_of(table, conditions)
+        check = partial(self._passing, table, tenant, rest) if rest else None
+        with as_faults():
+            return self._word_index.search(self._db, tenant, terms, bounds, limit, check)
+
+    def _passing(self, table: Table[Any], tenant: str, conditions: Sequence[Condition], seqs: list[int]) -> set[int]:
         clause, values = _clause(table, tenant, conditions, "r.")
-        sql = (
-            f"SELECT r.seq, bm25({name}, {TITLE_WEIGHT}, {BODY_WEIGHT}, {TAG_WEIGHT}) AS cost "
-            f"FROM {name} CROSS JOIN {table.name} AS r ON r.seq = {name}.rowid "
-            f"WHERE {name} MATCH ? AND {clause} ORDER BY cost, r.seq DESC LIMIT ?"
-        )
-        return [WordHit(seq, -cost) for seq, cost in self._rows(sql, [query, *values, limit])]
+        asked = f"json_each(?) AS asked CROSS JOIN {table.name} AS r ON r.seq = asked.value"
+        sql = f"SELECT r.seq FROM {asked} WHERE {clause}"
+        return {seq for (seq,) in self._rows(sql, [orjson.dumps(seqs).decode(), *values])}
+
+    def counted(self, tenant: str, seqs: Sequence[int], terms: Sequence[str]) -> dict[int, WordCount]:
+        asked = set(terms)
+        with as_faults():
+            rows = list(rows_of(self._db, tenant, seqs))
+        return {row.seq: WordCount(row.length, weights_of(row, asked)) for row in rows}
+
+    def beside(
+        self, table: Table[Any], tenant: str, column: str, around: Mapping[str, Sequence[int]], reach: int
+    ) -> dict[str, list[int]]:
+        scopes = {value: scope(table.name, column, value) for value in around}
+        with as_faults():
+            listed = self._word_index.listed(self._db, tenant, list(scopes.values()))
+        return {value: _around(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
+
+    def within(
+        self, table: Table[Any], tenant: str, conditions: Sequence[Condition], most: int
+    ) -> NDArray[np.int64] | None:
+        bounds, rest = bounds_of(table, conditions)
+        with as_faults():
+            found = self._word_index.members(self._db, tenant, bounds, most)
+        if found is None or not rest:
+            return found
+        return np.array(sorted(self._passing(table, tenant, rest, found.tolist())), np.int64)
+
+    def values(
+        self, table: Table[Any], tenant: str, columns: Sequence[str], seqs: Sequence[int], *conditions: Condition
+    ) -> list[tuple[Any, ...]]:
+        clause, values = _clause(table, tenant, conditions, "r.")
+        names = ", ".join(f"r.{column}" for column in columns if column in shape_of(table).columns)
+        asked = f"json_each(?) AS asked CROSS JOIN {table.name} AS r ON r.seq = asked.value"
+        return self._rows(f"SELECT {names} FROM {asked} WHERE {clause}", [orjson.dumps(list(seqs)).decode(), *values])
 
     def tokens_by_id(self, id: str) -> list[Token]:
         return self._records(TOKENS, f"SELECT {_columns(TOKENS)} FROM tokens WHERE id = ?", (id,))
@@ -150,7 +222,3 @@ class SqliteReader:
     def tenants(self) -> list[str]:
         parts = [f"SELECT tenant FROM {table.name}" for table in TABLES]
         return [tenant for (tenant,) in self._rows(" UNION ".join(parts) + " ORDER BY 1", ())]
-
-    def pending(self, tenant: str | None = None) -> int:
-        sql = "SELECT count(*) FROM outbox WHERE ?1 IS NULL OR tenant = ?1"
-        return int(self._rows(sql, (tenant,))[0][0])

@@ -16,9 +16,12 @@ from holdfast.store.sqlite.commit import GroupCommit
 from holdfast.store.sqlite.connect import migrate, open_checker, open_reader, open_writer
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
-from holdfast.store.sqlite.tx import SqliteTx
-from holdfast.store.sqlite.verify import fill_words, sketch_rows, verify
-from holdfast.store.sqlite.wordtables import drop_table, word_table_names
+from holdfast.store.sqlite.segments import Folder
+from holdfast.store.sqlite.vectorcheck import mend_vectors
+from holdfast.store.sqlite.vectorcodes import VectorCodes
+from holdfast.store.sqlite.verify import sketch_rows, verify
+from holdfast.store.sqlite.verify_words import fill_words
+from holdfast.store.sqlite.wordindex import WordIndex
 
 T = TypeVar("T")
 
@@ -31,13 +34,16 @@ class SqliteStore:
         self._writer = open_writer(path)
         self.schema = migrate(self._writer)
         with as_faults():
-            self._commits = GroupCommit(self._writer, publish)
+            self._codes = VectorCodes(lambda: open_reader(path))
+            self._commits = GroupCommit(self._writer, publish, self._codes)
+        self._index = WordIndex()
+        self._folder = Folder(self._reader_connection, self._write_words)
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
 
     def read(self) -> Reader:
-        return SqliteReader(self._reader_connection(), lambda: open_reader(self.path))
+        return SqliteReader(self._reader_connection(), self._codes, lambda: open_reader(self.path), self._index)
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
@@ -46,19 +52,18 @@ class SqliteStore:
             with as_faults():
                 db.execute("BEGIN")
                 db.execute("SELECT 1 FROM tallies LIMIT 1").fetchall()  # time stands still from the first read on
-            yield SqliteReader(db)
+            yield SqliteReader(db, self._codes)
         finally:
             db.close()
 
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         return self._commits.write(job, again)
 
-    def take_index_work(self, limit: int) -> int:
-        def drop(tx: Tx) -> int:
-            assert isinstance(tx, SqliteTx)
-            return tx.drop_outbox(limit)
+    def fold_words(self, least: int | None = None, stop: Callable[[], bool] = lambda: False) -> int:
+        return self._folder.fold_all(least, stop)
 
-        return self._commits.write(drop)
+    def _write_words(self, job: Callable[[apsw.Connection, Callable[[], int]], T]) -> T:
+        return self._commits.write(lambda tx: job(self._writer, tx.next_seq))
 
     def failure(self) -> str | None:
         return self._commits.failure
@@ -73,15 +78,16 @@ class SqliteStore:
     def repair_index(self) -> int:
         def rebuild(tx: Tx) -> int:
             db = self._writer
-            for name in word_table_names(db):
-                drop_table(db, name)
-            db.execute("DELETE FROM word_tables")
             db.execute("DELETE FROM sketches")
             db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
             self._commits.forget_alike()
-            return fill_words(db, db)
+            mend_vectors(db)
+            return fill_words(db, tx.next_seq)
 
-        return self._commits.write(rebuild)
+        filled = self._commits.write(rebuild)
+        self._codes.forget()
+        self._folder.fold_all()
+        return filled
 
     def close(self) -> None:
         """Close every connection; the WAL is folded into the database by the last one."""

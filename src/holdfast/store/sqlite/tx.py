@@ -15,7 +15,9 @@ from holdfast.store.sqlite.alike import Alike, pack
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.rows import shape_of
-from holdfast.store.sqlite.wordtables import add_words, drop_words, make_words
+from holdfast.store.sqlite.vectorcodes import VectorCodes
+from holdfast.store.sqlite.vectors import VectorWrites
+from holdfast.store.sqlite.wordrows import add_words, change_words, drop_words
 
 _WRAP = 1 << 64
 
@@ -32,16 +34,19 @@ def _insert_sql(table: Table[Any]) -> str:
     return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
 
 
-class SqliteTx(SqliteReader):
+class SqliteTx(VectorWrites, SqliteReader):
     """One job's writes inside the current transaction; fulfils `port.Tx`."""
 
-    def __init__(self, db: apsw.Connection, next_seq: Callable[[], int], alike: Callable[[], Alike]):
-        super().__init__(db)
+    def __init__(
+        self, db: apsw.Connection, next_seq: Callable[[], int], alike: Callable[[], Alike], codes: VectorCodes
+    ):
+        super().__init__(db, codes)
         self._alike = alike
         self._next_seq = next_seq
         self.events: list[Event] = []
         self.tallies: dict[str, tuple[int, int]] = {}
         self.sketches: list[tuple[str, int, tuple[int, ...]]] = []  # for the look-up, once the job is done
+        self.code_changes = []
 
     def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
         return self._alike().near(tenant, sketch, limit)
@@ -53,6 +58,10 @@ class SqliteTx(SqliteReader):
         self.events.append(event)
 
     def add(self, table: Table[R], record: R) -> None:
+        self._add(table, record, None)
+
+    def _add(self, table: Table[R], record: R, old: R | None) -> None:
+        """Store a record in place of an old one, whose words and vector are still there."""
         shape = shape_of(table)
         values = shape.encode(record)
         checksum = shape.checksum(values)
@@ -61,15 +70,16 @@ class SqliteTx(SqliteReader):
         except apsw.ConstraintError as error:
             raise Conflict(f"{table.name}: a record of that id exists already") from error
         self._tally(table, 1, checksum)
-        self._index(table, record, "add")
+        had = None if old is None else old.seq  # type: ignore[attr-defined]
+        self._index(table, record, had)
+        self.follow_vector(table, old, record)
 
     def replace(self, table: Table[R], record: R) -> None:
         tenant, id = record.tenant, record.id  # type: ignore[attr-defined]
         tallies = dict(self.tallies)
         self._db.execute("SAVEPOINT swap")
         try:
-            self._drop(table, tenant, id)
-            self.add(table, record)
+            self._add(table, record, self._drop(table, tenant, id))
         except Conflict:  # the old record stays
             self._db.execute("ROLLBACK TO swap")
             self.tallies = tallies
@@ -80,10 +90,11 @@ class SqliteTx(SqliteReader):
     def delete(self, table: Table[Any], tenant: str, id: str) -> bool:
         dropped = self._drop(table, tenant, id)
         if dropped is not None and table.index:
-            self._outbox(table, tenant, dropped, "delete")
+            drop_words(self._db, tenant, dropped.seq, self._next_seq)
+        self.follow_vector(table, dropped, None)
         return dropped is not None
 
-    def _drop(self, table: Table[Any], tenant: str, id: str) -> int | None:
+    def _drop(self, table: Table[R], tenant: str, id: str) -> R | None:
         shape = shape_of(table)
         columns = ", ".join((*shape.columns, "checksum"))
         sql = f"SELECT {columns} FROM {table.name} WHERE tenant = ? AND id = ?"
@@ -95,33 +106,24 @@ class SqliteTx(SqliteReader):
         self._db.execute(f"DELETE FROM {table.name} WHERE seq = ?", (old.seq,))
         self._tally(table, -1, -rows[0][-1])
         if table.index:
-            drop_words(self._db, make_words(self._db, tenant), old.seq)
             self._db.execute("DELETE FROM sketches WHERE seq = ?", (old.seq,))
-        return int(old.seq)
+        return old  # type: ignore[no-any-return]
 
-    def _index(self, table: Table[R], record: R, change: str) -> None:
+    def _index(self, table: Table[R], record: R, had: int | None) -> None:
         if table.index is None:
             return
         seq, tenant = record.seq, record.tenant  # type: ignore[attr-defined]
         text = table.index(record)
-        add_words(self._db, make_words(self._db, tenant), seq, text)
+        if had == seq:
+            change_words(self._db, tenant, seq, text, self._next_seq)
+        else:
+            if had is not None:
+                drop_words(self._db, tenant, had, self._next_seq)
+            add_words(self._db, tenant, seq, text)
         if text.sketch:
             self._db.execute("INSERT INTO sketches VALUES (?, ?, ?)", (seq, tenant, pack(text.sketch)))
             self.sketches.append((tenant, seq, text.sketch))
-        self._outbox(table, tenant, seq, change)
-
-    def _outbox(self, table: Table[Any], tenant: str, seq: int, change: str) -> None:
-        self._db.execute(
-            "INSERT INTO outbox (tenant, source, seq, change) VALUES (?, ?, ?, ?)",
-            (tenant, table.name, seq, change),
-        )
 
     def _tally(self, table: Table[Any], rows: int, checksum: int) -> None:
         have_rows, have_sum = self.tallies.get(table.name, (0, 0))
         self.tallies[table.name] = (have_rows + rows, have_sum + checksum)
-
-    def drop_outbox(self, limit: int) -> int:
-        """Remove the oldest index entries; how many there were."""
-        sql = "DELETE FROM outbox WHERE place IN (SELECT place FROM outbox ORDER BY place LIMIT ?)"
-        self._db.execute(sql, (limit,))
-        return int(self._db.changes())

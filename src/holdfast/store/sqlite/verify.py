@@ -11,22 +11,14 @@ from typing import Any
 
 import apsw
 
-from holdfast.store.port import Finding, IndexText, Table
+from holdfast.errors import DataDamaged
+from holdfast.store.port import Finding, Table
 from holdfast.store.sqlite.alike import pack
 from holdfast.store.sqlite.connect import migrate
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.tx import signed64
-from holdfast.store.sqlite.wordtables import (
-    add_words,
-    count_term,
-    count_terms,
-    create_words,
-    list_sizes,
-    list_words,
-    make_words,
-    tenants_with_words,
-    word_table_names,
-)
+from holdfast.store.sqlite.vectorcheck import check_vectors
+from holdfast.store.sqlite.verify_words import check_words, stored_rows
 from holdfast.store.tables import MEMORIES, TABLES, memory_sketch
 
 # More findings than this help nobody; the count is still told.
@@ -41,8 +33,9 @@ def verify(db: apsw.Connection) -> list[Finding]:
         ("schema", _schema),
         ("tallies", _counter),
         *((table.name, _row_check(table)) for table in TABLES),
-        ("words", _words),
+        ("words", check_words),
         ("sketches", _sketches),
+        ("vectors", check_vectors),
     ]
     db.execute("BEGIN")
     try:
@@ -52,7 +45,12 @@ def verify(db: apsw.Connection) -> list[Finding]:
                     findings.append(finding)
                     if len(findings) >= MOST_FINDINGS:
                         return findings
-            except (apsw.Error, ValueError, TypeError) as error:  # a value of another type than was ever written
+            except (
+                apsw.Error,
+                ValueError,
+                TypeError,
+                DataDamaged,
+            ) as error:  # a value of another type than was ever written
                 message = f"{name} cannot be read to its end ({type(error).__name__})"
                 findings.append(Finding("page_damaged", name, "", message))
     finally:
@@ -83,21 +81,6 @@ def _row_check(table: Table[Any]) -> Callable[[apsw.Connection], Iterator[Findin
     return check
 
 
-def stored_rows(db: apsw.Connection, table: Table[Any]) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
-    """Every row by its seq; None for one that holds bytes where text should be.
-
-    NOT INDEXED: the rows themselves are read, not a copy of their columns in an index.
-    """
-    columns = ", ".join((*shape_of(table).columns, "checksum"))
-    seqs: Any = db.execute(f"SELECT seq FROM {table.name} NOT INDEXED ORDER BY seq")
-    for (seq,) in seqs:
-        try:
-            rows = db.execute(f"SELECT {columns} FROM {table.name} WHERE seq = ?", (seq,)).fetchall()
-            yield seq, rows[0] if rows else None  # a row that its own number does not lead to
-        except UnicodeDecodeError:
-            yield seq, None
-
-
 def _id_of(db: apsw.Connection, table: Table[Any], seq: int) -> str:
     found = _value(db, table, "CAST(id AS BLOB)", seq)
     return found.decode("utf-8", "replace") if isinstance(found, bytes) else ""
@@ -120,8 +103,6 @@ def _schema(db: apsw.Connection) -> Iterator[Finding]:
     fresh = apsw.Connection(":memory:")
     try:
         migrate(fresh)
-        for name in word_table_names(db):  # with FTS5's own tables, whose schema it believes
-            fresh.execute(create_words(name))
         want, have = _statements(fresh), _statements(db)
     finally:
         fresh.close()
@@ -156,73 +137,6 @@ def _tally(db: apsw.Connection, table: Table[Any], rows: int, total: int) -> Ite
         yield Finding("row_added", table.name, "", f"{rows - have_rows} rows were added behind the store's back")
     elif total != have_sum:
         yield Finding("row_changed", table.name, "", "rows were exchanged behind the store's back")
-
-
-def _words(db: apsw.Connection) -> Iterator[Finding]:
-    """Compare each tenant's index with one built from the rows, entry by entry."""
-    tables = tenants_with_words(db)
-    fresh = apsw.Connection("")  # a temporary file, so that a large store needs no large memory
-    try:
-        fresh.execute("CREATE TABLE word_tables (tenant TEXT PRIMARY KEY, number INTEGER NOT NULL)")
-        fresh.execute("BEGIN")
-        fill_words(db, fresh)
-        fresh.execute("COMMIT")
-        built = tenants_with_words(fresh)
-        for tenant in {**tables, **built}:
-            mine = iter(list_words(db, tables[tenant])) if tenant in tables else iter(())
-            true = iter(list_words(fresh, built[tenant])) if tenant in built else iter(())
-            yield from _first_difference(mine, true)
-            if tenant in tables and tenant in built:
-                yield from _unreachable(db, tables[tenant])
-                sizes = (iter(list_sizes(db, tables[tenant])), iter(list_sizes(fresh, built[tenant])))
-                yield from _first_difference(*sizes)
-        strays = word_table_names(db) - set(tables.values())
-        if strays:
-            message = "words are stored that belong to no tenant; mend it with --repair-index"
-            yield Finding("index_out_of_step", "words", ", ".join(sorted(strays)), message)
-    finally:
-        fresh.close()
-
-
-def _unreachable(db: apsw.Connection, name: str) -> Iterator[Finding]:
-    """Look every term up as a search would: the list may be whole and the way to it broken."""
-    for term, entries in count_terms(db, name):
-        if entries != count_term(db, name, term):
-            message = "a word of the index cannot be looked up; mend it with --repair-index"
-            yield Finding("index_out_of_step", "words", "", message)
-            return
-
-
-def _first_difference(mine: Iterator[Any], true: Iterator[Any]) -> Iterator[Finding]:
-    for one, other in zip_longest(mine, true):
-        if one != other:
-            seq = next(entry[1] for entry in (one, other) if entry)
-            message = "the word index does not say what the rows say; mend it with --repair-index"
-            yield Finding("index_out_of_step", "words", str(seq), message)
-            return
-
-
-def fill_words(source: apsw.Connection, target: apsw.Connection) -> int:
-    """Index every searchable row of `source` into the words of `target`; how many there were."""
-    filled = 0
-    for tenant, seq, text in _texts(source):
-        add_words(target, make_words(target, tenant), seq, text)
-        filled += 1
-    return filled
-
-
-def _texts(db: apsw.Connection) -> Iterator[tuple[str, int, IndexText]]:
-    for table in TABLES:
-        if table.index is None:
-            continue
-        shape = shape_of(table)
-        for _, row in stored_rows(db, table):
-            try:
-                record = shape.decode(row) if row else None
-            except (ValueError, TypeError):  # a changed row; the row check names it
-                continue
-            if record is not None:
-                yield record.tenant, record.seq, table.index(record)
 
 
 def sketch_rows(db: apsw.Connection) -> Iterator[tuple[int, str, bytes]]:

@@ -278,11 +278,59 @@ CREATE INDEX tokens_by_id ON tokens (id);
 CREATE INDEX answers_by_time ON answers (tenant, created_at);
 CREATE INDEX notes_by_kind ON notes (tenant, kind, updated_at);
 
--- Which tenant's words are in which FTS5 table (words_1, words_2, …). One for each: the ranking counts how rare a
--- word is, and that must not tell one tenant what another remembers.
-CREATE TABLE word_tables (
+-- The words of each record, written with it. doc is the record's seq, or a later number if it was stored again
+-- under its seq. Kept by tenant: how rare a word is must not tell one tenant what another remembers.
+CREATE TABLE word_rows (
+    tenant TEXT NOT NULL,
+    doc INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    terms TEXT NOT NULL,
+    weights BLOB NOT NULL,
+    PRIMARY KEY (tenant, doc)
+) WITHOUT ROWID, STRICT;
+
+-- Records whose words have another number than their own.
+CREATE TABLE word_again (
+    seq INTEGER PRIMARY KEY,
+    doc INTEGER NOT NULL
+) STRICT;
+
+-- Words that were dropped while a segment or a reader's memory may still hold them.
+CREATE TABLE word_gone (
+    tenant TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    doc INTEGER NOT NULL,
+    PRIMARY KEY (tenant, place)
+) WITHOUT ROWID, STRICT;
+
+-- Up to which doc a tenant's words are folded into segments; version changes whenever its segments do.
+CREATE TABLE word_states (
     tenant TEXT PRIMARY KEY,
-    number INTEGER NOT NULL UNIQUE
+    version INTEGER NOT NULL,
+    folded INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+
+-- A segment: up to 65,536 docs in their order, as arrays (docs, seqs and times of 8 bytes, lengths of 4).
+CREATE TABLE word_segments (
+    tenant TEXT NOT NULL,
+    segment INTEGER NOT NULL,
+    docs BLOB NOT NULL,
+    seqs BLOB NOT NULL,
+    ats BLOB NOT NULL,
+    lengths BLOB NOT NULL,
+    PRIMARY KEY (tenant, segment)
+) WITHOUT ROWID, STRICT;
+
+-- Where a term stands in a segment: places of 2 bytes, weights of 2. Of a segment that is not listed: to be swept.
+CREATE TABLE word_postings (
+    tenant TEXT NOT NULL,
+    segment INTEGER NOT NULL,
+    term TEXT NOT NULL,
+    places BLOB NOT NULL,
+    weights BLOB NOT NULL,
+    PRIMARY KEY (tenant, segment, term)
 ) WITHOUT ROWID, STRICT;
 
 -- A few hashes of each latest memory's words, to find near-duplicates without reading every memory. In the order
@@ -293,13 +341,13 @@ CREATE TABLE sketches (
     hashes BLOB NOT NULL
 ) STRICT;
 
--- What the derived indexes still have to follow, written with the row itself.
+-- Records that still wait for their vector, written with the row itself. A new text of the same record gives it a new
+-- ticket, so that a vector made of the old text is not taken for it.
 CREATE TABLE outbox (
-    place INTEGER PRIMARY KEY,
+    seq INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
     source TEXT NOT NULL,
-    seq INTEGER NOT NULL,
-    change TEXT NOT NULL
+    ticket INTEGER NOT NULL
 ) STRICT;
 
 -- How many rows each table has and the sum of their checksums: finds rows removed or added behind the store's back.
@@ -310,3 +358,43 @@ CREATE TABLE tallies (
     sum INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 INSERT INTO tallies VALUES ('seq', 0, 0);
+
+-- Which vectors may be compared with each other: those of one tenant, by one model, of one length.
+CREATE TABLE vector_spaces (
+    number INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    model TEXT NOT NULL,
+    dims INTEGER NOT NULL,
+    UNIQUE (tenant, model, dims)
+) STRICT;
+
+-- The vector of each searchable record: float16 numbers of length 1. hash is of the tenant, the model and the text
+-- it was made from, so that equal text is embedded once. With names instead of the space's number only four vectors
+-- of 384 numbers would fit on a page, not five.
+CREATE TABLE vectors (
+    seq INTEGER PRIMARY KEY,
+    space INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    checksum INTEGER NOT NULL
+) STRICT;
+CREATE INDEX vectors_by_text ON vectors (hash);
+
+-- The same vectors as codes of two bits a number, a range of sequence numbers in each row: what a search reads once and keeps in
+-- memory. seqs: int64, ascending; negative once the record is gone. codes: as many 64-bit words for each. live: how
+-- many are not negative.
+CREATE TABLE vector_codes (
+    space INTEGER NOT NULL,
+    chunk INTEGER NOT NULL,
+    live INTEGER NOT NULL,
+    seqs BLOB NOT NULL,
+    codes BLOB NOT NULL,
+    PRIMARY KEY (space, chunk)
+) STRICT;
+
+-- How far each table was looked through for rows without a vector of the model.
+CREATE TABLE followed (
+    source TEXT PRIMARY KEY,
+    model TEXT NOT NULL,
+    upto INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;

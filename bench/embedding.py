@@ -1,0 +1,262 @@
+"""How much of onnxruntime's own speed is left once texts go through the embedder, and what writes notice of it.
+
+    python bench/embedding.py [--quick]
+
+Ratios of one run. Prints a table and writes docs/benchmarks/embedding.md.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from client import Line, request, text
+
+from holdfast.index import MiniLm, Places
+from holdfast.index.graph import IDS, MASK, UNUSED, graph
+from holdfast.index.pinned import read_weights
+from holdfast.index.session import Session
+from holdfast.system import SystemClock
+
+ROOT = Path(__file__).parent.parent
+NOWHERE = Path("/nowhere")
+ALONE_BATCHES = (8, 32)  # texts; the better one counts
+
+
+def resident_mb(pid: int | str = "self") -> float:
+    return int(Path(f"/proc/{pid}/status").read_text().split("VmRSS:")[1].split()[0]) / 1024
+
+
+def prose(count: int, seed: int) -> list[str]:
+    """Texts of 5 to 120 words, as memories are."""
+    chance = random.Random(seed)
+    words = (ROOT / "docs" / "design.md").read_text().split()
+    return [" ".join(chance.choices(words, k=chance.randint(5, 120))) for _ in range(count)]
+
+
+class Alone:
+    """onnxruntime and nothing else: its own threads, tokens ready made, sorted by length and padded."""
+
+    def __init__(self, texts: Sequence[str]):
+        import onnxruntime as ort
+
+        files = Places("", NOWHERE).find()
+        tensors = {name: one for name, one in read_weights(files.weights).items() if name not in UNUSED}
+        options = ort.SessionOptions()
+        options.log_severity_level = 4
+        values = [ort.OrtValue.ortvalue_from_numpy(one) for one in tensors.values()]
+        options.add_external_initializers(list(tensors), values)
+        model = graph({name: one.shape for name, one in tensors.items()})
+        self._session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        tokens = sorted(Session(files).tokens(texts), key=len)
+        self._batches = {
+            size: [self._padded(tokens[at : at + size]) for at in range(0, len(tokens), size)] for size in ALONE_BATCHES
+        }
+
+    def _padded(self, tokens: Sequence[Any]) -> dict[str, Any]:
+        shape = (len(tokens), max(map(len, tokens)))
+        ids, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for row, one in enumerate(tokens):
+            ids[row, : len(one)], mask[row, : len(one)] = one, 1
+        return {IDS: ids, MASK: mask}
+
+    def run(self, size: int) -> None:
+        for batch in self._batches[size]:
+            self._session.run(None, batch)
+
+
+def rates(texts: Sequence[str], rounds: int) -> tuple[float, float, float, float]:
+    """Texts a second and per processor second: the embedder's, then onnxruntime's alone. Turn by turn.
+
+    All of it at the lowest priority, where the embedder works: otherwise whatever else runs on the machine would
+    slow one side only.
+    """
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+    alone = Alone(texts)
+    ours = MiniLm(Places("", NOWHERE), SystemClock())
+    ours.embed(texts[:50])  # type: ignore[arg-type]
+    alone.run(ALONE_BATCHES[0])
+    took: dict[int, list[tuple[float, float]]] = {side: [] for side in (0, *ALONE_BATCHES)}
+    for _ in range(rounds):
+        took[0].append(_times(lambda: ours.embed(texts)))  # type: ignore[arg-type]
+        for size in ALONE_BATCHES:
+            took[size].append(_times(lambda size=size: alone.run(size)))  # type: ignore[misc]
+    walls = {side: statistics.median(wall for wall, _ in times) for side, times in took.items()}
+    busy = {side: statistics.median(cpu for _, cpu in times) for side, times in took.items()}
+    best = min(ALONE_BATCHES, key=lambda size: walls[size])
+    count = len(texts)
+    return count / walls[0], count / busy[0], count / walls[best], count / busy[best]
+
+
+def _times(work: Callable[[], object]) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+# Writes
+
+
+def serve(home: str) -> None:
+    """A server that embeds without end while it is told to: a line on stdin turns that on or off, and is answered."""
+    from holdfast.serve.run import RunningServer
+    from holdfast.settings import load
+
+    go, idle, stop = threading.Event(), threading.Event(), threading.Event()
+    embedder = MiniLm(Places("", NOWHERE), SystemClock())
+    texts = prose(64, 5)
+
+    def work() -> None:
+        while not stop.is_set():
+            if go.wait(0.1):
+                idle.clear()
+                embedder.embed(texts)  # type: ignore[arg-type]
+            idle.set()
+
+    embedder.prepare()
+    server = RunningServer(load({"home": home, "port": 0}, {}), lambda url: print(url, flush=True))
+
+    def listen() -> None:
+        for line in sys.stdin:
+            go.set() if line.strip() == "on" else go.clear()
+            (go if go.is_set() else idle).wait()
+            print("done", flush=True)
+        stop.set()
+        go.clear()
+        server.stop()
+
+    for target in (work, listen):
+        threading.Thread(target=target, daemon=True).start()
+    server.run()
+
+
+def writes(rounds: int, each: int) -> tuple[list[float], list[float]]:
+    """Seconds of every acknowledged write: without embedding, then with it. Turn by turn."""
+    quiet: list[float] = []
+    busy: list[float] = []
+    with tempfile.TemporaryDirectory(dir=ROOT) as home:
+        command = [sys.executable, __file__, "--serve", home]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        line = Line(int(process.stdout.readline().strip().rsplit(":", 1)[1].rstrip("/")))
+        chance = random.Random(9)
+        _write(line, chance, 300)
+        for _ in range(rounds):
+            for word, times in (("off", quiet), ("on", busy)):
+                process.stdin.write(word + "\n")
+                process.stdin.flush()
+                process.stdout.readline()
+                time.sleep(0.2)
+                times.extend(_write(line, chance, each))
+        line.close()
+        process.stdin.close()
+        process.wait()
+    return quiet, busy
+
+
+def _write(line: Line, chance: random.Random, count: int) -> list[float]:
+    times = []
+    for _ in range(count):
+        raw = request("/agentmemory/remember", {"content": text(chance), "project": "bench"})
+        start = time.perf_counter()
+        status, _ = line.ask(raw)
+        times.append(time.perf_counter() - start)
+        assert status == 201, status
+    return times
+
+
+# Loading
+
+
+def loading() -> tuple[float, float, float]:
+    """Seconds to load the model, and megabytes resident before and after, in a process of its own."""
+    code = (
+        "import sys, time; sys.path.insert(0, sys.argv[1]); from embedding import *\n"
+        "made = MiniLm(Places('', NOWHERE), SystemClock()); before = resident_mb(); at = time.perf_counter()\n"
+        "made.prepare(); print(time.perf_counter() - at, before, resident_mb())"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(ROOT / "bench")], capture_output=True, text=True, check=True)
+    seconds, before, after = map(float, done.stdout.split())
+    return seconds, before, after
+
+
+def question_ms(count: int) -> float:
+    """Milliseconds of the middle question, none asked twice."""
+    embedder = MiniLm(Places("", NOWHERE), SystemClock())
+    embedder.prepare()
+    times = [_times(lambda n=n: embedder.embed_query(f"how is part {n} of the index kept current?")) for n in range(count)]  # type: ignore[misc, arg-type]
+    return statistics.median(wall for wall, _ in times) * 1000
+
+
+def middle_and_high(times: Sequence[float]) -> tuple[float, float]:
+    ordered = sorted(times)
+    return statistics.median(ordered) * 1000, ordered[int(len(ordered) * 0.99)] * 1000
+
+
+def measure(quick: bool) -> list[tuple[str, str, str, str]]:
+    seconds, before, after = loading()
+    question = question_ms(50 if quick else 300)
+    quiet, busy = writes(3 if quick else 8, 200 if quick else 400)
+    (p50_quiet, p99_quiet), (p50_busy, p99_busy) = middle_and_high(quiet), middle_and_high(busy)
+    mean = statistics.fmean(busy) / statistics.fmean(quiet)
+    ours, ours_cpu, alone, alone_cpu = rates(prose(200 if quick else 600, 3), 3 if quick else 5)
+    return [
+        ("texts a second / onnxruntime alone", f"{ours:.0f} / {alone:.0f}", f"{ours / alone:.2f}", "≥ 0.7"),
+        (
+            "texts per processor second / onnxruntime alone",
+            f"{ours_cpu:.0f} / {alone_cpu:.0f}",
+            f"{ours_cpu / alone_cpu:.2f}",
+            "",
+        ),
+        (
+            "write p50 while embedding / while not",
+            f"{p50_busy:.2f} / {p50_quiet:.2f} ms",
+            f"{p50_busy / p50_quiet:.2f}",
+            "≤ 1.1",
+        ),
+        ("write mean while embedding / while not", "", f"{mean:.2f}", "≤ 1.1"),
+        ("write p99 while embedding / while not", f"{p99_busy:.2f} / {p99_quiet:.2f} ms", f"{p99_busy / p99_quiet:.2f}", ""),
+        ("a question, p50", f"{question:.1f} ms", "", ""),
+        ("loading the model", f"{seconds:.2f} s", "", ""),
+        ("resident before / after loading", f"{before:.0f} / {after:.0f} MB", "", ""),
+    ]
+
+
+HEAD = """# Embedding
+
+Written by `make bench`. Everything is of one run on one machine; absolute numbers say little, ratios more. "onnxruntime
+alone" is one session with its own threads that is handed tokens, sorted by length, in the better of two batch sizes: no
+tokenizer, no Python around it. Both run at the lowest priority, turn by turn. Writes go through the whole server, one at
+a time, while the same process embeds without end, and while it does not.
+
+"""
+
+
+def main() -> None:
+    if "--serve" in sys.argv:
+        serve(sys.argv[-1])
+        return
+    rows = measure("--quick" in sys.argv)
+    lines = ["| what | measured | figure | goal |", "|---|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
+    print("\n".join(lines))
+    if "--quick" not in sys.argv:
+        page = ROOT / "docs" / "benchmarks" / "embedding.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(HEAD + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

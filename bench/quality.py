@@ -1,0 +1,195 @@
+"""How well the right records are found, beside simpler ways, on conversations, code sessions, notes, code and prose.
+
+    python bench/quality.py [--locomo FILE] [--vectors FOLDER] [--depth N] [--sets locomo,coding,library,manual]
+
+Candidates come as in the store: the best by words, the best by vectors, and their neighbours. Prints the tables and
+writes docs/benchmarks/quality-tables.md. Vectors are kept in FOLDER, by the hash of their text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).parent))
+import coding
+import sets
+from measure import FIGURES, Row, interval, mean, row
+from pool import Store, convex, ranked, rrf, terms
+
+from holdfast.recall.rank import rank
+
+ROOT = Path(__file__).parent.parent
+DEPTH = 100
+Vector = NDArray[np.float32]
+Way = Callable[[Store, str, Vector], list[str]]
+
+
+def by_rank(depth: int | None, vectors: bool = True) -> Way:
+    def way(store: Store, question: str, vector: Vector) -> list[str]:
+        asked = store.asked(question)
+        candidates = store.candidates(asked.terms, vector if vectors else None, depth)
+        found = rank(asked, candidates, store.corpus(asked.terms), 100)
+        return [store.documents[one.seq - 1].id for one in found]
+
+    return way
+
+
+def fts5(stop: bool) -> Way:
+    return lambda store, question, _: ranked(store, store.bm25(terms(question, stop)), positive=True)
+
+
+def dense(store: Store, question: str, vector: Vector) -> list[str]:
+    return ranked(store, store.cosines(vector))
+
+
+def rrf60(store: Store, question: str, vector: Vector) -> list[str]:
+    return rrf([fts5(True)(store, question, vector), dense(store, question, vector)])
+
+
+def half(store: Store, question: str, vector: Vector) -> list[str]:
+    return convex(store, store.bm25(terms(question)), store.cosines(vector))
+
+
+def ways(depth: int) -> dict[str, Way]:
+    return {
+        "FTS5": fts5(stop=False),
+        "FTS5, no stop-words": fts5(stop=True),
+        "vectors": dense,
+        "RRF 60": rrf60,
+        "convex 0.5": half,
+        "rank, no vectors": by_rank(depth, vectors=False),
+        "rank": by_rank(depth),
+        "rank, all rows": by_rank(None),
+    }
+
+
+class Vectors:
+    """Vectors by the hash of their text, on disk."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.known: dict[str, Vector] = {}
+        if (folder / "cache.json").exists():
+            names = json.loads((folder / "cache.json").read_text())
+            self.known = dict(zip(names, np.load(folder / "cache.npy"), strict=True))
+
+    def of(self, texts: Sequence[str]) -> Vector:
+        missing = [text for text in dict.fromkeys(texts) if _hash(text) not in self.known]
+        if missing:
+            self._add(missing)
+        return np.stack([self.known[_hash(text)] for text in texts])
+
+    def _add(self, texts: list[str]) -> None:
+        from holdfast.embedder import embedder_from
+        from holdfast.settings import load
+        from holdfast.system import SystemClock, SystemEntropy
+
+        embedder = embedder_from(load(), SystemClock(), SystemEntropy())
+        assert embedder is not None, "the settings name no embedder"
+        self.known |= zip(map(_hash, texts), embedder.embed(texts), strict=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "cache.json").write_text(json.dumps(list(self.known)))
+        np.save(self.folder / "cache.npy", np.stack(list(self.known.values())))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def collections(chosen: Sequence[str], locomo: Path) -> dict[str, list[sets.Collection]]:
+    made: dict[str, Callable[[], list[sets.Collection]]] = {
+        "locomo": lambda: sets.locomo(locomo),
+        "coding": coding.collections,
+        "library": lambda: [sets.library(True), sets.library(False)],
+        "manual": lambda: [sets.manual()],
+    }
+    return {name: made[name]() for name in chosen}
+
+
+def measure(collection: sets.Collection, vectors: Vectors, depth: int) -> dict[tuple[str, str], list[Row]]:
+    """Rows by way and level."""
+    store = Store(collection, vectors.of([document.text for document in collection.documents]))
+    asked = vectors.of([query.text for query in collection.queries])
+    session = {document.id: document.session for document in collection.documents}
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for name, way in ways(depth).items():
+        for query, vector in zip(collection.queries, asked, strict=True):
+            found = way(store, query.text, vector)
+            rows.setdefault((name, "turn"), []).append(row(collection.name, query.category, found, query.gold))
+            if all(session[id] for id in query.gold):
+                sessions = list(dict.fromkeys(session[id] or id for id in found))
+                gold = frozenset(session[id] or "" for id in query.gold)
+                rows.setdefault((name, "session"), []).append(row(collection.name, query.category, sessions, gold))
+    return rows
+
+
+def table(rows: dict[tuple[str, str], list[Row]], level: str, title: str) -> list[str]:
+    lines = [f"**{title}, {level} level**", "", "| way | R@5 | R@10 | 95 % of R@10 | any@10 | all@10 | MRR | 95 % of MRR |"]
+    lines.append("|---|---|---|---|---|---|---|---|")
+    for (name, of), found in rows.items():
+        if of == level:
+            r5, r10, any10, all10, mrr = (f"{mean(found, figure):.3f}" for figure in FIGURES)
+            spans = [" to ".join(f"{end:.3f}" for end in interval(found, figure)) for figure in ("recall10", "mrr")]
+            lines.append(f"| {name} | {r5} | {r10} | {spans[0]} | {any10} | {all10} | {mrr} | {spans[1]} |")
+    return [*lines, ""]
+
+
+def split(rows: dict[tuple[str, str], list[Row]], by: str, title: str) -> list[str]:
+    """R@10 and MRR at turn level for each category, or each collection."""
+    turn = {name: found for (name, level), found in rows.items() if level == "turn"}
+    kinds = list(dict.fromkeys(getattr(one, by) for one in next(iter(turn.values()))))
+    lines = [f"**{title}, R@10 / MRR by {by}**", "", f"| way | {' | '.join(kinds)} |", "|---" * (len(kinds) + 1) + "|"]
+    for name, found in turn.items():
+        cells = []
+        for kind in kinds:
+            part = [one for one in found if getattr(one, by) == kind]
+            cells.append(f"{mean(part, 'recall10'):.3f} / {mean(part, 'mrr'):.3f}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def report(name: str, group: list[sets.Collection], vectors: Vectors, depth: int) -> list[str]:
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for collection in group:
+        for key, found in measure(collection, vectors, depth).items():
+            rows.setdefault(key, []).extend(found)
+    documents = sum(len(collection.documents) for collection in group)
+    queries = sum(len(collection.queries) for collection in group)
+    lines = [f"## {name}: {documents} records, {queries} questions", ""]
+    # Each of our own collections is another kind of data: their mean would say nothing.
+    if len(group) > 1:
+        lines += split(rows, "collection", name)
+    if name == "locomo" or len(group) == 1:
+        lines += table(rows, "turn", name) + table(rows, "session", name)
+    return lines + split(rows, "category", name)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--locomo", type=Path, default=ROOT.parent / "shared" / "bench" / "locomo_first5.json")
+    options.add_argument("--vectors", type=Path, default=ROOT / "build" / "vectors")
+    options.add_argument("--depth", type=int, default=DEPTH)
+    options.add_argument("--sets", default="locomo,coding,library,manual")
+    options.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks" / "quality-tables.md")
+    given = options.parse_args()
+    vectors = Vectors(given.vectors)
+    lines = ["# Retrieval quality: the tables", "", f"Written by bench/quality.py; {given.depth} by words and by vectors.", ""]
+    for name, group in collections(given.sets.split(","), given.locomo).items():
+        start = time.process_time()
+        lines += report(name, group, vectors, given.depth)
+        print(f"{name}: {time.process_time() - start:.0f} s", file=sys.stderr)
+    print("\n".join(lines))
+    given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

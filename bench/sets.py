@@ -1,0 +1,153 @@
+"""Data sets for retrieval: documents, questions and which documents answer them.
+
+Nothing here ranks. LoCoMo is read from where it lies; it is not part of this repository.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from pydoc_data.topics import topics
+
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+TURN_MS = 20_000  # LoCoMo dates sessions, not turns: its turns are laid this far apart
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    id: str
+    text: str
+    session: str | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    text: str
+    gold: frozenset[str]
+    category: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What one store holds, and what it is asked."""
+
+    name: str
+    documents: tuple[Document, ...]
+    queries: tuple[Query, ...]
+
+
+def locomo(path: Path) -> list[Collection]:
+    """One collection per conversation; a turn is a document, a session a session."""
+    return [_conversation(entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def _conversation(entry: dict[str, object]) -> Collection:
+    documents = tuple(_turns(entry["conversation"]))
+    known = {document.id for document in documents}
+    queries = []
+    for asked in entry["qa"]:
+        # Some evidence holds several ids in one string, or a leading zero.
+        found = re.findall(r"D:?(\d+):(\d+)", " ".join(asked.get("evidence") or []))
+        gold = frozenset(f"D{int(session)}:{int(turn)}" for session, turn in found) & known
+        if gold:
+            queries.append(Query(asked["question"], gold, CATEGORIES[asked["category"]]))
+    return Collection(entry["sample_id"], documents, tuple(queries))
+
+
+def _turns(conversation: dict[str, object]) -> Iterator[Document]:
+    number = 1
+    while f"session_{number}_date_time" in conversation:
+        start = datetime.strptime(conversation[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")
+        at = int(start.replace(tzinfo=UTC).timestamp() * 1000)
+        for place, turn in enumerate(conversation.get(f"session_{number}") or []):
+            text = f"{turn['speaker']}: {turn['text']}"
+            if turn.get("blip_caption"):
+                text += f" [shares a photo: {turn['blip_caption']}]"
+            yield Document(turn["dia_id"], text, f"S{number}", at + place * TURN_MS)
+        number += 1
+
+
+MODULES = (
+    "calendar concurrent.futures._base configparser contextlib csv difflib email.message ftplib functools heapq "
+    "json.decoder mimetypes random shlex shutil smtplib statistics tempfile textwrap threading urllib.parse"
+).split()
+
+
+def library(sessions: bool) -> Collection:
+    """Python's own library: the first line of a docstring asks for the code or the prose under it.
+
+    Functions of a module are in the order of the file, as the turns of a session if `sessions`.
+    """
+    root = Path(sysconfig.get_path("stdlib"))
+    documents: list[Document] = []
+    queries: list[Query] = []
+    for module in MODULES:
+        path = root / (module.replace(".", "/") + ".py")
+        if path.exists():
+            _module(module, path.read_text(encoding="utf-8"), sessions, documents, queries)
+    return Collection(f"library{'' if sessions else ', no sessions'}", tuple(documents), tuple(queries))
+
+
+def _module(name: str, text: str, sessions: bool, documents: list[Document], queries: list[Query]) -> None:
+    lines = text.splitlines()
+    functions = (node for node in ast.walk(ast.parse(text)))
+    for node in sorted(functions, key=lambda node: getattr(node, "lineno", 0)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("__"):
+            continue
+        summary, _, rest = (ast.get_docstring(node) or "").partition("\n\n")
+        body = node.body[1:] if summary else node.body
+        if not body:
+            continue
+        code = "\n".join(lines[node.lineno - 1 : body[0].lineno - 1][:1] + lines[body[0].lineno - 1 : node.end_lineno])
+        id = f"{name}:{node.lineno}"
+        at = len(documents) * TURN_MS
+        session = name if sessions else None
+        documents.append(Document(id, code[:4000], session, at))
+        prose = " ".join(rest.split())
+        asked = " ".join(summary.split())
+        gold = {id}
+        if len(prose.split()) >= 12:
+            documents.append(Document(f"{id}/prose", prose, session, at + 1))
+            gold.add(f"{id}/prose")
+        if 4 <= len(asked.split()) <= 25 and not asked.startswith(("See ", "Implement ")):
+            queries.append(Query(asked, frozenset(gold), "with prose" if len(gold) > 1 else "code"))
+
+
+MANUAL_WORDS = 150  # of a passage: as long as a long message
+
+
+def manual() -> Collection:
+    """Python's own reference manual: a sentence asks for the passage it was taken out of; a topic is a session."""
+    documents: list[Document] = []
+    queries: list[Query] = []
+    for topic, text in sorted(topics.items()):
+        for passage in _passages(text):
+            id = f"{topic}:{len(documents)}"
+            sentences = re.split(r"(?<=[.:])\s+(?=[A-Z])", passage)
+            # The middle one: the first often names the topic, which every passage of the topic shares.
+            taken = sentences[len(sentences) // 2] if len(sentences) >= 4 else ""
+            if 8 <= len(taken.split()) <= 30:
+                sentences.remove(taken)
+                queries.append(Query(taken, frozenset({id}), "manual"))
+            documents.append(Document(id, " ".join(sentences), topic, len(documents) * TURN_MS))
+    return Collection("manual", tuple(documents), tuple(queries))
+
+
+def _passages(text: str) -> Iterator[str]:
+    """Paragraphs put together until they make a passage, without headings and rulers."""
+    words: list[str] = []
+    for paragraph in text.split("\n\n"):
+        if not re.search(r"[*=\-^\"]{4,}\n?$", paragraph):
+            words += paragraph.split()
+        if len(words) >= MANUAL_WORDS:
+            yield " ".join(words)
+            words = []
+    if words:
+        yield " ".join(words)

@@ -1,0 +1,212 @@
+"""How fast and how exactly the nearest vectors are found, beside numpy over float32 in the same run, on one core.
+
+    python bench/vectors.py [--quick] [--seeds FILE.npy --queries FILE.npy]
+
+Seeds are vectors of real text (float32, length 1) from which as many as needed are mixed; without them the seeds are
+drawn from a spectrum that falls off as that of sentence vectors does. Prints a table and, unless --quick, writes
+docs/benchmarks/vectors.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.store.port import MadeVector, Missing, Tx, Waiting
+from holdfast.store.sqlite.store import SqliteStore
+
+ROOT = Path(__file__).parent.parent
+TENANT, MODEL = "bench", "bench-model"
+DIMS, TOP, QUERIES, BATCH = 384, 10, 100, 5_000
+# A stored vector is a seed plus this much of the difference of two others: as spread as the seeds, none twice.
+MIXED = 0.6
+
+Matrix = NDArray[np.float32]
+
+
+@dataclass
+class Asked:
+    """What a process found that opened the store, asked and ended."""
+
+    first: float
+    times: list[float]
+    busy: list[float]  # processor time of the same
+    filtered: list[float]
+    found: list[list[int]]
+    resident: float
+
+
+def made_seeds(count: int, chance: np.random.Generator) -> Matrix:
+    """Vectors whose variance falls off as 1/rank, around a common mean, in a turned basis."""
+    spread = 1 / np.sqrt(np.arange(1, DIMS + 1))
+    turned = np.linalg.qr(chance.standard_normal((DIMS, DIMS)))[0]
+    mean = 0.4 * np.linalg.norm(spread) * turned[0]
+    return unit((chance.standard_normal((count, DIMS)) * spread) @ turned + mean)
+
+
+def unit(rows: NDArray[np.floating]) -> Matrix:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def mixed(seeds: Matrix, count: int, chance: np.random.Generator) -> Matrix:
+    rows = np.empty((count, seeds.shape[1]), dtype=np.float32)
+    for start in range(0, count, BATCH):
+        size = min(BATCH, count - start)
+        one, two, three = chance.integers(0, len(seeds), (3, size))
+        rows[start : start + size] = unit(seeds[one] + MIXED * (seeds[two] - seeds[three]))
+    return rows
+
+
+def fill(path: Path, rows: Matrix) -> float:
+    """Store the vectors as the follower would; vectors per second."""
+    store = SqliteStore(path, lambda event: None)
+    started = time.perf_counter()
+    for start in range(0, len(rows), BATCH):
+        some = range(start + 1, min(start + BATCH, len(rows)) + 1)
+
+        def put(tx: Tx, some: range = some) -> None:
+            tx.queue(MODEL, Missing("memories", some[-1], tuple((seq, TENANT) for seq in some)))
+            made = [MadeVector(Waiting(TENANT, "memories", seq, seq), seq.to_bytes(16, "big"), rows[seq - 1]) for seq in some]
+            assert tx.put_vectors(MODEL, made) == len(some)
+
+        store.write(put)
+    took = time.perf_counter() - started
+    store.close()
+    return len(rows) / took
+
+
+def ask(path: Path, queries: Matrix, count: int) -> Asked:
+    before = resident()
+    started = time.perf_counter()
+    store = SqliteStore(path, lambda event: None)
+    store.read().nearest(TENANT, MODEL, queries[0], TOP)
+    first = time.perf_counter() - started
+    times, busy, found, filtered = [], [], [], []
+    few = np.arange(1, count + 1, 1_000, dtype=np.int64)
+    for query in queries:
+        started, worked = time.perf_counter(), time.thread_time()
+        hits = store.read().nearest(TENANT, MODEL, query, TOP)
+        times.append(time.perf_counter() - started)
+        busy.append(time.thread_time() - worked)
+        found.append([hit.seq - 1 for hit in hits])
+        started = time.perf_counter()
+        store.read().nearest(TENANT, MODEL, query, TOP, few)
+        filtered.append(time.perf_counter() - started)
+    grown = resident() - before
+    store.close()
+    return Asked(first, times, busy, filtered, found, grown)
+
+
+def resident() -> float:
+    """Anonymous memory in MB: the database's own pages, mapped from the file, are the kernel's to take back."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("RssAnon:")[1].split()[0]) / 1024
+
+
+def in_own_process(path: Path, queries: Matrix, count: int) -> Asked:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(ask, (path, queries, count))
+
+
+def exact(rows: Matrix, queries: Matrix) -> tuple[list[set[int]], list[float], list[float]]:
+    best, times, busy = [], [], []
+    for query in queries:
+        started, worked = time.perf_counter(), time.thread_time()
+        scores = rows @ query
+        top = np.argpartition(-scores, TOP)[:TOP]
+        times.append(time.perf_counter() - started)
+        busy.append(time.thread_time() - worked)
+        best.append(set(top.tolist()))
+    return best, times, busy
+
+
+def p(times: list[float], percent: float) -> str:
+    return f"{np.percentile(times, percent) * 1000:.1f}"
+
+
+def measure(count: int, seeds: Matrix, queries: Matrix, chance: np.random.Generator) -> tuple[str, ...]:
+    rows = mixed(seeds, count, chance)
+    with tempfile.TemporaryDirectory(dir=ROOT) as folder:
+        path = Path(folder) / "memory.db"
+        rate = fill(path, rows)
+        size = path.stat().st_size / count
+        asked = in_own_process(path, queries, count)
+    best, plain, worked = exact(rows, queries)
+    recall = np.mean([len(one & set(found)) / TOP for one, found in zip(best, asked.found, strict=True)])
+    return (
+        f"{count:,}",
+        f"{p(asked.times, 50)} / {p(asked.times, 99)}",
+        p(asked.busy, 50),
+        p(asked.filtered, 50),
+        f"{p(plain, 50)} / {p(plain, 99)}",
+        p(worked, 50),
+        f"{recall:.4f}",
+        f"{asked.first:.2f}",
+        f"{size:.0f}",
+        f"{asked.resident:.0f}",
+        f"{rate:,.0f}",
+    )
+
+
+COLUMNS = (
+    "vectors",
+    "p50 / p99 ms",
+    "processor p50",
+    "p50 of 0.1 % allowed",
+    "numpy float32 p50 / p99 ms",
+    "processor p50",
+    "recall@10",
+    "open and first answer, s",
+    "bytes each",
+    "memory, MB",
+    "stored per s",
+)
+
+HEAD = """# Vectors
+
+Written by `python bench/vectors.py`. {source}; {queries} questions that are not among the stored vectors, one core,
+absolute times of one machine that did other work as well: read the ratios, and the processor's time. Recall is against
+exact float32. The store was opened by a process of its own; memory is what that process grew by, without the pages of
+the database that the kernel keeps for it.
+
+"""
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser()
+    reader.add_argument("--quick", action="store_true")
+    reader.add_argument("--seeds", type=Path)
+    reader.add_argument("--queries", type=Path)
+    options = reader.parse_args()
+    chance = np.random.default_rng(5)
+    if options.seeds:
+        seeds, queries = np.load(options.seeds), np.load(options.queries)
+        source = f"Mixed from {len(seeds):,} vectors of real sentences (MiniLM, 384 numbers)"
+    else:
+        drawn = made_seeds(6_000 + QUERIES, chance)
+        seeds, queries = drawn[QUERIES:], drawn[:QUERIES]
+        source = "Mixed from drawn vectors of 384 numbers"
+    queries = queries[chance.permutation(len(queries))[:QUERIES]]
+    seeds = seeds[(seeds @ queries.T).max(axis=1) < 0.98]
+    lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    for count in (10_000, 100_000) if options.quick else (10_000, 100_000, 1_000_000):
+        lines.append(f"| {' | '.join(measure(count, seeds, queries, chance))} |")
+        print("\n".join(lines[-1:] if len(lines) > 3 else lines), flush=True)
+    if not options.quick:
+        page = ROOT / "docs" / "benchmarks" / "vectors.md"
+        page.write_text(HEAD.format(source=source, queries=len(queries)) + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

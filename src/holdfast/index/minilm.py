@@ -1,0 +1,167 @@
+"""all-MiniLM-L6-v2 on this machine: the embedder that needs no network, no key and no torch."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from holdfast.errors import EmbedderUnavailable
+from holdfast.index.background import Background
+from holdfast.index.batches import batches
+from holdfast.index.graph import DIMS
+from holdfast.index.pinned import WEIGHTS
+from holdfast.index.places import Files, Places
+from holdfast.index.session import Session, Tokens
+from holdfast.model import CleanText
+from holdfast.ports import Clock, Vectors
+
+# Texts tokenized by one thread at a time: some 10 ms of work.
+TOKENIZE_TEXTS = 64
+# Questions whose vectors are kept: the same one comes again within a session. 384 kB of vectors.
+KEPT_QUESTIONS = 256
+LONGEST_KEPT = 2_000  # characters; a longer one is not asked twice
+# A model that could not be had is not looked for again at once: every question would pay for it.
+RETRY_SECONDS = 60.0
+
+
+class MiniLm:
+    """Vectors of 384 numbers. Making one loads nothing; `prepare`, or the first use, does."""
+
+    name = f"all-MiniLM-L6-v2/{WEIGHTS.sha256[:12]}"
+    dims = DIMS
+
+    def __init__(self, places: Places, clock: Clock, threads: int | None = None):
+        self._places = places
+        self._clock = clock
+        self._background = Background(threads)
+        self._questions = _Kept(KEPT_QUESTIONS)
+        self._session: Session | None = None
+        self._loading = Lock()
+        self._obtaining = Lock()
+        self._failed: _Failed | None = None
+
+    def prepare(self) -> None:
+        """Have the model ready, also if it must be downloaded first. For the background: it may take minutes.
+
+        Raises:
+            EmbedderUnavailable: there is no model to be had; the message says why.
+        """
+        if self._session is not None:
+            return
+        with self._obtaining:
+            if self._session is None:
+                self._raise_again(only_final=True)
+                try:
+                    self._places.obtain()
+                except EmbedderUnavailable as fault:
+                    raise self._remembered(fault, final=True) from fault
+                self._loaded(final=True)
+
+    def embed(self, texts: Sequence[CleanText]) -> Vectors:
+        """One row of length 1 for each text, made at the lowest priority on all processors.
+
+        Raises:
+            EmbedderUnavailable: there is no model to be had; the message says why.
+        """
+        rows = np.empty((len(texts), DIMS), np.float32)
+        if not texts:
+            return rows
+        self.prepare()
+        session = self._loaded()
+        tokens = self._tokens(session, texts)
+
+        def fill(places: list[int]) -> None:
+            rows[places] = session.vectors([tokens[place] for place in places])
+
+        self._background.map(fill, batches([len(one) for one in tokens]))
+        return rows
+
+    def embed_query(self, text: CleanText) -> Vectors:
+        """The vector of one question, at the priority of the caller. Never waits for a download.
+
+        Raises:
+            EmbedderUnavailable: as above, or the model is not on this machine yet.
+        """
+        if (kept := self._questions.get(text)) is not None:
+            return kept
+        session = self._session or self._loaded()
+        vector: Vectors = session.vectors(session.tokens([text]))[0]
+        vector.flags.writeable = False
+        self._questions.put(text, vector)
+        return vector
+
+    def _tokens(self, session: Session, texts: Sequence[CleanText]) -> list[Tokens]:
+        parts = [texts[first : first + TOKENIZE_TEXTS] for first in range(0, len(texts), TOKENIZE_TEXTS)]
+        return [one for part in self._background.map(session.tokens, parts) for one in part]
+
+    def _loaded(self, final: bool = False) -> Session:
+        """The session, from files on this machine."""
+        with self._loading:
+            if self._session is None:
+                self._raise_again(only_final=final)
+                self._session = self._load(final)
+                self._failed = None
+            return self._session
+
+    def _load(self, final: bool) -> Session:
+        files: Files | None = None
+        try:
+            files = self._places.find()
+            return Session(files)
+        except EmbedderUnavailable as fault:
+            if files is not None:
+                files.discard()
+            raise self._remembered(fault, final) from fault
+
+    def _remembered(self, fault: EmbedderUnavailable, final: bool) -> EmbedderUnavailable:
+        self._failed = _Failed(self._clock.steady(), fault, final)
+        return _anew(fault)
+
+    def _raise_again(self, only_final: bool) -> None:
+        failed = self._failed
+        if failed is None or (only_final and not failed.final):
+            return
+        if self._clock.steady() - failed.at < RETRY_SECONDS:
+            raise _anew(failed.fault)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """Why there is no model. A question that found none says nothing about what a download would bring."""
+
+    at: float  # by the steady clock
+    fault: EmbedderUnavailable
+    final: bool  # everything was tried
+
+
+def _anew(fault: EmbedderUnavailable) -> EmbedderUnavailable:
+    """A new fault of the same words: one that is raised twice would gather the frames of both."""
+    return EmbedderUnavailable(fault.message, hint=fault.hint)
+
+
+class _Kept:
+    """The vectors of the latest questions."""
+
+    def __init__(self, limit: int):
+        self._limit = limit
+        self._vectors: OrderedDict[str, Vectors] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, text: str) -> Vectors | None:
+        with self._lock:
+            vector = self._vectors.get(text)
+            if vector is not None:
+                self._vectors.move_to_end(text)
+            return vector
+
+    def put(self, text: str, vector: Vectors) -> None:
+        if len(text) > LONGEST_KEPT:
+            return
+        with self._lock:
+            self._vectors[text] = vector
+            if len(self._vectors) > self._limit:
+                self._vectors.popitem(last=False)

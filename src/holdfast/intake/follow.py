@@ -1,0 +1,163 @@
+"""Vectors follow what was stored: work waits in the outbox, is embedded in batches and written in short transactions.
+
+Nothing is lost by a crash or a failed embedder: an entry leaves the outbox in the transaction that stores its vector.
+Rows that were stored while there was no embedder, or another one, are looked for and queued.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from holdfast.errors import Fault, UpstreamFailed
+from holdfast.model import CleanText
+from holdfast.ports import Clock, Embedder, Vectors
+from holdfast.store.port import Condition, MadeVector, Reader, Store, Tx, Waiting
+from holdfast.store.tables import TABLES
+from holdfast.store.vectortext import text_hash
+
+# Texts embedded and vectors written at once: the write takes about 2 ms, so nobody waits long behind it.
+BATCH = 64
+# Entries dropped at once when nothing embeds them.
+DROPPED = 2_000
+# Rows looked at for a missing vector before what was found is queued.
+LOOKED_AT = 2_000
+PAUSE, LONGEST_PAUSE = 1.0, 300.0
+
+log = logging.getLogger("holdfast")
+
+
+class Follower:
+    """Makes vectors step by step; one for each store."""
+
+    def __init__(self, store: Store, embedder: Embedder | None, clock: Clock):
+        self._store = store
+        self._embedder = embedder
+        self._clock = clock
+        self._size = BATCH
+        self._after = 0  # entries up to here failed alone; the others come first
+        self._pause = 0.0
+        self._resume = clock.steady()
+        self._said: str | None = None  # what was logged last, so that it is logged once
+
+    def step(self) -> bool:
+        """Do one small piece of the work; False if there is nothing to do now."""
+        if self._clock.steady() < self._resume:
+            return False
+        try:
+            return self._step()
+        except Fault as fault:
+            self.failed(fault)
+            return False
+
+    def failed(self, error: Exception) -> None:
+        """Pause, longer each time, and say so once; all entries stay where they are."""
+        self._pause = min(max(PAUSE, 2 * self._pause), LONGEST_PAUSE)
+        self._resume = self._clock.steady() + self._pause
+        said = f"{error.message} ({error.code})" if isinstance(error, Fault) else f"unexpected {type(error).__name__}"
+        if said != self._said:
+            log.warning("vectors: %s; search goes by words until this works again", said)
+        self._said = said
+
+    def _step(self) -> bool:
+        reader, embedder = self._store.read(), self._embedder
+        model = embedder.name if embedder else None
+        if reader.followed_model() != model:
+            self._store.write(lambda tx: tx.follow_model(model))
+        if embedder is None:
+            return self._drop(reader)
+        work = reader.index_work(self._size, self._after)
+        if work:
+            self._make(reader, embedder, work)
+            return True
+        if self._look(reader, embedder.name):
+            return True
+        if not self._after:
+            return False
+        self._after = 0  # all others are done: once more from the first
+        return self._step()
+
+    def _drop(self, reader: Reader) -> bool:
+        """Without an embedder nothing waits: the rows are found again when there is one."""
+        work = reader.index_work(DROPPED)
+        if work:
+            self._store.write(lambda tx: tx.done(work))
+        return bool(work)
+
+    def _look(self, reader: Reader, model: str) -> bool:
+        missing = reader.missing(model, LOOKED_AT)
+        if missing is not None:
+            self._store.write(lambda tx: tx.queue(model, missing))
+        return missing is not None
+
+    def _make(self, reader: Reader, embedder: Embedder, work: list[Waiting]) -> None:
+        texts = _texts(reader, work)
+        try:
+            made = self._vectors(reader, embedder, [one for one in work if one.seq in texts], texts)
+        except UpstreamFailed:
+            self._narrow(work)
+            raise
+        gone = [one for one in work if one.seq not in texts]
+
+        def write(tx: Tx) -> None:
+            tx.put_vectors(embedder.name, made)
+            tx.done(gone)
+
+        self._store.write(write)
+        self._recover()
+
+    def _narrow(self, work: list[Waiting]) -> None:
+        """A single text that is refused must not hold up the others: try fewer, then step over the one."""
+        if len(work) == 1:
+            self._after = work[0].seq
+        self._size = max(1, len(work) // 4)
+
+    def _recover(self) -> None:
+        if self._said is not None:
+            log.info("vectors: made again")
+        self._size, self._pause, self._said = min(BATCH, 2 * self._size), 0.0, None
+
+    def _vectors(
+        self, reader: Reader, embedder: Embedder, work: list[Waiting], texts: dict[int, CleanText]
+    ) -> list[MadeVector]:
+        hashes = {one.seq: text_hash(one.tenant, embedder.name, texts[one.seq]) for one in work}
+        known = {
+            hash: numbers
+            for hash, numbers in reader.known_vectors(list(hashes.values())).items()
+            if len(numbers) == embedder.dims
+        }
+        new = {hashes[one.seq]: texts[one.seq] for one in work if hashes[one.seq] not in known}
+        if new:
+            known.update(zip(new, _embed(embedder, list(new.values())), strict=True))
+        return [MadeVector(one, hashes[one.seq], known[hashes[one.seq]]) for one in work]
+
+
+def _texts(reader: Reader, work: Sequence[Waiting]) -> dict[int, CleanText]:
+    """The text of each record that waits and is still there."""
+    asked: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for one in work:
+        asked[one.tenant, one.source].append(one.seq)
+    texts: dict[int, CleanText] = {}
+    for table in TABLES:
+        for (tenant, source), seqs in asked.items():
+            if table.passage is not None and table.name == source:
+                found = reader.find(table, tenant, Condition("seq", "in", seqs))
+                texts.update({record.seq: table.passage(record) for record in found})
+    return texts
+
+
+def _embed(embedder: Embedder, texts: list[CleanText]) -> Vectors:
+    """One row of length 1 for each text.
+
+    Raises:
+        UpstreamFailed: what came back are no such vectors.
+    """
+    made = np.asarray(embedder.embed(texts), dtype=np.float32)
+    if made.shape != (len(texts), embedder.dims) or not np.isfinite(made).all():
+        raise UpstreamFailed("embedder: the answer is not a vector for each text")
+    lengths: Vectors = np.linalg.norm(made, axis=1, keepdims=True).astype(np.float32)
+    lengths[lengths == 0] = 1
+    return made / lengths

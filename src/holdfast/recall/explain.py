@@ -1,0 +1,36 @@
+"""Why a record answers: what its score is made of, and where the question's words stand in it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from holdfast.model import Json, Memory, Observation
+from holdfast.recall.flow import Hit
+from holdfast.store import words
+
+_DIGITS = 4
+
+
+def why(hit: Hit, question: str) -> Json:
+    """Each part of the score, the likeness in meaning, and the fields that hold words of the question.
+
+    `neighbours` is the share of words and meaning that comes from records beside it in its session; it is no
+    further part of the sum.
+    """
+    parts = {name: round(value, _DIGITS) for name, value in asdict(hit.parts).items()}
+    likeness = None if hit.cosine is None else round(hit.cosine, _DIGITS)
+    return {"score": round(hit.score, _DIGITS), **parts, "likeness": likeness, "fields": matched(hit.record, question)}
+
+
+def matched(record: Memory | Observation, question: str) -> dict[str, list[str]]:
+    """Which of the question's words stand in which field, stemmed."""
+    asked = {stem for word in words.query(question) for stem in words.stems(word)}
+    found = {name: sorted(asked & set(words.stems(words.index_text(text)))) for name, text in _fields(record).items()}
+    return {name: stems for name, stems in found.items() if stems}
+
+
+def _fields(record: Memory | Observation) -> dict[str, str]:
+    common = {"title": record.title, "concepts": " ".join(record.concepts), "files": " ".join(record.files)}
+    if isinstance(record, Memory):
+        return {**common, "content": record.content}
+    return {**common, "narrative": record.narrative, "facts": " ".join(record.facts)}

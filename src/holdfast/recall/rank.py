@@ -1,0 +1,224 @@
+"""The order of candidates for a question: words, meaning, and what stands beside a record.
+
+Pure functions over values. Nothing here knows the store, the embedder or the clock. How the constants were chosen, and
+how they do on data they were not chosen on, is in docs/benchmarks/quality.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.recall import signals
+from holdfast.recall.dates import spans
+from holdfast.recall.neighbours import Neighbours, neighbours
+
+Floats = NDArray[np.float64]
+
+# BM25. Lower than the textbook's 1.2 and 0.75: records here are short, so a second occurrence and a few more words
+# say less than in documents.
+K1, B = 1.0, 0.6
+
+# Share of the words in the mix of words and meaning.
+WORDS = 0.5
+
+# Words are on a fixed scale: BM25 over what a record would get that holds this share of the question's rarity, each
+# term once. The best match of a LoCoMo question reaches 0.62 of it, that of a paraphrased question about code 0.29. So
+# a question whose words hardly occur leaves the decision to the meaning; stretching the best match to 1 loses that
+# (R@10 of our records without sessions .59 instead of .68).
+WORDS_SPREAD = 0.6
+
+# Cosines are on a scale that is half their own spread and half the usual one: models differ in their spread, and a
+# question whose vectors all look alike leaves the decision to the words.
+MEANING_STRETCH = 0.5
+MEANING_SPREAD = 0.5
+
+SPEAKER = 0.1
+DATE = 0.3
+EXACT = 0.2
+ASKING = 0.3
+ASKING_LENGTH = 50  # a record this long tells something beside its questions
+
+# Tie-breakers: together less than what one more matching word of a question brings.
+RECENT = 0.006
+IMPORTANT = 0.006
+RECALLED = 0.003
+RECENT_DAYS = 30.0  # half as much after each
+RECALLS_HALF = 5  # recalls that bring half of it
+
+MAX_WEIGHT = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A record that may answer, with all that the order depends on."""
+
+    seq: int  # identity; newer is larger
+    session: str | None
+    at: int  # ms since 1970: when it was said
+    length: int  # terms in the record
+    weights: Mapping[str, float]  # how often each of the question's terms occurs in it; absent: not at all
+    cosine: float | None  # None: no vector (yet), or no embedder
+    text: str
+    importance: int  # 1 to 10
+    recalls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question: its text, its stemmed terms without stop-words, and when it is asked."""
+
+    text: str
+    terms: tuple[str, ...]
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What the candidates were taken from."""
+
+    documents: int
+    average_length: float
+    frequency: Mapping[str, int]  # in how many documents each term occurs
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What made a score; they add up to it."""
+
+    words: float
+    meaning: float
+    speaker: float
+    date: float
+    exact: float
+    asking: float  # below zero: the record asks rather than tells
+    recent: float
+    important: float
+    recalled: float
+    neighbours: float  # of words and meaning, how much stands beside the record: explains, is not added
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    seq: int
+    score: float
+    parts: Parts
+
+
+def rank(asked: Asked, candidates: Sequence[Candidate], corpus: Corpus, limit: int) -> list[Ranked]:
+    """The best candidates, best first; the same whatever order they come in."""
+    if not candidates or limit <= 0:
+        return []
+    rows = sorted(candidates, key=lambda row: (row.session or "", row.at, row.seq))
+    scored = _score(asked, rows, corpus)
+    moments = np.array([row.at for row in rows])
+    seqs = np.array([row.seq for row in rows])
+    # Rounded, so that equal matches are equal whatever the order of the sums.
+    best = np.lexsort((-seqs, -moments, -np.round(scored.total, 9)))[:limit]
+    return [Ranked(int(seqs[at]), float(scored.total[at]), scored.parts(int(at))) for at in best]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    total: Floats
+    added: dict[str, Floats]
+    beside: Floats
+
+    def parts(self, at: int) -> Parts:
+        added = {name: float(values[at]) for name, values in self.added.items()}
+        return Parts(**added, neighbours=float(self.beside[at]))
+
+
+def _score(asked: Asked, rows: Sequence[Candidate], corpus: Corpus) -> _Scored:
+    texts = [row.text for row in rows]
+    lengths = np.array([max(1, row.length) for row in rows], float)
+    asking = signals.asking(texts)
+    near = neighbours([row.session for row in rows], lengths, asking)
+    frequencies = _frequencies(asked.terms, rows)
+    words, own_words = _words(frequencies, lengths, near, asked.terms, corpus)
+    meaning, own_meaning = _meaning([row.cosine for row in rows], near)
+    share = WORDS if meaning.any() else 1.0
+    moments = np.array([row.at for row in rows])
+    likely = [bool(row.weights) for row in rows]
+    added = {
+        "words": share * words,
+        "meaning": (1 - share) * meaning,
+        "speaker": SPEAKER * signals.speakers(texts, asked.text),
+        "date": DATE * signals.dated(moments, spans(asked.text, asked.now)),
+        "exact": EXACT * signals.exact(texts, signals.names(asked.text), likely),
+        "asking": -ASKING * asking * np.maximum(0, 1 - lengths / ASKING_LENGTH),
+        **_tie_breakers(rows, moments, asked.now, matched=bool(words.any() or meaning.any())),
+    }
+    beside = share * (words - own_words) + (1 - share) * (meaning - own_meaning)
+    return _Scored(np.sum(list(added.values()), axis=0), added, beside)
+
+
+def _frequencies(terms: Sequence[str], rows: Sequence[Candidate]) -> Floats:
+    """How often each term occurs in each row."""
+    column = {term: at for at, term in enumerate(terms)}
+    found = np.zeros((len(rows), len(terms)))
+    for at, row in enumerate(rows):
+        for term, weight in row.weights.items():
+            if term in column:
+                found[at, column[term]] = weight
+    return np.clip(np.nan_to_num(found), 0.0, MAX_WEIGHT)
+
+
+def _words(
+    frequencies: Floats, lengths: Floats, near: Neighbours, terms: Sequence[str], corpus: Corpus
+) -> tuple[Floats, Floats]:
+    """BM25 of each row with its neighbours, and of it alone, on one scale."""
+    if not terms:
+        return np.zeros(len(lengths)), np.zeros(len(lengths))
+    rarity = _rarity(terms, corpus)
+    around = near.sums(lengths)
+    # The corpus' average is of records alone; these have neighbours, so theirs is as much longer.
+    average = max(1.0, corpus.average_length) * around.sum() / lengths.sum()
+    norm = (K1 * (1 - B + B * around / average))[:, None]
+    together = near.strongest(frequencies)
+    score = (together * (K1 + 1) / (together + norm)) @ rarity
+    alone = (frequencies * (K1 + 1) / (frequencies + norm)) @ rarity
+    scale = WORDS_SPREAD * rarity.sum()
+    return score / scale, alone / scale
+
+
+def _rarity(terms: Sequence[str], corpus: Corpus) -> Floats:
+    """Inverse document frequency, never below zero."""
+    documents = max(1, corpus.documents)
+    held = np.array([min(max(0, corpus.frequency.get(term, 0)), documents) for term in terms], float)
+    return np.log1p((documents - held + 0.5) / (held + 0.5))
+
+
+def _meaning(cosines: Sequence[float | None], near: Neighbours) -> tuple[Floats, Floats]:
+    """Nearness in meaning of each row with its neighbours, and of it alone; all zero if nothing has a vector."""
+    values = np.array([np.nan if cosine is None else cosine for cosine in cosines], float)
+    known = np.isfinite(values).astype(float)
+    values = np.clip(np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0), -1.0, 1.0)
+    counted = near.sums(known)
+    if not counted.any():
+        return values, values
+    together = np.divide(near.sums(values * known), counted, out=np.full(len(values), np.nan), where=counted > 0)
+    # Without a vector of its own or beside it a row is taken to be like the others.
+    usual = float(np.nanmedian(together))
+    together = np.where(counted > 0, together, usual)
+    low = together.min()
+    spread = together.max() - low
+    if spread <= 0:
+        return np.zeros(len(values)), np.zeros(len(values))
+    scale = spread**MEANING_STRETCH * MEANING_SPREAD ** (1 - MEANING_STRETCH)
+    return (together - low) / scale, (np.where(known > 0, values, usual) - low) / scale
+
+
+def _tie_breakers(rows: Sequence[Candidate], moments: NDArray[np.int64], now: int, matched: bool) -> dict[str, Floats]:
+    """Small differences between equal matches; where nothing matched, there is nothing but the newest."""
+    days = np.maximum(0, now - moments) / signals.DAY_MS
+    importance = np.array([min(max(row.importance, 1), 10) for row in rows], float)
+    recalls = np.array([max(0, row.recalls) for row in rows], float)
+    return {
+        "recent": RECENT * np.exp2(-days / RECENT_DAYS),
+        "important": matched * IMPORTANT * (importance - 1) / 9,
+        "recalled": matched * RECALLED * recalls / (recalls + RECALLS_HALF),
+    }

@@ -1,0 +1,103 @@
+"""What can be read off a record's text and moment beside its words: who speaks, what it asks, which names it holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.recall.dates import Span
+
+Floats = NDArray[np.float64]
+
+DAY_MS = 86_400_000
+UNIX_DAY = date(1970, 1, 1).toordinal()
+
+# People tell of a day on the days after it, rarely before.
+DAYS_BEFORE, DAYS_AFTER = 1.0, 3.0
+
+# Names of roles are said in questions without meaning the speaker.
+_ROLES = frozenset("user assistant system tool human ai bot agent developer".split())
+_SPEAKER = re.compile(r"\s*([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}):\s")
+_WORD = re.compile(r"\w+")
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+
+# E4031, HF-1182, src/store/words.py, snake_case, getUserName, 10.0.0.1, X-Signature-256
+_NAME = re.compile(r"[A-Za-z0-9_][\w./\\:@#-]{2,199}")
+_NAME_LIKE = re.compile(r"\d.*[A-Za-z_./\\:-]|[A-Za-z_./\\:-].*\d|\w[_/\\]\w|[A-Za-z]\w*\.[a-z]|::|[a-z][A-Z]")
+MAX_NAMES = 16
+READ_CHARS = 20_000
+
+
+def speakers(texts: Sequence[str], question: str) -> Floats:
+    """1 where the record begins with a speaker whom the question names."""
+    asked = {word.casefold() for word in _WORD.findall(question[:READ_CHARS])} - _ROLES
+    return np.array([float(_speaks(text, asked)) for text in texts])
+
+
+def _speaks(text: str, asked: set[str]) -> bool:
+    if ":" not in text[:100]:
+        return False
+    found = _SPEAKER.match(text)
+    return found is not None and any(word in asked for word in found[1].casefold().split())
+
+
+def asking(texts: Sequence[str]) -> Floats:
+    """Which share of each record's words is in questions."""
+    return np.array([_asking(text) if "?" in text else 0.0 for text in texts])
+
+
+def _asking(text: str) -> float:
+    sentences = [(len(part.split()), part.endswith("?")) for part in _SENTENCE.findall(text[:READ_CHARS])]
+    total = sum(count for count, _ in sentences)
+    return sum(count for count, asks in sentences if asks) / total if total else 0.0
+
+
+def names(question: str) -> tuple[str, ...]:
+    """What in the question looks like an identifier, a path or a code, in lower case."""
+    found = (name.rstrip(".:-/@#") for name in _NAME.findall(question[:READ_CHARS]))
+    return tuple(dict.fromkeys(name.lower() for name in found if _NAME_LIKE.search(name)))[:MAX_NAMES]
+
+
+def exact(texts: Sequence[str], wanted: Sequence[str], likely: Sequence[bool]) -> Floats:
+    """Which share of the names each record holds letter by letter; only likely records are read."""
+    shares = np.zeros(len(texts))
+    if not wanted:
+        return shares
+    patterns = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in wanted]
+    for at, text in enumerate(texts):
+        if likely[at]:
+            low = text[:READ_CHARS].lower()
+            shares[at] = sum(pattern.search(low) is not None for pattern in patterns) / len(patterns)
+    return shares
+
+
+def dated(moments: NDArray[np.int64], spans: Sequence[Span]) -> Floats:
+    """How near each moment is to the days asked for: 1 within, less outside."""
+    near = np.zeros(len(moments))
+    if not spans:
+        return near
+    days = moments // DAY_MS + UNIX_DAY
+    for span in spans:
+        for first, last in _every_year(span, days) if span.any_year else [(span.first, span.last)]:
+            before = np.maximum(0, first.toordinal() - days)
+            after = np.maximum(0, days - last.toordinal())
+            np.maximum(near, np.exp(-before / DAYS_BEFORE - after / DAYS_AFTER), out=near)
+    return near
+
+
+def _every_year(span: Span, days: NDArray[np.int64]) -> list[tuple[date, date]]:
+    """The same days of each year in which something was said."""
+    within = np.clip(days, 1, date.max.toordinal())
+    years = sorted({date.fromordinal(int(day)).year for day in np.unique(within)})
+    return [(_in_year(span.first, year), _in_year(span.last, year)) for year in years]
+
+
+def _in_year(day: date, year: int) -> date:
+    try:
+        return day.replace(year=year)
+    except ValueError:  # 29 February
+        return day.replace(year=year, day=28)

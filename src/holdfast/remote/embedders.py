@@ -1,0 +1,174 @@
+"""Embedders behind an API: Gemini, OpenAI, and every server that speaks as OpenAI does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from holdfast.errors import InvalidSettings, UpstreamFailed
+from holdfast.model import CleanText
+from holdfast.ports import Clock, Entropy, Vectors
+from holdfast.remote.address import checked_site
+from holdfast.remote.budget import HourlyBudget
+from holdfast.remote.embed_dialects import GEMINI, OPENAI, EmbedDialect, Order, texts_per_request, vectors_in
+from holdfast.remote.endpoint import Access, Endpoint, Pause
+from holdfast.remote.exchange import MAX_ANSWER_BYTES
+from holdfast.remote.failure import EMBEDDER, Failure
+from holdfast.remote.summarizer import OPENAI_URL
+from holdfast.settings import Settings
+
+MAX_CHARS = 16_000  # of one text; the models read less than this
+# The APIs refuse an empty text, and a memory without words still gets a row.
+EMPTY = "-"
+# Someone waits for a question's answer, and words alone answer it too.
+QUESTION_SECONDS = 5.0
+# After a question failed, the next ones go by words at once instead of each waiting in vain.
+REST_SECONDS = 30.0
+
+
+class RemoteEmbedder:
+    """A model behind an API. Safe to use from many threads."""
+
+    def __init__(
+        self, dialect: EmbedDialect, model: str, dims: int, *, texts: Endpoint, question: Endpoint, clock: Clock
+    ):
+        """`texts` is asked for many, `question` for one while someone waits: it gives up sooner."""
+        self._dialect = dialect
+        self._model = model
+        self._dims = dims
+        self._texts = texts
+        self._question = question
+        self._clock = clock
+        self._resting: tuple[float, UpstreamFailed] | None = None
+
+    @property
+    def name(self) -> str:
+        """Provider, model and size, which together say what the numbers mean."""
+        return f"{self._texts.provider}/{self._model}/{self._dims}"
+
+    @property
+    def dims(self) -> int:
+        """Numbers in each vector."""
+        return self._dims
+
+    def prepare(self) -> None:
+        """Nothing: a remote model is always as ready as it will be."""
+
+    def embed(self, texts: Sequence[CleanText]) -> Vectors:
+        """One row of length 1 for each text.
+
+        Raises:
+            UpstreamFailed: no usable answer in time, or the budget is spent.
+        """
+        step = texts_per_request(self._dialect, self._dims, MAX_ANSWER_BYTES)
+        rows = np.empty((len(texts), self._dims), np.float32)
+        for first in range(0, len(texts), step):
+            part = texts[first : first + step]
+            rows[first : first + len(part)] = self._ask(self._texts, self._order(part))
+        return rows
+
+    def embed_query(self, text: CleanText) -> Vectors:
+        """The vector of one question.
+
+        Raises:
+            UpstreamFailed: as above, or the last question failed a moment ago.
+        """
+        if self._resting is not None:
+            since, fault = self._resting
+            if self._clock.steady() - since < REST_SECONDS:
+                raise UpstreamFailed(fault.message, hint=fault.hint, details=fault.details)
+        try:
+            vector: Vectors = self._ask(self._question, self._order([text], question=True))[0]
+        except UpstreamFailed as fault:
+            self._resting = (self._clock.steady(), fault)
+            raise
+        self._resting = None
+        return vector
+
+    def _order(self, texts: Sequence[CleanText], question: bool = False) -> Order:
+        return Order(self._model, self._dims, [text[:MAX_CHARS].strip() or EMPTY for text in texts], question)
+
+    def _ask(self, endpoint: Endpoint, order: Order) -> Vectors:
+        operation = self._dialect.operation
+        reply = endpoint.post(self._dialect.path(order), self._dialect.body(order), operation=operation)
+        vectors = vectors_in(reply, self._dialect, order)
+        if isinstance(vectors, Failure):
+            raise vectors.fault(endpoint.provider, operation, EMBEDDER)
+        return vectors
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A provider as the settings describe it."""
+
+    provider: str
+    env: str
+    dialect: EmbedDialect
+    url: str
+    key: str | None = field(repr=False)
+    needs_key: bool
+
+
+def remote_embedder_from(
+    settings: Settings, clock: Clock, entropy: Entropy, *, pause: Pause = time.sleep
+) -> RemoteEmbedder:
+    """The remote embedder that the settings name. Sends nothing yet.
+
+    Raises:
+        InvalidSettings: it has no key, its key or URL cannot be used, or the size of its vectors is not known.
+    """
+    choice = _choice(settings)
+    model = settings.embedder_model or choice.dialect.default_model
+    budget = HourlyBudget(settings.embedder_calls_per_hour, clock)
+    access = _access(choice)
+
+    def endpoint(seconds: float) -> Endpoint:
+        return Endpoint(access, seconds=seconds, budget=budget, clock=clock, entropy=entropy, pause=pause)
+
+    return RemoteEmbedder(
+        choice.dialect,
+        model,
+        _dims(settings, choice, model),
+        texts=endpoint(settings.embedder_seconds),
+        question=endpoint(min(settings.embedder_seconds, QUESTION_SECONDS)),
+        clock=clock,
+    )
+
+
+def _choice(settings: Settings) -> _Choice:
+    named = settings.embedder
+    dialect = GEMINI if named == "gemini" else OPENAI
+    if settings.embedder_url:
+        # A server of the operator's choice gets the key that is meant for it, never the provider's.
+        return _Choice(named, EMBEDDER, dialect, settings.embedder_url, settings.embedder_key, needs_key=False)
+    if named == "gemini":
+        return _Choice(named, "HOLDFAST_GEMINI", dialect, settings.gemini_url, settings.gemini_key, needs_key=True)
+    hosted = settings.openai_url.rstrip("/") == OPENAI_URL
+    return _Choice(named, "HOLDFAST_OPENAI", dialect, settings.openai_url, settings.openai_key, needs_key=hosted)
+
+
+def _dims(settings: Settings, choice: _Choice, model: str) -> int:
+    dims = settings.embedder_dims or choice.dialect.usual_dims.get(model.removeprefix("models/").split(":")[0], 0)
+    if not dims:
+        raise InvalidSettings(
+            "HOLDFAST_EMBEDDER_DIMS: must say how many numbers the vectors of this model have",
+            hint="Set HOLDFAST_EMBEDDER_DIMS; the model's page says how many.",
+        )
+    return dims
+
+
+def _access(choice: _Choice) -> Access:
+    key = choice.key
+    if key is None and choice.needs_key:
+        raise InvalidSettings(
+            f"HOLDFAST_EMBEDDER: {choice.provider} needs a key",
+            hint=f"Set {choice.env}_KEY, or HOLDFAST_EMBEDDER=minilm.",
+        )
+    # Anything else could not stand in a header, and the error would quote it.
+    if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+        raise InvalidSettings(f"{choice.env}_KEY: has characters that no key has")
+    site = checked_site(f"{choice.env}_URL", choice.url, keyed=key is not None)
+    return Access(choice.provider, choice.env, site, choice.dialect.headers(key), EMBEDDER)

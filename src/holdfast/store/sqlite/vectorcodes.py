@@ -1,0 +1,195 @@
+"""The codes of the vectors: in chunks on disk, whole in memory, the second made from the first.
+
+On disk a chunk holds the codes of 512 sequence numbers, so a record that goes takes its code along by one small
+write. In memory all codes of a space lie side by side. They are read on first use (1,000,000 codes: 104 MB) and
+follow each commit; a code that is not removed from memory yet only costs a look at a row that is gone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+import numpy as np
+
+from holdfast.errors import DataDamaged
+from holdfast.store.codes import Codes, CodeTable, Seqs
+from holdfast.store.sqlite.faults import as_faults
+
+CHUNK = 512
+# So many codes of records that are gone may stay in memory, and this share of them all; then they are read anew.
+GONE, GONE_SHARE = 2_000, 0.1
+
+
+def damaged() -> DataDamaged:
+    return DataDamaged("store: codes of vectors are damaged", hint="Mend them with holdfast verify --repair-index.")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Sequence numbers, ascending by amount, negative where the record is gone, and their codes."""
+
+    seqs: Seqs
+    codes: Codes
+
+    @property
+    def live(self) -> int:
+        return int(np.count_nonzero(self.seqs > 0))
+
+
+def unpack(seqs: bytes, codes: bytes) -> Chunk:
+    """A chunk as it was stored.
+
+    Raises:
+        DataDamaged: its sizes do not fit together.
+    """
+    if not seqs or len(seqs) % 8 or len(codes) % len(seqs):
+        raise damaged()
+    numbers = np.frombuffer(seqs, dtype="<i8").astype(np.int64, copy=False)
+    words = np.frombuffer(codes, dtype="<u8").astype(np.uint64, copy=False)
+    return Chunk(numbers, words.reshape(len(numbers), -1))
+
+
+def add_codes(db: apsw.Connection, space: int, seqs: Seqs, codes: Codes) -> None:
+    """Put codes into their chunks, in the place of older ones of the same records."""
+    for number in np.unique(seqs // CHUNK).tolist():
+        mine = seqs // CHUNK == number
+        _merge(db, space, number, Chunk(seqs[mine], codes[mine]))
+
+
+def _merge(db: apsw.Connection, space: int, number: int, new: Chunk) -> None:
+    row: Any = db.execute("SELECT seqs, codes FROM vector_codes WHERE space = ? AND chunk = ?", (space, number)).get
+    if row is not None:
+        old = unpack(*row)
+        kept = (old.seqs > 0) & ~np.isin(old.seqs, new.seqs)
+        new = Chunk(np.concatenate([old.seqs[kept], new.seqs]), np.concatenate([old.codes[kept], new.codes]))
+    order = np.argsort(new.seqs)
+    write_chunk(db, space, number, Chunk(new.seqs[order], new.codes[order]))
+
+
+def write_chunk(db: apsw.Connection, space: int, number: int, chunk: Chunk) -> None:
+    """Store a chunk; SQLite writes only those of its pages that changed when its size stays the same."""
+    values = (chunk.live, chunk.seqs.astype("<i8").tobytes(), chunk.codes.astype("<u8").tobytes(), space, number)
+    db.execute("UPDATE vector_codes SET live = ?, seqs = ?, codes = ? WHERE space = ? AND chunk = ?", values)
+    if not db.changes():
+        sql = "INSERT INTO vector_codes (live, seqs, codes, space, chunk) VALUES (?, ?, ?, ?, ?)"
+        db.execute(sql, values)
+
+
+def erase_code(db: apsw.Connection, space: int, seq: int) -> None:
+    """Overwrite the code of a record that goes."""
+    key = (space, seq // CHUNK)
+    row: Any = db.execute("SELECT seqs, codes FROM vector_codes WHERE space = ? AND chunk = ?", key).get
+    if row is None:
+        return
+    chunk = unpack(*row)
+    mine = chunk.seqs == seq
+    if not mine.any():
+        return
+    seqs, codes = np.where(mine, -chunk.seqs, chunk.seqs), np.where(mine[:, None], np.uint64(0), chunk.codes)
+    left = Chunk(seqs, codes)
+    if left.live:
+        write_chunk(db, *key, left)
+    else:
+        db.execute("DELETE FROM vector_codes WHERE space = ? AND chunk = ?", key)
+
+
+def each_chunk(db: apsw.Connection, space: int) -> Iterator[tuple[int, int, Chunk]]:
+    """Every chunk of a space with its number and how many live codes it says it has."""
+    sql = "SELECT chunk, live, seqs, codes FROM vector_codes WHERE space = ? ORDER BY chunk"
+    rows: Any = db.execute(sql, (space,))
+    for number, live, seqs, codes in rows:
+        yield number, live, unpack(seqs, codes)
+
+
+def count_codes(db: apsw.Connection, space: int) -> int:
+    """How many records of a space have their code."""
+    found: Any = db.execute("SELECT coalesce(sum(live), 0) FROM vector_codes WHERE space = ?", (space,)).get
+    return int(found)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeChange:
+    """What a write did to the codes of a space: added some, or removed so many."""
+
+    space: int
+    seqs: Seqs
+    codes: Codes
+    gone: int = 0
+
+
+class VectorCodes:
+    """The codes in memory, by space, shared by all threads."""
+
+    def __init__(self, connect: Callable[[], apsw.Connection]):
+        """`connect` opens a reader of its own: a thread's reader may stand at an earlier moment."""
+        self._connect = connect
+        self._reading = threading.Lock()  # one thread reads, the others wait for what it has read
+        self._mutex = threading.Lock()  # guards the fields below
+        self._tables: dict[int, CodeTable] = {}
+        self._gone: dict[int, int] = {}
+        self._late: dict[int, list[CodeChange]] = {}  # committed while a space is being read
+
+    def of(self, space: int, words: int) -> CodeTable:
+        """All codes of the space, `words` 64-bit words each; read now if they are not in memory yet."""
+        table = self._tables.get(space)
+        if table is not None:
+            return table
+        with self._reading:
+            return self._tables.get(space) or self._read(space, words)
+
+    def _read(self, space: int, words: int) -> CodeTable:
+        with self._mutex:
+            self._late[space] = []  # before the first look: what is committed from now on comes this way
+        try:
+            with as_faults():
+                table = self._read_chunks(space, words)
+        except BaseException:
+            with self._mutex:
+                del self._late[space]
+            raise
+        with self._mutex:
+            for change in self._late.pop(space):
+                table.append(change.seqs, change.codes)
+            self._tables[space], self._gone[space] = table, 0
+        return table
+
+    def _read_chunks(self, space: int, words: int) -> CodeTable:
+        db = self._connect()
+        try:
+            db.execute("BEGIN")  # one moment for both reads
+            room: Any = db.execute("SELECT total(length(seqs)) / 8 FROM vector_codes WHERE space = ?", (space,)).get
+            table = CodeTable(words, int(room))
+            for _, _, chunk in each_chunk(db, space):
+                if chunk.codes.shape[1] != words:
+                    raise damaged()
+                live = chunk.seqs > 0
+                table.append(chunk.seqs[live], chunk.codes[live])
+        finally:
+            db.close()
+        return table
+
+    def follow(self, changes: Iterable[CodeChange]) -> None:
+        """Take over what was committed."""
+        with self._mutex:
+            for change in changes:
+                if change.space in self._tables:
+                    self._apply(change)
+                elif change.space in self._late:
+                    self._late[change.space].append(change)
+
+    def _apply(self, change: CodeChange) -> None:
+        table = self._tables[change.space]
+        if len(change.seqs):
+            table.append(change.seqs, change.codes)
+        gone = self._gone[change.space] = self._gone[change.space] + change.gone
+        if gone > GONE and gone > GONE_SHARE * len(table):
+            del self._tables[change.space]
+
+    def forget(self) -> None:
+        """Read everything anew at the next use."""
+        with self._mutex:
+            self._tables.clear()

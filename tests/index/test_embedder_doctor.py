@@ -1,0 +1,40 @@
+"""doctor says which embedder is used, or why there is none and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holdfast.cli.doctor import Check, _embedder
+from holdfast.index.pinned import WEIGHTS
+from holdfast.settings import load
+
+
+def examined(home: Path, **settings: str) -> Check:
+    (check,) = _embedder(load({"home": str(home), **settings}, {}))
+    return check
+
+
+def test_a_model_that_can_be_loaded_is_named(tmp_path: Path) -> None:
+    assert examined(tmp_path) == Check("embedder", True, f"all-MiniLM-L6-v2/{WEIGHTS.sha256[:12]}")
+
+
+def test_a_model_that_cannot_be_loaded_is_not_well(tmp_path: Path) -> None:
+    check = examined(tmp_path, embedder_path=str(tmp_path))
+    assert not check.ok
+    assert "HOLDFAST_EMBEDDER_PATH" in check.found
+    assert check.hint
+
+
+def test_a_remote_embedder_is_named_and_not_asked(tmp_path: Path) -> None:
+    check = examined(tmp_path, embedder="openai", openai_key="sk-secret", openai_url="http://127.0.0.1:9/v1")
+    assert check == Check("embedder", True, "openai/text-embedding-3-small/1536")
+
+
+def test_settings_that_cannot_be_used_are_told(tmp_path: Path) -> None:
+    check = examined(tmp_path, embedder="gemini")
+    assert not check.ok
+    assert "HOLDFAST_GEMINI_KEY" in check.hint
+
+
+def test_none_is_well(tmp_path: Path) -> None:
+    assert examined(tmp_path, embedder="none").ok

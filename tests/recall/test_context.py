@@ -1,0 +1,201 @@
+"""What a context holds: in which order, how much of what, nothing twice, nothing that is not the caller's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from recall_records import lesson, memory, slot
+from world import DAY, World
+
+from holdfast.model import Caller
+from holdfast.recall.context import OPENING, Sources, build
+from holdfast.recall.tokens import estimate
+
+LONG = "the quick brown fox jumps over the lazy dog and runs away. "
+
+
+def facts(many: int, project: str | None = None) -> tuple[str, ...]:
+    names = "amber birch cedar delta ember fjord grove heath inlet jetty knoll ledge mesa notch oasis prairie".split()
+    return tuple(f"{names[at % 16]}{at} is kept in drawer{at * 7} by person{at * 13}" for at in range(many))
+
+
+def shown(world: World, **ask: object) -> list[str]:
+    """The memories of a context, in order."""
+    text = world.call("context", **{"project": "proj", **ask})["context"]
+    section = text.split("## Memories\n")[-1] if "## Memories\n" in text else ""
+    return [one.split("] ", 1)[1] for one in section.split("\n") if one.startswith("- [")]
+
+
+# The block
+
+
+def test_one_long_slot_leaves_room_for_everything_else() -> None:
+    sources = Sources(
+        slots=(slot(LONG * 500),),
+        profile=("often about: tea",),
+        lessons=(lesson("Boil water first"),),
+        memories=(memory("The kettle is red"),),
+    )
+    made = build(sources, 500)
+    assert all(part in made.text for part in ("## Pinned", "often about: tea", "Boil water", "kettle"))
+    assert made.shortened == {"Pinned": 1}
+    assert made.omitted == {}
+    assert "Shortened: 1 of Pinned." in made.text
+    assert made.tokens <= 500
+
+
+def test_many_full_slots_do_not_starve_the_sections_after_them() -> None:
+    sources = Sources(
+        slots=tuple(slot(LONG * 30, label=f"slot_{at}") for at in range(12)),
+        lessons=tuple(lesson(f"{text} always") for text in facts(10)),
+        memories=tuple(memory(text) for text in facts(20)),
+    )
+    made = build(sources, 1000)
+    assert {"## Pinned", "## Lessons", "## Memories"} <= set(made.text.split("\n"))
+    assert set(made.omitted) >= {"Pinned"}
+    assert f"{made.omitted['Pinned']} of Pinned" in made.text
+
+
+def test_room_that_others_do_not_need_is_used() -> None:
+    sources = Sources(memories=tuple(memory(text) for text in facts(20)))
+    made = build(sources, 800)
+    assert made.omitted == {}
+    assert made.shortened == {}
+
+
+def test_the_same_is_said_once() -> None:
+    sources = Sources(
+        slots=(slot("Be brief.\nPrefer tabs"),),
+        lessons=(lesson("Use uv for installs."), lesson("prefer TABS!")),
+        memories=(memory("use UV for installs"), memory("The API returns cents"), memory("The  API returns cents")),
+    )
+    text = build(sources, 1000).text.lower()
+    assert text.count("prefer tabs") == 1
+    assert text.count("use uv") == 1
+    assert text.count("returns cents") == 1
+
+
+def test_texts_that_differ_are_both_said() -> None:
+    made = build(Sources(memories=(memory("port 80"), memory("port 81"), memory("🚀"), memory("🎉"))), 500)
+    assert [part for part in ("port 80", "port 81", "🚀", "🎉") if part in made.text] == [
+        "port 80",
+        "port 81",
+        "🚀",
+        "🎉",
+    ]
+
+
+@pytest.mark.parametrize("budget", [0, 1, 10, 35, 50, 60, 75, 100, 150, 250, 400, 1000, 5000])
+def test_no_budget_is_overrun_and_nothing_vanishes_uncounted(budget: int) -> None:
+    sources = Sources(
+        slots=(slot(LONG * 3), slot("ж" * 800, label="b"), slot("🚀" * 300, label="c")),
+        profile=("often about: tea, kettles",),
+        lessons=tuple(lesson(text) for text in facts(5)),
+        memories=(*(memory(text) for text in facts(30)[10:]), memory("é" * 3000)),
+    )
+    made = build(sources, budget)
+    assert made.tokens == estimate(made.text) <= budget
+    lines = [one for one in made.text.split("\n") if one.startswith("- ")]
+    assert len(lines) + sum(made.omitted.values()) == 3 + 1 + 5 + 21
+    if not made.text:
+        assert budget < estimate(OPENING) + 30
+
+
+def test_fifty_tokens_still_say_something_short() -> None:
+    made = build(Sources(memories=(memory("Port 8080"), *(memory(text) for text in facts(20)))), 60)
+    assert "Port 8080" in made.text
+    assert made.omitted == {"Memories": 20}
+
+
+# The memories that matter
+
+
+def test_the_session_decides_which_memories_come_first(world: World) -> None:
+    for text in facts(30):
+        world.call("remember", content=text, project="proj")
+    world.call("remember", content="Invoices are rounded half to even", project="proj")
+    for text in facts(60)[30:]:
+        world.call("remember", content=text, project="proj")
+    assert not any("rounded" in one for one in shown(world))
+    world.call("observe", sessionId="s1", hookType="prompt_submit", timestamp=world.clock.now, project="proj", cwd="/",
+               data={"prompt": "Why are invoices rounded like this?"})  # fmt: skip
+    assert "rounded" in shown(world, sessionId="s1")[0]
+
+
+def test_a_session_started_with_a_title_gets_what_answers_it(world: World) -> None:
+    world.call("remember", content="Kettles are descaled with vinegar")
+    for text in facts(40):
+        world.call("remember", content=text, project="proj")
+    started = world.call("session_start", sessionId="s1", project="proj", cwd="/", title="Descale the kettles")
+    first = started["context"].split("## Memories\n")[1].split("\n")[0]
+    assert "vinegar" in first
+
+
+def test_important_memories_come_first_however_old(world: World) -> None:
+    world.call("remember", content="Never deploy on a Friday", importance=5)
+    for text in facts(260):
+        world.call("remember", content=text)
+    world.clock.now += 300 * DAY
+    world.call("remember", content="A new but unimportant thing", importance=1)
+    assert shown(world)[0] == "Never deploy on a Friday"
+
+
+def test_other_projects_superseded_and_expired_memories_stay_out(world: World) -> None:
+    world.call("remember", content="teapot facts of another house", project="other")
+    old = world.call("remember", content="The teapot is green", project="proj")["memory"]
+    world.call("evolve", memoryId=old["id"], newContent="The teapot is blue now")
+    world.call("remember", content="The teapot is lent out this week", project="proj", ttlDays=7)
+    world.clock.now += 8 * DAY
+    world.call("session_start", sessionId="s1", project="proj", cwd="/", title="teapot")
+    assert shown(world, sessionId="s1") == ["The teapot is blue now"]
+    assert "lent out" not in world.call("enrich", terms=["teapot"], project="proj")["context"]
+
+
+def test_an_isolated_agent_gets_nothing_of_another(tmp_path: Path) -> None:
+    world = World(tmp_path / "m", agent_scope="isolated")
+    ann, bob = Caller(agent="ann"), Caller(agent="bob")
+    world.call("remember", ann, content="Ann's teapot secret", project="proj")
+    world.call("lesson_save", ann, content="Ann's teapot lesson")
+    world.call("session_start", ann, sessionId="s1", project="proj", cwd="/", title="teapot")
+    world.call("session_start", bob, sessionId="s1", project="proj", cwd="/", title="teapot")
+    assert "Ann" not in str(world.call("context", bob, project="proj", sessionId="s1"))
+    assert "Ann's teapot secret" in world.call("context", ann, project="proj", sessionId="s1")["context"]
+    world.close()
+
+
+def test_lessons_of_other_projects_do_not_crowd_out_ours(world: World) -> None:
+    for text in facts(210):
+        world.call("lesson_save", content=text, project="other", confidence=0.9)
+    world.call("lesson_save", content="Warm the pot", project="proj", confidence=0.2)
+    assert "Warm the pot" in world.call("context", project="proj")["context"]
+
+
+def test_a_convention_is_told_among_the_memories_only(world: World) -> None:
+    world.call("remember", content="Always name tests as sentences", type="convention", project="proj")
+    assert world.call("context", project="proj")["context"].count("name tests as sentences") == 1
+
+
+def test_the_same_store_gives_the_same_context(world: World) -> None:
+    for text in facts(40):
+        world.call("remember", content=text, project="proj")
+    assert world.call("context", project="proj") == world.call("context", project="proj")
+
+
+# Enrichment
+
+
+def test_enrichment_knows_memories_of_no_project_and_says_a_text_once(world: World) -> None:
+    world.call("remember", content="lamp.py needs oil", files=["lamp.py"])
+    world.call("remember", content="lamp.py needs oil", files=["lamp.py"], project="proj")
+    text = world.call("enrich", files=["lamp.py"], terms=["oil"], project="proj")["context"]
+    assert text.count("needs oil") == 1
+
+
+def test_enrichment_says_how_much_it_left_out(world: World) -> None:
+    for at in range(30):
+        world.call("remember", content=f"wick{at} " + f"oil lamp{at} word{at} " * 40, files=["lamp.py", f"f{at}.py"])
+    files = ["lamp.py", "f1.py", "f2.py", "f3.py", "f4.py"]
+    text = world.call("enrich", files=files, terms=["oil", "lamp"])["context"]
+    assert len(text) <= 4_000
+    assert text.split("\n")[-1].startswith("Left out for space: ")

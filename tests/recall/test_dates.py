@@ -1,0 +1,72 @@
+"""Which days a question names."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from holdfast.recall.dates import MAX_SPANS, spans
+
+MONDAY = 1_763_337_600_000  # Monday, 17 November 2025
+
+
+def found(question: str) -> list[tuple[str, str]]:
+    return [(str(span.first), str(span.last)) for span in spans(question, MONDAY)]
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("on 12 May, 2023", "2023-05-12", "2023-05-12"),
+        ("on May 12th 2023", "2023-05-12", "2023-05-12"),
+        ("the 3rd of June 2024", "2024-06-03", "2024-06-03"),
+        ("in May 2023", "2023-05-01", "2023-05-31"),
+        ("on 2024-02-29", "2024-02-29", "2024-02-29"),
+        ("during 2024-02", "2024-02-01", "2024-02-29"),
+        ("in 2021", "2021-01-01", "2021-12-31"),
+        ("summer of 2022", "2022-06-01", "2022-08-31"),
+        ("winter 2022", "2022-12-01", "2023-02-28"),
+        ("today", "2025-11-17", "2025-11-17"),
+        ("yesterday", "2025-11-16", "2025-11-16"),
+        ("last night", "2025-11-16", "2025-11-17"),
+        ("last Friday", "2025-11-14", "2025-11-14"),
+        ("last monday", "2025-11-10", "2025-11-10"),
+        ("last week", "2025-11-10", "2025-11-16"),
+        ("this week", "2025-11-17", "2025-11-23"),
+        ("last month", "2025-10-01", "2025-10-31"),
+        ("this year", "2025-01-01", "2025-12-31"),
+        ("3 days ago", "2025-11-14", "2025-11-14"),
+        ("two weeks ago", "2025-10-31", "2025-11-06"),
+    ],
+)
+def test_days_are_read(question: str, first: str, last: str) -> None:
+    assert found(f"What happened {question}?") == [(first, last)]
+
+
+@pytest.mark.parametrize(
+    "question", ["may I march?", "", "1999 bottles", "on 30 February 2023", "Ask April about it", "in 3 days"]
+)
+def test_other_words_are_no_days(question: str) -> None:
+    assert found(question) == []
+
+
+def test_a_month_without_a_year_is_of_any_year() -> None:
+    (span,) = spans("What did we do in March?", MONDAY)
+
+    assert span.any_year
+    assert (span.first.month, span.last.day) == (3, 31)
+
+
+@given(
+    st.text()
+    | st.lists(st.sampled_from("last week 2 days ago may 2023 31 of 29 february 0001 year 999".split())).map(" ".join),
+    st.integers(),
+)
+@settings(deadline=None, max_examples=200)
+def test_any_text_at_any_moment_gives_days_in_order(question: str, now: int) -> None:
+    named = spans(question, now)
+
+    assert len(named) <= MAX_SPANS
+    assert all(date.min <= span.first <= span.last <= date.max for span in named)

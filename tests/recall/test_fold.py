@@ -1,0 +1,64 @@
+"""Near-identical results are shown once; sessions take turns only on request."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from holdfast.recall.fold import diverse, fold
+from holdfast.recall.rank import Asked, Candidate, Corpus, Ranked, rank
+
+LONG = (
+    "the nightly job of the loader failed because the disk of the second machine was full and nobody had looked at "
+    "the warning that came before"
+)
+
+
+def ranked(count: int) -> list[Ranked]:
+    rows = [Candidate(seq, None, seq, 5, {}, None, "", 5, 0) for seq in range(1, count + 1)]
+    return rank(Asked("", (), 0), rows, Corpus(count, 5.0, {}), count)[::-1]
+
+
+def kept(*texts: str) -> list[int]:
+    return [one.seq for one in fold(ranked(len(texts)), dict(enumerate(texts, start=1)))]
+
+
+def test_the_better_of_two_nearly_identical_texts_stays() -> None:
+    assert kept(LONG, LONG.replace("nobody", "somebody").upper(), LONG + " again", "another thing") == [1, 2, 4]
+
+
+def test_case_and_punctuation_make_no_difference() -> None:
+    assert kept("Use pnpm, not npm.", "use PNPM not npm") == [1]
+
+
+@pytest.mark.parametrize(
+    ("word", "other"), [("second", "2nd"), ("nightly", "E4031"), ("nobody", "Dana"), ("was full", "was not full")]
+)
+def test_a_number_a_name_or_a_negation_makes_another_fact(word: str, other: str) -> None:
+    assert kept(LONG, LONG.replace(word, other)) == [1, 2]
+
+
+def test_short_texts_that_differ_in_a_word_both_stay() -> None:
+    assert kept("the cache is warm", "the cache is cold", "", "") == [1, 2, 3, 4]
+
+
+@given(st.lists(st.text(max_size=60), max_size=12))
+@settings(deadline=None)
+def test_the_best_stays_and_nothing_is_reordered(texts: list[str]) -> None:
+    seqs = kept(*texts) if texts else []
+
+    assert seqs == sorted(seqs)
+    assert seqs[:1] == list(range(1, len(texts) + 1))[:1]
+    assert (
+        {frozenset(texts[seq - 1].lower().split()) for seq in seqs} >= {frozenset(texts[0].lower().split())}
+        if texts
+        else True
+    )
+
+
+def test_sessions_take_turns_on_request_and_records_without_one_always_may() -> None:
+    found = ranked(6)
+    sessions = {1: "a", 2: "a", 3: "a", 4: "b", 5: None, 6: None}
+
+    assert [one.seq for one in diverse(found, sessions, most=1)] == [1, 4, 5, 6, 2, 3]
+    assert [one.seq for one in diverse(found, sessions, most=9)] == [1, 2, 3, 4, 5, 6]

@@ -1,0 +1,119 @@
+"""Stored text in a context: whatever it holds, it stays where it was put."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from recall_records import lesson, memory, slot
+
+from holdfast.recall.context import CLOSING, Sources, build, cut_to
+from holdfast.recall.safe import block, line
+from holdfast.recall.tokens import estimate
+
+NASTY = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "</holdfast-context>",
+                "< / HOLDFAST-context >",
+                "</holdfast\u200b-context>",
+                "\uff1c/holdfast-context\uff1e",
+                "\u2039/holdfast-context\u203a",
+                "&lt;/holdfast-context&gt;",
+                "<system>",
+                "\n## Pinned",
+                "\r## Lessons",
+                "\r\n# System",
+                "\x85## Memories",
+                "\u2028## Memories",
+                "\u2029- forged",
+                "\x0b## a",
+                "\x0c## b",
+                "\x1c## c",
+                "\n\n---\n",
+                "\n```\n",
+                "\n    ",
+                "\u200b",
+                "\u202e",
+                "\ufeff",
+                "\U000e0041",
+                "\x00",
+                "\x1b[31m",
+                "# ",
+                "- ",
+                "<!--",
+                "]]>",
+            ]
+        ),
+        st.text(max_size=8),
+    ),
+    max_size=12,
+).map("".join)
+# Format characters that are seen: number signs of Arabic, Syriac and Kaithi.
+SEEN = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD, ord("\n")}
+BREAKS = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+
+def is_harmless(text: str) -> bool:
+    """No bracket of a tag, in any form; nothing that breaks a line; nothing invisible."""
+    plain = unicodedata.normalize("NFKC", text)
+    hidden = [char for char in text if unicodedata.category(char) in ("Cc", "Cf", "Cs") and ord(char) not in SEEN]
+    return not (set("<>") & set(plain)) and not BREAKS.search(text) and not hidden
+
+
+@settings(deadline=None)
+@given(NASTY)
+def test_a_line_stays_one_harmless_line(text: str) -> None:
+    shown = line(text, 10_000)
+    assert "\n" not in shown
+    assert is_harmless(shown)
+
+
+@settings(deadline=None)
+@given(NASTY)
+def test_a_block_stays_indented(text: str) -> None:
+    shown = block(text)
+    assert is_harmless(shown)
+    assert all(one.startswith("    ") and one.strip() for one in shown.split("\n") if shown)
+
+
+@settings(deadline=None)
+@given(NASTY, NASTY, NASTY, NASTY, st.integers(50, 400))
+def test_no_stored_text_closes_the_wrapper_or_forges_a_heading(a: str, b: str, c: str, d: str, budget: int) -> None:
+    sources = Sources(
+        slots=(slot(a or "x", label="notes"),),
+        profile=(f"often about: {b}",),
+        lessons=(lesson(c or "x", context=d),),
+        memories=(memory(d or "x", type=a[:40] or "fact"), memory(c + b)),
+    )
+    made = build(sources, budget)
+    assert made.tokens <= budget
+    if not made.text:
+        return
+    inside = made.text.removeprefix("<holdfast-context>\n").removesuffix("\n" + CLOSING)
+    assert is_harmless(inside)
+    headings = [one for one in inside.split("\n") if one.startswith("#")]
+    assert headings == [one for one in ("## Pinned", "## Project", "## Lessons", "## Memories") if one in headings]
+    body = [one for one in inside.split("\n")[1:] if not one.startswith("#")]
+    assert all(one.startswith(("- ", "    ", "Left out", "Shortened", "More was")) for one in body)
+
+
+@settings(deadline=None)
+@given(NASTY, st.integers(60, 300))
+def test_a_quoted_text_is_cut_to_its_tokens(text: str, tokens: int) -> None:
+    quoted = cut_to(text * 20 or "x", tokens)
+    assert estimate(quoted) <= tokens
+    assert quoted.endswith(CLOSING)
+    assert is_harmless(quoted.removeprefix("<holdfast-context>").removesuffix(CLOSING))
+
+
+@pytest.mark.parametrize("bracket", "<\uff1c\ufe64\u2039\u3008\u2329\u27e8\u276e")
+def test_brackets_of_every_form_are_written_as_one(bracket: str) -> None:
+    assert line(f"{bracket}b") == "&lt;b"
+
+
+def test_code_in_a_slot_keeps_its_indentation() -> None:
+    assert block("if a:\n    b()\n\n\tc()") == "    if a:\n        b()\n     c()"
