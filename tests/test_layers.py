@@ -301,15 +301,15 @@ def _imported_by(node: ast.AST) -> set[str]:
 # Where a broad `except` swallows what it caught, and why it may. A new one is added here by whoever can say why.
 BROAD = {
     "holdfast.serve.guard.__call__": "the HTTP edge",
-    "holdfast.serve.lane._board": "handed to the request that asked, which raises it",
-    "holdfast.serve.lane.together": "as above",
-    "holdfast.serve.lane._carry": "as above: nobody may wait for ever",
+    "holdfast.serve.lane._is_prepared": "handed to the request that asked, which raises it",
+    "holdfast.serve.lane._finish": "as above",
+    "holdfast.serve.lane._carry": "as above: nobody on the lane may wait for ever",
     "holdfast.serve.maintenance._follow": "a broken model must not end all later runs",
     "holdfast.serve.maintenance._loop": "a bug in one run must not end all later ones",
     "holdfast.cli.main.main": "the command-line edge",
     "holdfast.cli.hook.run_hook": "the edge to the agent, whose work must go on",
     "holdfast.cli.hook.hook_main": "as above; a closed pipe is no reason to stop the agent",
-    "holdfast.store.sqlite.commit._run": "handed to the thread that asked, which raises it",
+    "holdfast.store.sqlite.commit._attempt": "handed to the thread that asked, which raises it",
 }
 
 

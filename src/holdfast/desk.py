@@ -6,6 +6,7 @@ It decides which agent a record belongs to and what a caller may see, in one pla
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from holdfast.errors import Forbidden, InvalidRequest
@@ -20,6 +21,7 @@ HOUR_MS = 3_600_000
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
+@lru_cache(maxsize=4)  # a record and its audit entry have ids of the same moment
 def base36(number: int) -> str:
     text = ""
     while number:

@@ -9,6 +9,7 @@ import dataclasses
 import types
 import typing
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from holdfast.errors import InvalidRequest
@@ -72,18 +73,21 @@ def _read_fields(record: type[Any]) -> tuple[_Field, ...]:
 def shape(record: Any) -> Json:
     """The record as JSON. Observations and commits carry a few derived names that clients read."""
     kind = type(record)
-    answer: Json = {}
-    for column, name, turn in _turns(kind):
-        value = getattr(record, column)
-        answer[name] = value if turn is None or value is None else turn(value)
+    names, values_of, turns = _turns(kind)
+    answer: Json = dict(zip(names, values_of(record), strict=True))
+    for name, turn in turns:
+        value = answer[name]
+        if value is not None:
+            answer[name] = turn(value)
     extra = _EXTRAS.get(kind)
     return {**answer, **extra(record)} if extra else answer
 
 
-_Turn = Callable[[Any], Any] | None
+_Turn = Callable[[Any], Any]
+_Turns = tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]], tuple[tuple[str, _Turn], ...]]
 
 
-def _turn(record: type[Any], field: _Field) -> _Turn:
+def _turn(record: type[Any], field: _Field) -> _Turn | None:
     if field.is_time:
         return iso
     if field.column == "session_ids":
@@ -97,13 +101,16 @@ def _session_names(keys: tuple[str, ...]) -> list[str]:
     return [session_name(key) for key in keys]
 
 
-_known_turns: dict[type[Any], tuple[tuple[str, str, _Turn], ...]] = {}
+_known_turns: dict[type[Any], _Turns] = {}
 
 
-def _turns(record: type[Any]) -> tuple[tuple[str, str, _Turn], ...]:
-    """Column, name and how its value is written; worked out once, as every answer goes through here."""
+def _turns(record: type[Any]) -> _Turns:
+    """The names, the values for them, and how some are written; worked out once, as every answer goes through here."""
     if record not in _known_turns:
-        _known_turns[record] = tuple((field.column, field.name, _turn(record, field)) for field in _fields(record))
+        fields = _fields(record)
+        turned = tuple((field.name, turn) for field in fields if (turn := _turn(record, field)))
+        columns = attrgetter(*(field.column for field in fields))
+        _known_turns[record] = tuple(field.name for field in fields), columns, turned
     return _known_turns[record]
 
 

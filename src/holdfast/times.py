@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from holdfast.errors import InvalidRequest
 
@@ -16,8 +17,12 @@ _LOWEST, _HIGHEST = 0, 253_402_300_799_999
 def iso(ms: int) -> str:
     """2026-11-15T20:41:34.459Z"""
     seconds, rest = divmod(ms, 1000)
-    when = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
-    return when.isoformat(timespec="milliseconds")[:-6] + "Z"
+    return f"{_second(seconds)}.{rest:03}Z"
+
+
+@lru_cache(maxsize=256)  # the times of one record, and of records listed together, are often of one second
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def parse_time(text: str, name: str) -> int:

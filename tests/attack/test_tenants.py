@@ -102,7 +102,7 @@ def test_one_slow_redaction_does_not_hold_up_the_writes_of_others(
 
     monkeypatch.setattr(fields, "redact_text", slow)
     one, other = (server.token(tenant=name, scopes=["write"])["token"] for name in "ab")
-    hog = threading.Thread(target=server.post, args=("/remember", one), kwargs={"content": "SLOWTEXT to clean"})
+    hog = threading.Thread(target=server.post, args=("/remember", one), kwargs={"content": "SLOWTEXT to clean " * 200})
     hog.start()
     try:
         assert begun.wait(10)

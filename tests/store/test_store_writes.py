@@ -448,3 +448,89 @@ def test_index_work_is_written_with_its_record_and_done_once(store: Store) -> No
     store.write(lambda tx: tx.done([first, second]))
     assert store.read().pending() == 0
     assert store.verify() == []
+
+
+def caught(store: Store, job: Callable[[Tx], Any]) -> Any:
+    """The result or the error of a write that is made inside another."""
+    try:
+        return store.write(job)
+    except Refused as error:
+        return error
+
+
+def together(store: Store, runs: list[int], *jobs: Callable[[Tx], Any]) -> list[Any]:
+    """Write all jobs inside one write that may be run again; each one's result or error."""
+
+    def outer(tx: Tx) -> list[Any]:
+        runs.append(1)
+        return [caught(store, job) for job in jobs]
+
+    return store.write(outer, again=True)
+
+
+def test_a_write_inside_one_that_may_run_again_is_undone_alone(store: Store) -> None:
+    runs: list[int] = []
+    told: list[Event] = []
+    store._commits._publish = told.append  # type: ignore[attr-defined]
+
+    def telling(tx: Tx) -> int:
+        tx.publish(Event(TENANT, "note", "a"))
+        return note(tx, "a")
+
+    results = together(store, runs, telling, _fails, lambda tx: note(tx, "b"))
+    assert [type(one) for one in results] == [int, Refused, int]
+    assert ids(store.read()) == ["a", "b"]
+    assert len(told) == 1  # though its write was made twice
+    assert len(runs) == 2
+    assert store.verify() == []
+
+
+def test_a_write_that_fails_before_it_wrote_makes_nobody_run_again(store: Store) -> None:
+    runs: list[int] = []
+
+    def refuses(tx: Tx) -> None:
+        tx.next_seq()
+        raise Refused
+
+    results = together(store, runs, lambda tx: note(tx, "a"), refuses, lambda tx: note(tx, "b"))
+    assert [type(one) for one in results] == [int, Refused, int]
+    assert ids(store.read()) == ["a", "b"]
+    assert len(runs) == 1
+    assert store.verify() == []
+
+
+def test_after_a_second_run_the_next_writes_are_as_ever(store: Store) -> None:
+    together(store, [], lambda tx: note(tx, "a"), _fails)
+
+    def outer(tx: Tx) -> Any:
+        note(tx, "c")
+        return caught(store, _fails)
+
+    assert isinstance(store.write(outer), Refused)
+    assert ids(store.read()) == ["a", "c"]
+    assert store.verify() == []
+
+
+def test_writes_of_others_in_the_same_batch_are_not_run_again(store: Store) -> None:
+    runs: list[int] = []
+    theirs: list[int] = []
+
+    def other(tx: Tx) -> int:
+        theirs.append(1)
+        return note(tx, "b")
+
+    def outer(tx: Tx) -> list[Any]:
+        runs.append(1)
+        return [caught(store, job) for job in (lambda tx: note(tx, "a"), _fails)]
+
+    class Both:
+        def write(self, job: Callable[[Tx], Any]) -> Any:
+            return store.write(job, again=job is outer)
+
+        _commits = store._commits  # type: ignore[attr-defined]
+
+    results = in_one_batch(Both(), other, outer)  # type: ignore[arg-type]
+    assert [type(one) for one in results] == [int, list]
+    assert ids(store.read()) == ["a", "b"]
+    assert (len(theirs), len(runs)) == (1, 1)
+    assert store.verify() == []

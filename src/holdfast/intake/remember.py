@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 import orjson
 
@@ -184,7 +185,9 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
     now = desk.clock.now_ms()
     created = draft.created_at if draft.created_at is not None else now
     id = desk.new_id("mem")
-    memory = Memory(
+    title = draft.title or title_of(draft.content)
+    lasts = None if draft.ttl_days is None else int(draft.ttl_days * DAY_MS)
+    return Memory(
         tenant=desk.tenant,
         id=id,
         seq=tx.next_seq(),
@@ -194,7 +197,7 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
         supersedes=(),
         latest=True,
         type=draft.type,
-        title=draft.title or title_of(draft.content),
+        title=title,
         content=draft.content,
         concepts=draft.concepts,
         files=draft.files,
@@ -209,11 +212,14 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
         dated=draft.created_at is not None,
         valid_from=created,
         valid_to=None,
-        forget_after=None if draft.ttl_days is None else now + int(draft.ttl_days * DAY_MS),
-        content_hash="",
+        forget_after=None if lasts is None else now + lasts,
+        content_hash=_hash(
+            what=[draft.content, draft.type, draft.concepts, draft.files, draft.project, agent],
+            when=[_sessions(draft), draft.created_at],
+            how=[title, draft.importance, lasts],
+        ),
         metadata=draft.metadata,
     )
-    return with_hash(memory)
 
 
 def title_of(content: str) -> str:
@@ -227,8 +233,14 @@ def title_of(content: str) -> str:
 
 def with_hash(memory: Memory) -> Memory:
     """The memory with the hash that is the same for two requests to keep the same thing."""
-    parts = [memory.content, memory.type, memory.concepts, memory.files, memory.project, memory.agent]
-    when = [memory.session_ids, memory.created_at if memory.dated else None]
     lasts = memory.forget_after - memory.updated_at if memory.forget_after is not None else None
-    said = orjson.dumps([*parts, *when, memory.title, memory.importance, lasts])
-    return dataclasses.replace(memory, content_hash=sha256(said).hexdigest()[:32])
+    said = _hash(
+        what=[memory.content, memory.type, memory.concepts, memory.files, memory.project, memory.agent],
+        when=[memory.session_ids, memory.created_at if memory.dated else None],
+        how=[memory.title, memory.importance, lasts],
+    )
+    return dataclasses.replace(memory, content_hash=said)
+
+
+def _hash(*, what: list[Any], when: list[Any], how: list[Any]) -> str:
+    return sha256(orjson.dumps([*what, *when, *how])).hexdigest()[:32]

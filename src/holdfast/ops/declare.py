@@ -128,7 +128,10 @@ class Operation:
         self.allow(desk)
         with collect_findings() as found:
             request = self.read(arguments)
-        return dataclasses.replace(desk, asked=request.agent_id, redacted=tuple(sorted(found))), request
+        redacted = tuple(sorted(found))
+        if desk.asked != request.agent_id or desk.redacted != redacted:
+            desk = dataclasses.replace(desk, asked=request.agent_id, redacted=redacted)
+        return desk, request
 
     def call(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
         """Prepare and run.

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TypeVar
 
 from holdfast.model import CleanText
-from holdfast.redact.plain import Counts, findings
+from holdfast.redact.plain import Counts, findings, to_bytes
 from holdfast.redact.result import PRIVATE_MARK, SECRET_MARK, Finding, Redacted
 from holdfast.redact.rules import default_rules
-from holdfast.redact.walk import Walk
+from holdfast.redact.walk import Walk, is_quiet
 
 __all__ = ["PRIVATE_MARK", "SECRET_MARK", "Finding", "Redacted", "redact_text", "redact_value"]
 
@@ -21,8 +21,11 @@ T = TypeVar("T")
 
 def redact_text(text: str) -> Redacted[CleanText]:
     """The text without secrets; text that is JSON stays JSON. Redacting again changes nothing."""
-    book, counts = default_rules(), Counts()
-    clean = Walk(book, counts).text(text, 0)
+    book, data = default_rules(), to_bytes(text)
+    if is_quiet(book, data):
+        return Redacted(CleanText(text), ())
+    counts = Counts()
+    clean = Walk(book, counts).loud(text, data, 0)
     return Redacted(CleanText(clean), findings(book, counts))
 
 

@@ -18,6 +18,8 @@ def remove_private(data: bytes) -> tuple[bytes, int]:
     Blocks may be nested; the outermost counts. One that is never closed reaches to the end: what its author
     wanted kept private must not be stored because a tag was lost.
     """
+    if b"private" not in data.lower():
+        return data, 0
     pieces: list[bytes] = []
     kept_to = depth = count = 0
     for tag in TAG.finditer(data):

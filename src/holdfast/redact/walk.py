@@ -90,8 +90,7 @@ class Walk:
             data = orjson.dumps(value, option=STRICT)
         except (TypeError, ValueError):
             return False
-        # JSON inside a text may spell letters as \u0070; such a text must be opened to be read.
-        return b"\\u" not in data and self.book.is_quiet(data)
+        return is_quiet(self.book, data)
 
     def mapping(self, fields: dict[Any, Any], name: str, depth: int) -> dict[Any, Any]:
         clean: dict[Any, Any] = {}
@@ -126,8 +125,10 @@ class Walk:
     def text(self, text: str, depth: int) -> str:
         """The text without secrets; if it is JSON it still is."""
         data = to_bytes(text)
-        if self.book.is_quiet(data) and b"\\u" not in data:
-            return text
+        return text if is_quiet(self.book, data) else self.loud(text, data, depth)
+
+    def loud(self, text: str, data: bytes, depth: int) -> str:
+        """The same for a text, and its bytes, in which a keyword stands."""
         clean = self.inside(text, depth)
         if clean is None:
             clean = to_text(clean_bytes(self.book, data, self.counts))
@@ -188,6 +189,12 @@ class Walk:
             data = data[: span.start] + SECRET_MARK.encode() + data[span.end :]
             self.counts[self.book.rules[span.rule].id] += 1
         return to_text(data[len(head) :])
+
+
+def is_quiet(book: RuleBook, data: bytes) -> bool:
+    """Whether no keyword stands in the data, nor in JSON that it may hold."""
+    # JSON inside a text may spell letters as \u0070; such a text must be opened to be read.
+    return b"\\u" not in data and book.is_quiet(data)
 
 
 def is_flag(text: str) -> bool:

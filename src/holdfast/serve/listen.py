@@ -29,6 +29,7 @@ from uvicorn.server import HANDLED_SIGNALS
 from websockets.frames import Frame
 
 from holdfast.errors import Fault, InvalidRequest, InvalidSettings, RateLimited, RequestTimeout, TooLarge
+from holdfast.serve.bodies import WHOLE
 from holdfast.serve.guard import MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES, SECURITY_HEADERS
 from holdfast.serve.strict_json import dumps
 from holdfast.settings import Settings
@@ -164,6 +165,7 @@ class Connection(Reader, HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_body = False
+        self.scope[WHOLE] = True  # type: ignore[literal-required]
         super().on_message_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:

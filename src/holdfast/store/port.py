@@ -47,7 +47,7 @@ def scope(table: str, column: str = "", value: Any = "") -> str:
     return f"{SCOPE}{table}.{column}={text}" if column else f"{SCOPE}{table}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is itself: looked up by identity many times in every write
 class Table(Generic[R]):
     """One kind of record. `index` gives the searchable text of tables that recall looks into, `scoped` the columns
     whose values it lists there, `passage` the text whose meaning their vectors stand for."""
@@ -319,11 +319,12 @@ class Store(Protocol):
         """A reader for which time stands still until the block ends."""
         ...
 
-    def write(self, job: Callable[[Tx], T]) -> T:
+    def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         """Run the job in a transaction and return its result once it is durable.
 
         Jobs of several threads share one commit; one that raises is rolled back alone. A write made inside
-        another is part of it: durable when the outer one is.
+        another is part of it: durable when the outer one is. `again` says that the job may be run once more from
+        its start, which lets the writes inside it be cheaper.
 
         Raises:
             StorageFull: no room; nothing was stored.

@@ -7,7 +7,8 @@ write, because each lay on a page of its own. Read on first use: 100,000 sketche
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import islice
 from typing import Any
 from zlib import crc32
 
@@ -58,15 +59,28 @@ class Alike:
         self._sort(np.concatenate([self._hashes, hashes]), np.concatenate([self._seqs, seqs]))
         self._fresh, self._count = {}, 0
 
-    def shared(self, tenant: str, sketch: Sequence[int]) -> dict[int, int]:
-        """How many hashes each record has in common with the sketch."""
+    def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
+        """The records that have most hashes in common with the sketch, the newer first where it is as many."""
         salt = _salt(tenant)
         keys = [one ^ salt for one in sketch]
-        found: dict[int, int] = {}
-        for key, known in zip(keys, self._sorted_in(keys), strict=True):
-            for seq in {*list(self._fresh.get(key, ()))[-NEWEST:], *known}:
-                found[seq] = found.get(seq, 0) + 1
-        return found
+        lists = list(map(self._holders, keys, self._sorted_in(keys)))
+        once: set[int] = set()
+        several: set[int] = set()
+        for one in lists:
+            several |= once.intersection(one)
+            once.update(one)
+        ranked = sorted([(sum([seq in one for one in lists]), seq) for seq in several], reverse=True)
+        # Two hashes in common are a hint; one is mostly chance, so only the newest record of those is worth a look.
+        chance = max(once - several, default=None)
+        best = [seq for _, seq in ranked] if chance is None else [*[seq for _, seq in ranked], chance]
+        return best[:limit]
+
+    def _holders(self, key: int, known: list[int]) -> Collection[int]:
+        """The newest records that have the hash, each once."""
+        fresh = self._fresh.get(key, {})
+        if len(fresh) <= NEWEST and not known:
+            return fresh
+        return {*islice(reversed(fresh), NEWEST), *known}
 
     def _sorted_in(self, keys: list[int]) -> list[list[int]]:
         """For each key, the newest records among those that are sorted in."""

@@ -33,22 +33,34 @@ def open_writer(path: Path) -> apsw.Connection:
             check_ours(db)
             db.execute("PRAGMA journal_mode = WAL").fetchall()
             db.execute("PRAGMA synchronous = FULL").fetchall()
-            db.set_wal_hook(_after_commit)
+            db.set_wal_hook(_LogWatch())
     except Fault:
         db.close()
         raise
     return db
 
 
-def _after_commit(db: apsw.Connection, _: str, pages: int) -> int:
-    """Empty the log into the database when it is long, or when it nears the room that is left on the disk.
+class _LogWatch:
+    """Empties the log into the database when it is long, or when it nears the room that is left on the disk.
 
     The database may have to grow by as much as the log holds: once the disk is full it is too late for that.
     """
-    with suppress(apsw.Error, OSError):  # what was committed is safe in the log; the next commit tries again
-        if pages >= LOG_PAGES or (pages >= LOG_PAGES_LEAST and pages * PAGE > _room(db.filename) // 2):
-            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-    return apsw.SQLITE_OK
+
+    def __init__(self) -> None:
+        self._looked = 0  # how long the log was when the room was last looked at
+
+    def __call__(self, db: apsw.Connection, _: str, pages: int) -> int:
+        with suppress(apsw.Error, OSError):  # what was committed is safe in the log; the next commit tries again
+            if pages >= LOG_PAGES or self._nears_the_end(db, pages):
+                db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        return apsw.SQLITE_OK
+
+    def _nears_the_end(self, db: apsw.Connection, pages: int) -> bool:
+        if 0 <= pages - self._looked < LOG_PAGES_LEAST:
+            return False
+        nears = pages >= LOG_PAGES_LEAST and pages * PAGE > _room(db.filename) // 2
+        self._looked = 0 if nears else pages  # while it does, every commit looks again
+        return nears
 
 
 def _room(path: str) -> int:

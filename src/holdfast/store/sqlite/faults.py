@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import apsw
 
@@ -23,12 +22,17 @@ def storage_fault(error: apsw.Error) -> Fault:
     return Fault(f"store: SQLite refused ({type(error).__name__})", hint="Run holdfast verify.")
 
 
-@contextmanager
-def as_faults() -> Iterator[None]:
+class _AsFaults(AbstractContextManager[None]):
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, apsw.Error):
+            raise storage_fault(error) from error
+        if isinstance(error, ValueError):  # bytes that are no text, or text that is no JSON, where a record was written
+            raise DataDamaged("store: a record cannot be read") from error
+
+
+_AS_FAULTS = _AsFaults()
+
+
+def as_faults() -> AbstractContextManager[None]:
     """Turn what SQLite raises inside the block into faults."""
-    try:
-        yield
-    except apsw.Error as error:
-        raise storage_fault(error) from error
-    except ValueError as error:  # bytes that are no text, or text that is no JSON, where a record was written
-        raise DataDamaged("store: a record cannot be read") from error
+    return _AS_FAULTS

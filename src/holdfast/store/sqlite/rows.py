@@ -8,6 +8,7 @@ import typing
 from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -18,7 +19,7 @@ Row = tuple[Any, ...]
 
 
 def _list_text(value: Any) -> str:
-    return orjson.dumps(list(value)).decode()
+    return orjson.dumps(list(value)).decode() if value else "[]"
 
 
 def _dict_text(value: Any) -> str:
@@ -41,6 +42,7 @@ _CODECS: dict[Any, _Codec] = {
     tuple: (_list_text, _tuple),
     dict: (_dict_text, orjson.loads),
 }
+_SAME: dict[Any, type[Any]] = {int: int, float: float}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Shape:
 
     table: str
     columns: tuple[str, ...]
-    writers: tuple[tuple[int, Callable[[Any], Any]], ...]
+    writers: tuple[tuple[int, Callable[[Any], Any], type[Any] | None], ...]  # with the type that needs no writing
     readers: tuple[tuple[int, Callable[[Any], Any]], ...]
     record: type[Any]
     values_of: Callable[[Any], Row]
@@ -57,9 +59,10 @@ class Shape:
     def encode(self, record: Any) -> list[Any]:
         """The row's values in column order, without the checksum."""
         values = list(self.values_of(record))
-        for at, write in self.writers:
-            if values[at] is not None:
-                values[at] = write(values[at])
+        for at, write, plain in self.writers:
+            value = values[at]
+            if value is not None and type(value) is not plain:
+                values[at] = write(value)
         return values
 
     def decode(self, row: Row) -> Any:
@@ -73,8 +76,9 @@ class Shape:
     def checksum(self, values: list[Any] | Row) -> int:
         """64 bits over the table's name and every value; signed, as SQLite keeps integers."""
         # JSON has no endless numbers: orjson would write both as null.
-        exact = [repr(one) if type(one) is float and one - one != 0 else one for one in values]
-        digest = blake2b(orjson.dumps([self.table, *exact]), digest_size=8).digest()
+        if float in map(type, values):
+            values = [repr(one) if type(one) is float and one - one != 0 else one for one in values]
+        digest = blake2b(orjson.dumps([self.table, *values]), digest_size=8).digest()
         return int.from_bytes(digest, "big", signed=True)
 
 
@@ -86,10 +90,10 @@ def shape_of(table: Table[Any]) -> Shape:
     return Shape(
         table=table.name,
         columns=names,
-        writers=tuple((at, codec[0]) for at, codec in enumerate(codecs) if codec[0]),
+        writers=tuple((at, codec[0], _SAME.get(codec[0])) for at, codec in enumerate(codecs) if codec[0]),
         readers=tuple((at, codec[1]) for at, codec in enumerate(codecs) if codec[1]),
         record=table.record,
-        values_of=lambda record: tuple([getattr(record, name) for name in names]),
+        values_of=attrgetter(*names),
     )
 
 

@@ -56,8 +56,8 @@ class SqliteStore:
         finally:
             db.close()
 
-    def write(self, job: Callable[[Tx], T]) -> T:
-        return self._commits.write(job)
+    def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
+        return self._commits.write(job, again)
 
     def fold_words(self, least: int | None = None, stop: Callable[[], bool] = lambda: False) -> int:
         return self._folder.fold_all(least, stop)

@@ -20,7 +20,6 @@ from holdfast.store.sqlite.vectors import VectorWrites
 from holdfast.store.sqlite.wordrows import add_words, change_words, drop_words
 
 _WRAP = 1 << 64
-CHANCE = 1
 
 
 def signed64(value: int) -> int:
@@ -50,11 +49,7 @@ class SqliteTx(VectorWrites, SqliteReader):
         self.code_changes = []
 
     def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
-        shared = self._alike().shared(tenant, sketch)
-        best = sorted(shared, key=lambda seq: (-shared[seq], -seq))[:limit]
-        # Two hashes in common are a hint; one is mostly chance, so only the newest few of those are worth a look.
-        several = [seq for seq in best if shared[seq] > 1]
-        return several + [seq for seq in best if shared[seq] == 1][:CHANCE]
+        return self._alike().near(tenant, sketch, limit)
 
     def next_seq(self) -> int:
         return self._next_seq()
