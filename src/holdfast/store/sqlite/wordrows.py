@@ -25,7 +25,7 @@ MOST = 65_535  # what two bytes hold; a word said more often than that says no m
 _INSERT = "INSERT INTO word_rows VALUES (?, ?, ?, ?, ?, ?, ?)"
 _SELECT = "SELECT doc, seq, at, length, terms, weights FROM word_rows"
 _OF_SEQS = (
-    "SELECT w.doc, w.seq, w.at, w.length, w.terms, w.weights FROM json_each(?) AS asked JOIN word_rows AS w "
+    "SELECT w.doc, w.seq, w.at, w.length, w.terms, w.weights FROM json_each(?) AS asked CROSS JOIN word_rows AS w "
     "ON w.tenant = ? AND w.doc = coalesce((SELECT doc FROM word_again WHERE seq = asked.value), asked.value)"
 )
 
