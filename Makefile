@@ -25,6 +25,7 @@ faults: $(DEV_STAMP) $(TRACER)
 # Figures of this machine, as ratios of one run; written to docs/benchmarks.
 bench: $(DEV_STAMP)
 	$(BIN)/python bench/intake.py
+	$(BIN)/python bench/vectors.py
 
 check: $(DEV_STAMP)
 	$(BIN)/ruff check src tests

@@ -20,7 +20,7 @@ from holdfast.store.sqlite.vectorcodes import CodeChange, VectorCodes, add_codes
 from holdfast.store.tables import TABLES
 
 # So many of the nearest codes are scored by their vectors; see docs/benchmarks/vectors.md for what that finds.
-RESCORED = 250
+RESCORED = 200
 # Up to so many allowed records all vectors are read and scored: no codes are needed.
 FEW = 1_000
 # When this share of the nearest codes has its row no more, more of them are looked at.
