@@ -36,6 +36,7 @@ faults: $(DEV_STAMP) $(TRACER)
 bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/intake.py
 	$(BIN)/python bench/embedding.py
+	$(BIN)/python bench/vectors.py
 
 check: $(DEV_STAMP)
 	$(BIN)/ruff check src tests

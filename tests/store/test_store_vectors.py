@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 from sample_records import OTHER, TENANT, add, sample
 from store_places import Place
 
-from holdfast.errors import DataDamaged
+from holdfast.errors import DataDamaged, Fault
 from holdfast.store.codes import CodeTable, code_of, words_in
 from holdfast.store.port import MadeVector, Missing, Store, Tx
 from holdfast.store.sqlite import vectors
@@ -187,6 +188,18 @@ def test_when_most_nearest_codes_are_of_records_that_are_gone_more_are_looked_at
     hits = store.read().nearest(TENANT, MODEL, centre, 2)
     assert len(hits) == 2
     assert all(hit.seq >= seqs[40] for hit in hits)
+
+
+def test_codes_of_records_that_are_gone_leave_the_memory_in_time(
+    store: Store, few: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.store.sqlite.vectorcodes.GONE", 2)
+    codes = store._codes  # type: ignore[attr-defined]
+    assert len(found(store, few[0], limit=8)) == len(codes.of(1, words_in(DIMS))) == 8
+    for number in range(4):
+        store.write(lambda tx, number=number: tx.delete(MEMORIES, TENANT, f"m{number}"))
+        assert sorted(found(store, few[0], limit=8)) == few[number + 1 :]
+    assert len(codes.of(1, words_in(DIMS))) < 8
 
 
 def test_a_write_that_is_rolled_back_changes_no_search(store: Store, few: list[int]) -> None:
@@ -444,3 +457,44 @@ def test_what_is_forgotten_leaves_no_trace_of_its_vector(place: Place) -> None:
     data = Path(place.path).read_bytes()
     assert half not in data
     assert code not in data
+
+
+def answers(store: Store) -> list[Any]:
+    """Everything that vectors say."""
+    reader = store.read()
+    said: list[Any] = [reader.with_vector(TENANT, MODEL), reader.followed_model()]
+    for seq in range(1, 40):
+        said += [
+            reader.nearest(TENANT, MODEL, vector_of(seq), 50),
+            reader.cosines(TENANT, MODEL, vector_of(seq), [seq]),
+        ]
+    return said
+
+
+def test_a_changed_bit_of_vectors_or_codes_is_found_or_changes_nothing(place: Place) -> None:
+    store = place.open()
+    store.write(lambda tx: tx.follow_model(MODEL))
+    for number in range(30):
+        add(store, MEMORIES, f"m{number}", content=f"{number}")
+    follow(store)
+    store.write(lambda tx: tx.delete(MEMORIES, TENANT, "m7"))
+    codes = store._writer.execute("SELECT codes FROM vector_codes").get  # type: ignore[attr-defined]
+    truth = answers(store)
+    place.close()
+    data = place.path.read_bytes()
+    chance = random.Random(8)
+    first, begin = data.index(vector_of(1).astype("<f2").tobytes()), data.index(codes[:200])
+    flips = [chance.randrange(at // 4096 * 4096, at // 4096 * 4096 + 4096) for at in (first, begin) for _ in range(50)]
+    unnoticed = []
+    for at in flips:
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << chance.randrange(8)
+        place.path.write_bytes(damaged)
+        try:
+            store = place.open()
+            if not store.verify() and answers(store) != truth:
+                unnoticed.append(at)
+        except Fault:
+            pass
+        place.close()
+    assert unnoticed == []

@@ -94,7 +94,9 @@ def _ranked(desk: Desk, question: Question, pools: Sequence[Pool]) -> list[Ranke
         return []
     corpus = pools[0].corpus  # both tables count their words together
     asked = Asked(question.query, tuple(corpus.frequency), desk.clock.now_ms())
-    ranked = rank(asked, list(candidates.values()), corpus, len(candidates))
+    # Twice as many as wanted: some say the same and are folded.
+    most = len(candidates) if question.per_session else 2 * question.limit + 20
+    ranked = rank(asked, list(candidates.values()), corpus, most)
     enough = None if question.per_session else question.limit
     kept = fold(ranked, {seq: one.text for seq, one in candidates.items()}, enough)
     if question.per_session:

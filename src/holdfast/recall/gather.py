@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from holdfast.model import Memory
 from holdfast.ports import Vectors
 from holdfast.recall.rank import Candidate, Corpus
 from holdfast.store.port import Condition, Reader, Table, WordHits
 from holdfast.store.tables import MEMORIES
 
-DEPTH = 120  # from each of the two lists
-NEIGHBOURED = 40  # of each list, whose neighbours are looked at as well
+DEPTH = 100  # from each of the two lists
+NEIGHBOURED = 100  # of each list, whose neighbours are looked at as well
 REACH = 3
 NARROW = 100_000  # up to so many rows the vectors of a filter's own are looked at, above it the filter comes after
 OVERFETCH = 4
@@ -81,11 +80,21 @@ def _nearest(
         fetched = min(fetched * OVERFETCH, MOST_FETCHED)
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is read of a record to rank it."""
+
+    seq: int
+    session: str | None
+    at: int
+    importance: int
+    text: str
+
+
 def _rows(
     reader: Reader, table: Table[Any], tenant: str, seqs: Iterable[int], conditions: Sequence[Condition]
-) -> dict[int, Candidate]:
-    read = _memory if table.record is Memory else _observation
-    columns = MEMORY_COLUMNS if table.record is Memory else OBSERVATION_COLUMNS
+) -> dict[int, Row]:
+    read, columns = (_memory, MEMORY_COLUMNS) if table is MEMORIES else (_observation, OBSERVATION_COLUMNS)
     rows = reader.values(table, tenant, columns, list(seqs), *conditions)
     return {row[0]: read(row) for row in rows}
 
@@ -94,29 +103,23 @@ MEMORY_COLUMNS = ("seq", "session_ids", "created_at", "importance", "content")
 OBSERVATION_COLUMNS = ("seq", "session_id", "at", "importance", "title", "narrative")
 
 
-def _memory(row: Sequence[Any]) -> Candidate:
+def _memory(row: Sequence[Any]) -> Row:
     sessions = orjson.loads(row[1])
-    return _candidate(row[0], sessions[0] if sessions else None, row[2], row[3], row[4])
+    return Row(row[0], sessions[0] if sessions else None, *row[2:])
 
 
-def _observation(row: Sequence[Any]) -> Candidate:
-    return _candidate(row[0], row[1], row[2], row[3], f"{row[4]}\n{row[5]}")
-
-
-def _candidate(seq: int, session: str | None, at: int, importance: int, text: str) -> Candidate:
-    return Candidate(
-        seq=seq, session=session, at=at, length=0, weights={}, cosine=None, text=text, importance=importance, recalls=0
-    )
+def _observation(row: Sequence[Any]) -> Row:
+    return Row(row[0], row[1], row[2], row[3], f"{row[4]}\n{row[5]}")
 
 
 def _neighbours(
     reader: Reader,
     table: Table[Any],
     tenant: str,
-    rows: dict[int, Candidate],
+    rows: dict[int, Row],
     of: Sequence[int],
     conditions: Sequence[Condition],
-) -> dict[int, Candidate]:
+) -> dict[int, Row]:
     """Who stands beside these in their sessions and is not among them."""
     around: dict[str, list[int]] = {}
     for seq in of:
@@ -132,13 +135,15 @@ def _neighbours(
 
 
 def _counted(
-    reader: Reader, tenant: str, rows: dict[int, Candidate], words: WordHits, meaning: Meaning | None
+    reader: Reader, tenant: str, rows: dict[int, Row], words: WordHits, meaning: Meaning | None
 ) -> dict[int, Candidate]:
     """The rows with the question's words in them, and how near they are."""
-    counted = reader.counted(tenant, list(rows), list(words.frequency))
+    counted = words.counted(list(rows))
     cosines = reader.cosines(tenant, meaning.model, meaning.vector, list(rows)) if meaning else {}
     return {
-        seq: replace(row, length=counted[seq].length, weights=counted[seq].weights, cosine=cosines.get(seq))
+        seq: Candidate(
+            seq, row.session, row.at, held.length, held.weights, cosines.get(seq), row.text, row.importance, recalls=0
+        )
         for seq, row in rows.items()
-        if seq in counted
+        if (held := counted.get(seq)) is not None
     }

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
+from functools import lru_cache
 
 # As the vocabularies cut text before they look at it: words by their humps, digits, white space, signs.
 _SIGNS = r"\x00-\x08\x0e-\x1b!-/:-@\[-`{-\x7f"
@@ -70,6 +71,7 @@ _SCRIPTS = (
 _STARTS = tuple(start for start, _rate in _SCRIPTS)
 
 
+@lru_cache(maxsize=2_048)  # what is found is found again
 def estimate(text: str) -> int:
     """Tokens of the text; rather a little too many than too few."""
     foreign = _is_foreign(text)

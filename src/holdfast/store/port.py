@@ -94,21 +94,22 @@ class WordHit:
 
 
 @dataclass(frozen=True, slots=True)
-class WordHits:
-    """The best matches, and what their scores were counted with."""
-
-    hits: list[WordHit]
-    documents: int
-    average_length: float
-    frequency: dict[str, int]  # in how many records each term of the query stands
-
-
-@dataclass(frozen=True, slots=True)
 class WordCount:
     """A record's length in words, and the weight of each asked term that it holds."""
 
     length: int
     weights: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class WordHits:
+    """The best matches, and what is usual among the records they were taken from."""
+
+    hits: list[WordHit]
+    documents: int
+    average_length: float
+    frequency: dict[str, int]  # in how many records each term of the query stands
+    counted: Callable[[Sequence[int]], dict[int, WordCount]]  # how often given records hold the terms, by seq
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +175,6 @@ class Reader(Protocol):
         self, table: Table[Any], tenant: str, query: Sequence[str], conditions: Sequence[Condition], limit: int
     ) -> WordHits:
         """Best matches of a query made by `words.query`, conditions applied before the limit."""
-        ...
-
-    def counted(self, tenant: str, seqs: Sequence[int], terms: Sequence[str]) -> dict[int, WordCount]:
-        """How often records hold terms of `WordHits.frequency`, by seq."""
         ...
 
     def beside(

@@ -12,15 +12,16 @@ import orjson
 from numpy.typing import NDArray
 
 from holdfast.model import Token
-from holdfast.store.port import Condition, R, Table, WordCount, WordHits, scope
+from holdfast.store.port import Condition, R, Table, WordHits, scope
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
 from holdfast.store.sqlite.vectorcodes import VectorCodes
 from holdfast.store.sqlite.vectors import VectorReads
 from holdfast.store.sqlite.wordindex import Bounds, WordIndex
-from holdfast.store.sqlite.wordrows import rows_of, weights_of
 from holdfast.store.tables import TABLES, TOKENS
 from holdfast.store.words import stems
+
+SHORT_LIST = 500  # up to here a loop is faster than numpy's set operations
 
 _VALUELESS = {"is null": "IS NULL", "not null": "IS NOT NULL"}
 
@@ -84,10 +85,13 @@ def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[Bound
 
 def _around(listed: NDArray[np.int64], seqs: Sequence[int], reach: int) -> list[int]:
     """The members of a list that stand at most `reach` places from one of the seqs, in the list's order."""
-    places = np.flatnonzero(np.isin(listed, np.array(seqs, np.int64)))
-    near = (places[:, None] + np.arange(-reach, reach + 1)).ravel()
-    near = np.unique(near[(near >= 0) & (near < len(listed))])
-    return [int(seq) for seq in listed[near]]
+    if len(listed) > SHORT_LIST:
+        places = np.flatnonzero(np.isin(listed, np.array(seqs, np.int64))).tolist()
+    else:
+        wanted = set(seqs)
+        places = [place for place, seq in enumerate(listed.tolist()) if seq in wanted]
+    near = {place + step for place in places for step in range(-reach, reach + 1)}
+    return [int(listed[place]) for place in sorted(near) if 0 <= place < len(listed)]
 
 
 def _order(shape: Shape, order: str) -> str:
@@ -183,12 +187,6 @@ class SqliteReader(VectorReads):
         asked = f"json_each(?) AS asked CROSS JOIN {table.name} AS r ON r.seq = asked.value"
         sql = f"SELECT r.seq FROM {asked} WHERE {clause}"
         return {seq for (seq,) in self._rows(sql, [orjson.dumps(seqs).decode(), *values])}
-
-    def counted(self, tenant: str, seqs: Sequence[int], terms: Sequence[str]) -> dict[int, WordCount]:
-        asked = set(terms)
-        with as_faults():
-            rows = list(rows_of(self._db, tenant, seqs))
-        return {row.seq: WordCount(row.length, weights_of(row, asked)) for row in rows}
 
     def beside(
         self, table: Table[Any], tenant: str, column: str, around: Mapping[str, Sequence[int]], reach: int

@@ -127,19 +127,20 @@ class VectorCodes:
     def __init__(self, connect: Callable[[], apsw.Connection]):
         """`connect` opens a reader of its own: a thread's reader may stand at an earlier moment."""
         self._connect = connect
-        self._reading = threading.Lock()  # one thread reads, the others wait for what it has read
-        self._mutex = threading.Lock()  # guards the fields below
+        self._reading = threading.Lock()  # held by the thread that brings the codes up to date; the others wait for it
+        self._mutex = threading.Lock()  # guards the lists below; never held for long, for a commit waits for it
+        self._late: dict[int, list[CodeChange]] = {}  # committed since the codes of a space were looked at last
         self._tables: dict[int, CodeTable] = {}
         self._gone: dict[int, int] = {}
-        self._late: dict[int, list[CodeChange]] = {}  # committed while a space is being read
 
     def of(self, space: int, words: int) -> CodeTable:
-        """All codes of the space, `words` 64-bit words each; read now if they are not in memory yet."""
+        """All committed codes of the space, `words` 64-bit words each; read now if they are not in memory yet."""
         table = self._tables.get(space)
-        if table is not None:
-            return table
-        with self._reading:
-            return self._tables.get(space) or self._read(space, words)
+        if table is None or self._late.get(space):
+            with self._reading:
+                table = self._tables.get(space) or self._read(space, words)
+                self._catch_up(space, table)
+        return table
 
     def _read(self, space: int, words: int) -> CodeTable:
         with self._mutex:
@@ -151,11 +152,18 @@ class VectorCodes:
             with self._mutex:
                 del self._late[space]
             raise
-        with self._mutex:
-            for change in self._late.pop(space):
-                table.append(change.seqs, change.codes)
-            self._tables[space], self._gone[space] = table, 0
+        self._tables[space], self._gone[space] = table, 0
         return table
+
+    def _catch_up(self, space: int, table: CodeTable) -> None:
+        with self._mutex:
+            changes, self._late[space] = self._late[space], []
+        for change in changes:
+            if len(change.seqs):
+                table.append(change.seqs, change.codes)
+            self._gone[space] += change.gone
+        if self._gone[space] > max(GONE, GONE_SHARE * len(table)):
+            del self._tables[space]  # the next search reads them anew
 
     def _read_chunks(self, space: int, words: int) -> CodeTable:
         db = self._connect()
@@ -173,23 +181,14 @@ class VectorCodes:
         return table
 
     def follow(self, changes: Iterable[CodeChange]) -> None:
-        """Take over what was committed."""
+        """Note what was committed; the next search takes it over, so that no writer waits for that."""
         with self._mutex:
             for change in changes:
-                if change.space in self._tables:
-                    self._apply(change)
-                elif change.space in self._late:
+                if change.space in self._late:
                     self._late[change.space].append(change)
-
-    def _apply(self, change: CodeChange) -> None:
-        table = self._tables[change.space]
-        if len(change.seqs):
-            table.append(change.seqs, change.codes)
-        gone = self._gone[change.space] = self._gone[change.space] + change.gone
-        if gone > GONE and gone > GONE_SHARE * len(table):
-            del self._tables[change.space]
 
     def forget(self) -> None:
         """Read everything anew at the next use."""
-        with self._mutex:
+        with self._reading, self._mutex:
             self._tables.clear()
+            self._late.clear()

@@ -19,8 +19,9 @@ from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.vectorcodes import CodeChange, VectorCodes, add_codes, count_codes, erase_code
 from holdfast.store.tables import TABLES
 
-# So many of the nearest codes are scored by their vectors; see docs/benchmarks/vectors.md for what that finds.
-RESCORED = 250
+# So many of the nearest codes are scored by their vectors: one in a thousand, but not fewer or more. 200 of 1,000,000
+# held 0.98 of the true ten nearest where vectors lie close together; see docs/benchmarks/vectors.md.
+RESCORED, MOST_RESCORED, RESCORED_SHARE = 200, 600, 0.001
 # Up to so many allowed records all vectors are read and scored: no codes are needed.
 FEW = 1_000
 # When this share of the nearest codes has its row no more, more of them are looked at.
@@ -77,7 +78,7 @@ class VectorReads:
 
     def _by_codes(self, space: int, query: Query, limit: int, allowed: Seqs | None) -> list[VectorHit]:
         table = self._codes.of(space, words_in(len(query)))
-        count = max(RESCORED, 4 * limit)
+        count = max(RESCORED, min(MOST_RESCORED, int(RESCORED_SHARE * len(table))), 4 * limit)
         while True:
             found = self._cosines(space, query, table.nearest(query, count, allowed))
             if count >= len(table) or len(found) >= count * ENOUGH:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 import threading
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.port import WordHit, WordHits
+from holdfast.store.port import WordCount, WordHit, WordHits
 from holdfast.store.sqlite.wordrows import WordRow, gone_after, rows_after
 
 K1, B = 1.2, 0.75
@@ -61,7 +62,17 @@ class Part:
     live: Mask
     dead: bool = False
     masks: dict[str, Mask] = field(default_factory=dict)
+    by_seq: NDArray[np.int64] | None = None  # places in the order of their seqs, once that was asked for
     postings: dict[str, Posting] = field(default_factory=dict)  # the tail's; a segment's are read when asked for
+
+    def places_of(self, seqs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Those of the seqs that stand here and are not gone, and their places."""
+        if self.by_seq is None:
+            self.by_seq = np.argsort(self.seqs, kind="stable")
+        at = np.searchsorted(self.seqs, seqs, sorter=self.by_seq)
+        places = self.by_seq[np.minimum(at, len(self.seqs) - 1)]
+        here = (self.seqs[places] == seqs) & self.live[places]
+        return seqs[here], places[here]
 
     def kill(self, doc: int) -> float | None:
         """Mark a doc as gone; its length, or None if it is not here or was gone before."""
@@ -200,7 +211,8 @@ class WordIndex:
         frequency = {term: sum(one.frequency(term) for one in view.gathered) for term in terms}
         for one in view.gathered:
             one.score(terms, frequency, view.documents, view.average)
-        return WordHits(_checked(view.gathered, limit, check), view.documents, view.average, frequency)
+        hits = _checked(view.gathered, limit, check)
+        return WordHits(hits, *_counts(view, terms, frequency), partial(_counted, view.gathered, terms))
 
     def members(self, db: apsw.Connection, tenant: str, bounds: Bounds, most: int) -> NDArray[np.int64] | None:
         """The seqs of every record in the bounds, in order; None if they are more than `most`."""
@@ -234,6 +246,41 @@ class WordIndex:
                     return View(*sizes, [_gather(db, tenant, at, part, terms, bounds) for at, part in parts])
             finally:
                 db.execute("ROLLBACK")
+
+
+def _counts(view: View, terms: Sequence[str], frequency: dict[str, int]) -> tuple[int, float, dict[str, int]]:
+    """How many records, how long, and how many hold each term: of those in the bounds if these are few.
+
+    What is rare in a project need not be rare in the whole memory, and the other way round.
+    """
+    held = [one.allowed & one.part.live for one in view.gathered]
+    documents = sum(int(np.count_nonzero(mask)) for mask in held)
+    if not documents or 2 * documents > view.documents:
+        return view.documents, view.average, frequency
+    words = sum(float(one.part.lengths @ mask) for one, mask in zip(view.gathered, held, strict=True))
+    inside = {
+        term: sum(
+            int(np.count_nonzero(mask[one.postings[term].places]))
+            for one, mask in zip(view.gathered, held, strict=True)
+            if term in one.postings
+        )
+        for term in terms
+    }
+    return documents, words / documents, inside
+
+
+def _counted(gathered: Sequence[Gathered], terms: Sequence[str], seqs: Sequence[int]) -> dict[int, WordCount]:
+    found: dict[int, WordCount] = {}
+    wanted = np.array(seqs, np.int64)
+    for one in gathered:
+        here, places = one.part.places_of(wanted)
+        weights: list[dict[str, float]] = [{} for _ in here]
+        for term in terms:
+            for at, weight in one.weighed(term, places):
+                weights[at][term] = weight
+        lengths = one.part.lengths[places].tolist()
+        found.update(zip(here.tolist(), map(WordCount, lengths, weights), strict=True))
+    return found
 
 
 def _in_order(gathered: Sequence[Gathered], scope: str) -> NDArray[np.int64]:
@@ -271,6 +318,15 @@ class Gathered:
         if posting is None:
             return 0
         return int(np.count_nonzero(self.part.live[posting.places])) if self.part.dead else len(posting.places)
+
+    def weighed(self, term: str, places: NDArray[np.int64]) -> Iterable[tuple[int, float]]:
+        """Which of the places hold the term, by their number in the list, and how heavily."""
+        posting = self.postings.get(term)
+        if posting is None:
+            return ()
+        at = np.minimum(np.searchsorted(posting.places, places), len(posting.places) - 1)
+        held = np.flatnonzero(posting.places[at] == places)
+        return zip(held.tolist(), (posting.weights[at[held]] * HALF).tolist(), strict=True)
 
     def score(self, terms: Sequence[str], frequency: dict[str, int], documents: int, average: float) -> None:
         self.scores = np.zeros(len(self.part.docs))

@@ -8,12 +8,11 @@ was dropped since by the list of the gone.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import apsw
-import orjson
 
 from holdfast.store.port import IndexText
 from holdfast.store.words import stems
@@ -24,10 +23,6 @@ MOST = 65_535  # what two bytes hold; a word said more often than that says no m
 
 _INSERT = "INSERT INTO word_rows VALUES (?, ?, ?, ?, ?, ?, ?)"
 _SELECT = "SELECT doc, seq, at, length, terms, weights FROM word_rows"
-_OF_SEQS = (
-    "SELECT w.doc, w.seq, w.at, w.length, w.terms, w.weights FROM json_each(?) AS asked CROSS JOIN word_rows AS w "
-    "ON w.tenant = ? AND w.doc = coalesce((SELECT doc FROM word_again WHERE seq = asked.value), asked.value)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +109,7 @@ def rows_after(db: apsw.Connection, tenant: str, doc: int, limit: int = -1) -> I
     return map(unpack, db.execute(f"{_SELECT} WHERE tenant = ? AND doc > ? ORDER BY doc LIMIT ?", (tenant, doc, limit)))
 
 
-def rows_of(db: apsw.Connection, tenant: str, seqs: Iterable[int]) -> Iterator[WordRow]:
-    """The rows of these records."""
-    return map(unpack, db.execute(_OF_SEQS, (orjson.dumps(list(seqs)).decode(), tenant)))
-
-
 def gone_after(db: apsw.Connection, tenant: str, place: int) -> list[tuple[int, int]]:
     """What was dropped past a place: place and doc, in order."""
     sql = "SELECT place, doc FROM word_gone WHERE tenant = ? AND place > ? ORDER BY place"
     return db.execute(sql, (tenant, place)).fetchall()  # type: ignore[return-value]
-
-
-def weights_of(row: WordRow, terms: set[str]) -> dict[str, float]:
-    """How often the row holds each of the terms, a word of the body counting one."""
-    pairs = zip(row.terms, row.weights, strict=True)
-    return {term: weight / BODY_HALVES for term, weight in pairs if term in terms}
