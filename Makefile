@@ -37,6 +37,8 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/intake.py
 	$(BIN)/python bench/embedding.py
 	$(BIN)/python bench/vectors.py
+	$(BIN)/python bench/scale.py
+	$(BIN)/python bench/quality.py --locomo $(LOCOMO) --out docs/benchmarks/quality.md
 
 check: $(DEV_STAMP)
 	$(BIN)/ruff check src tests
