@@ -255,6 +255,24 @@ def test_words_that_cover_little_of_the_question_leave_the_decision_to_the_meani
     assert order(rank(asked(terms=long), rows, corpus(), 1)) == [2]
 
 
+def test_words_count_less_where_the_meaning_is_clear_and_more_where_many_are_alike() -> None:
+    rows = [one(1, "lock", cosine=0.2), one(2, cosine=0.6), one(3, cosine=0.0)]
+    clear = rank(asked(), [*rows, *(one(seq, cosine=0.1) for seq in range(10, 50))], corpus(), 50)
+    alike = rank(asked(), [*rows, *(one(seq, cosine=0.59) for seq in range(10, 50))], corpus(), 50)
+    few = rank(asked(), rows, corpus(), 50)
+    clear_words, few_words, alike_words = (
+        next(entry.parts.words for entry in found if entry.seq == 1) for found in (clear, few, alike)
+    )
+    assert clear_words < few_words < alike_words
+    assert alike_words / clear_words == pytest.approx(0.65 / 0.35)
+
+
+def test_a_word_said_over_and_over_counts_no_more_than_a_full_match() -> None:
+    often = one(1, weights={term: 40.0 for term in TERMS}, cosine=0.2)
+    found = rank(asked(), [often, one(2, cosine=0.3)], corpus(), 2)
+    assert max(entry.parts.words for entry in found) == pytest.approx(0.5)
+
+
 def test_the_speaker_named_in_the_question_is_preferred() -> None:
     rows = [one(1, "lock", text="Gina: I took it."), one(2, "lock", text="Jon: I took it.")]
 

@@ -22,13 +22,19 @@ Floats = NDArray[np.float64]
 # .793); lower still finds less among records that differ much in length.
 K1, B = 1.0, 0.6
 
-# Share of the words in the mix of words and meaning.
+# Share of the words in the mix of words and meaning: less where the best by meaning clearly leads the twentieth, more
+# where twenty are alike. What the words themselves show (how much of the question the best match holds, how far both
+# orders agree) does not tell: it points one way in conversations and the other in code (docs/benchmarks/quality.md).
 WORDS = 0.5
+WORDS_LEAST, WORDS_MOST = 0.35, 0.65
+LEAD_PLACE = 20
+LEAD_USUAL = 0.3  # on the scale of the meaning; conversations have 0.23 on average, code and notes 0.33 to 0.45
 
 # Words are on a fixed scale: BM25 over what a record would get that holds this share of the question's rarity, each
 # term once. The best match of a LoCoMo question reaches 0.62 of it, that of a paraphrased question about code 0.29. So
 # a question whose words hardly occur leaves the decision to the meaning; stretching the best match to 1 loses that
-# (R@10 of our records without sessions .59 instead of .68).
+# (R@10 of our records without sessions .59 instead of .68). Long records repeat words and would get more than 1; there
+# the best match is 1, or chance matches outweigh the meaning (library without sessions .709 instead of .721).
 WORDS_SPREAD = 0.6
 
 # Cosines are on a scale that is half their own spread and half the usual one: models differ in their spread, and a
@@ -140,7 +146,7 @@ def _score(asked: Asked, rows: Sequence[Candidate], corpus: Corpus) -> _Scored:
     frequencies = _frequencies(asked.terms, rows)
     words, own_words = _words(frequencies, lengths, near, asked.terms, corpus)
     meaning, own_meaning = _meaning([row.cosine for row in rows], near)
-    share = WORDS if meaning.any() else 1.0
+    share = _share(meaning)
     moments = np.array([row.at for row in rows])
     likely = [bool(row.weights) for row in rows]
     added = {
@@ -181,7 +187,7 @@ def _words(
     together = near.strongest(frequencies)
     score = (together * (K1 + 1) / (together + norm)) @ rarity
     alone = (frequencies * (K1 + 1) / (frequencies + norm)) @ rarity
-    scale = WORDS_SPREAD * rarity.sum()
+    scale = max(WORDS_SPREAD * rarity.sum(), score.max())
     return score / scale, alone / scale
 
 
@@ -210,6 +216,16 @@ def _meaning(cosines: Sequence[float | None], near: Neighbours) -> tuple[Floats,
         return np.zeros(len(values)), np.zeros(len(values))
     scale = spread**MEANING_STRETCH * MEANING_SPREAD ** (1 - MEANING_STRETCH)
     return (together - low) / scale, (np.where(known > 0, values, usual) - low) / scale
+
+
+def _share(meaning: Floats) -> float:
+    """Share of the words: smaller, the clearer the meaning decides."""
+    if not meaning.any():
+        return 1.0
+    if len(meaning) < LEAD_PLACE:
+        return WORDS  # too few to tell
+    lead = meaning.max() - np.partition(meaning, -LEAD_PLACE)[-LEAD_PLACE]
+    return float(np.clip(WORDS + LEAD_USUAL - lead, WORDS_LEAST, WORDS_MOST))
 
 
 def _tie_breakers(rows: Sequence[Candidate], moments: NDArray[np.int64], now: int, matched: bool) -> dict[str, Floats]:
