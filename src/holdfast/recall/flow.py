@@ -17,7 +17,7 @@ from holdfast.store import words
 from holdfast.store.port import Condition, Reader, Table, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
-LEAST_LIKENESS = 0.1  # texts that have nothing in common mostly lie below it
+LEAST_LIKENESS = 0.05  # texts that have nothing in common mostly lie below it
 EMBEDDED_CHARS = 4_000  # of a question: a sentence model reads no more
 
 

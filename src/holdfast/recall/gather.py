@@ -17,7 +17,7 @@ from holdfast.store.tables import MEMORIES
 DEPTH = 100  # from each of the two lists
 NEIGHBOURED = 100  # of each list, whose neighbours are looked at as well
 REACH = 3
-NARROW = 100_000  # up to so many rows the vectors of a filter's own are looked at, above it the filter comes after
+NARROW = 20_000  # up to so many rows the vectors of a filter's own are looked at, above it the filter comes after
 OVERFETCH = 4
 MOST_FETCHED = 2_000
 
