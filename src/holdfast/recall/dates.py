@@ -87,6 +87,8 @@ def amount(text: str) -> int:
 def _read(text: str, today: date) -> Iterator[tuple[re.Match[str], Span]]:
     """What the text names and where."""
     for pattern, read in _READERS:
+        if pattern is _YEAR_ALONE and _has_exact_year(text):
+            continue
         for found in pattern.finditer(text):
             if span := read(found, today):
                 yield found, span
@@ -97,9 +99,9 @@ def _iso(found: re.Match[str], today: date) -> Span | None:
 
 
 def _written(found: re.Match[str], today: date) -> Span | None:
-    name, year = found["month"], int(found["year"] or 0)
+    name, year, at = found["month"], int(found["year"] or 0), found.start()
     day = int(found["before"] or found["after"] or 0)
-    if name in _DOUBTFUL and not (year or day or _BEFORE_MONTH.search(found.string[: found.start()])):
+    if name in _DOUBTFUL and not (year or day or _BEFORE_MONTH.search(found.string, max(0, at - 8), at)):
         return None
     # Without a year in a leap year, so that 29 February is a day.
     span = _calendar(year or 2000, _MONTH_OF[name], day)
@@ -120,11 +122,12 @@ def _season(found: re.Match[str], today: date) -> Span:
     return Span(date(year, first, 1), _month_end(year + (last < first), last))
 
 
-def _year_alone(found: re.Match[str], today: date) -> Span | None:
-    """A year, unless something more exact stands in the same text."""
-    text = found.string
-    if _ISO.search(text) or _SEASON.search(text) or any(month["year"] for month in _WRITTEN.finditer(text)):
-        return None
+def _has_exact_year(text: str) -> bool:
+    """Whether a year stands in something more exact than the year alone."""
+    return bool(_ISO.search(text) or _SEASON.search(text) or any(one["year"] for one in _WRITTEN.finditer(text)))
+
+
+def _year_alone(found: re.Match[str], today: date) -> Span:
     return _year(int(found["year"]))
 
 
