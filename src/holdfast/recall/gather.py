@@ -137,12 +137,21 @@ def _neighbours(
 def _counted(
     reader: Reader, tenant: str, rows: dict[int, Row], words: WordHits, meaning: Meaning | None
 ) -> dict[int, Candidate]:
-    """The rows with the question's words in them, and how near they are."""
+    """The rows with the question's words in them, how near they are, and how often they were recalled."""
     counted = words.counted(list(rows))
     cosines = reader.cosines(tenant, meaning.model, meaning.vector, list(rows)) if meaning else {}
+    recalls = reader.recalls(tenant, list(rows))
     return {
         seq: Candidate(
-            seq, row.session, row.at, held.length, held.weights, cosines.get(seq), row.text, row.importance, recalls=0
+            seq,
+            row.session,
+            row.at,
+            held.length,
+            held.weights,
+            cosines.get(seq),
+            row.text,
+            row.importance,
+            recalls.get(seq, 0),
         )
         for seq, row in rows.items()
         if (held := counted.get(seq)) is not None
