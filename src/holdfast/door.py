@@ -13,8 +13,17 @@ import httpx
 import orjson
 
 from holdfast.engine import Engine
-from holdfast.errors import DataLocked, Fault, InvalidRequest, ServerUnreachable, every_fault
-from holdfast.model import Caller
+from holdfast.errors import (
+    DataLocked,
+    EmbedderUnavailable,
+    Fault,
+    InvalidRequest,
+    ServerUnreachable,
+    UpstreamFailed,
+    every_fault,
+)
+from holdfast.intake.follow import Follower
+from holdfast.model import Caller, CleanText
 from holdfast.ops.declare import Operation, Stream
 from holdfast.settings import Settings
 from holdfast.store.folder import DataFolder
@@ -25,6 +34,10 @@ PREFIX = "/agentmemory"
 LOCK_TRIES = 50
 LOCK_PAUSE_SECONDS = 0.1
 ANSWER_SECONDS = 120.0
+
+# Operations that find by meaning.
+SEARCHES = frozenset({"search", "smart_search"})
+FOLLOW_SECONDS = 3.0
 
 
 class Door(Protocol):
@@ -50,8 +63,24 @@ class LocalDoor:
         self.engine = engine
         self.caller = caller
         self.place = str(engine.folder.home)
+        self._follower = Follower(engine.store, engine.embedder, engine.clock)
+
+    def _follow(self) -> None:
+        """Without a server nobody makes vectors: what waits gets its own before a search, as far as some seconds go."""
+        embedder, clock = self.engine.embedder, self.engine.clock
+        if embedder is None or self._follower.is_done():
+            return
+        try:
+            embedder.embed_query(CleanText(""))  # loads the model if it is here, and downloads nothing
+        except (EmbedderUnavailable, UpstreamFailed):
+            return
+        ends = clock.steady() + FOLLOW_SECONDS
+        while clock.steady() < ends and self._follower.step():
+            pass
 
     def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+        if operation.name in SEARCHES:
+            self._follow()
         answer = operation.call(self.engine.desk(self.caller), arguments)
         return orjson.loads(b"".join(answer.pieces)) if isinstance(answer, Stream) else answer
 

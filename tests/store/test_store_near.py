@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from hypothesis import HealthCheck, assume, given, settings, strategies as st
+from hypothesis import HealthCheck, assume, example, given, settings, strategies as st
 from sample_records import TENANT, add, sample
 
 from holdfast.store.near import distinct_words, jaccard
@@ -68,6 +68,7 @@ def settle(store: Store, contents: Sequence[str]) -> tuple[str, list[int]]:
 
 
 @given(text=st.text(max_size=60).filter(lambda text: text.isprintable()))
+@example(text="by text")  # one telling word, which the other has as well
 @quiet
 def test_the_very_same_text_is_always_found(store: Store, text: str) -> None:
     project, seqs = settle(store, [text, "another text altogether"])

@@ -42,6 +42,7 @@ def print_answer(answer: Any) -> None:
     for name, value in answer.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
             console.print(_table(name, value))
+            _print_why(console, value)
         elif isinstance(value, list) and not value:
             console.print(Text(f"{name}: none", style="dim"))
         elif isinstance(value, dict):
@@ -49,6 +50,22 @@ def print_answer(answer: Any) -> None:
         elif value not in (None, ""):
             text = "yes" if value is True else "no" if value is False else _printable(str(value))
             console.print(Text(f"{name}: {text}"))
+
+
+def _print_why(console: Console, rows: list[Json]) -> None:
+    """Why each hit is there, where that was asked for: the parts of its score that are not zero, largest first."""
+    for row in rows:
+        if not isinstance(row.get("why"), dict):
+            continue
+        reasons = dict(row["why"])
+        fields = reasons.pop("fields", None) or {}
+        numbers = sorted(
+            ((name, value) for name, value in reasons.items() if value and name != "score"),
+            key=lambda pair: -abs(pair[1]),
+        )
+        said = [f"{name} {_cell(value, 10)}" for name, value in numbers]
+        said += [f"{name}: {' '.join(words)}" for name, words in fields.items()]
+        console.print(Text(_printable(f"{row.get('id')}  {', '.join(said)}"), style="dim"))
 
 
 def _print_record(console: Console, name: str, record: Json) -> None:

@@ -53,6 +53,13 @@ class Follower:
             self.failed(fault)
             return False
 
+    def is_done(self) -> bool:
+        """Whether every record that is to have a vector of the current model has it."""
+        reader, model = self._store.read(), self._embedder.name if self._embedder else None
+        if reader.followed_model() != model or reader.index_work(1):
+            return False
+        return model is None or reader.missing(model, 1) is None
+
     def failed(self, error: Exception) -> None:
         """Pause, longer each time, and say so once; all entries stay where they are."""
         self._pause = min(max(PAUSE, 2 * self._pause), LONGEST_PAUSE)

@@ -122,7 +122,8 @@ def flags(desk: Desk, ask: Nothing) -> FlagsAnswer:
             }
         )
     provider = "llm" if desk.summarizer else "noop"
-    return {"version": VERSION, "provider": provider, "embeddingProvider": "none", "flags": shown}
+    embedding = desk.embedder.name if desk.embedder else "none"
+    return {"version": VERSION, "provider": provider, "embeddingProvider": embedding, "flags": shown}
 
 
 class DiagnosticsAnswer(TypedDict):

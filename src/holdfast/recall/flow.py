@@ -11,12 +11,13 @@ from holdfast.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.model import Memory, Observation
 from holdfast.recall.fold import diverse, fold
 from holdfast.recall.gather import Meaning, Pool, gather
-from holdfast.recall.rank import Asked, Parts, Ranked, rank
+from holdfast.recall.rank import Asked, Candidate, Parts, Ranked, rank
 from holdfast.redact import redact_text
 from holdfast.store import words
 from holdfast.store.port import Condition, Reader, Table, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
+LEAST_LIKENESS = 0.05  # texts that have nothing in common mostly lie below it
 EMBEDDED_CHARS = 4_000  # of a question: a sentence model reads no more
 
 
@@ -74,7 +75,17 @@ def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
         bounds.append((MEMORIES, memory_bounds(desk, question)))
     if "observation" in question.kinds:
         bounds.append((OBSERVATIONS, observation_bounds(desk, question)))
-    return [gather(reader, table, desk.tenant, query, meaning, some, question.limit) for table, some in bounds]
+    return [
+        gather(reader, table, desk.tenant, query, meaning, some, question.limit)
+        for table, some in bounds
+        if _has_any(reader, table, desk.tenant)
+    ]
+
+
+def _has_any(reader: Reader, table: Table[Any], tenant: str) -> bool:
+    """A memory of one kind alone is common; the other need not be searched."""
+    found = reader.within(table, tenant, (), 0)
+    return found is None or len(found) > 0
 
 
 def _meaning(desk: Desk, text: str) -> Meaning | None:
@@ -96,12 +107,17 @@ def _ranked(desk: Desk, question: Question, pools: Sequence[Pool]) -> list[Ranke
     asked = Asked(question.query, tuple(corpus.frequency), desk.clock.now_ms())
     # Twice as many as wanted: some say the same and are folded.
     most = len(candidates) if question.per_session else 2 * question.limit + 20
-    ranked = rank(asked, list(candidates.values()), corpus, most)
+    ranked = [one for one in rank(asked, list(candidates.values()), corpus, most) if _answers(one, candidates)]
     enough = None if question.per_session else question.limit
     kept = fold(ranked, {seq: one.text for seq, one in candidates.items()}, enough)
     if question.per_session:
         kept = diverse(kept, {seq: one.session for seq, one in candidates.items()}, question.per_session)
     return kept[: question.limit]
+
+
+def _answers(one: Ranked, candidates: dict[int, Candidate]) -> bool:
+    """Whether it shares a word with the question, itself or beside it, or some meaning: the nearest may be far."""
+    return one.parts.words > 0 or (candidates[one.seq].cosine or 0.0) >= LEAST_LIKENESS
 
 
 def _hits(desk: Desk, reader: Reader, ranked: Sequence[Ranked], pools: Sequence[Pool]) -> list[Hit]:

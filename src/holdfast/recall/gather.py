@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -16,7 +17,7 @@ from holdfast.store.tables import MEMORIES
 DEPTH = 100  # from each of the two lists
 NEIGHBOURED = 100  # of each list, whose neighbours are looked at as well
 REACH = 3
-NARROW = 100_000  # up to so many rows the vectors of a filter's own are looked at, above it the filter comes after
+NARROW = 20_000  # up to so many rows the vectors of a filter's own are looked at, above it the filter comes after
 OVERFETCH = 4
 MOST_FETCHED = 2_000
 
@@ -51,10 +52,11 @@ def gather(
     depth = max(DEPTH, most)
     words = reader.words(table, tenant, query, conditions, depth)
     by_words = [hit.seq for hit in words.hits]
-    by_meaning = _nearest(reader, table, tenant, meaning, conditions, depth) if meaning else []
+    near = _nearest(reader, table, tenant, meaning, conditions, depth) if meaning else {}
+    by_meaning = list(near)
     rows = _rows(reader, table, tenant, {*by_words, *by_meaning}, conditions)
     rows |= _neighbours(reader, table, tenant, rows, [*by_words[:NEIGHBOURED], *by_meaning[:NEIGHBOURED]], conditions)
-    candidates = _counted(reader, tenant, rows, words, meaning)
+    candidates = _counted(reader, tenant, rows, words, meaning, near)
     return Pool(table, candidates, Corpus(words.documents, words.average_length, words.frequency))
 
 
@@ -65,18 +67,19 @@ def _nearest(
     meaning: Meaning,
     conditions: Sequence[Condition],
     limit: int,
-) -> list[int]:
-    """The nearest in meaning that meet the conditions."""
+) -> dict[int, float]:
+    """The nearest in meaning that meet the conditions, best first, and how near they are."""
     allowed = reader.within(table, tenant, conditions, NARROW)
     if allowed is not None:
-        return [hit.seq for hit in reader.nearest(tenant, meaning.model, meaning.vector, limit, allowed)]
+        hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, allowed) if len(allowed) else []
+        return {hit.seq: hit.cosine for hit in hits}
     fetched = limit * OVERFETCH // 2
     while True:
-        found = [hit.seq for hit in reader.nearest(tenant, meaning.model, meaning.vector, fetched)]
-        passed = {row[0] for row in reader.values(table, tenant, ("seq",), found, *conditions)}
-        kept = [seq for seq in found if seq in passed]
+        found = reader.nearest(tenant, meaning.model, meaning.vector, fetched)
+        passed = {row[0] for row in reader.values(table, tenant, ("seq",), [hit.seq for hit in found], *conditions)}
+        kept = {hit.seq: hit.cosine for hit in found if hit.seq in passed}
         if len(kept) >= limit or len(found) < fetched or fetched >= MOST_FETCHED:
-            return kept[:limit]
+            return dict(islice(kept.items(), limit))
         fetched = min(fetched * OVERFETCH, MOST_FETCHED)
 
 
@@ -135,11 +138,18 @@ def _neighbours(
 
 
 def _counted(
-    reader: Reader, tenant: str, rows: dict[int, Row], words: WordHits, meaning: Meaning | None
+    reader: Reader,
+    tenant: str,
+    rows: dict[int, Row],
+    words: WordHits,
+    meaning: Meaning | None,
+    near: dict[int, float],
 ) -> dict[int, Candidate]:
     """The rows with the question's words in them, how near they are, and how often they were recalled."""
     counted = words.counted(list(rows))
-    cosines = reader.cosines(tenant, meaning.model, meaning.vector, list(rows)) if meaning else {}
+    others = [seq for seq in rows if seq not in near]
+    cosines = reader.cosines(tenant, meaning.model, meaning.vector, others) if meaning and others else {}
+    cosines |= near
     recalls = reader.recalls(tenant, list(rows))
     return {
         seq: Candidate(

@@ -41,9 +41,13 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 def sketch(text: str, words: frozenset[str], scope: str) -> tuple[int, ...]:
     """The smallest hashes of the words; stop-words are left out, as their lists would be endless.
 
-    A text without words has the hash of itself, so that the same text is found again. Texts of another scope
-    (project and agent) have other hashes: they are never compared, so they shall not crowd the candidates.
+    A text of few words has the hash of itself as well, so that the same text is found among others that share a word
+    with it. Texts of another scope (project and agent) have other hashes: they are never compared, so they shall not
+    crowd the candidates.
     """
-    telling = words - STOP_WORDS or words or {text}
+    telling = words - STOP_WORDS or words
     salt = crc32(scope.encode())
-    return tuple(sorted(map(crc32, map(str.encode, telling), repeat(salt)))[:SKETCH_HASHES])
+    smallest = sorted(map(crc32, map(str.encode, telling), repeat(salt)))[:SKETCH_HASHES]
+    if len(smallest) < SKETCH_HASHES:
+        smallest.append(crc32(text.encode(), salt ^ 1))
+    return tuple(smallest)
