@@ -73,7 +73,7 @@ def _nearest(
     if allowed is not None:
         hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, allowed) if len(allowed) else []
         return {hit.seq: hit.cosine for hit in hits}
-    fetched = limit * OVERFETCH // 2
+    fetched = limit + limit // 4  # most are the latest of their line, of the table asked for
     while True:
         found = reader.nearest(tenant, meaning.model, meaning.vector, fetched)
         passed = {row[0] for row in reader.values(table, tenant, ("seq",), [hit.seq for hit in found], *conditions)}
