@@ -145,14 +145,23 @@ def _counted(
     meaning: Meaning | None,
     near: dict[int, float],
 ) -> dict[int, Candidate]:
-    """The rows with the question's words in them, and how near they are."""
+    """The rows with the question's words in them, how near they are, and how often they were recalled."""
     counted = words.counted(list(rows))
     others = [seq for seq in rows if seq not in near]
     cosines = reader.cosines(tenant, meaning.model, meaning.vector, others) if meaning and others else {}
     cosines |= near
+    recalls = reader.recalls(tenant, list(rows))
     return {
         seq: Candidate(
-            seq, row.session, row.at, held.length, held.weights, cosines.get(seq), row.text, row.importance, recalls=0
+            seq,
+            row.session,
+            row.at,
+            held.length,
+            held.weights,
+            cosines.get(seq),
+            row.text,
+            row.importance,
+            recalls.get(seq, 0),
         )
         for seq, row in rows.items()
         if (held := counted.get(seq)) is not None

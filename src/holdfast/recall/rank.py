@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.recall import signals
-from holdfast.recall.dates import spans
+from holdfast.recall.dates import DAY_MS, spans
 from holdfast.recall.neighbours import Neighbours, neighbours
 
 Floats = NDArray[np.float64]
@@ -214,7 +214,7 @@ def _meaning(cosines: Sequence[float | None], near: Neighbours) -> tuple[Floats,
 
 def _tie_breakers(rows: Sequence[Candidate], moments: NDArray[np.int64], now: int, matched: bool) -> dict[str, Floats]:
     """Small differences between equal matches; where nothing matched, there is nothing but the newest."""
-    days = np.maximum(0, now - moments) / signals.DAY_MS
+    days = np.maximum(0, now - moments) / DAY_MS
     importance = np.clip(np.array([row.importance for row in rows], float), 1, 10)
     recalls = np.maximum(0.0, np.array([row.recalls for row in rows], float))
     return {

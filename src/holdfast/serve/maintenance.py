@@ -1,4 +1,4 @@
-"""Background work of a running server: vectors, retention, decay, old answers, consolidation.
+"""Background work of a running server: vectors, recalls, retention, decay, old answers, consolidation.
 
 Each run is short and bounded; what is left waits for the next. A run that fails is logged and tried again:
 nothing a user asked for depends on it.
@@ -22,6 +22,7 @@ from holdfast.model import Caller
 from holdfast.serve.idempotency import drop_old_answers
 
 INDEX_SECONDS = 1.0
+RECALLS_SECONDS = 5.0
 CONSOLIDATE_FROM = 3
 SUMMARIZED_PER_RUN = 20
 
@@ -49,12 +50,19 @@ class Maintenance:
         self._stop.set()
         for thread in self._threads:
             thread.join()
+        try:
+            self.keep_recalls()
+        except Fault as fault:  # the disk; whoever stops a server has more to close
+            log.warning("maintenance: %s (%s)", fault.message, fault.code)
 
     def _loop(self) -> None:
-        clock, due = self._engine.clock, 0.0
+        clock, due, count_due = self._engine.clock, 0.0, 0.0
         while not self._stop.wait(INDEX_SECONDS):
             try:
                 self._engine.store.fold_words(stop=self._stop.is_set)
+                if clock.steady() >= count_due:
+                    count_due = clock.steady() + RECALLS_SECONDS
+                    self.keep_recalls()
                 if clock.steady() >= due:
                     due = clock.steady() + self._engine.settings.maintenance_seconds
                     self.sweep_all()
@@ -62,6 +70,12 @@ class Maintenance:
                 log.warning("maintenance: %s (%s)", fault.message, fault.code)
             except Exception as error:  # noqa: BLE001 - a bug in one run must not end all later ones
                 log.error("maintenance: unexpected %s", type(error).__name__)
+
+    def keep_recalls(self) -> None:
+        """Write what searches returned since the last time, in one transaction."""
+        counts = self._engine.recalls.take()
+        if counts:
+            self._engine.store.write(lambda tx: tx.add_recalls(counts))
 
     def _follow(self) -> None:
         while not self._stop.wait(INDEX_SECONDS):

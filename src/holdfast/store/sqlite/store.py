@@ -16,6 +16,7 @@ from holdfast.store.sqlite.commit import GroupCommit
 from holdfast.store.sqlite.connect import migrate, open_checker, open_reader, open_writer
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
+from holdfast.store.sqlite.recalls import sweep_recalls
 from holdfast.store.sqlite.segments import Folder
 from holdfast.store.sqlite.vectorcheck import mend_vectors
 from holdfast.store.sqlite.vectorcodes import VectorCodes
@@ -82,6 +83,7 @@ class SqliteStore:
             db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
             self._commits.forget_alike()
             mend_vectors(db)
+            sweep_recalls(db)
             return fill_words(db, tx.next_seq)
 
         filled = self._commits.write(rebuild)
