@@ -22,6 +22,7 @@ from holdfast.model import Caller
 from holdfast.serve.idempotency import drop_old_answers
 
 INDEX_SECONDS = 1.0
+LULL_SECONDS, LULLS = 0.2, 20
 RECALLS_SECONDS = 5.0
 CONSOLIDATE_FROM = 3
 SUMMARIZED_PER_RUN = 20
@@ -86,8 +87,19 @@ class Maintenance:
 
     def follow_index(self) -> None:
         """Make the vectors that wait, until none does or the embedder needs a pause."""
+        seen = self._engine.store.last_seq()
         while not self._stop.is_set() and self._follower.step():
-            pass
+            seen = self._lull(seen)
+
+    def _lull(self, seen: int) -> int:
+        """Wait until nobody has stored anything for a moment, for some seconds at most: making vectors keeps all
+        processors busy, and whoever writes waits for an answer. The last place seen."""
+        for _ in range(LULLS):
+            now = self._engine.store.last_seq()
+            if now == seen or self._stop.wait(LULL_SECONDS):
+                return now
+            seen = now
+        return seen
 
     def sweep_all(self) -> None:
         """Retention, decay and old answers of every tenant."""

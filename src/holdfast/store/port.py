@@ -337,6 +337,10 @@ class Store(Protocol):
         """
         ...
 
+    def last_seq(self) -> int:
+        """The last place given in the order of all writes; it moves whenever a record is stored."""
+        ...
+
     def fold_words(self, least: int | None = None, stop: Callable[[], bool] = ...) -> int:
         """Gather the words of new rows where a search adds them up faster; how many parts were written.
 

@@ -60,6 +60,9 @@ class SqliteStore:
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         return self._commits.write(job, again)
 
+    def last_seq(self) -> int:
+        return self._commits.last_seq
+
     def fold_words(self, least: int | None = None, stop: Callable[[], bool] = lambda: False) -> int:
         return self._folder.fold_all(least, stop)
 
