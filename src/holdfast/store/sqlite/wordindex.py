@@ -353,10 +353,12 @@ class Gathered:
 def _gather(
     db: apsw.Connection, tenant: str, segment: int | None, part: Part, terms: Sequence[str], bounds: Bounds
 ) -> Gathered:
+    # Taken now: another question, or this one's other scopes, may push them out of the part's memory.
+    masks = {term: mask for term in bounds.terms() if (mask := part.masks.get(term)) is not None}
     found = part.postings
     if segment is not None:
-        found = _postings(db, tenant, segment, {*terms, *(term for term in bounds.terms() if term not in part.masks)})
-    return Gathered(part, found, _allowed(part, found, bounds))
+        found = _postings(db, tenant, segment, {*terms, *(term for term in bounds.terms() if term not in masks)})
+    return Gathered(part, found, _allowed(part, found, masks, bounds))
 
 
 def _postings(db: apsw.Connection, tenant: str, segment: int, terms: set[str]) -> dict[str, Posting]:
@@ -368,12 +370,12 @@ def _postings(db: apsw.Connection, tenant: str, segment: int, terms: set[str]) -
     return {term: Posting(np.frombuffer(at, "<u2"), np.frombuffer(weights, "<u2")) for term, at, weights in rows}
 
 
-def _allowed(part: Part, postings: dict[str, Posting], bounds: Bounds) -> Mask:
+def _allowed(part: Part, postings: dict[str, Posting], masks: dict[str, Mask], bounds: Bounds) -> Mask:
     allowed = np.ones(len(part.docs), np.bool_)
     for some in bounds.scopes:
         met = np.zeros(len(part.docs), np.bool_)
         for term in some:
-            met |= _mask(part, postings, term)
+            met |= masks[term] if term in masks else _mask(part, postings, term)
         allowed &= met
     if bounds.since is not None:
         allowed &= part.ats >= bounds.since
@@ -383,9 +385,6 @@ def _allowed(part: Part, postings: dict[str, Posting], bounds: Bounds) -> Mask:
 
 
 def _mask(part: Part, postings: dict[str, Posting], term: str) -> Mask:
-    known = part.masks.get(term)
-    if known is not None:
-        return known
     mask = np.zeros(len(part.docs), np.bool_)
     if term in postings:
         mask[postings[term].places] = True
