@@ -69,8 +69,9 @@ class Part:
         """Those of the seqs that stand here and are not gone, and their places."""
         if self.by_seq is None:
             self.by_seq = np.argsort(self.seqs, kind="stable")
-        at = np.searchsorted(self.seqs, seqs, sorter=self.by_seq)
-        places = self.by_seq[np.minimum(at, len(self.seqs) - 1)]
+        # The last of equals: a record that was stored again stands here twice, and only the later one may live.
+        at = np.searchsorted(self.seqs, seqs, side="right", sorter=self.by_seq)
+        places = self.by_seq[np.maximum(at - 1, 0)]
         here = (self.seqs[places] == seqs) & self.live[places]
         return seqs[here], places[here]
 
