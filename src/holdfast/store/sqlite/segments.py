@@ -6,6 +6,7 @@ leaves pieces without a segment; the next fold sweeps them. Readers notice by th
 
 from __future__ import annotations
 
+import heapq
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -122,17 +123,9 @@ class Folder:
         return [segment for _, segment, docs, dead in sizes if dead * DEAD_SHARE > docs][:1]
 
     def _live_rows(self, db: apsw.Connection, tenant: str, segments: Sequence[int]) -> Iterator[WordRow]:
-        """The rows that segments were made of, without those that are gone: from the rows themselves."""
-        for segment in segments:
-            sql = "SELECT docs FROM word_segments WHERE tenant = ? AND segment = ?"
-            packed: Any = db.execute(sql, (tenant, segment)).get
-            docs = np.frombuffer(packed, "<i8")
-            wanted = set(docs.tolist())
-            for row in rows_after(db, tenant, int(docs[0]) - 1):
-                if row.doc > docs[-1]:
-                    break
-                if row.doc in wanted:
-                    yield row
+        """The rows that segments were made of, in order: small ones on both sides of a large one may lie within
+        each other's range once that is small too."""
+        return heapq.merge(*(_rows_of(db, tenant, one) for one in segments), key=lambda row: row.doc)
 
     def _put(self, tenant: str, made: Draft, instead_of: Sequence[int], folded: int | None) -> None:
         segment = self._write(lambda db, next_seq: next_seq())
@@ -146,6 +139,19 @@ class Folder:
         db = self._read()
         while (stray := _stray(db, tenant)) is not None:
             self._write(partial(_remove, tenant, stray))
+
+
+def _rows_of(db: apsw.Connection, tenant: str, segment: int) -> Iterator[WordRow]:
+    """The rows that a segment was made of, without those that are gone: from the rows themselves."""
+    sql = "SELECT docs FROM word_segments WHERE tenant = ? AND segment = ?"
+    packed: Any = db.execute(sql, (tenant, segment)).get
+    docs = np.frombuffer(packed, "<i8")
+    wanted = set(docs.tolist())
+    for row in rows_after(db, tenant, int(docs[0]) - 1):
+        if row.doc > docs[-1]:
+            break
+        if row.doc in wanted:
+            yield row
 
 
 def packed_postings(made: Draft) -> Iterator[tuple[str, bytes, bytes]]:
