@@ -333,7 +333,7 @@ class Gathered:
         self.scores = np.zeros(len(self.part.docs))
         for term in terms:
             posting = self.postings.get(term)
-            if posting is None:
+            if posting is None or not frequency[term]:  # all that held it are gone, and with no record no average
                 continue
             idf = math.log((documents - frequency[term] + 0.5) / (frequency[term] + 0.5))
             weight = posting.weights * HALF
