@@ -55,15 +55,39 @@ def test_a_record_that_was_stored_again_still_tells_its_words(store: SqliteStore
 
 def test_segments_whose_ranges_cross_are_merged_in_order(store: SqliteStore) -> None:
     chance = random.Random(5)
-    for number in range(60):  # a large segment between small ones
-        put(store, f"m{number}", text(chance))
-        if number in (3, 55, 59):
-            store.fold_words(least=1)
-    drop(store, *(f"m{number}" for number in range(6, 54)))
-    for number in range(60, 90):
-        put(store, f"m{number}", text(chance))
-        if number % 2:
-            store.fold_words(least=1)
-            assert store.verify() == []
-    drop(store, "m1", "m5", "m54", "m58", "m70")
+
+    def more(first: int, count: int) -> None:
+        for number in range(first, first + count):
+            put(store, f"m{number}", text(chance))
+        store.fold_words(least=1)
+
+    more(0, 96)  # two large segments
+    drop(store, *(f"m{number}" for number in range(4, 48)))
+    store.fold_words()  # the first is small now
+    more(100, 2)
+    more(110, 2)  # three small ones, two of them behind the large one, become one
+    drop(store, *(f"m{number}" for number in range(52, 96)))
+    store.fold_words()  # the large one is small now, and lies within the range of the merged one
+    more(120, 2)
+    assert store.verify() == []
+    drop(store, "m1", "m49", "m101", "m111")
     same_as_fts5(store, "kabin lodor mifex")
+
+
+def test_a_tenant_that_forgot_everything_is_searched_after_the_index_was_mended(store: SqliteStore) -> None:
+    put(store, "one", "granite")
+    store.fold_words(least=1)
+    assert len(asked(store, "granite")) == 1
+    drop(store, "one")
+    assert asked(store, "granite") == []  # all that held the word is gone
+    version = "SELECT version FROM word_states WHERE tenant = ?"
+    before: Any = store._writer.execute(version, (TENANT,)).get
+    store.repair_index()
+    # A version that went back would let a search wait for ever.
+    after: Any = store._writer.execute(version, (TENANT,)).get
+    assert after is not None
+    assert after > before
+    assert asked(store, "granite") == []
+    put(store, "two", "granite")
+    assert len(asked(store, "granite")) == 1
+    assert store.verify() == []
