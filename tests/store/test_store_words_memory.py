@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from sample_records import OTHER, TENANT, add, sample
 from test_store_segments import asked, opened, put, same_as_fts5, text
 
 from holdfast.store.port import Condition
+from holdfast.store.sqlite.segments import Folder
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.sqlite.wordindex import MASKS
 from holdfast.store.tables import MEMORIES
@@ -91,3 +93,22 @@ def test_a_tenant_that_forgot_everything_is_searched_after_the_index_was_mended(
     put(store, "two", "granite")
     assert len(asked(store, "granite")) == 1
     assert store.verify() == []
+
+
+def test_an_index_that_is_mended_while_words_are_folded_is_whole(store: SqliteStore) -> None:
+    chance = random.Random(2)
+    for number in [*range(40), *range(20)]:  # the first ones are stored again, under later numbers
+        put(store, f"m{number}", text(chance))
+    mending = threading.Thread(target=store.repair_index)
+
+    def write(job: Any) -> Any:
+        if mending.ident is None:
+            mending.start()
+            mending.join(timeout=1)  # it ends at once if it does not wait for the fold
+        return store._write_words(job)
+
+    store._folder = Folder(store._reader_connection, write, rows=16, merge=3)
+    store.fold_words(least=1)
+    mending.join()
+    assert store.verify() == []
+    same_as_fts5(store, "kabin lodor mifex")
