@@ -112,3 +112,17 @@ def test_an_index_that_is_mended_while_words_are_folded_is_whole(store: SqliteSt
     mending.join()
     assert store.verify() == []
     same_as_fts5(store, "kabin lodor mifex")
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_an_answer_stays_what_it_was_while_others_go_on(store: SqliteStore, folded: bool) -> None:
+    put(store, "one", "granite")
+    put(store, "two", "granite")
+    if folded:
+        store.fold_words(least=1)
+    earlier = store.read().words(MEMORIES, TENANT, query("granite"), (), 5)
+    put(store, "one", "granite again")
+    drop(store, "two")
+    assert len(asked(store, "granite")) == 1  # another question, which hears of what is gone
+    counted = earlier.counted([hit.seq for hit in earlier.hits])
+    assert [counted[hit.seq].length for hit in earlier.hits] == [1, 1]

@@ -10,7 +10,7 @@ import math
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -75,13 +75,15 @@ class Part:
         here = (self.seqs[places] == seqs) & self.live[places]
         return seqs[here], places[here]
 
-    def kill(self, doc: int) -> float | None:
-        """Mark a doc as gone; its length, or None if it is not here or was gone before."""
-        at = int(np.searchsorted(self.docs, doc))
-        if at == len(self.docs) or self.docs[at] != doc or not self.live[at]:
-            return None
-        self.live[at], self.dead = False, True
-        return float(self.lengths[at])
+    def kill(self, docs: Sequence[int]) -> Floats:
+        """Mark docs as gone; the lengths of those that lived here. Whoever looks at the part keeps what it saw."""
+        wanted = np.array(docs, np.int64)
+        at = np.minimum(np.searchsorted(self.docs, wanted), len(self.docs) - 1)
+        places = np.unique(at[(self.docs[at] == wanted) & self.live[at]])
+        if len(places):
+            self.live, self.dead = self.live.copy(), True
+            self.live[places] = False
+        return self.lengths[places]
 
 
 class Tail:
@@ -107,12 +109,14 @@ class Tail:
             entry[0].append(place)
             entry[1].append(weight)
 
-    def kill(self, doc: int) -> float | None:
-        place = self.places.get(doc)
-        if place is None or not self.live[place]:
-            return None
-        self.live[place] = 0
-        return float(self.lengths[place])
+    def kill(self, docs: Sequence[int]) -> Floats:
+        lengths: list[float] = []
+        for doc in docs:
+            place = self.places.get(doc)
+            if place is not None and self.live[place]:
+                self.live[place] = 0
+                lengths.append(self.lengths[place])
+        return np.array(lengths)
 
     def part(self, terms: Sequence[str]) -> Part:
         """A copy that stands still, with the postings of these terms."""
@@ -153,9 +157,10 @@ class TenantWords:
             self.tail.add(row)
             self.seen = row.doc
             self._count(row.length)
-        for place, doc in gone_after(db, tenant, self.heard):
-            self.heard = place
-            self._kill(doc)
+        gone = gone_after(db, tenant, self.heard)
+        if gone:
+            self._kill([doc for _, doc in gone])
+            self.heard = gone[-1][0]
         return True
 
     def _load(self, db: apsw.Connection, tenant: str, version: int, folded: int) -> None:
@@ -168,27 +173,27 @@ class TenantWords:
     def parts(self, terms: Sequence[str], bounds: Bounds) -> list[tuple[int | None, Part]]:
         """The segments by their numbers, and the tail as it is now."""
         tail = self.tail.part([*terms, *bounds.terms()]) if self.tail.docs else None
-        return [*self.segments.items(), *([(None, tail)] if tail else [])]
+        still = [(segment, replace(part)) for segment, part in self.segments.items()]
+        return [*still, *([(None, tail)] if tail else [])]
 
     def _count(self, length: float) -> None:
         self.documents += 1
         self.words += length
 
-    def _kill(self, doc: int) -> None:
+    def _kill(self, docs: Sequence[int]) -> None:
         parts: list[Tail | Part] = [self.tail, *self.segments.values()]
         for part in parts:
-            length = part.kill(doc)
-            if length is not None:
-                self.documents -= 1
-                self.words -= length
-                return
+            lengths = part.kill(docs)
+            self.documents -= len(lengths)
+            self.words -= float(lengths.sum())
 
 
 def _segment(db: apsw.Connection, tenant: str, segment: int) -> Part:
     sql = "SELECT docs, seqs, ats, lengths FROM word_segments WHERE tenant = ? AND segment = ?"
     row: Any = db.execute(sql, (tenant, segment)).get
     docs, seqs, ats = (np.frombuffer(packed, "<i8") for packed in row[:3])
-    return Part(docs, seqs, ats, np.frombuffer(row[3], "<u4").astype(np.float64), np.ones(len(docs), np.bool_))
+    lengths, live = np.frombuffer(row[3], "<u4").astype(np.float64), np.ones(len(docs), np.bool_)
+    return Part(docs, seqs, ats, lengths, live, by_seq=np.argsort(seqs, kind="stable"))
 
 
 class WordIndex:
