@@ -126,3 +126,36 @@ def test_an_answer_stays_what_it_was_while_others_go_on(store: SqliteStore, fold
     assert len(asked(store, "granite")) == 1  # another question, which hears of what is gone
     counted = earlier.counted([hit.seq for hit in earlier.hits])
     assert [counted[hit.seq].length for hit in earlier.hits] == [1, 1]
+
+
+def count(store: SqliteStore, table: str) -> int:
+    return int(store._writer.execute(f"SELECT count(*) FROM {table}").get)  # type: ignore[arg-type]
+
+
+def test_records_that_come_and_go_leave_nothing_behind(store: SqliteStore) -> None:
+    put(store, "stays", "granite")
+    for number in range(100):
+        put(store, f"m{number}", "granite")
+        assert len(asked(store, "granite")) == 2
+        drop(store, f"m{number}")
+        store.fold_words()
+    assert len(asked(store, "granite")) == 1
+    assert count(store, "word_gone") <= 16
+    assert len(store._index._tenants[TENANT].tail.docs) <= 17
+    assert store.verify() == []
+
+
+def test_of_a_tenant_that_forgot_everything_no_word_is_left(store: SqliteStore) -> None:
+    for number in range(40):
+        put(store, f"m{number}", f"granite number{number}")
+    store.fold_words(least=1)
+    drop(store, *(f"m{number}" for number in range(40)))
+    store.fold_words()
+    assert {table: count(store, table) for table in ("word_rows", "word_segments", "word_postings", "word_gone")} == {
+        "word_rows": 0,
+        "word_segments": 0,
+        "word_postings": 0,
+        "word_gone": 0,
+    }
+    assert asked(store, "granite") == []
+    assert store.verify() == []

@@ -78,17 +78,19 @@ class Folder:
             self._sweep(tenant)
             while not stop() and (self._fold(tenant, least or self.rows) or self._merge(tenant)):
                 written += 1
+            self._forget(tenant)
             self._sweep(tenant)
         return written
 
     def _tenants(self) -> list[str]:
         """By steps through the key: reading every row for its tenant would take long."""
-        db, found = self._read(), list[str]()
-        tenant: Any = db.execute("SELECT min(tenant) FROM word_rows").get
-        while tenant is not None:
-            found.append(tenant)
-            tenant = db.execute("SELECT min(tenant) FROM word_rows WHERE tenant > ?", (tenant,)).get
-        return found
+        db, found = self._read(), set[str]()
+        for table in ("word_rows", "word_gone", "word_segments", "word_postings"):  # of one without rows much may be left
+            tenant: Any = db.execute(f"SELECT min(tenant) FROM {table}").get
+            while tenant is not None:
+                found.add(tenant)
+                tenant = db.execute(f"SELECT min(tenant) FROM {table} WHERE tenant > ?", (tenant,)).get
+        return sorted(found)
 
     def _fold(self, tenant: str, least: int) -> bool:
         db = self._read()
@@ -133,6 +135,15 @@ class Folder:
         while piece := [(tenant, segment, *entry) for entry in islice(entries, PIECE)]:
             self._write(partial(_insert, piece))
         self._write(lambda db, next_seq: _publish(db, tenant, segment, made, instead_of, folded, next_seq()))
+
+    def _forget(self, tenant: str) -> None:
+        """Let readers begin anew when they hold as many gone rows as a segment: rows that come and go are never
+        enough for a fold."""
+        db = self._read()
+        folded: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
+        gone: Any = db.execute("SELECT count(*) FROM word_gone WHERE tenant = ? AND doc > ?", (tenant, folded)).get
+        if gone >= self.rows:
+            self._write(lambda db, next_seq: _renew(db, tenant, None, next_seq()))
 
     def _sweep(self, tenant: str) -> None:
         """Remove postings of segments that were replaced, or never published."""
@@ -180,20 +191,25 @@ def _publish(
     if made.docs:
         arrays = (made.docs.tobytes(), made.seqs.tobytes(), made.ats.tobytes(), made.lengths.tobytes())
         db.execute("INSERT INTO word_segments VALUES (?, ?, ?, ?, ?, ?)", (tenant, segment, *arrays))
+    _renew(db, tenant, folded, version)
+
+
+def _renew(db: apsw.Connection, tenant: str, folded: int | None, version: int) -> None:
+    """Make readers begin anew, with what is folded up to a doc, or up to where it was."""
     held: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
     held = held if folded is None else folded
     db.execute("INSERT OR REPLACE INTO word_states VALUES (?, ?, ?)", (tenant, version, held))
-    _forget_gone(db, tenant, held)
+    _forget_gone(db, tenant)
 
 
-def _forget_gone(db: apsw.Connection, tenant: str, folded: int) -> None:
-    """Keep of the gone only what a segment holds, or what readers of unfolded rows must still hear of."""
+def _forget_gone(db: apsw.Connection, tenant: str) -> None:
+    """Keep of the gone only what a segment holds: readers of a new version read unfolded rows anew."""
     gone: Any = db.execute("SELECT place, doc FROM word_gone WHERE tenant = ?", (tenant,)).fetchall()
     if not gone:
         return
     rows: Any = db.execute("SELECT docs FROM word_segments WHERE tenant = ?", (tenant,)).fetchall()
     docs = np.array([doc for _, doc in gone])
-    held = docs > folded
+    held = np.zeros(len(docs), np.bool_)
     for (packed,) in rows:
         held |= np.isin(docs, np.frombuffer(packed, "<i8"))
     useless = [(tenant, place) for (place, _), keep in zip(gone, held.tolist(), strict=True) if not keep]
