@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sample_records import OTHER, TENANT, add, sample
+from sample_records import TENANT, add
 from test_store_segments import asked, opened, put, same_as_fts5, text
 
 from holdfast.store.port import Condition
+from holdfast.store.sqlite import wordindex
 from holdfast.store.sqlite.segments import Folder
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.sqlite.wordindex import MASKS
@@ -159,3 +160,20 @@ def test_of_a_tenant_that_forgot_everything_no_word_is_left(store: SqliteStore) 
     }
     assert asked(store, "granite") == []
     assert store.verify() == []
+
+
+def test_only_the_tenants_that_were_asked_last_are_remembered(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wordindex, "HELD", 50)
+    tenants = [f"tenant{number}" for number in range(10)]
+    for tenant in tenants:
+        for number in range(20):
+            add(store, MEMORIES, f"m{number}", tenant=tenant, content="granite")
+    for _ in range(2):
+        for tenant in tenants:
+            assert len(store.read().words(MEMORIES, tenant, query("granite"), (), 50).hits) == 20
+    assert list(store._index._tenants) == tenants[-2:]
+    store.read().words(MEMORIES, tenants[-2], query("granite"), (), 50)
+    store.read().words(MEMORIES, tenants[0], query("granite"), (), 50)
+    assert list(store._index._tenants) == [tenants[-2], tenants[0]]
