@@ -97,11 +97,9 @@ def _ranked(desk: Desk, question: Question, pools: Sequence[Pool]) -> list[Ranke
     # Twice as many as wanted: some say the same and are folded.
     most = len(candidates) if question.per_session else 2 * question.limit + 20
     ranked = rank(asked, list(candidates.values()), corpus, most)
-    enough = None if question.per_session else question.limit
-    kept = fold(ranked, {seq: one.text for seq, one in candidates.items()}, enough)
-    if question.per_session:
-        kept = diverse(kept, {seq: one.session for seq, one in candidates.items()}, question.per_session)
-    return kept[: question.limit]
+    if question.per_session:  # before folding, which compares each with each: only as many as are wanted
+        ranked = diverse(ranked, {seq: one.session for seq, one in candidates.items()}, question.per_session)
+    return fold(ranked, {seq: one.text for seq, one in candidates.items()}, question.limit)
 
 
 def _hits(desk: Desk, reader: Reader, ranked: Sequence[Ranked], pools: Sequence[Pool]) -> list[Hit]:
