@@ -92,7 +92,8 @@ def _ranked(desk: Desk, question: Question, pools: Sequence[Pool]) -> list[Ranke
     candidates = {seq: one for pool in pools for seq, one in pool.candidates.items()}
     if not candidates:
         return []
-    corpus = pools[0].corpus  # both tables count their words together
+    # Where most candidates come from: of a table with few records nothing can be said about what is rare.
+    corpus = max(pools, key=lambda pool: len(pool.candidates)).corpus
     asked = Asked(question.query, tuple(corpus.frequency), desk.clock.now_ms())
     # Twice as many as wanted: some say the same and are folded.
     most = len(candidates) if question.per_session else 2 * question.limit + 20

@@ -85,7 +85,12 @@ class Folder:
     def _tenants(self) -> list[str]:
         """By steps through the key: reading every row for its tenant would take long."""
         db, found = self._read(), set[str]()
-        for table in ("word_rows", "word_gone", "word_segments", "word_postings"):  # of one without rows much may be left
+        for table in (
+            "word_rows",
+            "word_gone",
+            "word_segments",
+            "word_postings",
+        ):  # of one without rows much may be left
             tenant: Any = db.execute(f"SELECT min(tenant) FROM {table}").get
             while tenant is not None:
                 found.add(tenant)
