@@ -177,3 +177,20 @@ def test_only_the_tenants_that_were_asked_last_are_remembered(
     store.read().words(MEMORIES, tenants[-2], query("granite"), (), 50)
     store.read().words(MEMORIES, tenants[0], query("granite"), (), 50)
     assert list(store._index._tenants) == [tenants[-2], tenants[0]]
+
+
+def test_words_are_not_looked_through_again_before_something_was_written(store: SqliteStore) -> None:
+    put(store, "one", "granite")
+    looks = list[int]()
+
+    def read() -> Any:
+        looks.append(1)
+        return store._reader_connection()
+
+    folder = Folder(read, store._write_words, rows=2, merge=3)
+    folder.fold_all()
+    looks.clear()
+    assert folder.fold_all() == 0
+    assert len(looks) == 1
+    put(store, "two", "granite")
+    assert folder.fold_all() == 1

@@ -28,6 +28,8 @@ MERGE = SEGMENT_ROWS // FOLD_ROWS
 PIECE = 1_000  # postings a write: others wait no longer than some milliseconds
 DEAD_SHARE = 8  # a segment is written anew when one doc in so many is gone
 
+_BY_TENANT = ("word_rows", "word_gone", "word_segments", "word_postings")  # of one without rows much may be left
+
 Write = Callable[[Callable[[apsw.Connection, Callable[[], int]], T]], T]
 Postings: TypeAlias = "dict[str, tuple[array[int], array[int]]]"
 
@@ -70,27 +72,27 @@ class Folder:
         self._write = write
         self.rows = rows  # in a new segment
         self.merge = merge  # so many small segments become one
+        self._looked: int | None = None  # how many writes there had been when all was looked at last
 
     def fold_all(self, least: int | None = None, stop: Callable[[], bool] = lambda: False) -> int:
         """Fold every tenant that has at least so many rows waiting; how many segments were written."""
         written = 0
+        counted: Any = self._read().execute("SELECT rows FROM tallies WHERE source = 'seq'").get
+        if least is None and counted == self._looked:
+            return 0
         for tenant in self._tenants():
             self._sweep(tenant)
             while not stop() and (self._fold(tenant, least or self.rows) or self._merge(tenant)):
                 written += 1
             self._forget(tenant)
             self._sweep(tenant)
+        self._looked = None if stop() else counted
         return written
 
     def _tenants(self) -> list[str]:
         """By steps through the key: reading every row for its tenant would take long."""
         db, found = self._read(), set[str]()
-        for table in (
-            "word_rows",
-            "word_gone",
-            "word_segments",
-            "word_postings",
-        ):  # of one without rows much may be left
+        for table in _BY_TENANT:
             tenant: Any = db.execute(f"SELECT min(tenant) FROM {table}").get
             while tenant is not None:
                 found.add(tenant)
@@ -100,8 +102,12 @@ class Folder:
     def _fold(self, tenant: str, least: int) -> bool:
         db = self._read()
         folded: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
+        some = "SELECT 1 FROM word_rows WHERE tenant = ? AND doc > ? LIMIT ?"
+        waiting: Any = db.execute(f"SELECT count(*) FROM ({some})", (tenant, folded, self.rows)).get
+        if waiting < max(least, 1):
+            return False
         rows = list(rows_after(db, tenant, folded, self.rows))
-        if len(rows) < max(least, 1):
+        if not rows:  # dropped meanwhile
             return False
         self._put(tenant, draft(rows), (), rows[-1].doc)
         return True

@@ -87,7 +87,8 @@ class Part:
         if len(places):
             self.live, self.dead = self.live.copy(), True
             self.live[places] = False
-        return self.lengths[places]
+        lengths: Floats = self.lengths[places]
+        return lengths
 
 
 class Tail:
