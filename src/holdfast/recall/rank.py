@@ -50,6 +50,7 @@ RECENT_DAYS = 30.0  # half as much after each
 RECALLS_HALF = 5  # recalls that bring half of it
 
 MAX_WEIGHT = 1e6
+MAX_LENGTH = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ def _words(
     rarity = _rarity(terms, corpus)
     around = near.sums(lengths)
     # The corpus' average is of records alone; these have neighbours, so theirs is as much longer.
-    average = max(1.0, corpus.average_length) * around.sum() / lengths.sum()
+    average = min(max(1.0, corpus.average_length), MAX_LENGTH) * around.sum() / lengths.sum()
     norm = (K1 * (1 - B + B * around / average))[:, None]
     together = near.strongest(frequencies)
     score = (together * (K1 + 1) / (together + norm)) @ rarity

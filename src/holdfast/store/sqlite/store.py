@@ -39,6 +39,7 @@ class SqliteStore:
             self._commits = GroupCommit(self._writer, publish, self._codes)
         self._index = WordIndex()
         self._folder = Folder(self._reader_connection, self._write_words)
+        self._folding = threading.Lock()  # what is being folded must not be mended or folded by another meanwhile
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
@@ -64,7 +65,8 @@ class SqliteStore:
         return self._commits.last_seq
 
     def fold_words(self, least: int | None = None, stop: Callable[[], bool] = lambda: False) -> int:
-        return self._folder.fold_all(least, stop)
+        with self._folding:
+            return self._folder.fold_all(least, stop)
 
     def _write_words(self, job: Callable[[apsw.Connection, Callable[[], int]], T]) -> T:
         return self._commits.write(lambda tx: job(self._writer, tx.next_seq))
@@ -89,9 +91,10 @@ class SqliteStore:
             sweep_recalls(db)
             return fill_words(db, tx.next_seq)
 
-        filled = self._commits.write(rebuild)
-        self._codes.forget()
-        self._folder.fold_all()
+        with self._folding:
+            filled = self._commits.write(rebuild)
+            self._codes.forget()
+            self._folder.fold_all()
         return filled
 
     def close(self) -> None:
