@@ -32,13 +32,17 @@ test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) check
 faults: $(DEV_STAMP) $(TRACER)
 	$(BIN)/python tests/fault/sweep.py
 
-# Figures of this machine, as ratios of one run; written to docs/benchmarks.
+# Figures of this machine, as ratios of one run; written to docs/benchmarks. LoCoMo may not be used for money, so it is
+# not part of this repository: LOCOMO=path/to/locomo.json adds it.
+LOCOMO ?= ../shared/bench/locomo_first5.json
 bench: $(DEV_STAMP) weights
+	$(BIN)/pip install --quiet -e '.[bench]'
 	$(BIN)/python bench/intake.py
 	$(BIN)/python bench/embedding.py
 	$(BIN)/python bench/vectors.py
 	$(BIN)/python bench/scale.py
-	$(BIN)/python bench/quality.py --locomo $(LOCOMO) --out docs/benchmarks/quality.md
+	$(BIN)/python bench/quality.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO),--sets coding,library,manual)
+	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))
 
 check: $(DEV_STAMP)
 	$(BIN)/ruff check src tests

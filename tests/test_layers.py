@@ -19,7 +19,9 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.
-GROUND = ("errors", "keys", "model", "ports", "settings", "shapes", "storable", "system", "times", "version")
+GROUND = (
+    "errors", "keys", "model", "ports", "recalls", "settings", "shapes", "storable", "system", "times", "version",
+)  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
     ("redact", "store", "remote", "protocol", "index", "vault"),

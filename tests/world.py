@@ -12,10 +12,13 @@ import httpx
 
 from holdfast.desk import Desk
 from holdfast.engine import Engine
+from holdfast.intake.follow import Follower
 from holdfast.model import Caller
 from holdfast.ops.registry import BY_NAME
+from holdfast.ports import Embedder
 from holdfast.serve.run import RunningServer
 from holdfast.settings import Settings, load
+from holdfast.system import SystemClock
 
 NOON = 1_790_000_000_000  # 2026-09-21T13:33:20Z
 DAY = 86_400_000
@@ -49,9 +52,15 @@ def settings(home: Path, **overrides: Any) -> Settings:
 class World:
     """An engine and the ways to call it."""
 
-    def __init__(self, home: Path, chance: int = 0, **overrides: Any):
+    def __init__(self, home: Path, chance: int = 0, model: Embedder | None = None, **overrides: Any):
         self.clock = StillClock()
-        self.engine = Engine(settings(home, **overrides), self.clock, CountingEntropy(chance))
+        self.engine = Engine(settings(home, **overrides), self.clock, CountingEntropy(chance), model)
+
+    def follow(self) -> None:
+        """Make all vectors that wait."""
+        follower = Follower(self.engine.store, self.engine.embedder, SystemClock())
+        while follower.step():
+            pass
 
     def desk(self, caller: Caller | None = None) -> Desk:
         return self.engine.desk(caller or Caller())

@@ -5,7 +5,7 @@ It decides which agent a record belongs to and what a caller may see, in one pla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +13,7 @@ from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.keys import needs_own_key, own_session
 from holdfast.model import AuditEntry, Caller, Event
 from holdfast.ports import Clock, Embedder, Entropy, Summarizer
+from holdfast.recalls import Recalls
 from holdfast.settings import Settings
 from holdfast.store.port import Condition, Reader, Store, Tx, where
 from holdfast.store.tables import AUDIT, SESSIONS
@@ -44,6 +45,7 @@ class Desk:
     asked: str | None = None  # the agent that the request names
     redacted: tuple[str, ...] = ()  # kinds of secrets that were taken out of the request
     whole: bool = False  # background work of the server itself: sees the whole tenant
+    recalls: Recalls = field(default_factory=Recalls)  # what the searches of all callers returned
     started: tuple[int, float] | None = None  # wall and steady clock when the engine was opened
 
     @property

@@ -6,6 +6,7 @@ from holdfast.desk import Desk
 from holdfast.embedder import embedder_from
 from holdfast.model import Caller, Event
 from holdfast.ports import Clock, Embedder, Entropy, Publisher
+from holdfast.recalls import Recalls
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.store.folder import DataFolder, FolderLock
@@ -35,6 +36,7 @@ class Engine:
         self.summarizer = summarizer_from(settings, self.clock, self.entropy)
         self.embedder = embedder or embedder_from(settings, self.clock, self.entropy)
         self._started = (self.clock.now_ms(), self.clock.steady())
+        self.recalls = Recalls()
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
         self.folder.make()
@@ -58,6 +60,7 @@ class Engine:
             caller,
             self.summarizer,
             self.embedder,
+            recalls=self.recalls,
             started=self._started,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from holdfast.recall.dates import MAX_SPANS, spans
 
@@ -39,6 +39,8 @@ def found(question: str) -> list[tuple[str, str]]:
         ("this year", "2025-01-01", "2025-12-31"),
         ("3 days ago", "2025-11-14", "2025-11-14"),
         ("two weeks ago", "2025-10-31", "2025-11-06"),
+        ("eight days ago", "2025-11-09", "2025-11-09"),
+        ("the day before yesterday", "2025-11-15", "2025-11-15"),
     ],
 )
 def test_days_are_read(question: str, first: str, last: str) -> None:
@@ -46,10 +48,15 @@ def test_days_are_read(question: str, first: str, last: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["may I march?", "", "1999 bottles", "on 30 February 2023", "Ask April about it", "in 3 days"]
+    "question",
+    ["may I march?", "", "1999 bottles", "on 30 February 2023", "Ask April about it", "in 3 days", "5 hours ago"],
 )
 def test_other_words_are_no_days(question: str) -> None:
     assert found(question) == []
+
+
+def test_two_days_side_by_side_are_both_read() -> None:
+    assert [span.first.day for span in spans("between 12 March 29 April", MONDAY)] == [12, 29]
 
 
 def test_a_month_without_a_year_is_of_any_year() -> None:
@@ -61,12 +68,21 @@ def test_a_month_without_a_year_is_of_any_year() -> None:
 
 @given(
     st.text()
-    | st.lists(st.sampled_from("last week 2 days ago may 2023 31 of 29 february 0001 year 999".split())).map(" ".join),
+    | st.lists(st.sampled_from("last this week 2 days ago may 2023 31 of 29 february 0001 year 999".split())).map(
+        " ".join
+    ),
     st.integers(),
 )
+@example("this week", 253_402_300_799_999)
 @settings(deadline=None, max_examples=200)
 def test_any_text_at_any_moment_gives_days_in_order(question: str, now: int) -> None:
     named = spans(question, now)
 
     assert len(named) <= MAX_SPANS
     assert all(date.min <= span.first <= span.last <= date.max for span in named)
+
+
+@given(st.text(alphabet=" \t,amy2034-", max_size=3_000))
+@settings(deadline=None)
+def test_long_runs_of_almost_dates_come_to_an_end(text: str) -> None:
+    assert len(spans(f"12 may{text}", MONDAY)) <= MAX_SPANS

@@ -17,6 +17,7 @@ from holdfast.engine import Engine
 from holdfast.model import Caller
 from holdfast.ops.registry import BY_NAME
 from holdfast.serve.maintenance import Maintenance
+from holdfast.store.tables import MEMORIES
 
 WAIT = 30
 
@@ -53,6 +54,17 @@ def test_what_is_remembered_is_embedded_soon(tmp_path: Path, monkeypatch: pytest
             call(engine, "remember", content=f"lantern {number} of the harbour")
         until(lambda: call(engine, "health")["index"].get("done") == 5)
         assert call(engine, "health")["index"]["pending"] == 0
+
+
+def test_what_searches_return_is_kept_while_the_server_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.serve.maintenance.RECALLS_SECONDS", 0.01)
+    with background(tmp_path / "memory", None, monkeypatch) as engine:
+        call(engine, "remember", content="a lantern")
+        for times in (1, 2):
+            call(engine, "search", query="lantern")
+            (memory,) = engine.store.read().find(MEMORIES, Caller().tenant)
+            kept = {memory.seq: times}
+            until(lambda kept=kept: engine.store.read().recalls(Caller().tenant, list(kept)) == kept)
 
 
 def test_without_an_embedder_nothing_waits_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,9 @@ from holdfast.errors import DataDamaged, Fault
 from holdfast.store.codes import CodeTable, code_of, words_in
 from holdfast.store.port import MadeVector, Missing, Store, Tx
 from holdfast.store.sqlite import vectors
-from holdfast.store.sqlite.vectorcodes import CHUNK
+from holdfast.store.sqlite.connect import open_reader
+from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.sqlite.vectorcodes import CHUNK, CodeChange, VectorCodes
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, PASSAGE_CHARS
 from holdfast.store.vectortext import text_hash
 
@@ -498,3 +500,19 @@ def test_a_changed_bit_of_vectors_or_codes_is_found_or_changes_nothing(place: Pl
             pass
         place.close()
     assert unnoticed == []
+
+
+def test_codes_of_a_space_that_was_empty_follow_without_being_read_again(quick_folder: Path) -> None:
+    store = SqliteStore(quick_folder / "memory.db", lambda event: None)
+    opened = list[int]()
+
+    def connect() -> Any:
+        opened.append(1)
+        return open_reader(quick_folder / "memory.db")
+
+    codes = VectorCodes(connect)
+    assert len(codes.of(1, 2)) == 0
+    codes.follow([CodeChange(1, np.array([7]), np.ones((1, 2), np.uint64))])
+    assert len(codes.of(1, 2)) == 1
+    assert len(opened) == 1
+    store.close()

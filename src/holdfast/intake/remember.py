@@ -78,7 +78,8 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     old = next((memory for score, memory in alike if _is_version(draft, memory, words, score)), None)
     if old:
         memory = supersede(tx, old, memory)
-    tx.add(MEMORIES, memory)
+    else:
+        tx.add(MEMORIES, memory)
     desk.audit(tx, "remember", (memory.id,), agent, version=memory.version)
     desk.tell(tx, "memory", memory)
     similar = [
@@ -116,7 +117,6 @@ def evolve(desk: Desk, memory_id: str, content: CleanText, title: CleanText | No
             dated=False,
         )
         memory = supersede(tx, old, with_hash(fresh))
-        tx.add(MEMORIES, memory)
         desk.audit(tx, "evolve", (memory.id, old.id), memory.agent, version=memory.version)
         desk.tell(tx, "memory", memory)
         return memory
@@ -138,10 +138,13 @@ def line_of(reader: Reader, memory: Memory) -> list[Memory]:
 
 
 def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
-    """Close the old version at the moment the new one begins to hold; the new one, linked to it."""
+    """Close the old version at the moment the new one begins to hold, and keep the new one, linked to it.
+
+    Who was recalled often stays so in a new wording.
+    """
     turn = max(old.valid_from, new.valid_from)  # a clock or a given date may lie before the old version
     tx.replace(MEMORIES, dataclasses.replace(old, latest=False, valid_to=turn))
-    return dataclasses.replace(
+    linked = dataclasses.replace(
         new,
         root=old.root,
         version=old.version + 1,
@@ -150,6 +153,11 @@ def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
         session_ids=tuple(dict.fromkeys((*old.session_ids, *new.session_ids))),
         valid_from=turn,
     )
+    tx.add(MEMORIES, linked)
+    recalled = tx.recalls(old.tenant, [old.seq])
+    if recalled:
+        tx.add_recalls({(new.tenant, new.seq): recalled[old.seq]})
+    return linked
 
 
 def _alike(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NotRequired
 
 from pydantic import Field
@@ -90,6 +91,7 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
             break
         used += cost
         results.append({**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit))
+    _count(desk, hits[: len(results)])
     answer: SearchAnswer = {
         "format": ask.format,
         "results": results,
@@ -100,6 +102,11 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
     if ask.format == "narrative":
         answer["text"] = "\n\n".join(_text_of(hit) for hit in hits[: len(results)])
     return answer
+
+
+def _count(desk: Desk, hits: Sequence[Hit]) -> None:
+    """Whoever asks was shown these: what is asked for often comes first among equals."""
+    desk.recalls.add(desk.tenant, (hit.record.seq for hit in hits))
 
 
 def _text_of(hit: Hit) -> str:
@@ -191,6 +198,7 @@ def smart_search(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
         as_of=moment(desk, ask.as_of, "asOf"),
     )
     hits = search_records(desk, question)
+    _count(desk, hits)
     lessons = search_lessons(desk, ask.query, ask.project, 0.1, 5)
     return {
         "mode": "compact",

@@ -17,7 +17,7 @@ from holdfast.store import words
 from holdfast.store.port import Condition, Reader, Table, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
-LEAST_LIKENESS = 0.1  # texts that have nothing in common mostly lie below it
+LEAST_LIKENESS = 0.05  # texts that have nothing in common mostly lie below it
 EMBEDDED_CHARS = 4_000  # of a question: a sentence model reads no more
 
 
@@ -103,16 +103,15 @@ def _ranked(desk: Desk, question: Question, pools: Sequence[Pool]) -> list[Ranke
     candidates = {seq: one for pool in pools for seq, one in pool.candidates.items()}
     if not candidates:
         return []
-    corpus = pools[0].corpus  # both tables count their words together
+    # Where most candidates come from: of a table with few records nothing can be said about what is rare.
+    corpus = max(pools, key=lambda pool: len(pool.candidates)).corpus
     asked = Asked(question.query, tuple(corpus.frequency), desk.clock.now_ms())
     # Twice as many as wanted: some say the same and are folded.
     most = len(candidates) if question.per_session else 2 * question.limit + 20
     ranked = [one for one in rank(asked, list(candidates.values()), corpus, most) if _answers(one, candidates)]
-    enough = None if question.per_session else question.limit
-    kept = fold(ranked, {seq: one.text for seq, one in candidates.items()}, enough)
-    if question.per_session:
-        kept = diverse(kept, {seq: one.session for seq, one in candidates.items()}, question.per_session)
-    return kept[: question.limit]
+    if question.per_session:  # before folding, which compares each with each: only as many as are wanted
+        ranked = diverse(ranked, {seq: one.session for seq, one in candidates.items()}, question.per_session)
+    return fold(ranked, {seq: one.text for seq, one in candidates.items()}, question.limit)
 
 
 def _answers(one: Ranked, candidates: dict[int, Candidate]) -> bool:

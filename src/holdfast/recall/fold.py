@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from holdfast.recall.rank import Ranked
 
@@ -19,26 +20,40 @@ def fold(ranked: Sequence[Ranked], texts: Mapping[int, str], limit: int | None =
     A text that differs in a number, a name or a negation says something else, however much it shares.
     """
     kept: list[Ranked] = []
-    seen: list[frozenset[str]] = []
+    seen: list[_Said] = []
     for one in ranked:
         if len(kept) == limit:
             break
-        words = frozenset(_WORD.findall(texts.get(one.seq, "")[:READ_CHARS]))
-        if words and any(_alike(words, other) for other in seen):
+        words = _Said.of(texts.get(one.seq, ""))
+        if words.exact and any(_alike(words, other) for other in seen):
             continue
         kept.append(one)
         seen.append(words)
     return kept
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    if min(len(one), len(other)) < ALIKE * max(len(one), len(other)):
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The words of a text, as they are written and in lower case."""
+
+    exact: frozenset[str]
+    lower: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> _Said:
+        words = frozenset(_WORD.findall(text[:READ_CHARS]))
+        return cls(words, frozenset(map(str.lower, words)))
+
+
+def _alike(one: _Said, other: _Said) -> bool:
+    sizes = len(one.exact), len(other.exact)
+    if min(sizes) < ALIKE * max(sizes):
         return False
-    apart = one ^ other
-    if len(one & other) < ALIKE * len(one | other):
-        return {word.lower() for word in one} == {word.lower() for word in other}
-    lower = {word.lower() for word in one} ^ {word.lower() for word in other}
-    return not any(_telling(word) for word in apart if word.lower() in lower)
+    shared = len(one.exact & other.exact)
+    if shared < ALIKE * (sum(sizes) - shared):
+        return one.lower == other.lower
+    apart = one.exact ^ other.exact
+    return not any(_telling(word) for word in apart if (word.lower() in one.lower) != (word.lower() in other.lower))
 
 
 def _telling(word: str) -> bool:

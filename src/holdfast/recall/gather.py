@@ -17,7 +17,7 @@ from holdfast.store.tables import MEMORIES
 DEPTH = 100  # from each of the two lists
 NEIGHBOURED = 100  # of each list, whose neighbours are looked at as well
 REACH = 3
-NARROW = 100_000  # up to so many rows the vectors of a filter's own are looked at, above it the filter comes after
+NARROW = 20_000  # up to so many rows the vectors of a filter's own are looked at, above it the filter comes after
 OVERFETCH = 4
 MOST_FETCHED = 2_000
 
@@ -73,7 +73,7 @@ def _nearest(
     if allowed is not None:
         hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, allowed) if len(allowed) else []
         return {hit.seq: hit.cosine for hit in hits}
-    fetched = limit * OVERFETCH // 2
+    fetched = limit + limit // 4  # most are the latest of their line, of the table asked for
     while True:
         found = reader.nearest(tenant, meaning.model, meaning.vector, fetched)
         passed = {row[0] for row in reader.values(table, tenant, ("seq",), [hit.seq for hit in found], *conditions)}
@@ -145,14 +145,23 @@ def _counted(
     meaning: Meaning | None,
     near: dict[int, float],
 ) -> dict[int, Candidate]:
-    """The rows with the question's words in them, and how near they are."""
+    """The rows with the question's words in them, how near they are, and how often they were recalled."""
     counted = words.counted(list(rows))
     others = [seq for seq in rows if seq not in near]
     cosines = reader.cosines(tenant, meaning.model, meaning.vector, others) if meaning and others else {}
     cosines |= near
+    recalls = reader.recalls(tenant, list(rows))
     return {
         seq: Candidate(
-            seq, row.session, row.at, held.length, held.weights, cosines.get(seq), row.text, row.importance, recalls=0
+            seq,
+            row.session,
+            row.at,
+            held.length,
+            held.weights,
+            cosines.get(seq),
+            row.text,
+            row.importance,
+            recalls.get(seq, 0),
         )
         for seq, row in rows.items()
         if (held := counted.get(seq)) is not None

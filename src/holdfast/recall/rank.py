@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.recall import signals
-from holdfast.recall.dates import spans
+from holdfast.recall.dates import DAY_MS, spans
 from holdfast.recall.neighbours import Neighbours, neighbours
 
 Floats = NDArray[np.float64]
@@ -56,6 +56,7 @@ RECENT_DAYS = 30.0  # half as much after each
 RECALLS_HALF = 5  # recalls that bring half of it
 
 MAX_WEIGHT = 1e6
+MAX_LENGTH = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def _words(
     rarity = _rarity(terms, corpus)
     around = near.sums(lengths)
     # The corpus' average is of records alone; these have neighbours, so theirs is as much longer.
-    average = max(1.0, corpus.average_length) * around.sum() / lengths.sum()
+    average = min(max(1.0, corpus.average_length), MAX_LENGTH) * around.sum() / lengths.sum()
     norm = (K1 * (1 - B + B * around / average))[:, None]
     together = near.strongest(frequencies)
     score = (together * (K1 + 1) / (together + norm)) @ rarity
@@ -230,7 +231,7 @@ def _share(meaning: Floats) -> float:
 
 def _tie_breakers(rows: Sequence[Candidate], moments: NDArray[np.int64], now: int, matched: bool) -> dict[str, Floats]:
     """Small differences between equal matches; where nothing matched, there is nothing but the newest."""
-    days = np.maximum(0, now - moments) / signals.DAY_MS
+    days = np.maximum(0, now - moments) / DAY_MS
     importance = np.clip(np.array([row.importance for row in rows], float), 1, 10)
     recalls = np.maximum(0.0, np.array([row.recalls for row in rows], float))
     return {

@@ -9,12 +9,9 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.recall.dates import Span
+from holdfast.recall.dates import DAY_MS, UNIX_DAY, Span
 
 Floats = NDArray[np.float64]
-
-DAY_MS = 86_400_000
-UNIX_DAY = date(1970, 1, 1).toordinal()
 
 # People tell of a day on the days after it, rarely before.
 DAYS_BEFORE, DAYS_AFTER = 1.0, 3.0
@@ -81,22 +78,15 @@ def dated(moments: NDArray[np.int64], spans: Sequence[Span]) -> Floats:
         return near
     days = moments // DAY_MS + UNIX_DAY
     for span in spans:
-        for first, last in _every_year(span, days) if span.any_year else [(span.first, span.last)]:
-            before = np.maximum(0, first.toordinal() - days)
-            after = np.maximum(0, days - last.toordinal())
+        for one in _every_year(span, days) if span.any_year else [span]:
+            before = np.maximum(0, one.first.toordinal() - days)
+            after = np.maximum(0, days - one.last.toordinal())
             np.maximum(near, np.exp(-before / DAYS_BEFORE - after / DAYS_AFTER), out=near)
     return near
 
 
-def _every_year(span: Span, days: NDArray[np.int64]) -> list[tuple[date, date]]:
+def _every_year(span: Span, days: NDArray[np.int64]) -> list[Span]:
     """The same days of each year in which something was said."""
     within = np.clip(days, 1, date.max.toordinal())
     years = sorted({date.fromordinal(int(day)).year for day in np.unique(within)})
-    return [(_in_year(span.first, year), _in_year(span.last, year)) for year in years]
-
-
-def _in_year(day: date, year: int) -> date:
-    try:
-        return day.replace(year=year)
-    except ValueError:  # 29 February
-        return day.replace(year=year, day=28)
+    return [span.of_year(year) for year in years]

@@ -1,4 +1,4 @@
-"""Background work of a running server: vectors, retention, decay, old answers, consolidation.
+"""Background work of a running server: vectors, recalls, retention, decay, old answers, consolidation.
 
 Each run is short and bounded; what is left waits for the next. A run that fails is logged and tried again:
 nothing a user asked for depends on it.
@@ -22,6 +22,8 @@ from holdfast.model import Caller
 from holdfast.serve.idempotency import drop_old_answers
 
 INDEX_SECONDS = 1.0
+LULL_SECONDS, LULLS = 0.2, 20
+RECALLS_SECONDS = 5.0
 CONSOLIDATE_FROM = 3
 SUMMARIZED_PER_RUN = 20
 
@@ -49,12 +51,19 @@ class Maintenance:
         self._stop.set()
         for thread in self._threads:
             thread.join()
+        try:
+            self.keep_recalls()
+        except Fault as fault:  # the disk; whoever stops a server has more to close
+            log.warning("maintenance: %s (%s)", fault.message, fault.code)
 
     def _loop(self) -> None:
-        clock, due = self._engine.clock, 0.0
+        clock, due, count_due = self._engine.clock, 0.0, 0.0
         while not self._stop.wait(INDEX_SECONDS):
             try:
                 self._engine.store.fold_words(stop=self._stop.is_set)
+                if clock.steady() >= count_due:
+                    count_due = clock.steady() + RECALLS_SECONDS
+                    self.keep_recalls()
                 if clock.steady() >= due:
                     due = clock.steady() + self._engine.settings.maintenance_seconds
                     self.sweep_all()
@@ -62,6 +71,12 @@ class Maintenance:
                 log.warning("maintenance: %s (%s)", fault.message, fault.code)
             except Exception as error:  # noqa: BLE001 - a bug in one run must not end all later ones
                 log.error("maintenance: unexpected %s", type(error).__name__)
+
+    def keep_recalls(self) -> None:
+        """Write what searches returned since the last time, in one transaction."""
+        counts = self._engine.recalls.take()
+        if counts:
+            self._engine.store.write(lambda tx: tx.add_recalls(counts))
 
     def _follow(self) -> None:
         while not self._stop.wait(INDEX_SECONDS):
@@ -72,8 +87,19 @@ class Maintenance:
 
     def follow_index(self) -> None:
         """Make the vectors that wait, until none does or the embedder needs a pause."""
+        seen = self._engine.store.last_seq()
         while not self._stop.is_set() and self._follower.step():
-            pass
+            seen = self._lull(seen)
+
+    def _lull(self, seen: int) -> int:
+        """Wait until nobody has stored anything for a moment, for some seconds at most: making vectors keeps all
+        processors busy, and whoever writes waits for an answer. The last place seen."""
+        for _ in range(LULLS):
+            now = self._engine.store.last_seq()
+            if now == seen or self._stop.wait(LULL_SECONDS):
+                return now
+            seen = now
+        return seen
 
     def sweep_all(self) -> None:
         """Retention, decay and old answers of every tenant."""

@@ -196,6 +196,10 @@ class Reader(Protocol):
         """Some columns, as they are stored, of those of the records that meet the conditions."""
         ...
 
+    def recalls(self, tenant: str, seqs: Sequence[int]) -> dict[int, int]:
+        """How often searches returned these records, by seq; without those that none returned."""
+        ...
+
     def tokens_by_id(self, id: str) -> list[Token]:
         """Tokens of that id in any tenant: the one look-up made before the tenant is known."""
         ...
@@ -273,7 +277,11 @@ class Tx(Reader, Protocol):
         ...
 
     def delete(self, table: Table[Any], tenant: str, id: str) -> bool:
-        """Remove a record, its words, its sketch and its vector; False if there was none."""
+        """Remove a record, its words, its sketch, its vector and its recalls; False if there was none."""
+        ...
+
+    def add_recalls(self, counts: Mapping[tuple[str, int], int]) -> None:
+        """Add how often searches returned records, by tenant and seq; a record that is gone is passed over."""
         ...
 
     def put_vectors(self, model: str, made: Sequence[MadeVector]) -> int:
@@ -327,6 +335,10 @@ class Store(Protocol):
             StorageFull: no room; nothing was stored.
             StorageFailed: the disk failed; nothing was acknowledged and writing has stopped.
         """
+        ...
+
+    def last_seq(self) -> int:
+        """The last place given in the order of all writes; it moves whenever a record is stored."""
         ...
 
     def fold_words(self, least: int | None = None, stop: Callable[[], bool] = ...) -> int:

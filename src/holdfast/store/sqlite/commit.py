@@ -98,6 +98,10 @@ class GroupCommit:
         self._alike = None
 
     @property
+    def last_seq(self) -> int:
+        return self._seq
+
+    @property
     def failure(self) -> str | None:
         return self._failed.message if self._failed else None
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from holdfast.model import Token
 from holdfast.store.port import Condition, R, Table, WordHits, scope
 from holdfast.store.sqlite.faults import as_faults
+from holdfast.store.sqlite.recalls import count_recalls
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
 from holdfast.store.sqlite.vectorcodes import VectorCodes
 from holdfast.store.sqlite.vectors import VectorReads
@@ -213,6 +214,10 @@ class SqliteReader(VectorReads):
         names = ", ".join(f"r.{column}" for column in columns if column in shape_of(table).columns)
         asked = f"json_each(?) AS asked CROSS JOIN {table.name} AS r ON r.seq = asked.value"
         return self._rows(f"SELECT {names} FROM {asked} WHERE {clause}", [orjson.dumps(list(seqs)).decode(), *values])
+
+    def recalls(self, tenant: str, seqs: Sequence[int]) -> dict[int, int]:
+        with as_faults():
+            return count_recalls(self._db, tenant, seqs)
 
     def tokens_by_id(self, id: str) -> list[Token]:
         return self._records(TOKENS, f"SELECT {_columns(TOKENS)} FROM tokens WHERE id = ?", (id,))

@@ -6,6 +6,7 @@ leaves pieces without a segment; the next fold sweeps them. Readers notice by th
 
 from __future__ import annotations
 
+import heapq
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ SEGMENT_ROWS = 65_536  # places have two bytes
 MERGE = SEGMENT_ROWS // FOLD_ROWS
 PIECE = 1_000  # postings a write: others wait no longer than some milliseconds
 DEAD_SHARE = 8  # a segment is written anew when one doc in so many is gone
+
+_BY_TENANT = ("word_rows", "word_gone", "word_segments", "word_postings")  # of one without rows much may be left
 
 Write = Callable[[Callable[[apsw.Connection, Callable[[], int]], T]], T]
 Postings: TypeAlias = "dict[str, tuple[array[int], array[int]]]"
@@ -69,31 +72,42 @@ class Folder:
         self._write = write
         self.rows = rows  # in a new segment
         self.merge = merge  # so many small segments become one
+        self._looked: int | None = None  # how many writes there had been when all was looked at last
 
     def fold_all(self, least: int | None = None, stop: Callable[[], bool] = lambda: False) -> int:
         """Fold every tenant that has at least so many rows waiting; how many segments were written."""
         written = 0
+        counted: Any = self._read().execute("SELECT rows FROM tallies WHERE source = 'seq'").get
+        if least is None and counted == self._looked:
+            return 0
         for tenant in self._tenants():
             self._sweep(tenant)
             while not stop() and (self._fold(tenant, least or self.rows) or self._merge(tenant)):
                 written += 1
+            self._forget(tenant)
             self._sweep(tenant)
+        self._looked = None if stop() else counted
         return written
 
     def _tenants(self) -> list[str]:
         """By steps through the key: reading every row for its tenant would take long."""
-        db, found = self._read(), list[str]()
-        tenant: Any = db.execute("SELECT min(tenant) FROM word_rows").get
-        while tenant is not None:
-            found.append(tenant)
-            tenant = db.execute("SELECT min(tenant) FROM word_rows WHERE tenant > ?", (tenant,)).get
-        return found
+        db, found = self._read(), set[str]()
+        for table in _BY_TENANT:
+            tenant: Any = db.execute(f"SELECT min(tenant) FROM {table}").get
+            while tenant is not None:
+                found.add(tenant)
+                tenant = db.execute(f"SELECT min(tenant) FROM {table} WHERE tenant > ?", (tenant,)).get
+        return sorted(found)
 
     def _fold(self, tenant: str, least: int) -> bool:
         db = self._read()
         folded: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
+        some = "SELECT 1 FROM word_rows WHERE tenant = ? AND doc > ? LIMIT ?"
+        waiting: Any = db.execute(f"SELECT count(*) FROM ({some})", (tenant, folded, self.rows)).get
+        if waiting < max(least, 1):
+            return False
         rows = list(rows_after(db, tenant, folded, self.rows))
-        if len(rows) < max(least, 1):
+        if not rows:  # dropped meanwhile
             return False
         self._put(tenant, draft(rows), (), rows[-1].doc)
         return True
@@ -122,17 +136,9 @@ class Folder:
         return [segment for _, segment, docs, dead in sizes if dead * DEAD_SHARE > docs][:1]
 
     def _live_rows(self, db: apsw.Connection, tenant: str, segments: Sequence[int]) -> Iterator[WordRow]:
-        """The rows that segments were made of, without those that are gone: from the rows themselves."""
-        for segment in segments:
-            sql = "SELECT docs FROM word_segments WHERE tenant = ? AND segment = ?"
-            packed: Any = db.execute(sql, (tenant, segment)).get
-            docs = np.frombuffer(packed, "<i8")
-            wanted = set(docs.tolist())
-            for row in rows_after(db, tenant, int(docs[0]) - 1):
-                if row.doc > docs[-1]:
-                    break
-                if row.doc in wanted:
-                    yield row
+        """The rows that segments were made of, in order: small ones on both sides of a large one may lie within
+        each other's range once that is small too."""
+        return heapq.merge(*(_rows_of(db, tenant, one) for one in segments), key=lambda row: row.doc)
 
     def _put(self, tenant: str, made: Draft, instead_of: Sequence[int], folded: int | None) -> None:
         segment = self._write(lambda db, next_seq: next_seq())
@@ -141,11 +147,33 @@ class Folder:
             self._write(partial(_insert, piece))
         self._write(lambda db, next_seq: _publish(db, tenant, segment, made, instead_of, folded, next_seq()))
 
+    def _forget(self, tenant: str) -> None:
+        """Let readers begin anew when they hold as many gone rows as a segment: rows that come and go are never
+        enough for a fold."""
+        db = self._read()
+        folded: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
+        gone: Any = db.execute("SELECT count(*) FROM word_gone WHERE tenant = ? AND doc > ?", (tenant, folded)).get
+        if gone >= self.rows:
+            self._write(lambda db, next_seq: _renew(db, tenant, None, next_seq()))
+
     def _sweep(self, tenant: str) -> None:
         """Remove postings of segments that were replaced, or never published."""
         db = self._read()
         while (stray := _stray(db, tenant)) is not None:
             self._write(partial(_remove, tenant, stray))
+
+
+def _rows_of(db: apsw.Connection, tenant: str, segment: int) -> Iterator[WordRow]:
+    """The rows that a segment was made of, without those that are gone: from the rows themselves."""
+    sql = "SELECT docs FROM word_segments WHERE tenant = ? AND segment = ?"
+    packed: Any = db.execute(sql, (tenant, segment)).get
+    docs = np.frombuffer(packed, "<i8")
+    wanted = set(docs.tolist())
+    for row in rows_after(db, tenant, int(docs[0]) - 1):
+        if row.doc > docs[-1]:
+            break
+        if row.doc in wanted:
+            yield row
 
 
 def packed_postings(made: Draft) -> Iterator[tuple[str, bytes, bytes]]:
@@ -174,20 +202,25 @@ def _publish(
     if made.docs:
         arrays = (made.docs.tobytes(), made.seqs.tobytes(), made.ats.tobytes(), made.lengths.tobytes())
         db.execute("INSERT INTO word_segments VALUES (?, ?, ?, ?, ?, ?)", (tenant, segment, *arrays))
+    _renew(db, tenant, folded, version)
+
+
+def _renew(db: apsw.Connection, tenant: str, folded: int | None, version: int) -> None:
+    """Make readers begin anew, with what is folded up to a doc, or up to where it was."""
     held: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
     held = held if folded is None else folded
     db.execute("INSERT OR REPLACE INTO word_states VALUES (?, ?, ?)", (tenant, version, held))
-    _forget_gone(db, tenant, held)
+    _forget_gone(db, tenant)
 
 
-def _forget_gone(db: apsw.Connection, tenant: str, folded: int) -> None:
-    """Keep of the gone only what a segment holds, or what readers of unfolded rows must still hear of."""
+def _forget_gone(db: apsw.Connection, tenant: str) -> None:
+    """Keep of the gone only what a segment holds: readers of a new version read unfolded rows anew."""
     gone: Any = db.execute("SELECT place, doc FROM word_gone WHERE tenant = ?", (tenant,)).fetchall()
     if not gone:
         return
     rows: Any = db.execute("SELECT docs FROM word_segments WHERE tenant = ?", (tenant,)).fetchall()
     docs = np.array([doc for _, doc in gone])
-    held = docs > folded
+    held = np.zeros(len(docs), np.bool_)
     for (packed,) in rows:
         held |= np.isin(docs, np.frombuffer(packed, "<i8"))
     useless = [(tenant, place) for (place, _), keep in zip(gone, held.tolist(), strict=True) if not keep]

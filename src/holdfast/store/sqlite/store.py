@@ -16,6 +16,7 @@ from holdfast.store.sqlite.commit import GroupCommit
 from holdfast.store.sqlite.connect import migrate, open_checker, open_reader, open_writer
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
+from holdfast.store.sqlite.recalls import sweep_recalls
 from holdfast.store.sqlite.segments import Folder
 from holdfast.store.sqlite.vectorcheck import mend_vectors
 from holdfast.store.sqlite.vectorcodes import VectorCodes
@@ -38,6 +39,7 @@ class SqliteStore:
             self._commits = GroupCommit(self._writer, publish, self._codes)
         self._index = WordIndex()
         self._folder = Folder(self._reader_connection, self._write_words)
+        self._folding = threading.Lock()  # what is being folded must not be mended or folded by another meanwhile
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
@@ -59,8 +61,12 @@ class SqliteStore:
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         return self._commits.write(job, again)
 
+    def last_seq(self) -> int:
+        return self._commits.last_seq
+
     def fold_words(self, least: int | None = None, stop: Callable[[], bool] = lambda: False) -> int:
-        return self._folder.fold_all(least, stop)
+        with self._folding:
+            return self._folder.fold_all(least, stop)
 
     def _write_words(self, job: Callable[[apsw.Connection, Callable[[], int]], T]) -> T:
         return self._commits.write(lambda tx: job(self._writer, tx.next_seq))
@@ -82,11 +88,13 @@ class SqliteStore:
             db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
             self._commits.forget_alike()
             mend_vectors(db)
+            sweep_recalls(db)
             return fill_words(db, tx.next_seq)
 
-        filled = self._commits.write(rebuild)
-        self._codes.forget()
-        self._folder.fold_all()
+        with self._folding:
+            filled = self._commits.write(rebuild)
+            self._codes.forget()
+            self._folder.fold_all()
         return filled
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,7 @@ from holdfast.store.port import R, Table
 from holdfast.store.sqlite.alike import Alike, pack
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
+from holdfast.store.sqlite.recalls import add_recalls, drop_recalls, move_recalls
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.vectorcodes import VectorCodes
 from holdfast.store.sqlite.vectors import VectorWrites
@@ -91,8 +92,12 @@ class SqliteTx(VectorWrites, SqliteReader):
         dropped = self._drop(table, tenant, id)
         if dropped is not None and table.index:
             drop_words(self._db, tenant, dropped.seq, self._next_seq)
+            drop_recalls(self._db, dropped.seq)
         self.follow_vector(table, dropped, None)
         return dropped is not None
+
+    def add_recalls(self, counts: Mapping[tuple[str, int], int]) -> None:
+        add_recalls(self._db, counts)
 
     def _drop(self, table: Table[R], tenant: str, id: str) -> R | None:
         shape = shape_of(table)
@@ -119,6 +124,7 @@ class SqliteTx(VectorWrites, SqliteReader):
         else:
             if had is not None:
                 drop_words(self._db, tenant, had, self._next_seq)
+                move_recalls(self._db, had, seq)
             add_words(self._db, tenant, seq, text)
         if text.sketch:
             self._db.execute("INSERT INTO sketches VALUES (?, ?, ?)", (seq, tenant, pack(text.sketch)))

@@ -138,7 +138,9 @@ class VectorCodes:
         table = self._tables.get(space)
         if table is None or self._late.get(space):
             with self._reading:
-                table = self._tables.get(space) or self._read(space, words)
+                table = self._tables.get(space)
+                if table is None:  # an empty one is read: what was committed since comes after it
+                    table = self._read(space, words)
                 self._catch_up(space, table)
         return table
 

@@ -78,7 +78,7 @@ class VectorReads:
 
     def _by_codes(self, space: int, query: Query, limit: int, allowed: Seqs | None) -> list[VectorHit]:
         table = self._codes.of(space, words_in(len(query)))
-        count = max(RESCORED, min(MOST_RESCORED, int(RESCORED_SHARE * len(table))), 4 * limit)
+        count = max(RESCORED, min(MOST_RESCORED, int(RESCORED_SHARE * len(table))), 2 * limit)
         while True:
             found = self._cosines(space, query, table.nearest(query, count, allowed))
             if count >= len(table) or len(found) >= count * ENOUGH:

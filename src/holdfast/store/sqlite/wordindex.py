@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import threading
 from array import array
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,9 @@ K1, B = 1.2, 0.75
 HALF = 0.5
 LEAST_IDF = 1e-6  # FTS5's: a word that stands nearly everywhere still counts a trace
 MASKS = 16  # scopes of one segment kept in memory, 64 kB each
+# Rows that are remembered of all tenants together, if not folded: 3.4 kB each where they have 60 words. A folded one
+# takes a fiftieth of that. Past it the tenant that was not asked for longest is read anew when it is asked again.
+HELD, FOLDED = 100_000, 50
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.integer[Any]]
@@ -69,18 +73,22 @@ class Part:
         """Those of the seqs that stand here and are not gone, and their places."""
         if self.by_seq is None:
             self.by_seq = np.argsort(self.seqs, kind="stable")
-        at = np.searchsorted(self.seqs, seqs, sorter=self.by_seq)
-        places = self.by_seq[np.minimum(at, len(self.seqs) - 1)]
+        # The last of equals: a record that was stored again stands here twice, and only the later one may live.
+        at = np.searchsorted(self.seqs, seqs, side="right", sorter=self.by_seq)
+        places = self.by_seq[np.maximum(at - 1, 0)]
         here = (self.seqs[places] == seqs) & self.live[places]
         return seqs[here], places[here]
 
-    def kill(self, doc: int) -> float | None:
-        """Mark a doc as gone; its length, or None if it is not here or was gone before."""
-        at = int(np.searchsorted(self.docs, doc))
-        if at == len(self.docs) or self.docs[at] != doc or not self.live[at]:
-            return None
-        self.live[at], self.dead = False, True
-        return float(self.lengths[at])
+    def kill(self, docs: Sequence[int]) -> Floats:
+        """Mark docs as gone; the lengths of those that lived here. Whoever looks at the part keeps what it saw."""
+        wanted = np.array(docs, np.int64)
+        at = np.minimum(np.searchsorted(self.docs, wanted), len(self.docs) - 1)
+        places = np.unique(at[(self.docs[at] == wanted) & self.live[at]])
+        if len(places):
+            self.live, self.dead = self.live.copy(), True
+            self.live[places] = False
+        lengths: Floats = self.lengths[places]
+        return lengths
 
 
 class Tail:
@@ -106,12 +114,14 @@ class Tail:
             entry[0].append(place)
             entry[1].append(weight)
 
-    def kill(self, doc: int) -> float | None:
-        place = self.places.get(doc)
-        if place is None or not self.live[place]:
-            return None
-        self.live[place] = 0
-        return float(self.lengths[place])
+    def kill(self, docs: Sequence[int]) -> Floats:
+        lengths: list[float] = []
+        for doc in docs:
+            place = self.places.get(doc)
+            if place is not None and self.live[place]:
+                self.live[place] = 0
+                lengths.append(self.lengths[place])
+        return np.array(lengths)
 
     def part(self, terms: Sequence[str]) -> Part:
         """A copy that stands still, with the postings of these terms."""
@@ -152,9 +162,10 @@ class TenantWords:
             self.tail.add(row)
             self.seen = row.doc
             self._count(row.length)
-        for place, doc in gone_after(db, tenant, self.heard):
-            self.heard = place
-            self._kill(doc)
+        gone = gone_after(db, tenant, self.heard)
+        if gone:
+            self._kill([doc for _, doc in gone])
+            self.heard = gone[-1][0]
         return True
 
     def _load(self, db: apsw.Connection, tenant: str, version: int, folded: int) -> None:
@@ -167,27 +178,31 @@ class TenantWords:
     def parts(self, terms: Sequence[str], bounds: Bounds) -> list[tuple[int | None, Part]]:
         """The segments by their numbers, and the tail as it is now."""
         tail = self.tail.part([*terms, *bounds.terms()]) if self.tail.docs else None
-        return [*self.segments.items(), *([(None, tail)] if tail else [])]
+        still = [(segment, replace(part)) for segment, part in self.segments.items()]
+        return [*still, *([(None, tail)] if tail else [])]
+
+    def size(self) -> int:
+        """What this takes in memory, in rows that are not folded."""
+        return 1 + len(self.tail.docs) + sum(len(part.docs) for part in self.segments.values()) // FOLDED
 
     def _count(self, length: float) -> None:
         self.documents += 1
         self.words += length
 
-    def _kill(self, doc: int) -> None:
+    def _kill(self, docs: Sequence[int]) -> None:
         parts: list[Tail | Part] = [self.tail, *self.segments.values()]
         for part in parts:
-            length = part.kill(doc)
-            if length is not None:
-                self.documents -= 1
-                self.words -= length
-                return
+            lengths = part.kill(docs)
+            self.documents -= len(lengths)
+            self.words -= float(lengths.sum())
 
 
 def _segment(db: apsw.Connection, tenant: str, segment: int) -> Part:
     sql = "SELECT docs, seqs, ats, lengths FROM word_segments WHERE tenant = ? AND segment = ?"
     row: Any = db.execute(sql, (tenant, segment)).get
     docs, seqs, ats = (np.frombuffer(packed, "<i8") for packed in row[:3])
-    return Part(docs, seqs, ats, np.frombuffer(row[3], "<u4").astype(np.float64), np.ones(len(docs), np.bool_))
+    lengths, live = np.frombuffer(row[3], "<u4").astype(np.float64), np.ones(len(docs), np.bool_)
+    return Part(docs, seqs, ats, lengths, live, by_seq=np.argsort(seqs, kind="stable"))
 
 
 class WordIndex:
@@ -195,7 +210,9 @@ class WordIndex:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._tenants: dict[str, TenantWords] = {}
+        self._tenants: OrderedDict[str, TenantWords] = OrderedDict()  # the last asked last
+        self._sizes: dict[str, int] = {}
+        self._held = 0
 
     def search(
         self,
@@ -242,10 +259,23 @@ class WordIndex:
                 with words.lock:
                     parts = words.parts(terms, bounds) if words.catch_up(db, tenant) else None
                     sizes = words.documents, words.words
+                    self._hold(tenant, words)
                 if parts is not None:
                     return View(*sizes, [_gather(db, tenant, at, part, terms, bounds) for at, part in parts])
             finally:
                 db.execute("ROLLBACK")
+
+    def _hold(self, tenant: str, words: TenantWords) -> None:
+        """Note what a tenant's words take, and let go of others if that is too much."""
+        with self._lock:
+            if self._tenants.get(tenant) is not words:  # let go of meanwhile
+                return
+            self._tenants.move_to_end(tenant)
+            self._held += words.size() - self._sizes.get(tenant, 0)
+            self._sizes[tenant] = words.size()
+            while self._held > HELD and len(self._tenants) > 1:
+                oldest, _ = self._tenants.popitem(last=False)
+                self._held -= self._sizes.pop(oldest, 0)
 
 
 def _counts(view: View, terms: Sequence[str], frequency: dict[str, int]) -> tuple[int, float, dict[str, int]]:
@@ -332,7 +362,7 @@ class Gathered:
         self.scores = np.zeros(len(self.part.docs))
         for term in terms:
             posting = self.postings.get(term)
-            if posting is None:
+            if posting is None or not frequency[term]:  # all that held it are gone, and with no record no average
                 continue
             idf = math.log((documents - frequency[term] + 0.5) / (frequency[term] + 0.5))
             weight = posting.weights * HALF
@@ -353,10 +383,12 @@ class Gathered:
 def _gather(
     db: apsw.Connection, tenant: str, segment: int | None, part: Part, terms: Sequence[str], bounds: Bounds
 ) -> Gathered:
+    # Taken now: another question, or this one's other scopes, may push them out of the part's memory.
+    masks = {term: mask for term in bounds.terms() if (mask := part.masks.get(term)) is not None}
     found = part.postings
     if segment is not None:
-        found = _postings(db, tenant, segment, {*terms, *(term for term in bounds.terms() if term not in part.masks)})
-    return Gathered(part, found, _allowed(part, found, bounds))
+        found = _postings(db, tenant, segment, {*terms, *(term for term in bounds.terms() if term not in masks)})
+    return Gathered(part, found, _allowed(part, found, masks, bounds))
 
 
 def _postings(db: apsw.Connection, tenant: str, segment: int, terms: set[str]) -> dict[str, Posting]:
@@ -368,12 +400,12 @@ def _postings(db: apsw.Connection, tenant: str, segment: int, terms: set[str]) -
     return {term: Posting(np.frombuffer(at, "<u2"), np.frombuffer(weights, "<u2")) for term, at, weights in rows}
 
 
-def _allowed(part: Part, postings: dict[str, Posting], bounds: Bounds) -> Mask:
+def _allowed(part: Part, postings: dict[str, Posting], masks: dict[str, Mask], bounds: Bounds) -> Mask:
     allowed = np.ones(len(part.docs), np.bool_)
     for some in bounds.scopes:
         met = np.zeros(len(part.docs), np.bool_)
         for term in some:
-            met |= _mask(part, postings, term)
+            met |= masks[term] if term in masks else _mask(part, postings, term)
         allowed &= met
     if bounds.since is not None:
         allowed &= part.ats >= bounds.since
@@ -383,9 +415,6 @@ def _allowed(part: Part, postings: dict[str, Posting], bounds: Bounds) -> Mask:
 
 
 def _mask(part: Part, postings: dict[str, Posting], term: str) -> Mask:
-    known = part.masks.get(term)
-    if known is not None:
-        return known
     mask = np.zeros(len(part.docs), np.bool_)
     if term in postings:
         mask[postings[term].places] = True

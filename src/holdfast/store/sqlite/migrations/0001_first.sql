@@ -350,6 +350,14 @@ CREATE TABLE outbox (
     ticket INTEGER NOT NULL
 ) STRICT;
 
+-- How often searches returned each record, which orders equal hits. Derived: it has no checksum, and what was counted
+-- in the seconds before a crash is lost.
+CREATE TABLE recalls (
+    seq INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    count INTEGER NOT NULL
+) STRICT;
+
 -- How many rows each table has and the sum of their checksums: finds rows removed or added behind the store's back.
 -- The row 'seq' holds the last sequence number instead: one page for both.
 CREATE TABLE tallies (

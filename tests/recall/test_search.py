@@ -1,0 +1,222 @@
+"""Search as callers have it: by words and by meaning, within bounds, telling why; the real model where meaning counts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hashing_embedder import HashingEmbedder
+from world import World, running
+
+from holdfast.errors import EmbedderUnavailable
+from holdfast.index import MiniLm, Places
+from holdfast.model import Caller
+from holdfast.system import SystemClock
+
+DAY = 86_400_000
+DEPLOY = "Deploys go through the blue/green switch on the load balancer"
+COOKIE = "The login timed out because the proxy dropped the session cookie"
+CAT = "Grandmother's cat sleeps on the warm radiator all winter"
+
+
+@pytest.fixture(scope="session")
+def minilm() -> MiniLm:
+    return MiniLm(Places("", Path("/nowhere/at/all")), SystemClock())
+
+
+@pytest.fixture
+def world(tmp_path: Path, minilm: MiniLm) -> Iterator[World]:
+    made = World(tmp_path / "memory", model=minilm)
+    yield made
+    made.close()
+
+
+def keep(world: World, content: str, caller: Caller | None = None, **more: Any) -> str:
+    return str(world.call("remember", caller, content=content, **more)["memory"]["id"])
+
+
+def test_a_memory_is_found_by_meaning_without_a_shared_word(world: World) -> None:
+    ids = [keep(world, text) for text in (DEPLOY, COOKIE, CAT)]
+    assert world.found("releasing a new version to production") == []
+    world.follow()
+    assert world.found("releasing a new version to production")[0] == ids[0]
+    assert world.found("users were signed out unexpectedly")[0] == ids[1]
+    assert world.found("where does the pet rest")[0] == ids[2]
+
+
+def test_words_find_a_memory_before_its_vector_is_made(world: World) -> None:
+    first = keep(world, DEPLOY)
+    world.follow()
+    second = keep(world, COOKIE)
+    assert world.found("session cookie")[0] == second
+    assert world.found("blue green switch")[0] == first
+
+
+def test_what_has_nothing_to_do_with_the_question_is_left_out(world: World) -> None:
+    keep(world, CAT)
+    world.follow()
+    assert world.found("kubernetes ingress certificate renewal") == []
+
+
+def test_a_forgotten_memory_is_found_neither_by_words_nor_by_meaning(world: World) -> None:
+    id = keep(world, DEPLOY)
+    world.follow()
+    world.call("forget", memoryId=id)
+    assert world.found("blue green switch") == []
+    assert world.found("releasing a new version to production") == []
+
+
+def test_a_superseded_version_is_found_only_as_of_its_time(world: World) -> None:
+    text = "The staging database of the shop lives on the old machine named basalt in the cellar"
+    first = keep(world, text)
+    then = world.clock.now
+    world.clock.now += DAY
+    second = keep(world, text.replace("basalt", "gneiss"))
+    world.follow()
+    assert world.found("where is the staging database") == [second]
+    assert world.found("where is the staging database", asOf=then) == [first]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "wanted"),
+    [
+        ({"project": "shop"}, {0, 1}),
+        ({"project": "home"}, {2}),
+        ({"sessionId": "s1"}, {0}),
+        ({"type": "decision"}, {1}),
+        ({"concepts": ["ops"]}, {0}),
+        ({"files": ["src/proxy.py"]}, {1}),
+        ({"after": "2026-03-01"}, {2}),
+        ({"before": "2026-02-01"}, {0}),
+        ({"after": "2026-01-15", "before": "2026-02-20"}, {1}),
+        ({"kind": "observation"}, set()),
+        ({"project": "nowhere"}, set()),
+    ],
+)
+def test_bounds_hold_for_words_and_for_meaning(world: World, bounds: dict[str, Any], wanted: set[int]) -> None:
+    ids = [
+        keep(world, DEPLOY, project="shop", sessionId="s1", concepts=["ops"], createdAt="2026-01-10"),
+        keep(world, COOKIE, project="shop", type="decision", files=["src/proxy.py"], createdAt="2026-02-10"),
+        keep(world, CAT, project="home", createdAt="2026-03-10"),
+    ]
+    world.follow()
+    question = "deploy switch login cookie cat radiator"  # words of all three
+    assert set(world.found(question, **bounds)) == {ids[at] for at in wanted}
+
+
+def test_isolated_agents_see_nothing_of_each_other_by_meaning_or_beside_their_own(
+    tmp_path: Path, minilm: MiniLm
+) -> None:
+    world = World(tmp_path / "isolated", model=minilm, agent_scope="isolated")
+    one, other = Caller(agent="one"), Caller(agent="other")
+    mine = keep(world, DEPLOY, one, sessionId="s1")
+    keep(world, "Production releases are frozen in December", other, sessionId="s1")
+    keep(world, "Releasing a new version to production takes an hour", other)
+    world.follow()
+    assert world.found("releasing a new version to production", one) == [mine]
+    world.close()
+
+
+def test_a_short_turn_is_found_by_what_stands_before_it(world: World) -> None:
+    turns = ["Ann: Where did you park the camper van?", "Ben: Behind the old mill.", "Ann: Thanks!", "Ben: Bye."]
+    ids = [keep(world, text, sessionId="s1", createdAt=1_790_000_000_000 + at) for at, text in enumerate(turns)]
+    for number in range(30):
+        keep(world, f"Ann: Note number {number} about the {number} houses of the village", sessionId="s2")
+    world.follow()
+    assert ids[1] in world.found("Where is the camper van parked?", limit=3)
+
+
+def test_a_change_of_the_embedder_keeps_words_right_and_meaning_follows(tmp_path: Path) -> None:
+    first, second = HashingEmbedder("one"), HashingEmbedder("two")
+    world = World(tmp_path / "memory", model=first)
+    id = keep(world, DEPLOY)
+    world.follow()
+    world.close()
+    world = World(tmp_path / "memory", model=second)
+    assert world.found("blue green switch") == [id]
+    assert world.call("search", query="blue green switch")["results"][0]["vectorScore"] == 0.0
+    world.follow()
+    assert world.call("search", query="blue green switch")["results"][0]["vectorScore"] > 0.0
+    health = world.call("health")["index"]
+    assert (health["pending"], health["model"], health["done"], health["total"]) == (0, "two", 1, 1)
+    world.close()
+
+
+class Broken(HashingEmbedder):
+    def embed_query(self, text: Any) -> Any:
+        raise EmbedderUnavailable("embedder: the weights are not those that are pinned")
+
+
+def test_a_broken_model_leaves_the_words(tmp_path: Path) -> None:
+    world = World(tmp_path / "memory", model=Broken())
+    id = keep(world, DEPLOY)
+    world.follow()
+    assert world.found("blue green switch") == [id]
+    assert world.found("something else") == []
+    world.close()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "the",
+        "what is it",
+        "🙂",
+        "🙂🙃",
+        '"',
+        "title:x AND (",
+        "'; DROP TABLE memories; --",
+        "\u200b",
+        "x" * 100_000,
+        "日" * 5_000,
+    ],
+    ids=ascii,
+)
+def test_no_question_makes_a_search_fail(world: World, question: str) -> None:
+    keep(world, "what is the use of it")
+    world.follow()
+    answer = world.call("search", query=question[:90_000], explain=True)
+    assert all(hit["why"] for hit in answer["results"])
+
+
+def test_a_hit_says_why_it_is_there(world: World) -> None:
+    id = keep(world, DEPLOY, concepts=["release"], title="How we ship")
+    keep(world, CAT)
+    world.follow()
+    (hit, *_) = world.call("search", query="switch releases", explain=True)["results"]
+    why = hit["why"]
+    assert hit["id"] == id
+    assert why["fields"] == {"concepts": ["releas"], "content": ["switch"]}
+    assert 0 < why["likeness"] <= 1
+    added = [value for name, value in why.items() if name not in ("score", "neighbours", "likeness", "fields")]
+    assert why["score"] == pytest.approx(sum(added), abs=0.001)
+    assert "why" not in world.call("search", query="switch")["results"][0]
+
+
+def test_no_session_takes_all_places_when_that_is_asked_for(world: World) -> None:
+    for number in range(6):
+        keep(world, f"The deploy number {number} to machine {number * 7} went well", sessionId="s1")
+    other = keep(world, "One deploy failed on a full disk in the other cellar", sessionId="s2")
+    assert other not in world.found("deploy machine went well", limit=3)
+    assert other in world.found("deploy machine went well", limit=3, perSession=2)
+
+
+def test_the_server_makes_vectors_by_itself_and_explains_over_rest(tmp_path: Path) -> None:
+    with running(tmp_path / "memory", embedder="minilm") as client:
+        client.post("/agentmemory/remember", json={"content": DEPLOY})
+        client.post("/agentmemory/remember", json={"content": CAT})
+        pause = threading.Event()
+        for _ in range(1_000):
+            health = client.get("/agentmemory/health").json()["index"]
+            if health.get("done") == 2:
+                break
+            pause.wait(0.05)
+        assert (health["pending"], health["done"]) == (0, 2)
+        asked = {"query": "releasing a new version to production", "explain": True, "limit": 1}
+        (hit,) = client.post("/agentmemory/search", json=asked).json()["results"]
+        assert hit["content"] == DEPLOY
+        assert hit["why"]["meaning"] > 0
+        assert hit["why"]["words"] == 0
