@@ -104,7 +104,7 @@ class Follower:
         texts = _texts(reader, work)
         try:
             made = self._vectors(reader, embedder, [one for one in work if one.seq in texts], texts)
-        except UpstreamFailed:
+        except Exception:  # whatever it is: a single text must not hold up the others
             self._narrow(work)
             raise
         gone = [one for one in work if one.seq not in texts]

@@ -168,18 +168,23 @@ def _shown(item: Item, tokens: int) -> Shown:
     """The item, cut to its characters and to the tokens it may take."""
     body = item.body[: min(item.chars, tokens * CHARS_PER_TOKEN)]
     whole = item.show(body)
-    cost = estimate("\n" + whole)
+    cost = _cost(whole)
     if cost <= tokens and len(body) == len(item.body):
         return Shown(item.head, whole, cost)
     fewest, most = 0, len(body)
     while fewest < most:
         middle = (fewest + most + 1) // 2
-        if estimate("\n" + item.show(_cut(body, middle))) <= tokens:
+        if _cost(item.show(_cut(body, middle))) <= tokens:
             fewest = middle
         else:
             most = middle - 1
     text = item.show(_cut(body, fewest))
-    return Shown(item.head, text, estimate("\n" + text), cut=True)
+    return Shown(item.head, text, _cost(text), cut=True)
+
+
+def _cost(text: str) -> int:
+    """Tokens of a text that may stand on a line of its own: one character more can make it seem less foreign."""
+    return max(estimate(text), estimate("\n" + text))
 
 
 def _cut(text: str, chars: int) -> str:

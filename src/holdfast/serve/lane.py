@@ -151,7 +151,9 @@ def _deliver(rides: list[_Ride]) -> None:
     for ride in rides:
         if ride.future.cancelled():
             continue
-        if ride.error is not None:
+        if isinstance(ride.error, StopIteration):  # which a future refuses, and the rest would wait for ever
+            ride.future.set_exception(RuntimeError("an operation ended its answer too early"))
+        elif ride.error is not None:
             ride.future.set_exception(ride.error)
         else:
             ride.future.set_result(ride.answer)
