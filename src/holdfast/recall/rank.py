@@ -24,7 +24,7 @@ K1, B = 1.0, 0.6
 
 # Share of the words in the mix of words and meaning: less where the best by meaning clearly leads the twentieth, more
 # where twenty are alike. What the words themselves show (how much of the question the best match holds, how far both
-# orders agree) does not tell: it points one way in conversations and the other in code (docs/benchmarks/quality.md).
+# orders agree) does not tell: what speaks against words in conversations does not in code (docs/benchmarks/quality.md).
 WORDS = 0.5
 WORDS_LEAST, WORDS_MOST = 0.35, 0.65
 LEAD_PLACE = 20
