@@ -220,3 +220,31 @@ def test_the_server_makes_vectors_by_itself_and_explains_over_rest(tmp_path: Pat
         assert hit["content"] == DEPLOY
         assert hit["why"]["meaning"] > 0
         assert hit["why"]["words"] == 0
+
+
+@pytest.mark.parametrize("size", [1_000, 12_000, 30_000])
+def test_a_rare_word_at_the_end_of_a_long_record_is_found_first(world: World, size: int) -> None:
+    filler = "The nightly job wrote one more line about nothing in particular. "
+    long = keep(world, filler * (size // len(filler)) + "Then came the quorumcollapse.", project="logs")
+    for number in range(40):
+        keep(world, f"Short note number {number} about the incident in house {number * 3}")
+    world.follow()
+    assert world.found("quorumcollapse")[0] == long
+    assert world.found("what happened with the quorumcollapse")[0] == long
+
+
+def test_a_picture_is_found_by_itself(world: World) -> None:
+    id = keep(world, "The release party 🎉 is on friday")
+    keep(world, "東京タワーに行きました")
+    keep(world, "The harbour 🚀 of rockets")
+    world.follow()
+    assert world.found("🎉")[0] == id
+
+
+def test_what_enriches_a_tool_call_has_to_do_with_it(world: World) -> None:
+    keep(world, "Kafka consumers commit their offsets after the write")
+    keep(world, CAT)
+    world.follow()
+    text = world.call("enrich", terms=["kafka"])["context"]
+    assert "offsets" in text
+    assert "cat" not in text

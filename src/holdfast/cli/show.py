@@ -26,6 +26,7 @@ _COLUMNS = (
 )  # fmt: skip
 _SHOWN = 6
 _CELL = 60
+_WHOLE, _WIDE = frozenset({"id", "found", "hint", "message"}), 1_000  # what one must read to its end
 
 
 def print_json(value: Any) -> None:
@@ -81,10 +82,10 @@ def _table(name: str, rows: list[Json]) -> Table:
     columns = [column for column in _COLUMNS if any(row.get(column) not in (None, "") for row in rows)][:_SHOWN]
     table = Table(title=f"{name} ({len(rows)})", title_justify="left", header_style="bold cyan")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column == "id")  # an id is there to be copied
     for row in rows:
         # Text, not markup: a stored title must not be able to colour or hide anything.
-        table.add_row(*(Text(_cell(row.get(column), _CELL)) for column in columns))
+        table.add_row(*(Text(_cell(row.get(column), _WIDE if column in _WHOLE else _CELL)) for column in columns))
     return table
 
 

@@ -78,9 +78,9 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
 
 def _index_health(desk: Desk, reader: Reader) -> IndexHealth:
     """How many records have their vector; isolated agents learn nothing of how much the others wrote."""
-    model = reader.followed_model()
-    if model is None:
-        return {"pending": reader.pending(desk.tenant), "model": "none"}
+    if desk.embedder is None:
+        return {"pending": 0, "model": "none"}
+    model = desk.embedder.name
     done = reader.with_vector(desk.tenant, model)
     total = max(done, sum(reader.count(table, desk.tenant) for table in TABLES if table.passage))
     if desk.settings.isolated:

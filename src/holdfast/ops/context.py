@@ -147,7 +147,7 @@ def _about_terms(
     query = _query(files, terms)
     if not query:
         return []
-    hits = hits_here(desk, Question(query=query, limit=ENRICH_RELEVANT, project=project, agent=agent))
+    hits = hits_here(desk, Question(query, ENRICH_RELEVANT, project, agent, strict=True))
     return _lines(shown, hits)
 
 
@@ -164,7 +164,7 @@ def _past_errors(
         return []
     hits: list[Hit] = []
     for kind in ("bug", "error"):
-        hits += hits_here(desk, Question(query=query, limit=ENRICH_ERRORS, project=project, agent=agent, type=kind))
+        hits += hits_here(desk, Question(query, ENRICH_ERRORS, project, agent, type=kind, strict=True))
     return _lines(shown, hits[:ENRICH_ERRORS])
 
 

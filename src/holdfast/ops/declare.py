@@ -33,7 +33,9 @@ class Request(BaseModel):
         hide_input_in_errors=True,
     )
 
-    agent_id: CleanName | None = Field(default=None, description="The agent that asks; a token may be bound to one.")
+    agent_id: CleanName | None = Field(
+        default=None, description="The agent that writes, or whose records are asked for; a token may be bound to one."
+    )
 
 
 class Nothing(Request):

@@ -17,6 +17,7 @@ from holdfast.store import words
 from holdfast.store.port import Condition, Reader, Table, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
+CLEAR_LIKENESS = 0.4
 LEAST_LIKENESS = 0.05  # texts that have nothing in common mostly lie below it
 EMBEDDED_CHARS = 4_000  # of a question: a sentence model reads no more
 
@@ -37,6 +38,7 @@ class Question:
     after: int | None = None
     as_of: int | None = None
     kinds: tuple[str, ...] = ("memory", "observation")
+    strict: bool = False  # only what holds one of the words itself, or clearly means the same
     per_session: int | None = None  # at most so many of one session, for answers from several
 
 
@@ -108,15 +110,19 @@ def _ranked(desk: Desk, question: Question, pools: Sequence[Pool]) -> list[Ranke
     asked = Asked(question.query, tuple(corpus.frequency), desk.clock.now_ms())
     # Twice as many as wanted: some say the same and are folded.
     most = len(candidates) if question.per_session else 2 * question.limit + 20
-    ranked = [one for one in rank(asked, list(candidates.values()), corpus, most) if _answers(one, candidates)]
+    best = rank(asked, list(candidates.values()), corpus, most)
+    ranked = [one for one in best if _answers(one, candidates[one.seq], question.strict)]
     if question.per_session:  # before folding, which compares each with each: only as many as are wanted
         ranked = diverse(ranked, {seq: one.session for seq, one in candidates.items()}, question.per_session)
     return fold(ranked, {seq: one.text for seq, one in candidates.items()}, question.limit)
 
 
-def _answers(one: Ranked, candidates: dict[int, Candidate]) -> bool:
+def _answers(one: Ranked, candidate: Candidate, strict: bool) -> bool:
     """Whether it shares a word with the question, itself or beside it, or some meaning: the nearest may be far."""
-    return one.parts.words > 0 or (candidates[one.seq].cosine or 0.0) >= LEAST_LIKENESS
+    likeness = candidate.cosine or 0.0
+    if strict:
+        return bool(candidate.weights) or likeness >= CLEAR_LIKENESS
+    return one.parts.words > 0 or likeness >= LEAST_LIKENESS
 
 
 def _hits(desk: Desk, reader: Reader, ranked: Sequence[Ranked], pools: Sequence[Pool]) -> list[Hit]:

@@ -42,6 +42,9 @@ WORDS_SPREAD = 0.6
 MEANING_STRETCH = 0.5
 MEANING_SPREAD = 0.5
 
+# A record counts as at most so many times as long as usual: a rare word is one in a log of a thousand lines as well.
+LONGEST = 4.0
+
 SPEAKER = 0.1
 DATE = 0.3
 EXACT = 0.2
@@ -184,7 +187,7 @@ def _words(
     around = near.sums(lengths)
     # The corpus' average is of records alone; these have neighbours, so theirs is as much longer.
     average = min(max(1.0, corpus.average_length), MAX_LENGTH) * around.sum() / lengths.sum()
-    norm = (K1 * (1 - B + B * around / average))[:, None]
+    norm = (K1 * (1 - B + B * np.minimum(around / average, LONGEST)))[:, None]
     together = near.strongest(frequencies)
     score = (together * (K1 + 1) / (together + norm)) @ rarity
     alone = (frequencies * (K1 + 1) / (frequencies + norm)) @ rarity

@@ -17,6 +17,7 @@ _CJK_RUN = re.compile(f"[{_CJK}]+")
 _PLAIN = re.compile(r"[A-Za-z0-9]+")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _WORD = re.compile(r"\w+")
+_PICTURE = re.compile("[\u2600-\u27bf\u2b50\u2b55\U0001f300-\U0001faff]")  # emoji and the like
 
 # As long as the longest text that can be stored: nothing saved may be unsearchable.
 INDEXED_CHARS = 2_000_000
@@ -55,6 +56,7 @@ def index_text(text: str) -> str:
     text = text[:INDEXED_CHARS]
     if not text.isascii():
         text = _CJK_RUN.sub(lambda run: f" {_cjk_terms(run.group())} ", text)
+        text = _PICTURE.sub(lambda found: f" {_picture_term(found.group())} ", text)
     if text.islower():
         return text
     parts = [part for word in _PLAIN.findall(text) if is_camel(word) for part in _CAMEL_PART.findall(word)]
@@ -71,6 +73,11 @@ def _cjk_terms(run: str) -> str:
     return " ".join([*run, *pairs])
 
 
+def _picture_term(picture: str) -> str:
+    """A picture as a word: the tokenizer drops what is neither letter nor digit."""
+    return f"picture{ord(picture):x}"
+
+
 def query(question: str) -> tuple[str, ...]:
     """The question's words, without those that say nothing unless there are no others; empty if it has none."""
     terms: list[str] = []
@@ -83,7 +90,7 @@ def query(question: str) -> tuple[str, ...]:
 
 
 def _pieces(question: str) -> list[list[str]]:
-    pieces: list[list[str]] = []
+    pieces = [[_picture_term(found)] for found in _PICTURE.findall(question[:QUERY_CHARS])]
     for word in _WORD.findall(question[:QUERY_CHARS]):
         if _CJK_RUN.search(word):
             pieces.extend(_cjk_query(run) for run in _CJK_RUN.findall(word))
