@@ -17,6 +17,7 @@ import os
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is loaded
 
 import random
+import re
 import statistics
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from pydoc_data.topics import topics
 from typing import Any
 
 import apsw
@@ -38,7 +40,7 @@ from holdfast.settings import load
 from holdfast.store.port import Condition, MadeVector, Missing, Waiting
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
-from holdfast.store.words import stems
+from holdfast.store.words import STOP_WORDS, stems
 
 VOCABULARY = 60_000
 QUESTIONS = 60
@@ -49,10 +51,15 @@ SMALL_PROJECT = 1_000  # one row in so many: the filter that keeps 0.1 %
 
 
 def vocabulary(chance: random.Random) -> list[str]:
-    words: dict[str, None] = {}
+    """Words of Python's manual, each of another stem, then made-up ones: the rare words of a memory are names."""
+    words: dict[str, str] = {}
+    for word in re.findall(r"[a-z]{3,12}", " ".join(topics.values()).lower()):
+        if word not in STOP_WORDS:
+            words.setdefault(stems(word)[0], word)
     while len(words) < VOCABULARY:
-        words["".join(chance.choices(SYLLABLES, k=chance.choice((2, 2, 3, 3, 4)))) + chance.choice("mnrk")] = None
-    return list(words)
+        made = "".join(chance.choices(SYLLABLES, k=chance.choice((3, 3, 4)))) + chance.choice("mnrk")
+        words.setdefault(stems(made)[0], made)
+    return list(words.values())[:VOCABULARY]
 
 
 def texts(rows: int, seed: int) -> Any:

@@ -77,17 +77,7 @@ def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
         bounds.append((MEMORIES, memory_bounds(desk, question)))
     if "observation" in question.kinds:
         bounds.append((OBSERVATIONS, observation_bounds(desk, question)))
-    return [
-        gather(reader, table, desk.tenant, query, meaning, some, question.limit)
-        for table, some in bounds
-        if _has_any(reader, table, desk.tenant)
-    ]
-
-
-def _has_any(reader: Reader, table: Table[Any], tenant: str) -> bool:
-    """A memory of one kind alone is common; the other need not be searched."""
-    found = reader.within(table, tenant, (), 0)
-    return found is None or len(found) > 0
+    return [gather(reader, table, desk.tenant, query, meaning, some, question.limit) for table, some in bounds]
 
 
 def _meaning(desk: Desk, text: str) -> Meaning | None:

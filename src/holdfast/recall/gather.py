@@ -51,8 +51,11 @@ def gather(
     """What may answer, of one table, within the conditions; at least `most` if there are as many."""
     depth = max(DEPTH, most)
     words = reader.words(table, tenant, query, conditions, depth)
+    if not words.inside:
+        return Pool(table, {}, Corpus(words.documents, words.average_length, words.frequency))
     by_words = [hit.seq for hit in words.hits]
-    near = _nearest(reader, table, tenant, meaning, conditions, depth) if meaning else {}
+    narrow = words.inside <= NARROW
+    near = _nearest(reader, table, tenant, meaning, conditions, depth, narrow) if meaning else {}
     by_meaning = list(near)
     rows = _rows(reader, table, tenant, {*by_words, *by_meaning}, conditions)
     rows |= _neighbours(reader, table, tenant, rows, [*by_words[:NEIGHBOURED], *by_meaning[:NEIGHBOURED]], conditions)
@@ -67,9 +70,10 @@ def _nearest(
     meaning: Meaning,
     conditions: Sequence[Condition],
     limit: int,
+    narrow: bool,
 ) -> dict[int, float]:
     """The nearest in meaning that meet the conditions, best first, and how near they are."""
-    allowed = reader.within(table, tenant, conditions, NARROW)
+    allowed = reader.within(table, tenant, conditions, NARROW) if narrow else None
     if allowed is not None:
         hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, allowed) if len(allowed) else []
         return {hit.seq: hit.cosine for hit in hits}

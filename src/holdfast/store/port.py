@@ -106,6 +106,9 @@ class WordHits:
     """The best matches, and what is usual among the records they were taken from."""
 
     hits: list[WordHit]
+    inside: (
+        int  # records within the conditions, whatever their words; more than meet all if some need a look at the row
+    )
     documents: int
     average_length: float
     frequency: dict[str, int]  # in how many records each term of the query stands

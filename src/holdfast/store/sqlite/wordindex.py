@@ -226,10 +226,11 @@ class WordIndex:
         """The best `limit` records that hold any of the terms, lie in the bounds and pass the check."""
         view = self._look(db, tenant, terms, bounds)
         frequency = {term: sum(one.frequency(term) for one in view.gathered) for term in terms}
-        for one in view.gathered:
+        counts = _counts(view, terms, frequency)
+        inside = [one for one in view.gathered if one.allowed.any()]
+        for one in inside:
             one.score(terms, frequency, view.documents, view.average)
-        hits = _checked(view.gathered, limit, check)
-        return WordHits(hits, *_counts(view, terms, frequency), partial(_counted, view.gathered, terms))
+        return WordHits(_checked(inside, limit, check), *counts, partial(_counted, view.gathered, terms))
 
     def members(self, db: apsw.Connection, tenant: str, bounds: Bounds, most: int) -> NDArray[np.int64] | None:
         """The seqs of every record in the bounds, in order; None if they are more than `most`."""
@@ -249,7 +250,7 @@ class WordIndex:
         if not db.get_autocommit():  # inside a write, or a moment that stands still: nothing remembered is true of it
             private = TenantWords()
             private.catch_up(db, tenant)
-            gathered = [_gather(db, tenant, at, part, terms, bounds) for at, part in private.parts(terms, bounds)]
+            gathered = _gather(db, tenant, private.parts(terms, bounds), terms, bounds)
             return View(private.documents, private.words, gathered)
         with self._lock:
             words = self._tenants.setdefault(tenant, TenantWords())
@@ -261,7 +262,7 @@ class WordIndex:
                     sizes = words.documents, words.words
                     self._hold(tenant, words)
                 if parts is not None:
-                    return View(*sizes, [_gather(db, tenant, at, part, terms, bounds) for at, part in parts])
+                    return View(*sizes, _gather(db, tenant, parts, terms, bounds))
             finally:
                 db.execute("ROLLBACK")
 
@@ -278,15 +279,16 @@ class WordIndex:
                 self._held -= self._sizes.pop(oldest, 0)
 
 
-def _counts(view: View, terms: Sequence[str], frequency: dict[str, int]) -> tuple[int, float, dict[str, int]]:
-    """How many records, how long, and how many hold each term: of those in the bounds if these are few.
+def _counts(view: View, terms: Sequence[str], frequency: dict[str, int]) -> tuple[int, int, float, dict[str, int]]:
+    """How many records lie in the bounds; then how many there are, how long, and how many hold each term: of those in
+    the bounds if these are few, else of all.
 
     What is rare in a project need not be rare in the whole memory, and the other way round.
     """
     held = [one.allowed & one.part.live for one in view.gathered]
     documents = sum(int(np.count_nonzero(mask)) for mask in held)
     if not documents or 2 * documents > view.documents:
-        return view.documents, view.average, frequency
+        return documents, view.documents, view.average, frequency
     words = sum(float(one.part.lengths @ mask) for one, mask in zip(view.gathered, held, strict=True))
     inside = {
         term: sum(
@@ -296,7 +298,7 @@ def _counts(view: View, terms: Sequence[str], frequency: dict[str, int]) -> tupl
         )
         for term in terms
     }
-    return documents, words / documents, inside
+    return documents, documents, words / documents, inside
 
 
 def _counted(gathered: Sequence[Gathered], terms: Sequence[str], seqs: Sequence[int]) -> dict[int, WordCount]:
@@ -381,13 +383,27 @@ class Gathered:
 
 
 def _gather(
-    db: apsw.Connection, tenant: str, segment: int | None, part: Part, terms: Sequence[str], bounds: Bounds
-) -> Gathered:
+    db: apsw.Connection,
+    tenant: str,
+    parts: Sequence[tuple[int | None, Part]],
+    terms: Sequence[str],
+    bounds: Bounds,
+) -> list[Gathered]:
+    """The parts with what lies in the bounds and, if anything does, where the terms stand."""
+    gathered = [_bounded(db, tenant, segment, part, bounds) for segment, part in parts]
+    if any(one.allowed.any() for one in gathered):
+        for (segment, _), one in zip(parts, gathered, strict=True):
+            if segment is not None:
+                one.postings = _postings(db, tenant, segment, set(terms))
+    return gathered
+
+
+def _bounded(db: apsw.Connection, tenant: str, segment: int | None, part: Part, bounds: Bounds) -> Gathered:
     # Taken now: another question, or this one's other scopes, may push them out of the part's memory.
     masks = {term: mask for term in bounds.terms() if (mask := part.masks.get(term)) is not None}
     found = part.postings
     if segment is not None:
-        found = _postings(db, tenant, segment, {*terms, *(term for term in bounds.terms() if term not in masks)})
+        found = _postings(db, tenant, segment, {term for term in bounds.terms() if term not in masks})
     return Gathered(part, found, _allowed(part, found, masks, bounds))
 
 
