@@ -112,6 +112,20 @@ def test_small_segments_become_one_and_the_gone_leave(store: SqliteStore) -> Non
     same_as_fts5(store, "kabin lodor")
 
 
+def test_a_thorough_fold_leaves_no_word_of_a_single_forgotten_record(store: SqliteStore) -> None:
+    for number in range(48):
+        put(store, f"m{number}", "granite" if number else "uraninite")
+    store.fold_words(least=1)
+    store.write(lambda tx: tx.delete(MEMORIES, TENANT, "m0"))
+    sql = "SELECT count(*) FROM word_postings WHERE term = ?"
+    store.fold_words()
+    assert store._writer.execute(sql, (stems("uraninite")[0],)).get == 1
+    store.fold_words(thorough=True)
+    assert store._writer.execute(sql, (stems("uraninite")[0],)).get == 0
+    assert len(asked(store, "granite", limit=100)) == 47
+    assert store.verify() == []
+
+
 def test_nothing_of_a_forgotten_record_is_left_once_its_segment_is_written_anew(store: SqliteStore) -> None:
     for number in range(20):
         put(store, f"m{number}", "granite" if number else "uraninite")

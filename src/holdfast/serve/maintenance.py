@@ -67,6 +67,8 @@ class Maintenance:
                 if clock.steady() >= due:
                     due = clock.steady() + self._engine.settings.maintenance_seconds
                     self.sweep_all()
+                    # What was forgotten leaves the disk as well, also where nobody could find it any more.
+                    self._engine.store.fold_words(stop=self._stop.is_set, thorough=True)
             except Fault as fault:
                 log.warning("maintenance: %s (%s)", fault.message, fault.code)
             except Exception as error:  # noqa: BLE001 - a bug in one run must not end all later ones

@@ -344,7 +344,7 @@ class Store(Protocol):
         """The last place given in the order of all writes; it moves whenever a record is stored."""
         ...
 
-    def fold_words(self, least: int | None = None, stop: Callable[[], bool] = ...) -> int:
+    def fold_words(self, least: int | None = None, stop: Callable[[], bool] = ..., thorough: bool = False) -> int:
         """Gather the words of new rows where a search adds them up faster; how many parts were written.
 
         Nothing depends on it but speed: rows that are not folded are found all the same.

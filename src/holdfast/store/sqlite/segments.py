@@ -74,15 +74,20 @@ class Folder:
         self.merge = merge  # so many small segments become one
         self._looked: int | None = None  # how many writes there had been when all was looked at last
 
-    def fold_all(self, least: int | None = None, stop: Callable[[], bool] = lambda: False) -> int:
-        """Fold every tenant that has at least so many rows waiting; how many segments were written."""
+    def fold_all(
+        self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
+    ) -> int:
+        """Fold every tenant that has at least so many rows waiting; how many segments were written.
+
+        A thorough fold writes every segment anew that holds words of what is gone, however few.
+        """
         written = 0
         counted: Any = self._read().execute("SELECT rows FROM tallies WHERE source = 'seq'").get
-        if least is None and counted == self._looked:
+        if least is None and not thorough and counted == self._looked:
             return 0
         for tenant in self._tenants():
             self._sweep(tenant)
-            while not stop() and (self._fold(tenant, least or self.rows) or self._merge(tenant)):
+            while not stop() and (self._fold(tenant, least or self.rows) or self._merge(tenant, thorough)):
                 written += 1
             self._forget(tenant)
             self._sweep(tenant)
@@ -112,7 +117,7 @@ class Folder:
         self._put(tenant, draft(rows), (), rows[-1].doc)
         return True
 
-    def _merge(self, tenant: str) -> bool:
+    def _merge(self, tenant: str, thorough: bool) -> bool:
         """Join small segments into a large one, or rewrite one that holds too much of what is gone."""
         db = self._read()
         gone = {doc for (doc,) in db.execute("SELECT doc FROM word_gone WHERE tenant = ?", (tenant,))}
@@ -122,18 +127,18 @@ class Folder:
             docs = np.frombuffer(packed, "<i8")
             dead = int(np.isin(docs, list(gone)).sum()) if gone else 0
             sizes.append((int(docs[0]), segment, len(docs), dead))
-        chosen = self._choice(sorted(sizes))
+        chosen = self._choice(sorted(sizes), thorough)
         if not chosen:
             return False
         self._put(tenant, draft(self._live_rows(db, tenant, chosen)), chosen, None)
         return True
 
-    def _choice(self, sizes: Sequence[tuple[int, int, int, int]]) -> list[int]:
+    def _choice(self, sizes: Sequence[tuple[int, int, int, int]], thorough: bool) -> list[int]:
         """Of segments in the order of their docs, those to write anew together."""
         small = [segment for _, segment, docs, _ in sizes if docs <= self.rows]
         if len(small) >= self.merge:
             return small[: self.merge]
-        return [segment for _, segment, docs, dead in sizes if dead * DEAD_SHARE > docs][:1]
+        return [one for _, one, docs, dead in sizes if dead * DEAD_SHARE > docs or (thorough and dead)][:1]
 
     def _live_rows(self, db: apsw.Connection, tenant: str, segments: Sequence[int]) -> Iterator[WordRow]:
         """The rows that segments were made of, in order: small ones on both sides of a large one may lie within

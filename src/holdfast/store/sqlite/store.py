@@ -64,9 +64,11 @@ class SqliteStore:
     def last_seq(self) -> int:
         return self._commits.last_seq
 
-    def fold_words(self, least: int | None = None, stop: Callable[[], bool] = lambda: False) -> int:
+    def fold_words(
+        self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
+    ) -> int:
         with self._folding:
-            return self._folder.fold_all(least, stop)
+            return self._folder.fold_all(least, stop, thorough)
 
     def _write_words(self, job: Callable[[apsw.Connection, Callable[[], int]], T]) -> T:
         return self._commits.write(lambda tx: job(self._writer, tx.next_seq))
