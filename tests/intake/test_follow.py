@@ -27,6 +27,7 @@ def embedder() -> HashingEmbedder:
 
 
 def follower(world: World, embedder: HashingEmbedder | None) -> Follower:
+    world.engine.embedder = embedder
     return Follower(world.engine.store, embedder, world.clock)
 
 
@@ -252,7 +253,7 @@ def test_work_goes_on_where_it_stopped(tmp_path: Path, embedder: HashingEmbedder
     assert one.step()
     world.close()
     assert len(embedder.given) == BATCH
-    world = World(tmp_path / "memory", chance=1_000)
+    world = World(tmp_path / "memory", chance=1_000, model=embedder)
     assert health(world)["done"] == BATCH
     finish(follower(world, embedder))
     assert len(embedder.given) == len(set(embedder.given)) == 150
