@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from holdfast.desk import Desk
 from holdfast.embedder import embedder_from
+from holdfast.errors import Fault
 from holdfast.model import Caller, Event
 from holdfast.ports import Clock, Embedder, Entropy, Publisher
 from holdfast.recalls import Recalls
@@ -65,7 +68,12 @@ class Engine:
         )
 
     def close(self) -> None:
-        """Close the store, then let others open the folder."""
+        """Close the store, then let others open the folder.
+
+        What a large import wrote without a server is folded first: the next to open it would read it row by row.
+        """
+        with suppress(Fault):  # a disk that takes no more must not keep the folder locked
+            self.store.fold_words()
         self.store.close()
         self._lock.__exit__()
 
