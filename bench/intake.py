@@ -234,11 +234,10 @@ no HTTP, no redaction, no near-duplicate check, no audit, no checksum. The goal 
 loop's rate at 16 rows a commit, or three times its single rate, whichever is less.
 
 Where a goal is missed: one write costs about 0.3 ms of Python and SQLite on a disk that syncs in no time (0.02 ms of it
-validation and redaction) and puts 18 pages into the log, 7 of them for FTS5; the bare loop writes one row and its
-words. HTTP and two hand-overs between threads come on top. With 16 connections one interpreter does all of it under
-one lock: about 0.28 ms in the lane and 0.09 ms in the event loop for each write, so that sharing the fsync helps
-little. A bare Starlette echo with one thread hand-over reaches about 9,000 requests a second here, below the goal by
-itself.
+validation and redaction) and puts 11 pages into the log; the bare loop writes one row and its words. HTTP and two
+hand-overs between threads come on top. With 16 connections one interpreter does all of it under one lock: about 0.28 ms
+in the lane and 0.09 ms in the event loop for each write, so that sharing the fsync helps little. A bare Starlette echo
+with one thread hand-over reaches about 9,000 requests a second here, below the goal by itself.
 
 """
 
