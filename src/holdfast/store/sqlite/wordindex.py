@@ -66,8 +66,16 @@ class Part:
     live: Mask
     dead: bool = False
     masks: dict[str, Mask] = field(default_factory=dict)
+    normed: tuple[float, Floats] | None = None
     by_seq: NDArray[np.int64] | None = None  # places in the order of their seqs, once that was asked for
     postings: dict[str, Posting] = field(default_factory=dict)  # the tail's; a segment's are read when asked for
+
+    def norms(self, average: float) -> Floats:
+        """What each doc's length takes from a match; the same until the average changes, which a write does."""
+        known = self.normed
+        if known is None or known[0] != average:
+            known = self.normed = (average, K1 * (1 - B + B * self.lengths / average))
+        return known[1]
 
     def places_of(self, seqs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Those of the seqs that stand here and are not gone, and their places."""
@@ -362,14 +370,21 @@ class Gathered:
 
     def score(self, terms: Sequence[str], frequency: dict[str, int], documents: int, average: float) -> None:
         self.scores = np.zeros(len(self.part.docs))
+        if not average:  # nothing is left that could match
+            return
+        norms = self.part.norms(average)
         for term in terms:
             posting = self.postings.get(term)
             if posting is None or not frequency[term]:  # all that held it are gone, and with no record no average
                 continue
             idf = math.log((documents - frequency[term] + 0.5) / (frequency[term] + 0.5))
             weight = posting.weights * HALF
-            norm = K1 * (1 - B + B * self.part.lengths[posting.places] / average)
-            self.scores[posting.places] += max(idf, LEAST_IDF) * (weight * (K1 + 1) / (weight + norm))
+            norm = norms[posting.places]
+            norm += weight
+            weight *= K1 + 1
+            weight /= norm
+            weight *= max(idf, LEAST_IDF)
+            self.scores[posting.places] += weight
         self.scores *= self.allowed & self.part.live
 
     def best(self, limit: int, above: float) -> tuple[Floats, NDArray[np.int64]]:
