@@ -67,7 +67,7 @@ class SqliteStore:
     def fold_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
-        with self._folding:
+        with self._folding, as_faults():
             return self._folder.fold_all(least, stop, thorough)
 
     def _write_words(self, job: Callable[[apsw.Connection, Callable[[], int]], T]) -> T:
