@@ -16,6 +16,8 @@ from holdfast.store.folder import DataFolder, FolderLock
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.system import SystemClock, SystemEntropy
 
+LARGE_IMPORT = 10_000  # records written by one process
+
 
 class Engine:
     """The memory of one data folder, held by this process alone until it is closed."""
@@ -49,6 +51,7 @@ class Engine:
             database = self.folder.prepare()
             self.store = SqliteStore(database, self._publish)
             self.folder.settle(database)
+            self._opened_at = self.store.last_seq()
         except BaseException:
             self._lock.__exit__()
             raise
@@ -72,8 +75,9 @@ class Engine:
 
         What a large import wrote without a server is folded first: the next to open it would read it row by row.
         """
-        with suppress(Fault):  # a disk that takes no more must not keep the folder locked
-            self.store.fold_words()
+        if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
+            with suppress(Fault):  # a disk that takes no more must not keep the folder locked
+                self.store.fold_words()
         self.store.close()
         self._lock.__exit__()
 

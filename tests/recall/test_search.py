@@ -248,3 +248,19 @@ def test_what_enriches_a_tool_call_has_to_do_with_it(world: World) -> None:
     text = world.call("enrich", terms=["kafka"])["context"]
     assert "offsets" in text
     assert "cat" not in text
+
+
+def test_a_large_import_without_a_server_is_folded_when_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.engine.LARGE_IMPORT", 20)
+    world = World(tmp_path / "memory")
+    world.engine.store._folder.rows = 10  # type: ignore[attr-defined]
+    for number in range(20):
+        keep(world, f"bridges a{number} b{number}")
+    world.close()
+    world = World(tmp_path / "memory")
+    assert world.engine.store._writer.execute("SELECT count(*) FROM word_segments").get > 0  # type: ignore[attr-defined]
+    assert len(world.found("bridges", limit=50)) == 20
+    world.close()
+    world.close()  # once more does no harm
