@@ -22,6 +22,7 @@ from holdfast.model import Caller
 from holdfast.serve.idempotency import drop_old_answers
 
 INDEX_SECONDS = 1.0
+FIRST_SECONDS = 2.0  # the first questions after a start are answered before vectors keep all processors busy
 LULL_SECONDS, LULLS = 0.2, 20
 RECALLS_SECONDS = 5.0
 CONSOLIDATE_FROM = 3
@@ -81,6 +82,7 @@ class Maintenance:
             self._engine.store.write(lambda tx: tx.add_recalls(counts))
 
     def _follow(self) -> None:
+        self._stop.wait(FIRST_SECONDS)
         while not self._stop.wait(INDEX_SECONDS):
             try:
                 self.follow_index()
