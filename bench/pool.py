@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 from sets import Collection, Document
@@ -20,21 +19,9 @@ REACH = 3  # turns either way that come along with a candidate
 DAY_MS = 86_400_000
 
 
-@cache
-def _tokenizer() -> apsw.FTS5Tokenizer:
-    return apsw.Connection(":memory:").fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-
-
 def tokens(text: str) -> list[str]:
     """As the word index sees the text."""
-    found = _tokenizer()(
-        words.index_text(text).encode(),
-        apsw.FTS5_TOKENIZE_DOCUMENT,
-        None,
-        include_offsets=False,
-        include_colocated=False,
-    )
-    return list(found)
+    return words.stems(words.index_text(text))
 
 
 @cache

@@ -11,9 +11,12 @@ import pytest
 from hashing_embedder import HashingEmbedder
 from world import World, running
 
+from holdfast.cli.show import print_answer
+from holdfast.door import LocalDoor
 from holdfast.errors import EmbedderUnavailable
 from holdfast.index import MiniLm, Places
 from holdfast.model import Caller
+from holdfast.ops.registry import BY_NAME
 from holdfast.system import SystemClock
 
 DAY = 86_400_000
@@ -264,3 +267,29 @@ def test_a_large_import_without_a_server_is_folded_when_it_ends(
     assert len(world.found("bridges", limit=50)) == 20
     world.close()
     world.close()  # once more does no harm
+
+
+def test_without_a_server_a_search_makes_the_vectors_that_wait(tmp_path: Path, minilm: MiniLm) -> None:
+    world = World(tmp_path / "memory", model=minilm)
+    id = keep(world, DEPLOY)
+    door = LocalDoor(world.engine, Caller())
+    answer = door.call(BY_NAME["search"], {"query": "releasing a new version to production"})
+    assert [hit["id"] for hit in answer["results"]] == [id]
+    world.close()
+
+
+def test_without_a_server_a_missing_model_leaves_the_words(tmp_path: Path) -> None:
+    world = World(tmp_path / "memory", model=Broken())
+    id = keep(world, DEPLOY)
+    answer = LocalDoor(world.engine, Caller()).call(BY_NAME["search"], {"query": "blue green switch"})
+    assert [hit["id"] for hit in answer["results"]] == [id]
+    world.close()
+
+
+def test_the_terminal_says_why_each_hit_is_there(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    id = keep(world, DEPLOY)
+    world.follow()
+    print_answer(world.call("search", query="blue switch", explain=True))
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{id} words" in said
+    assert "content: blue switch" in said

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from hashing_embedder import HashingEmbedder
-from world import settings
+from world import World, settings
 
 from holdfast.engine import Engine
 from holdfast.model import Caller
 from holdfast.ops.registry import BY_NAME
-from holdfast.serve.maintenance import Maintenance
+from holdfast.serve.maintenance import LULLS, Maintenance
 from holdfast.store.tables import MEMORIES
 
 WAIT = 30
@@ -113,3 +113,17 @@ def test_it_stops_after_the_batch_that_is_being_made(tmp_path: Path, monkeypatch
         assert inside.wait(WAIT)
         threading.Timer(0.05, go_on.set).start()
     assert 0 < len(embedder.given) < 9
+
+
+def test_vectors_wait_for_a_lull_but_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path / "memory")
+    maintenance = Maintenance(world.engine)
+    waited: list[float] = []
+    monkeypatch.setattr(maintenance._stop, "wait", lambda seconds: waited.append(seconds))
+    assert maintenance._lull(world.engine.store.last_seq()) == world.engine.store.last_seq()
+    assert waited == []
+    places = iter(range(10_000))
+    monkeypatch.setattr(world.engine.store, "last_seq", lambda: next(places))
+    maintenance._lull(-1)
+    assert len(waited) == LULLS
+    world.close()

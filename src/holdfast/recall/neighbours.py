@@ -38,11 +38,11 @@ class Neighbours:
             np.maximum(best[of], values[beside] * share[:, None], out=best[of])
         return best
 
-    def sums(self, values: Floats, factor: float = 1.0) -> Floats:
+    def sums(self, values: Floats) -> Floats:
         """Each row's own value plus its neighbours' shares."""
         total = values.copy()
         for of, beside, share in zip(self.of, self.beside, self.share, strict=True):
-            total[of] += values[beside] * (share * factor)
+            total[of] += values[beside] * share
         return total
 
 

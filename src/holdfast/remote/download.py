@@ -11,9 +11,9 @@ import httpx
 
 from holdfast.ports import Clock, Entropy
 from holdfast.remote.address import Site, checked_site, is_local
-from holdfast.remote.exchange import CONNECT_SECONDS, HEADERS
+from holdfast.remote.exchange import CONNECT_SECONDS, HEADERS, answered
 from holdfast.remote.failure import EMBEDDER, TIMED_OUT, Failure
-from holdfast.remote.guard import AddressRefused, Guard
+from holdfast.remote.guard import Guard
 
 # A hub sends one on to where the file lies, sometimes by way of a second address.
 MOST_REDIRECTS = 5
@@ -108,21 +108,7 @@ class Download:
         """None when the file is there, a location to go on to, or a failure."""
         timeout = httpx.Timeout(30.0, connect=CONNECT_SECONDS)
         request = client.build_request("GET", way.url, timeout=timeout, extensions={"trace": guard.trace})
-        try:
-            with guard:
-                response = client.send(request, stream=True)
-                try:
-                    return _received(response, part, size)
-                finally:
-                    response.close()
-        except AddressRefused as refused:
-            return Failure(str(refused))
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            return Failure(f"could not connect ({error})", passing=True)
-        except httpx.TimeoutException:
-            return TIMED_OUT
-        except httpx.HTTPError as error:
-            return Failure(f"the connection broke ({type(error).__name__})", passing=True)
+        return answered(client, request, guard, lambda response: _received(response, part, size))
 
 
 def _received(response: httpx.Response, part: Path, size: int) -> Failure | str | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TypeVar
 
 import httpx
 
@@ -14,6 +15,8 @@ from holdfast.ports import Clock
 from holdfast.remote.address import Site
 from holdfast.remote.failure import MALFORMED, TIMED_OUT, TOO_LARGE, Failure
 from holdfast.remote.guard import AddressRefused, Guard
+
+T = TypeVar("T")
 
 CONNECT_SECONDS = 5.0
 # A long summary is some 20 kB; anything near this is not an answer.
@@ -28,6 +31,30 @@ HEADERS = {
     "user-agent": "holdfast",
 }
 PASSING_STATUS = frozenset({408, 429, *range(500, 600)})
+
+
+def answered(
+    client: httpx.Client, request: httpx.Request, guard: Guard, read: Callable[[httpx.Response], T]
+) -> T | Failure:
+    """What `read` makes of the answer, or why there is none.
+
+    Only our own words leave this: a protocol error may quote the answer.
+    """
+    try:
+        with guard:
+            response = client.send(request, stream=True)
+            try:
+                return read(response)
+            finally:
+                response.close()
+    except AddressRefused as refused:
+        return Failure(str(refused))
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        return Failure(f"could not connect ({error})", passing=True)
+    except httpx.TimeoutException:
+        return TIMED_OUT
+    except httpx.HTTPError as error:
+        return Failure(f"the connection broke ({type(error).__name__})", passing=True)
 
 
 class Exchange:
@@ -62,22 +89,7 @@ class Exchange:
             timeout=httpx.Timeout(left, connect=min(CONNECT_SECONDS, left)),
             extensions={"trace": guard.trace},
         )
-        # Only our own words leave this block: a protocol error may quote the answer.
-        try:
-            with guard:
-                response = self._client.send(request, stream=True)
-                try:
-                    return self._read(response)
-                finally:
-                    response.close()
-        except AddressRefused as refused:
-            return Failure(str(refused))
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            return Failure(f"could not connect ({error})", passing=True)
-        except httpx.TimeoutException:
-            return TIMED_OUT
-        except httpx.HTTPError as error:
-            return Failure(f"the connection broke ({type(error).__name__})", passing=True)
+        return answered(self._client, request, guard, self._read)
 
     def _read(self, response: httpx.Response) -> Json | Failure:
         if not response.is_success:

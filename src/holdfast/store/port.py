@@ -268,7 +268,7 @@ class Tx(Reader, Protocol):
         ...
 
     def add(self, table: Table[R], record: R) -> None:
-        """Store a new record.
+        """Store a new record. Its seq is one that `next_seq` gave; that of a deleted record is never used again.
 
         Raises:
             Conflict: the tenant has a record of that id already.

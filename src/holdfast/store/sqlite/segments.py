@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import apsw
 import numpy as np
 
 from holdfast.store.port import SCOPE
-from holdfast.store.sqlite.wordrows import WordRow, rows_after
+from holdfast.store.sqlite.wordrows import Postings, WordRow, post, rows_after
 
 T = TypeVar("T")
 
@@ -31,7 +31,6 @@ DEAD_SHARE = 8  # a segment is written anew when one doc in so many is gone
 _BY_TENANT = ("word_rows", "word_gone", "word_segments", "word_postings")  # of one without rows much may be left
 
 Write = Callable[[Callable[[apsw.Connection, Callable[[], int]], T]], T]
-Postings: TypeAlias = "dict[str, tuple[array[int], array[int]]]"
 
 
 @dataclass(slots=True)
@@ -53,12 +52,7 @@ def draft(rows: Iterable[WordRow]) -> Draft:
         made.seqs.append(row.seq)
         made.ats.append(row.at)
         made.lengths.append(row.length)
-        for term, weight in zip(row.terms, row.weights, strict=True):
-            entry = made.postings.get(term)
-            if entry is None:
-                entry = made.postings[term] = (array("H"), array("H"))
-            entry[0].append(place)
-            entry[1].append(weight)
+        post(made.postings, "H", place, row)
     return made
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.store.port import WordCount, WordHit, WordHits
-from holdfast.store.sqlite.wordrows import WordRow, gone_after, rows_after
+from holdfast.store.sqlite.wordrows import Postings, WordRow, gone_after, post, rows_after
 
 K1, B = 1.2, 0.75
 HALF = 0.5
@@ -106,7 +106,7 @@ class Tail:
         self.docs, self.seqs, self.ats, self.lengths = array("q"), array("q"), array("q"), array("d")
         self.live = bytearray()
         self.places: dict[int, int] = {}
-        self.postings: dict[str, tuple[array[int], array[int]]] = {}
+        self.postings: Postings = {}
 
     def add(self, row: WordRow) -> None:
         place = self.places[row.doc] = len(self.docs)
@@ -115,12 +115,7 @@ class Tail:
         self.ats.append(row.at)
         self.lengths.append(row.length)
         self.live.append(1)
-        for term, weight in zip(row.terms, row.weights, strict=True):
-            entry = self.postings.get(term)
-            if entry is None:
-                entry = self.postings[term] = (array("I"), array("H"))
-            entry[0].append(place)
-            entry[1].append(weight)
+        post(self.postings, "I", place, row)
 
     def kill(self, docs: Sequence[int]) -> Floats:
         lengths: list[float] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import apsw
 
@@ -41,6 +41,20 @@ class WordRow:
     length: int
     terms: list[str]
     weights: array[int]
+
+
+# For each term the places where it stands and how heavily; in quotes, as arrays take no type before Python 3.12.
+Postings: TypeAlias = "dict[str, tuple[array[int], array[int]]]"
+
+
+def post(postings: Postings, kind: Literal["H", "I"], place: int, row: WordRow) -> None:
+    """Put a row under each of its terms; `kind` is the size of a place in the array."""
+    for term, weight in zip(row.terms, row.weights, strict=True):
+        entry = postings.get(term)
+        if entry is None:
+            entry = postings[term] = (array(kind), array("H"))
+        entry[0].append(place)
+        entry[1].append(weight)
 
 
 def count(text: IndexText) -> Counted:
