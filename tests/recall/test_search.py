@@ -15,8 +15,11 @@ from holdfast.cli.show import print_answer
 from holdfast.door import LocalDoor
 from holdfast.errors import EmbedderUnavailable
 from holdfast.index import MiniLm, Places
-from holdfast.model import Caller
+from holdfast.model import Caller, CleanText
 from holdfast.ops.registry import BY_NAME
+from holdfast.recall.gather import Meaning, _nearest
+from holdfast.store.port import Condition
+from holdfast.store.tables import MEMORIES
 from holdfast.system import SystemClock
 
 DAY = 86_400_000
@@ -293,3 +296,27 @@ def test_the_terminal_says_why_each_hit_is_there(world: World, capsys: pytest.Ca
     said = " ".join(capsys.readouterr().out.split())
     assert f"{id} words" in said
     assert "content: blue switch" in said
+
+
+@pytest.mark.parametrize("narrow", [0, 20_000])
+def test_a_filter_costs_no_answer_by_meaning_however_many_meet_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, narrow: int
+) -> None:
+    """Fifteen far ones in the project asked for, behind ninety near ones of another."""
+    monkeypatch.setattr("holdfast.recall.gather.NARROW", narrow)
+    monkeypatch.setattr("holdfast.recall.gather.DEPTH", 10)
+    monkeypatch.setattr("holdfast.recall.gather.MOST_FETCHED", 20)
+    world = World(tmp_path / "memory", model=HashingEmbedder())
+    for number in range(90):
+        keep(world, f"lantern a{number} b{number}", project="other")
+    few = [keep(world, f"lantern and {number} unlike things of kind c{number}", project="few") for number in range(15)]
+    world.follow()
+    reader, embedder = world.engine.store.read(), world.engine.embedder
+    assert embedder is not None
+    meaning = Meaning(embedder.name, embedder.embed_query(CleanText("lantern")))
+    conditions = (Condition("project", "=", "few"),)
+    found = _nearest(reader, MEMORIES, Caller().tenant, meaning, conditions, 10, len(few))
+    inside = {one.seq for one in reader.find(MEMORIES, Caller().tenant, *conditions)}
+    assert len(found) == min(10, len(inside))
+    assert set(found) <= inside
+    world.close()

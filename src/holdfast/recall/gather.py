@@ -15,7 +15,6 @@ from holdfast.store.port import Condition, Reader, Table, WordHits
 from holdfast.store.tables import MEMORIES
 
 DEPTH = 100  # from each of the two lists
-NEIGHBOURED = 100  # of each list, whose neighbours are looked at as well
 REACH = 3
 NARROW = 20_000  # up to so many rows the vectors of a filter's own are looked at, above it the filter comes after
 OVERFETCH = 4
@@ -54,11 +53,10 @@ def gather(
     if not words.inside:
         return Pool(table, {}, Corpus(words.documents, words.average_length, words.frequency))
     by_words = [hit.seq for hit in words.hits]
-    narrow = words.inside <= NARROW
-    near = _nearest(reader, table, tenant, meaning, conditions, depth, narrow) if meaning else {}
+    near = _nearest(reader, table, tenant, meaning, conditions, depth, words.inside) if meaning else {}
     by_meaning = list(near)
     rows = _rows(reader, table, tenant, {*by_words, *by_meaning}, conditions)
-    rows |= _neighbours(reader, table, tenant, rows, [*by_words[:NEIGHBOURED], *by_meaning[:NEIGHBOURED]], conditions)
+    rows |= _neighbours(reader, table, tenant, rows, conditions)
     candidates = _counted(reader, tenant, rows, words, meaning, near)
     return Pool(table, candidates, Corpus(words.documents, words.average_length, words.frequency))
 
@@ -70,21 +68,24 @@ def _nearest(
     meaning: Meaning,
     conditions: Sequence[Condition],
     limit: int,
-    narrow: bool,
+    inside: int,
 ) -> dict[int, float]:
-    """The nearest in meaning that meet the conditions, best first, and how near they are."""
-    allowed = reader.within(table, tenant, conditions, NARROW) if narrow else None
-    if allowed is not None:
-        hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, allowed) if len(allowed) else []
-        return {hit.seq: hit.cosine for hit in hits}
+    """The nearest in meaning that meet the conditions, best first, and how near they are.
+
+    Where many records meet them, the nearest of all are tried first; if too few of those do, only those that meet
+    them are looked at, however many: a filter must not cost an answer.
+    """
     fetched = limit + limit // 4  # most are the latest of their line, of the table asked for
-    while True:
+    while inside > NARROW and fetched <= MOST_FETCHED:
         found = reader.nearest(tenant, meaning.model, meaning.vector, fetched)
         passed = {row[0] for row in reader.values(table, tenant, ("seq",), [hit.seq for hit in found], *conditions)}
         kept = {hit.seq: hit.cosine for hit in found if hit.seq in passed}
-        if len(kept) >= limit or len(found) < fetched or fetched >= MOST_FETCHED:
+        if len(kept) >= limit or len(found) < fetched:
             return dict(islice(kept.items(), limit))
-        fetched = min(fetched * OVERFETCH, MOST_FETCHED)
+        fetched *= OVERFETCH
+    allowed = reader.within(table, tenant, conditions, inside)
+    hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, allowed)
+    return {hit.seq: hit.cosine for hit in hits}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +125,13 @@ def _neighbours(
     table: Table[Any],
     tenant: str,
     rows: dict[int, Row],
-    of: Sequence[int],
     conditions: Sequence[Condition],
 ) -> dict[int, Row]:
     """Who stands beside these in their sessions and is not among them."""
     around: dict[str, list[int]] = {}
-    for seq in of:
-        session = rows[seq].session if seq in rows else None
-        if session:
-            around.setdefault(session, []).append(seq)
+    for seq, row in rows.items():
+        if row.session:
+            around.setdefault(row.session, []).append(seq)
     if not around:
         return {}
     column = "session_ids" if table is MEMORIES else "session_id"
