@@ -168,6 +168,62 @@ class EmbedderUnavailable(Fault):
     hint = "Run holdfast doctor; HOLDFAST_EMBEDDER=none keeps search to words for good."
 
 
+class SnapshotDamaged(Fault):
+    """A snapshot's bytes are not those that were sealed."""
+
+    code, http_status, exit_code = "snapshot_damaged", 422, 40
+    hint = "Use another snapshot; holdfast snapshot list shows which are whole."
+
+
+class SnapshotUntrusted(Fault):
+    """A snapshot is signed by a key that is not trusted here, or not signed where a signature is required."""
+
+    code, http_status, exit_code = "snapshot_untrusted", 403, 41
+    hint = "If you know the signer, trust its key with holdfast key trust DID."
+
+
+class SnapshotOlder(Fault):
+    """A snapshot is older than one that is known to exist."""
+
+    code, http_status, exit_code = "snapshot_older", 409, 42
+    hint = "Somebody may be offering old memory as new. If you want this one, say so with --allow-older."
+
+
+class SnapshotTooNew(Fault):
+    """A newer Holdfast wrote the snapshot."""
+
+    code, http_status, exit_code = "snapshot_too_new", 422, 43
+    hint = "Upgrade Holdfast; this version would lose what it does not know."
+
+
+class SnapshotForeign(Fault):
+    """The snapshot is of another tenant or another agent."""
+
+    code, http_status, exit_code = "snapshot_foreign", 409, 44
+    hint = "Restore it where it belongs; another agent's memory is taken over with --as AGENT only."
+
+
+class IdentityNeeded(Fault):
+    """The snapshot is encrypted, and no identity was given that opens it."""
+
+    code, http_status, exit_code = "identity_needed", 422, 45
+    hint = "Give the file with the age identity: --identity FILE or HOLDFAST_SNAPSHOT_IDENTITY."
+
+
+class SnapshotsBusy(Fault):
+    """Another process is making, restoring or removing snapshots."""
+
+    code, http_status, exit_code, retryable = "snapshots_busy", 409, 46, True
+    hint = "Wait until it has finished, or raise HOLDFAST_SNAPSHOT_LOCK_SECONDS."
+
+
+class Restoring(Fault):
+    """The memory is being exchanged for a restored one; nothing of this request was stored."""
+
+    code, http_status, exit_code, retryable = "restoring", 503, 47, True
+    hint = "Try again in a moment."
+
+
 def every_fault() -> list[type[Fault]]:
     """All faults by exit code, for the generated page of errors."""
 

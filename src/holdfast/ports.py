@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,4 +89,49 @@ class Embedder(Protocol):
         Raises:
             EmbedderUnavailable, UpstreamFailed: as above; search goes by words then.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Bytes in a vault: their name and size."""
+
+    name: str
+    size: int
+
+
+class Vault(Protocol):
+    """Named bytes elsewhere. Names are relative paths of safe characters with `/` between their parts.
+
+    A failing network or disk is a fault of its own, never "not found".
+    """
+
+    @property
+    def place(self) -> str:
+        """Where it is, without credentials: for messages, and as the key of what was seen there."""
+        ...
+
+    def put(self, name: str, data: BinaryIO) -> None:
+        """Store the bytes whole or not at all, durable when it returns.
+
+        Raises:
+            Conflict: the name exists already; it is never overwritten.
+            StorageFull, StorageFailed, UpstreamFailed: it could not be stored.
+        """
+        ...
+
+    def open(self, name: str) -> BinaryIO:
+        """The bytes, to be read and closed.
+
+        Raises:
+            NotFound: there are none of that name.
+        """
+        ...
+
+    def list(self, prefix: str = "") -> Iterator[Named]:
+        """What lies under the prefix, in the order of names."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove the bytes; gone already is no fault."""
         ...

@@ -76,6 +76,20 @@ def words_list(raw: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in raw.split(",") if part.strip())
 
 
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def duration(raw: str) -> int:
+    """Seconds of a text like 12h; 0 for off."""
+    word = raw.strip().lower()
+    if word in {"off", "none", "0"}:
+        return 0
+    number, unit = word[:-1], word[-1:]
+    if not number.isdecimal() or unit not in _SECONDS or not 0 < int(number) * _SECONDS[unit] <= 366 * 86_400:
+        raise ValueError("must be a time like 30m, 12h or 7d, or off")
+    return int(number) * _SECONDS[unit]
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One row: its name gives HOLDFAST_<NAME>; `also` are older names that keep working."""
@@ -251,6 +265,50 @@ SETTINGS: tuple[Setting, ...] = (
         words_list,
     ),
     Setting(
+        "memory_folders",
+        "memory",
+        "Folders that snapshots hold besides the store: paths, or name=path; relative ones lie in the data folder.",
+        words_list,
+    ),
+    Setting(
+        "snapshot_every",
+        "24h",
+        "How often the server makes a snapshot if something changed: 30m, 12h, 7d, or off.",
+        duration,
+    ),
+    Setting(
+        "snapshot_before",
+        "restore,consolidate,import,forget",
+        "Work before which a snapshot is made if something changed; none for no such.",
+        words_list,
+    ),
+    Setting("snapshot_sign", "false", "Sign snapshots with this folder's own key.", boolean),
+    Setting("snapshot_recipients", "", "age recipients that snapshots are encrypted for.", words_list),
+    Setting("snapshot_identity", "", "File with the age identity that opens encrypted snapshots."),
+    Setting("snapshot_redact", "true", "Take secrets out of the memory folders' text in snapshots.", boolean),
+    Setting(
+        "snapshot_file_limit",
+        "4194304",
+        "Largest file in bytes that a snapshot takes from a memory folder; larger ones are reported.",
+        whole(1, 1_000_000_000),
+    ),
+    Setting("snapshot_keep_last", "10", "Automatic snapshots kept whatever their age.", whole(1, 100_000)),
+    Setting(
+        "snapshot_keep_days", "0", "Automatic snapshots of so many days are kept; 0: no such rule.", whole(0, 36_500)
+    ),
+    Setting("snapshot_keep_daily", "7", "Days of which the last automatic snapshot is kept.", whole(0, 100_000)),
+    Setting("snapshot_keep_weekly", "4", "Weeks of which the last automatic snapshot is kept.", whole(0, 100_000)),
+    Setting("snapshot_keep_monthly", "6", "Months of which the last automatic snapshot is kept.", whole(0, 100_000)),
+    Setting(
+        "snapshot_lock_seconds",
+        "60",
+        "How long to wait for another process that makes, restores or removes snapshots.",
+        whole(0, 86_400),
+    ),
+    Setting("vault", "", "Folder where snapshots are copied to, and an empty memory is restored from."),
+    Setting("nats_url", "", "NATS server for events of memory and snapshots; empty sends none.", secret, (), True),
+    Setting("nats_prefix", "holdfast", "First word of every NATS subject.", text),
+    Setting(
         "log_level",
         "warning",
         "How much the server says on standard error.",
@@ -304,6 +362,23 @@ class Settings:
     embedder_seconds: int
     embedder_calls_per_hour: int
     import_roots: tuple[str, ...]
+    memory_folders: tuple[str, ...]
+    snapshot_every: int
+    snapshot_before: tuple[str, ...]
+    snapshot_sign: bool
+    snapshot_recipients: tuple[str, ...]
+    snapshot_identity: str
+    snapshot_redact: bool
+    snapshot_file_limit: int
+    snapshot_keep_last: int
+    snapshot_keep_days: int
+    snapshot_keep_daily: int
+    snapshot_keep_weekly: int
+    snapshot_keep_monthly: int
+    snapshot_lock_seconds: int
+    vault: str
+    nats_url: str | None
+    nats_prefix: str
     log_level: str
 
     @property

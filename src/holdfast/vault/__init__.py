@@ -1,0 +1,1 @@
+"""Named bytes elsewhere, behind `ports.Vault`."""
