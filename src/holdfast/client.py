@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from holdfast.client_snapshots import Snapshots
 from holdfast.door import Door, RemoteDoor, open_door
 from holdfast.model import Json
 from holdfast.ops.registry import BY_NAME
@@ -23,6 +24,7 @@ class Holdfast:
 
     def __init__(self, path_or_url: str | Path | None = None, *, secret: str | None = None):
         self._door = _door(path_or_url, secret)
+        self.snapshots = Snapshots(self.call)
 
     def call(self, operation: str, /, **arguments: Any) -> Any:
         """Call any operation by its name; see docs/operations.md.

@@ -122,7 +122,14 @@ def _operation(given: argparse.Namespace) -> int:
     with OpenDoor(settings_of(given)) as door, working(given.operation.summary):
         answer = door.call(given.operation, arguments_of(given.operation, given))
     (print_json if given.json or given.operation.name == "export" else print_answer)(answer)
-    return DAMAGED if given.operation.name == "verify" and not answer["sound"] else 0
+    return _exit_code(answer)
+
+
+def _exit_code(answer: Any) -> int:
+    """0, unless the answer is a verification that says otherwise."""
+    if not isinstance(answer, dict) or answer.get("sound", True):
+        return 0
+    return int(answer.get("exitCode", DAMAGED))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from holdfast.model import Json, Memory, Observation
 from holdfast.ops.answers import LessonShape, ObservationShape, SessionShape
 from holdfast.ops.context import context_for, enrichment, profile_shape
 from holdfast.ops.declare import Operation, Request
+from holdfast.ops.past import past_desk
 from holdfast.ops.fields import Name, Names, Offset, Query, When, limit, moment
 from holdfast.recall.explain import why
 from holdfast.recall.flow import Hit, Question, search as search_records
@@ -45,6 +46,10 @@ class Search(Request):
     token_budget: int | None = Field(default=None, ge=1, le=1_000_000, alias="token_budget")
     per_session: int | None = Field(default=None, ge=1, le=100)
     explain: bool = False
+    at: When | None = Field(
+        default=None, description="Answer from a snapshot: its id, or a time that the newest one before it is taken for."
+    )
+    identity: Name | None = Field(default=None, description="File with the age identity that opens that snapshot.")
 
 
 class SearchAnswer(TypedDict):
@@ -81,6 +86,9 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
     bugs, how things are done here. Ask with the words you would expect in the answer. With explain each hit says
     why it is there; perSession lets no session have more than so many of the first places.
     """
+    if ask.at is not None:
+        with past_desk(desk, ask.at, ask.identity) as then:
+            return search(then, ask.model_copy(update={"at": None}))
     hits = search_records(desk, _question(desk, ask))
     form = _full if ask.format == "full" else _compact
     results: list[Json] = []

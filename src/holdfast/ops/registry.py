@@ -12,12 +12,14 @@ from holdfast.ops.actions import ACTION_OPERATIONS
 from holdfast.ops.admin import ADMIN
 from holdfast.ops.declare import Operation
 from holdfast.ops.intake import INTAKE
+from holdfast.ops.keys import KEY_OPERATIONS
 from holdfast.ops.learning import LEARNING
 from holdfast.ops.lessons import LESSON_OPERATIONS
 from holdfast.ops.memories import MEMORY_OPERATIONS
 from holdfast.ops.notes import NOTE_OPERATIONS
 from holdfast.ops.recalling import RECALL
 from holdfast.ops.slots import SLOT_OPERATIONS
+from holdfast.ops.snapshots import SNAPSHOTS
 from holdfast.ops.transfer import TRANSFER
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -30,6 +32,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *LEARNING,
     *NOTE_OPERATIONS,
     *TRANSFER,
+    *SNAPSHOTS,
+    *KEY_OPERATIONS,
     *ADMIN,
 )
 

@@ -53,6 +53,7 @@ class Capture:
     staged: tuple[Staged, ...]
     left: tuple[Left, ...] = ()
     redaction: Redaction = field(default_factory=lambda: Redaction(applied=False))
+    store_schema: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,77 @@
+"""Operations on keys: this memory's own, which signs its snapshots, and those of others that are trusted."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.desk import Desk
+from holdfast.model import CleanText, Json
+from holdfast.ops.answers import Success
+from holdfast.ops.declare import Nothing, Operation, Request
+from holdfast.ops.fields import CleanLine, Name
+from holdfast.snapshot.archive import archive_of
+
+
+class KeyNew(Request):
+    replace: bool = Field(default=False, description="Though there is one; what it signed stays trusted.")
+
+
+class KeyAnswer(TypedDict):
+    success: bool
+    did: str
+
+
+def key_new(desk: Desk, ask: KeyNew) -> KeyAnswer:
+    """Make this memory's own signing key. The private half never leaves the data folder."""
+    did = archive_of(desk).keyring.new(replace=ask.replace)
+    _audit(desk, "key_new", did)
+    return {"success": True, "did": did}
+
+
+class KeysAnswer(TypedDict):
+    did: str | None
+    trusted: list[Json]
+
+
+def key_show(desk: Desk, ask: Nothing) -> KeysAnswer:
+    """Show this memory's own key and the keys that it trusts, as did:key."""
+    keyring = archive_of(desk).keyring
+    return {"did": keyring.own(), "trusted": [{"did": did, "note": note} for did, note in keyring.trusted().items()]}
+
+
+class KeyTrust(Request):
+    did: Name = Field(description="did:key:z…")
+    note: CleanLine = Field(default=CleanText(""), max_length=200, description="Whose it is, for people.")
+
+
+def key_trust(desk: Desk, ask: KeyTrust) -> Success:
+    """Trust the snapshots that a key signed. Make sure by another way that the key is whose it says."""
+    archive_of(desk).keyring.trust(ask.did, ask.note)
+    _audit(desk, "key_trust", ask.did)
+    return {"success": True}
+
+
+class KeyUntrust(Request):
+    did: Name = Field(description="did:key:z…")
+
+
+def key_untrust(desk: Desk, ask: KeyUntrust) -> Success:
+    """Trust a key no longer; its snapshots are refused from now on."""
+    archive_of(desk).keyring.untrust(ask.did)
+    _audit(desk, "key_untrust", ask.did)
+    return {"success": True}
+
+
+def _audit(desk: Desk, operation: str, did: str) -> None:
+    desk.store.write(lambda tx: desk.audit(tx, operation, (did,)))
+
+
+KEY_OPERATIONS = (
+    Operation(key_new, "POST", "/keys", effect="write", scope="root", status=201, cli="key new"),
+    Operation(key_show, "GET", "/keys", scope="root", cli="key show"),
+    Operation(key_trust, "POST", "/keys/trust", effect="write", scope="root", cli="key trust", positional=("did",)),
+    Operation(
+        key_untrust, "POST", "/keys/untrust", effect="destroy", scope="root", cli="key untrust", positional=("did",)
+    ),
+)

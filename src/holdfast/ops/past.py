@@ -1,0 +1,39 @@
+"""A desk in a past memory: the same caller, asking the store of a snapshot."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from holdfast.desk import Desk
+from holdfast.errors import Forbidden
+from holdfast.ops.fields import moment
+from holdfast.recalls import Recalls
+from holdfast.snapshot.archive import archive_of
+from holdfast.snapshot.finding import LATEST, Named
+from holdfast.snapshot.shelf import is_id_prefix
+from holdfast.snapshot.travel import at_moment, past
+
+
+@contextmanager
+def past_desk(desk: Desk, at: int | str, identity: str | None) -> Iterator[Desk]:
+    """The desk as it would have stood in the snapshot, for the length of a block.
+
+    Raises:
+        NotFound: there is no such snapshot, or none as old as that.
+        InvalidRequest: it is neither an id nor a time.
+    """
+    if identity and not desk.caller.may("root"):
+        raise Forbidden("identity: this credential reaches no files of the server")
+    archive = archive_of(desk)
+    with past(archive, Named(_id(desk, at), identity=identity)) as store:
+        # What is recalled there must not count here: its sequence numbers may belong to other records.
+        yield dataclasses.replace(desk, store=store, home=None, recalls=Recalls())
+
+
+def _id(desk: Desk, at: int | str) -> str:
+    if isinstance(at, str) and (at == LATEST or is_id_prefix(at)):
+        return at
+    then = moment(desk, at, "at")
+    return at_moment(archive_of(desk), then if then is not None else 0)

@@ -1,0 +1,415 @@
+"""Operations on snapshots: create, list, show, verify, diff, search, restore, undo, export, delete, prune, import."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.desk import Desk
+from holdfast.errors import Forbidden, InvalidRequest
+from holdfast.model import CleanText, Json
+from holdfast.ops.declare import Nothing, Operation, Request
+from holdfast.ops.fields import CleanLine, Name, Names, limit
+from holdfast.ops.recalling import Search, SearchAnswer, search
+from holdfast.snapshot import keeping
+from holdfast.snapshot.archive import archive_of
+from holdfast.snapshot.difference import difference
+from holdfast.snapshot.finding import Named, examine, find
+from holdfast.snapshot.flow import Wish, create
+from holdfast.snapshot.restore import Restored, branch, preview, restore, undo
+from holdfast.snapshot.retention import Policy
+from holdfast.snapshot.shapes import difference_shape, manifest_shape, report_shape, shelved_shape
+from holdfast.snapshot.verify import fault_of
+
+LABEL_CHARS = 200
+
+
+def _root_for(desk: Desk, **given: object) -> None:
+    """Files and places of the user who runs the server are for root alone."""
+    for name, value in given.items():
+        if value and not desk.caller.may("root"):
+            raise Forbidden(f"{name}: this credential reaches no files of the server")
+
+
+class SnapshotCreate(Request):
+    label: CleanLine = Field(default=CleanText(""), max_length=LABEL_CHARS, description="A name for people.")
+    sign: bool | None = Field(default=None, description="Sign it with this memory's own key.")
+    encrypt: Names = Field(default=(), description="age recipients who can open it.")
+    redact: bool | None = Field(default=None, description="Take secrets out of memory folders' text.")
+    to: Name | None = Field(default=None, description="Vault that gets a copy.")
+
+
+class SnapshotAnswer(TypedDict):
+    success: bool
+    id: str
+    path: str
+    snapshot: Json
+
+
+def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
+    """Make a sealed snapshot of the whole memory as it is now, while others go on writing.
+
+    It can be verified, compared, searched and restored later. Use it before something that cannot be undone.
+    """
+    _root_for(desk, to=ask.to)
+    if ask.redact is False and not desk.caller.may("admin"):
+        raise Forbidden("redact: only an admin may keep secrets in a snapshot")
+    wish = Wish(
+        label=ask.label,
+        sign=ask.sign,
+        recipients=ask.encrypt or None,
+        redact=ask.redact,
+        vault=ask.to,
+    )
+    made = create(archive_of(desk), wish)
+    return {"success": True, "id": made.id, "path": str(made.path), "snapshot": shelved_shape(made)}
+
+
+class SnapshotList(Request):
+    limit: int = limit(100, 10_000)
+
+
+class SnapshotsAnswer(TypedDict):
+    snapshots: list[Json]
+    count: int
+    bytes: int
+
+
+def snapshot_list(desk: Desk, ask: SnapshotList) -> SnapshotsAnswer:
+    """List snapshots, newest first; damaged ones are shown as damaged."""
+    found = archive_of(desk).shelf.list()
+    return {
+        "snapshots": [shelved_shape(one) for one in found[: ask.limit]],
+        "count": len(found),
+        "bytes": sum(one.size for one in found),
+    }
+
+
+class SnapshotName(Request):
+    id: Name = Field(description="Its id, the beginning of one, or latest.")
+
+
+class SnapshotShowAnswer(TypedDict):
+    snapshot: Json
+
+
+def snapshot_show(desk: Desk, ask: SnapshotName) -> SnapshotShowAnswer:
+    """Show what a snapshot says about itself: what it holds, who sealed it, what was redacted or left out."""
+    one = archive_of(desk).shelf.find(ask.id)
+    return {"snapshot": shelved_shape(one) | (manifest_shape(one.manifest) if one.manifest else {})}
+
+
+class SnapshotUse(Request):
+    """A snapshot that is to be opened."""
+
+    id: Name = Field(description="Its id, the beginning of one, latest, or the path of a bundle.")
+    source: Name | None = Field(default=None, alias="from", description="Vault to fetch it from.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens it.")
+    allow_older: bool = Field(default=False, description="Though a newer one is known.")
+    allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
+
+    def named(self, desk: Desk, *, take_over: str | None = None) -> Named:
+        """What it means.
+
+        Raises:
+            Forbidden: it names a file or place of the server, and the caller is not root.
+        """
+        path = self.id if "/" in self.id or self.id.endswith((".json", ".zst", ".age", ".sha256")) else None
+        _root_for(desk, id=path, **{"from": self.source}, identity=self.identity)
+        if (self.allow_older or self.allow_unsigned) and not desk.caller.may("admin"):
+            raise Forbidden("allowOlder, allowUnsigned: only an admin may waive a check")
+        return Named(self.id, self.source, self.identity, self.allow_older, self.allow_unsigned, take_over)
+
+
+class SnapshotVerifyAnswer(TypedDict):
+    snapshot: str
+    sound: bool
+    exitCode: int
+    findings: list[Json]
+    checked: list[str]
+    unchecked: list[str]
+
+
+def snapshot_verify(desk: Desk, ask: SnapshotUse) -> SnapshotVerifyAnswer:
+    """Check a snapshot: its bytes, its signature, its place in the sequence, whose it is, then every member.
+
+    Nothing is decompressed before its bytes and signature hold. Without the identity of an encrypted one the
+    members stay unchecked, and the answer says so.
+    """
+    archive, named = archive_of(desk), ask.named(desk)
+    report = examine(archive, named, find(archive, named))
+    fault = fault_of(report)
+    return {**report_shape(report), "exitCode": fault.exit_code if fault else 0}  # type: ignore[typeddict-item]
+
+
+class SnapshotDiff(Request):
+    a: Name = Field(description="The earlier snapshot.")
+    b: Name | None = Field(default=None, description="The later one; without it, the memory as it is now.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens them.")
+    limit: int = limit(100, 10_000)
+
+
+class SnapshotDiffAnswer(TypedDict):
+    a: str
+    b: str
+    same: bool
+    tables: list[Json]
+    folders: list[Json]
+    state: list[Json]
+
+
+def snapshot_diff(desk: Desk, ask: SnapshotDiff) -> SnapshotDiffAnswer:
+    """Compare two snapshots, or one with the memory as it is now: records by table, files, commits, state."""
+    if desk.settings.isolated and not desk.caller.may("admin"):
+        raise Forbidden("snapshot_diff: agents are isolated; only an admin sees what changed for all of them")
+    one = SnapshotUse(id=ask.a, identity=ask.identity).named(desk)
+    other = SnapshotUse(id=ask.b, identity=ask.identity).named(desk) if ask.b else None
+    found = difference(archive_of(desk), one, other, ask.limit)
+    return difference_shape(found)  # type: ignore[return-value]
+
+
+class SnapshotSearch(Search):
+    id: Name = Field(description="The snapshot to search: its id, the beginning of one, latest.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens it.")
+
+
+def snapshot_search(desk: Desk, ask: SnapshotSearch) -> SearchAnswer:
+    """Find what was known when a snapshot was made, without restoring it."""
+    return search(desk, ask.model_copy(update={"at": ask.id}))
+
+
+class SnapshotRestore(SnapshotUse):
+    dry_run: bool = Field(default=False, description="Show exactly what would change, and change nothing.")
+    yes: bool = Field(default=False, description="Really replace the live memory.")
+    take_over: Name | None = Field(default=None, alias="as", description="Restore another agent's memory as this agent's.")
+    into: Name | None = Field(default=None, description="Start a second memory from it in this new folder.")
+    limit: int = limit(100, 10_000)
+
+
+class SnapshotRestoreAnswer(TypedDict):
+    success: bool
+    snapshot: str
+    dryRun: bool
+    generation: NotRequired[str]
+    before: NotRequired[str | None]
+    path: NotRequired[str]
+    rows: NotRequired[dict[str, int]]
+    folders: NotRequired[list[str]]
+    difference: NotRequired[Json]
+
+
+def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
+    """Make a snapshot's memory the live one; what was live is kept in a snapshot and can be brought back by undo.
+
+    With dryRun it shows what would change; with into it starts a second memory in a new folder instead.
+    """
+    _root_for(desk, into=ask.into)
+    archive, named = archive_of(desk), ask.named(desk, take_over=ask.take_over)
+    if ask.dry_run:
+        changes = preview(archive, named, ask.limit)
+        return {"success": True, "snapshot": changes.b, "dryRun": True, "difference": difference_shape(changes)}
+    if ask.into:
+        made = branch(archive, named, Path(ask.into))
+        return {**_restored_shape(made), "path": str(Path(ask.into).expanduser().resolve())}  # type: ignore[typeddict-item]
+    if not ask.yes:
+        raise InvalidRequest(
+            "snapshot_restore: this replaces the live memory, and was not confirmed",
+            hint="Look with --dry-run what would change; then say --yes (REST and MCP: yes).",
+        )
+    made = restore(archive, named)
+    _audit(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
+    return _restored_shape(made)
+
+
+def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
+    return {
+        "success": True,
+        "snapshot": made.manifest.identity.id,
+        "dryRun": False,
+        "generation": made.generation,
+        "before": made.before,
+        "rows": made.rows,
+        "folders": list(made.folders),
+    }
+
+
+def _audit(desk: Desk, operation: str, id: str, **details: object) -> None:
+    """In the store that is live now: a restore may have exchanged it."""
+    now = dataclasses.replace(desk, store=desk.home.store) if desk.home else desk
+    now.store.write(lambda tx: now.audit(tx, operation, (id,), **details))
+
+
+class SnapshotUndo(Request):
+    yes: bool = Field(default=False, description="Really replace the live memory.")
+
+
+class SnapshotUndoAnswer(TypedDict):
+    success: bool
+    generation: str
+
+
+def snapshot_undo(desk: Desk, ask: SnapshotUndo) -> SnapshotUndoAnswer:
+    """Take the last restore back: what was live before it is live again."""
+    if not ask.yes:
+        raise InvalidRequest("snapshot_undo: this replaces the live memory, and was not confirmed", hint="Say --yes.")
+    generation = undo(archive_of(desk))
+    _audit(desk, "snapshot_undo", generation)
+    return {"success": True, "generation": generation}
+
+
+class SnapshotExport(SnapshotName):
+    to: Name = Field(description="Folder that gets the bundle's files.")
+
+
+class SnapshotExportAnswer(TypedDict):
+    success: bool
+    id: str
+    files: list[str]
+
+
+def snapshot_export(desk: Desk, ask: SnapshotExport) -> SnapshotExportAnswer:
+    """Copy a snapshot's files elsewhere; nothing that is there is overwritten."""
+    shelf = archive_of(desk).shelf
+    id = shelf.find(ask.id).id
+    return {"success": True, "id": id, "files": [str(one) for one in shelf.export(id, Path(ask.to).expanduser())]}
+
+
+class SnapshotDeleteAnswer(TypedDict):
+    success: bool
+    id: str
+
+
+def snapshot_delete(desk: Desk, ask: SnapshotName) -> SnapshotDeleteAnswer:
+    """Remove a snapshot. The last whole one stays, and so does one that is in use."""
+    id = keeping.delete(archive_of(desk), ask.id)
+    _audit(desk, "snapshot_delete", id)
+    return {"success": True, "id": id}
+
+
+class SnapshotPrune(Request):
+    keep: int = Field(default=0, ge=0, le=100_000, description="So many of the newest.")
+    keep_days: int = Field(default=0, ge=0, le=36_500, description="All of so many days before the newest.")
+    keep_daily: int = Field(default=0, ge=0, le=100_000, description="The last of so many days.")
+    keep_weekly: int = Field(default=0, ge=0, le=100_000, description="The last of so many weeks.")
+    keep_monthly: int = Field(default=0, ge=0, le=100_000, description="The last of so many months.")
+    dry_run: bool = Field(default=False, description="Show what would go, and remove nothing.")
+
+
+class SnapshotPruneAnswer(TypedDict):
+    success: bool
+    dryRun: bool
+    keep: list[Json]
+    remove: list[str]
+    inUse: list[str]
+
+
+def snapshot_prune(desk: Desk, ask: SnapshotPrune) -> SnapshotPruneAnswer:
+    """Remove snapshots that no rule keeps; never the last whole one, never one in use."""
+    policy = Policy(ask.keep, ask.keep_days, ask.keep_daily, ask.keep_weekly, ask.keep_monthly)
+    if policy == Policy():
+        raise InvalidRequest("snapshot_prune: no rule says what to keep", hint="For example --keep 10 --keep-daily 7.")
+    done = keeping.prune(archive_of(desk), policy, dry_run=ask.dry_run)
+    if done.removed:
+        _audit(desk, "snapshot_prune", "", removed=list(done.removed))
+    return {
+        "success": not done.in_use,
+        "dryRun": ask.dry_run,
+        "keep": [{"id": id, "why": list(reasons)} for id, reasons in done.plan.keep],
+        "remove": list(done.plan.remove if ask.dry_run else done.removed),
+        "inUse": list(done.in_use),
+    }
+
+
+SNAPSHOTS = (
+    Operation(
+        snapshot_create,
+        "POST",
+        "/snapshots",
+        effect="write",
+        status=201,
+        tool="memory_snapshot_create",
+        cli="snapshot create",
+    ),
+    Operation(snapshot_list, "GET", "/snapshots", tool="memory_snapshot_list", cli="snapshot list"),
+    Operation(
+        snapshot_show,
+        "GET",
+        "/snapshots/{id}",
+        tool="memory_snapshot_show",
+        cli="snapshot show",
+        positional=("id",),
+    ),
+    Operation(
+        snapshot_verify,
+        "POST",
+        "/snapshots/verify",
+        tool="memory_snapshot_verify",
+        cli="snapshot verify",
+        positional=("id",),
+    ),
+    Operation(
+        snapshot_diff,
+        "POST",
+        "/snapshots/diff",
+        tool="memory_snapshot_diff",
+        cli="snapshot diff",
+        positional=("a", "b"),
+    ),
+    Operation(
+        snapshot_search,
+        "POST",
+        "/snapshots/search",
+        tool="memory_snapshot_search",
+        cli="snapshot search",
+        positional=("id", "query"),
+    ),
+    Operation(
+        snapshot_restore,
+        "POST",
+        "/snapshots/restore",
+        effect="destroy",
+        scope="admin",
+        tool="memory_snapshot_restore",
+        cli="snapshot restore",
+        positional=("id",),
+    ),
+    Operation(
+        snapshot_undo,
+        "POST",
+        "/snapshots/undo",
+        effect="destroy",
+        scope="admin",
+        cli="snapshot undo",
+    ),
+    Operation(
+        snapshot_export,
+        "POST",
+        "/snapshots/export",
+        effect="write",
+        scope="root",  # it writes files of the user who runs the server
+        cli="snapshot export",
+        positional=("id",),
+    ),
+    Operation(
+        snapshot_delete,
+        "DELETE",
+        "/snapshots/{id}",
+        effect="destroy",
+        scope="admin",
+        tool="memory_snapshot_delete",
+        cli="snapshot delete",
+        positional=("id",),
+    ),
+    Operation(
+        snapshot_prune,
+        "POST",
+        "/snapshots/prune",
+        effect="destroy",
+        scope="admin",
+        cli="snapshot prune",
+    ),
+)

@@ -1,0 +1,40 @@
+"""Snapshots that nobody asked for: on a schedule, and before work that changes much."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from holdfast.desk import Desk
+from holdfast.snapshot.archive import Archive, archive_of
+from holdfast.snapshot.changes import is_changed
+from holdfast.snapshot.flow import Wish, create
+from holdfast.snapshot.keeping import policy_of, prune
+from holdfast.snapshot.shelf import Shelved
+from holdfast.snapshot.values import Maker
+
+Work = Literal["consolidate", "import", "forget"]
+_MAKERS: dict[Work, Maker] = {
+    "consolidate": "before-consolidate",
+    "import": "before-import",
+    "forget": "before-forget",
+}
+
+
+def before(desk: Desk, work: Work) -> None:
+    """Keep the memory as it is before the work changes it, if the settings say so and something is new.
+
+    Raises:
+        Fault: no snapshot could be made; the work must not begin.
+    """
+    if desk.home is None or work not in desk.settings.snapshot_before or not desk.store.last_seq():
+        return
+    make_if_changed(archive_of(desk), Wish(label=f"before {work}", made_by=_MAKERS[work]))
+
+
+def make_if_changed(archive: Archive, wish: Wish) -> Shelved | None:
+    """A snapshot if the newest one does not hold what is there; older automatic ones leave as the settings say."""
+    if not is_changed(archive):
+        return None
+    made = create(archive, wish)
+    prune(archive, policy_of(archive.settings), automatic_only=True)
+    return made

@@ -1,0 +1,58 @@
+"""Whether anything changed since the last snapshot: records of memory, and files of memory folders.
+
+What was seen is kept beside the snapshots, not in them: an encrypted one must not tell what it holds.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+from holdfast.errors import StorageFailed
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.sources import sources_from
+from holdfast.store.folder import write_durably
+
+SEEN = "seen"
+
+
+def seen_now(archive: Archive) -> str:
+    """A tag of the memory as it is now; empty if the memory cannot be opened."""
+    if archive.live is None:
+        return ""
+    tag = sha256(archive.live.content_tag().encode())
+    for source in sources_from(archive.settings):
+        tag.update(source.name.encode())
+        for line in _files(source.path):
+            tag.update(line.encode("utf-8", "surrogateescape"))
+    return tag.hexdigest()
+
+
+def _files(folder: Path) -> list[str]:
+    """Every file with its size and time. A change that leaves both as they were is not noticed here."""
+    found: list[str] = []
+    for path in sorted(folder.rglob("*")):
+        try:
+            about = path.lstat()
+        except OSError:  # it went while we looked; the next look sees what is left
+            continue
+        found.append(f"{path}\0{about.st_size}\0{about.st_mtime_ns}\n")
+    return found
+
+
+def note_seen(archive: Archive, tag: str) -> None:
+    """Keep what the newest snapshot holds."""
+    write_durably(archive.shelf.root / SEEN, tag.encode())
+
+
+def is_changed(archive: Archive) -> bool:
+    """Whether there is something that the newest whole snapshot does not hold."""
+    if not any(not one.damaged for one in archive.shelf.list()):
+        return True
+    try:
+        before = (archive.shelf.root / SEEN).read_text()
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise StorageFailed(f"snapshots: what was captured last cannot be read ({error.strerror})") from error
+    return before != seen_now(archive)

@@ -1,0 +1,85 @@
+"""What changed between two snapshots, or between one and now: records, files, commits, state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.finding import Named
+from holdfast.snapshot.folder_diff import FolderDiff, StateChange, compare_folders, compare_state
+from holdfast.snapshot.memory import STATE, capture_around, live_database
+from holdfast.snapshot.travel import laid_out
+from holdfast.store.sqlite.compare import TableDiff, compare_stores
+from holdfast.store.sqlite.state import runtime_state
+
+NOW = "now"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """From `a` to `b`, by table, by folder and by state."""
+
+    a: str
+    b: str
+    tables: tuple[TableDiff, ...]
+    folders: tuple[FolderDiff, ...]
+    state: tuple[StateChange, ...]
+
+    @property
+    def same(self) -> bool:
+        return not (self.tables or self.folders or self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two that are compared."""
+
+    name: str
+    database: Path
+    folder: Path  # its other members lie under it
+
+
+def difference(archive: Archive, one: Named, other: Named | None, limit: int) -> Difference:
+    """What changed from one snapshot to the other, or to now. Encrypted ones need their identity.
+
+    Raises:
+        SnapshotDamaged, SnapshotUntrusted, SnapshotTooNew, SnapshotForeign, IdentityNeeded: one may not be used.
+    """
+    with ExitStack() as stack:
+        a = stack.enter_context(_then(archive, one))
+        b = stack.enter_context(_then(archive, other) if other else _now(archive))
+        return compared(archive, a, b, limit)
+
+
+def preview(archive: Archive, named: Named, limit: int) -> Difference:
+    """What restoring a snapshot would change: from now to then."""
+    with _now(archive) as now, _then(archive, named) as then:
+        return compared(archive, now, then, limit)
+
+
+def compared(archive: Archive, a: Side, b: Side, limit: int) -> Difference:
+    tables = compare_stores(a.database, b.database, archive.tenant, limit)
+    return Difference(
+        a.name,
+        b.name,
+        tuple(one for one in tables if one.added or one.removed or one.changed),
+        tuple(compare_folders(a.folder, b.folder)),
+        tuple(compare_state(a.folder / STATE, b.folder / STATE)),
+    )
+
+
+@contextmanager
+def _then(archive: Archive, named: Named) -> Iterator[Side]:
+    with laid_out(archive, named, whole=True) as laid:
+        yield Side(laid.manifest.identity.id, laid.database, laid.folder)
+
+
+@contextmanager
+def _now(archive: Archive) -> Iterator[Side]:
+    """The live memory: its database as it is, its folders and state as a snapshot would have them."""
+    with archive.shelf.staging() as staging:
+        capture_around(archive, staging)
+        yield Side(NOW, live_database(archive), staging)

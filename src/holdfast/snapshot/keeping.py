@@ -1,0 +1,84 @@
+"""Listing, removing and pruning: what leaves the shelf, and what never does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.errors import SnapshotsBusy
+from holdfast.settings import Settings
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.retention import Item, Plan, Policy, plan
+from holdfast.snapshot.shelf import Shelved
+
+ASKED_FOR = "hand"
+
+
+def policy_of(settings: Settings) -> Policy:
+    """How long snapshots are kept that nobody asked for."""
+    return Policy(
+        last=settings.snapshot_keep_last,
+        within_days=settings.snapshot_keep_days,
+        daily=settings.snapshot_keep_daily,
+        weekly=settings.snapshot_keep_weekly,
+        monthly=settings.snapshot_keep_monthly,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What a policy keeps and why, what it removes, and what could not be removed for it was in use."""
+
+    plan: Plan
+    removed: tuple[str, ...]
+    in_use: tuple[str, ...]
+
+
+def prune(archive: Archive, policy: Policy, *, automatic_only: bool = False, dry_run: bool = False) -> Pruned:
+    """Remove what the policy does not keep.
+
+    Raises:
+        SnapshotsBusy: another process makes, restores or removes snapshots.
+    """
+    with archive.locked("prune"):
+        shelf = archive.shelf
+        decided = plan([_item(archive, one) for one in shelf.list()], policy, automatic_only=automatic_only)
+        if dry_run:
+            return Pruned(decided, (), ())
+        shelf.sweep()
+        removed, in_use = [], []
+        for id in decided.remove:
+            try:
+                shelf.delete(id)
+                removed.append(id)
+            except SnapshotsBusy:
+                in_use.append(id)
+    if removed:
+        archive.tell("pruned", {"ids": removed})
+    return Pruned(decided, tuple(removed), tuple(in_use))
+
+
+def delete(archive: Archive, id: str) -> str:
+    """Remove one snapshot; its id.
+
+    Raises:
+        NotFound: there is none.
+        Conflict: it is the last whole one.
+        SnapshotsBusy: it is in use.
+    """
+    with archive.locked("delete"):
+        whole = archive.shelf.find(id).id
+        archive.shelf.delete(whole)
+    archive.tell("deleted", {"id": whole})
+    return whole
+
+
+def _item(archive: Archive, one: Shelved) -> Item:
+    about = one.manifest.identity if one.manifest else None
+    return Item(
+        id=one.id,
+        sequence=about.sequence if about else 0,
+        created_at=about.created_at if about else 0,
+        good=not one.damaged,
+        in_use=archive.shelf.in_use(one.id),
+        automatic=about is not None and about.created_by != ASKED_FOR,
+    )

@@ -1,0 +1,58 @@
+"""How snapshots look in answers and events. Names are those of the manifest."""
+
+from __future__ import annotations
+
+from holdfast.model import Json
+from holdfast.snapshot.shelf import Shelved
+from holdfast.snapshot.values import Manifest, Report
+from holdfast.times import iso
+
+
+def shelved_shape(one: Shelved) -> Json:
+    """A snapshot in a list."""
+    shape: Json = {"id": one.id, "path": str(one.path), "size": one.size, "status": one.damaged or "whole"}
+    if one.manifest is None:
+        return shape
+    about, manifest = one.manifest.identity, one.manifest
+    return shape | {
+        "label": about.label,
+        "tenant": about.tenant,
+        "agent": about.agent,
+        "sequence": about.sequence,
+        "parent": about.parent,
+        "createdAt": iso(about.created_at),
+        "createdBy": about.created_by,
+        "signer": manifest.signer,
+        "encrypted": manifest.encrypted,
+        "redacted": manifest.redaction.applied,
+        "sha256": manifest.body_sha256,
+    }
+
+
+def manifest_shape(manifest: Manifest) -> Json:
+    """What else the manifest says."""
+    return {
+        "schemaVersions": dict(manifest.schema),
+        "artifacts": None
+        if manifest.artifacts is None
+        else [{"path": one.path, "kind": one.kind, "size": one.size, "sha256": one.sha256} for one in manifest.artifacts],
+        "redaction": {
+            "applied": manifest.redaction.applied,
+            "rules": dict(manifest.redaction.rules),
+            "files": list(manifest.redaction.files),
+        },
+        "left": [{"path": one.path, "reason": one.reason} for one in manifest.left],
+        "recipients": list(manifest.recipients),
+        "tools": dict(manifest.tools),
+    }
+
+
+def report_shape(report: Report) -> Json:
+    """What verification says."""
+    return {
+        "snapshot": report.place,
+        "sound": report.sound,
+        "findings": [{"code": one.code, "message": one.message, "note": one.note} for one in report.findings],
+        "checked": list(report.checked),
+        "unchecked": list(report.unchecked),
+    }
