@@ -59,7 +59,7 @@ def loads(data: bytes, *, most_bytes: int = MOST_BYTES, most_values: int = MOST_
 
 
 def _check_count(data: bytes, most: int) -> None:
-    """Before parsing, as 64 MB of "[],[]," would become 21 million lists. Commas in strings count only if it matters."""
+    """Before parsing, as 64 MB of "[],[]," would become 21 million lists. Commas in strings do not count."""
     if _openings(data) > most and _openings(_STRING.sub(b'""', data)) > most:
         raise Malformed(f"more than {most} values of JSON")
 
@@ -147,7 +147,7 @@ class Fields:
         value = self.take(key)
         if type(value) is not dict or len(value) > most:
             raise self._wrong(key)
-        if any(type(one) is not kind or (kind is int and one < 0) for one in value.values()):
+        if any(type(one) is not kind for one in value.values()):
             raise self._wrong(key)
         return tuple(sorted(value.items()))
 

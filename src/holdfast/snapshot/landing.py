@@ -44,7 +44,7 @@ class Landing:
         self._wanted = wanted
         self._paths = None if known is None else {member_name(one.path): one.path for one in known}
         self._open: list[tuple[str, int]] = []  # from the folder itself down to where the last file landed
-        self._files: list[str] = []
+        self._files: dict[str, None] = {}  # in the order they were made
         self._folders: list[str] = []
         self._made = False
 
@@ -90,9 +90,9 @@ class Landing:
             folder, last = self._folder(path)
             # A link, as a rename would replace what is there.
             os.link(name, last, src_dir_fd=self._root, dst_dir_fd=folder, follow_symlinks=False)
-            self._files.append(path)
+            self._files[path] = None
         os.unlink(name, dir_fd=self._root)
-        self._files.remove(name)
+        del self._files[name]
 
     @property
     def _root(self) -> int:
@@ -101,7 +101,7 @@ class Landing:
     def _file(self, path: str) -> int:
         folder, last = self._folder(path)
         handle = os.open(last, _NEW_FILE, 0o600, dir_fd=folder)
-        self._files.append(path)
+        self._files[path] = None
         return handle
 
     def _folder(self, path: str) -> tuple[int, str]:
@@ -110,8 +110,11 @@ class Landing:
         Members come sorted, so a folder that is left is not needed again.
         """
         *parts, last = PurePosixPath(path).parts
-        names = [name for name, _ in self._open[1:]]
-        common = len(os.path.commonprefix([names, parts]))
+        common = 0
+        for (name, _), part in zip(self._open[1:], parts, strict=False):
+            if name != part:
+                break
+            common += 1
         self._leave(common)
         for depth in range(common, len(parts)):
             self._enter("/".join(parts[: depth + 1]), parts[depth])

@@ -6,6 +6,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 
 from holdfast.snapshot.canonical import Malformed
 from holdfast.snapshot.values import Kind
@@ -79,7 +80,7 @@ def check_members(paths: Sequence[str]) -> None:
         if reason := refusal(path):
             raise Malformed(f"a member has a {reason}")
     places = [place_of(path) for path in paths]
-    if any(one >= after for one, after in zip(places, places[1:], strict=False)):
+    if any(one >= after for one, after in pairwise(places)):
         raise Malformed("members are not in order, or one is there twice")
     _check_twins(paths)
 
@@ -87,7 +88,7 @@ def check_members(paths: Sequence[str]) -> None:
 def _check_twins(paths: Sequence[str]) -> None:
     # No name has a NUL, so with it for the slash whatever lies below a path follows it directly.
     keys = sorted(twin_key(path).replace("/", "\0") for path in paths)
-    for one, after in zip(keys, keys[1:], strict=False):
+    for one, after in pairwise(keys):
         if one == after:
             raise Malformed("two members differ only in case or accents")
         if after.startswith(one + "\0"):
@@ -119,5 +120,3 @@ def split_name(name: str) -> tuple[bytes, bytes] | None:
     if cut < 1 or cut > 155:
         return None
     return raw[:cut], raw[cut + 1 :]
-
-

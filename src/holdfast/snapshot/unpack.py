@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Sequence
 from io import FileIO
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol, cast
 
 import zstandard
 
@@ -84,7 +84,7 @@ def walk(body: Path, manifest: Manifest, sinks: Sinks | None = None, identities:
             packed: Source = raw
             if manifest.encrypted:
                 packed = stack.enter_context(Decrypting(raw, identities))
-            plain = _Plain(OneFrame(packed), most_size(manifest.body_size))
+            plain = _Plain(cast(IO[bytes], OneFrame(packed)), most_size(manifest.body_size))
             contents = _members(plain, manifest, sinks or Nowhere())
             raw.check()
         return contents
@@ -131,7 +131,7 @@ class _Raw:
 class _Plain:
     """The tar: what the frame decompresses to, in pieces, never more than the body may become."""
 
-    def __init__(self, frame: OneFrame, most: int):
+    def __init__(self, frame: IO[bytes], most: int):
         decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
         self._reader = decompressor.stream_reader(frame, read_size=_PIECE)
         self._piece = memoryview(b"")
@@ -238,7 +238,7 @@ def open_regular(path: Path) -> FileIO:
         raise SnapshotDamaged(f"snapshot: {path.name} is missing") from error
     except OSError as error:
         raise SnapshotDamaged(f"snapshot: {path.name} cannot be opened: {error.strerror}") from error
-    file = open(handle, "rb", buffering=0)
+    file = FileIO(handle)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         file.close()
         raise SnapshotDamaged(f"snapshot: {path.name} is not a regular file")
