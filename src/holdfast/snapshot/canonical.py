@@ -151,6 +151,12 @@ class Fields:
             raise self._wrong(key)
         return tuple(sorted(value.items()))
 
+    def counts(self, key: str, most: int = 1024) -> tuple[tuple[str, int], ...]:
+        found = self.pairs(key, int, most)
+        if any(count < 0 for _, count in found):
+            raise self._wrong(key)
+        return found
+
     def inner(self, key: str) -> Fields:
         return Fields(self.take(key), key)
 

@@ -153,10 +153,8 @@ class Keyring:
         if fields is None:
             return {}
         with _damage(_MARKS):
-            marks: dict[str, int] = dict(fields.pairs("marks", int, most=10_000))
+            marks = dict(fields.counts("marks", most=10_000))
             fields.end()
-            if any(mark < 0 for mark in marks.values()):
-                raise Malformed("a mark is below zero")
         return marks
 
     def _write_mark(self, signer: str | None, place: str, sequence: int) -> None:

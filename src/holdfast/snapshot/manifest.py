@@ -140,7 +140,7 @@ def _check_version(fields: Fields) -> None:
 
 def _read(fields: Fields) -> Manifest:
     identity = _identity(fields)
-    schema = fields.pairs("schemaVersions", int)
+    schema = fields.counts("schemaVersions")
     recipients = _recipients(fields)
     body = fields.inner("body")
     name = body.text("name")
@@ -212,7 +212,7 @@ _Lists = tuple[tuple[Artifact, ...] | None, Redaction, tuple[Left, ...], int]
 
 def _lists(fields: Fields, encrypted: bool) -> _Lists:
     inner = fields.inner("redaction")
-    redaction = Redaction(applied=inner.flag("applied"), rules=inner.pairs("rules", int))
+    redaction = Redaction(applied=inner.flag("applied"), rules=inner.counts("rules"))
     if encrypted:
         redaction = replace(redaction, hidden=inner.number("fileCount"))
         if fields.take("artifacts") is not None:

@@ -74,7 +74,7 @@ def verify(
         DataDamaged: the keyring's own files cannot be relied on.
     """
     looking = _Looking(folder, id)
-    manifest = looking.manifest()
+    manifest = looking.manifest(expect)
     if manifest is not None:
         looking.body(manifest, expect)
         looking.signature(manifest, keyring, expect)
@@ -100,29 +100,27 @@ class _Looking:
     folder: Path
     id: str
     findings: list[Finding] = field(default_factory=list)
-    manifest_sha256: str = ""
     checked: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
-    def manifest(self) -> Manifest | None:
+    def manifest(self, expect: Expect) -> Manifest | None:
         """The manifest, if it can be read at all."""
         if not is_id(self.id):
             self._find("damaged", "no snapshot has an id of that form")
             return None
         try:
             data = _read(self.folder / manifest_name(self.id), MOST_BYTES)
+            self._sidecar(manifest_name(self.id), hashlib.sha256(data).hexdigest(), expect.require_sidecars)
             manifest = read_manifest(data)
         except (SnapshotDamaged, SnapshotTooNew) as fault:
             self._find("too_new" if isinstance(fault, SnapshotTooNew) else "damaged", fault.message)
             return None
         if manifest.identity.id != self.id:
             self._find("damaged", "snapshot: the manifest is that of another id")
-        self.manifest_sha256 = hashlib.sha256(data).hexdigest()
         return manifest
 
     def body(self, manifest: Manifest, expect: Expect) -> None:
-        """Sidecars, then the raw bytes."""
-        self._sidecar(manifest_name(self.id), self.manifest_sha256, expect.require_sidecars)
+        """The sidecar, then the raw bytes."""
         self._sidecar(manifest.body_name, manifest.body_sha256, expect.require_sidecars)
         self.checked.append("files")
         self._too_new(manifest, expect)
