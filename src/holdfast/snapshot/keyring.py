@@ -192,13 +192,13 @@ class Keyring:
         except OSError as error:
             raise disk_fault(error, f"read keys/{name}") from error
         with _damage(name):
-            fields = Fields(canonical.loads(data.removesuffix(b"\n"), most_bytes=_MOST_BYTES), name)
+            fields = Fields(canonical.loads(data, newline=True, most_bytes=_MOST_BYTES), name)
             fields.number("version", _VERSION, _VERSION)
         return fields
 
     def _write(self, name: str, shape: dict[str, Any]) -> None:
         try:
-            data = canonical.dumps({"version": _VERSION, **shape}) + b"\n"
+            data = canonical.dumps({"version": _VERSION, **shape}, newline=True)
         except Malformed as error:
             raise InvalidRequest(f"key: {error}") from error
         write_durably(self._folder / name, data)

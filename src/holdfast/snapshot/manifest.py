@@ -49,7 +49,7 @@ def manifest_bytes(manifest: Manifest) -> bytes:
         InvalidRequest: it holds what a reader would refuse, such as half a surrogate pair in a label.
     """
     try:
-        data = canonical.dumps(_shape(manifest)) + b"\n"
+        data = canonical.dumps(_shape(manifest), newline=True)
         read_manifest(data)
     except (Malformed, SnapshotDamaged) as error:
         raise InvalidRequest(f"snapshot: its manifest cannot be written: {error}") from error
@@ -120,9 +120,7 @@ def read_manifest(data: bytes) -> Manifest:
         SnapshotTooNew: a newer version of the format.
     """
     try:
-        if not data.endswith(b"\n"):
-            raise Malformed("it breaks off")
-        fields = Fields(canonical.loads(data[:-1]), "manifest")
+        fields = Fields(canonical.loads(data, newline=True), "manifest")
         _check_version(fields)
         manifest = _read(fields)
         fields.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from holdfast.snapshot.canonical import Malformed
@@ -109,6 +109,13 @@ def is_long(name: str) -> bool:
 def is_member(name: str) -> bool:
     """Whether the tar may have a member of that name."""
     return is_long(name) or refusal(name) is None
+
+
+def folders_of(path: str) -> Iterator[str]:
+    """The folders that a path lies in, the innermost first."""
+    while (cut := path.rfind("/")) > 0:
+        path = path[:cut]
+        yield path
 
 
 def split_name(name: str) -> tuple[bytes, bytes] | None:

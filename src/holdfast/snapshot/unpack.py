@@ -25,7 +25,7 @@ from holdfast.snapshot.contents import Contents, read_contents
 from holdfast.snapshot.frame import MOST_WINDOW, OneFrame, Source
 from holdfast.snapshot.landing import Landing, Sink
 from holdfast.snapshot.limits import check_size, most_size
-from holdfast.snapshot.names import CONTENTS, MOST_MEMBERS, is_member, member_name
+from holdfast.snapshot.names import CONTENTS, MOST_MEMBERS, folders_of, is_member, member_name
 from holdfast.snapshot.values import Artifact, Manifest
 from holdfast.store.folder import disk_fault
 
@@ -147,6 +147,11 @@ class _Plain:
         taken, self._piece = self._piece[:size], self._piece[size:]
         return taken
 
+    def expect(self, size: int) -> None:
+        """Refuse a member before it is read whose size alone is more than the rest may be."""
+        if size > self._most + len(self._piece):
+            raise Malformed("it unpacks to more than it may")
+
     def exactly(self, size: int) -> bytes:
         data = bytes(self.some(size))
         while len(data) < size:
@@ -187,8 +192,11 @@ def _hidden_members(plain: _Plain, sinks: Sinks) -> Contents:
         name, size = ustar.read_header(plain.exactly(ustar.BLOCK))
         if name == CONTENTS:
             break
-        if name in seen or not is_member(name) or len(seen) == MOST_MEMBERS:
-            raise Malformed("a member is there twice, has no name that is taken, or is one too many")
+        if not is_member(name) or len(seen) == MOST_MEMBERS:
+            raise Malformed("a member has no name that is taken, or is one too many")
+        if name in seen or any(folder in seen for folder in folders_of(name)):
+            raise Malformed("a member is there twice, or below another one")
+        plain.expect(size)
         seen[name] = (size, _member(plain, size, sinks.open(name)))
     if size > canonical.MOST_BYTES:
         raise Malformed("the list of its members is too long")
