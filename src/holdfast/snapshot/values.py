@@ -44,6 +44,7 @@ class Redaction:
     applied: bool
     rules: tuple[tuple[str, int], ...] = ()  # rule and matches, by rule
     files: tuple[str, ...] = ()  # paths in the bundle that were changed
+    hidden: int = 0  # how many more were, whose names an encrypted bundle does not tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class Manifest:
     tools: tuple[tuple[str, str], ...]
     signer: str | None = None  # did:key
     signature: str | None = None  # base64url over the canonical bytes of all other fields
+    hidden_left: int = 0  # how many more were left, whose names an encrypted bundle does not tell
 
     @property
     def encrypted(self) -> bool:

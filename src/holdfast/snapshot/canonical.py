@@ -1,0 +1,171 @@
+"""Canonical JSON: one value has exactly one spelling, and only that spelling is read.
+
+Keys in the order of their code points, no spaces, UTF-8 without needless escapes, integers of 64 bits and no floats.
+Written again, what was read must give the same bytes: that alone refuses doubled keys, other orders, other escapes,
+`1.0`, `-0`, spaces, and bytes that are not UTF-8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+MOST_BYTES = 64 * 1024 * 1024
+MOST_DEPTH = 16
+
+# 200,000 members and as many files that were redacted and left need 1.8 million values and 400,000 objects. Signs in
+# strings count as well: telling them apart would cost more memory than it saves.
+_MOST_VALUES = 3_000_000
+_MOST_OPENED = 500_000  # objects and lists
+_STRETCH = 64 * 1024  # more than the longest string that is written here
+
+
+class Malformed(ValueError):
+    """Bytes or a value that are not what they should be; the message names the place, never the content."""
+
+
+def dumps(value: Any, *, newline: bool = False) -> bytes:
+    """The one spelling of the value.
+
+    Raises:
+        Malformed: it holds something that has none: a float, a wide integer, half a surrogate pair, another type.
+    """
+    _check(value)
+    option = orjson.OPT_SORT_KEYS | (orjson.OPT_APPEND_NEWLINE if newline else 0)
+    try:
+        return orjson.dumps(value, option=option)
+    except TypeError as error:  # its text says what kind of value, not which
+        raise Malformed("a value has no canonical spelling") from error
+
+
+def loads(data: bytes, *, newline: bool = False, most_bytes: int = MOST_BYTES) -> Any:
+    """The value whose canonical spelling these bytes are.
+
+    Raises:
+        Malformed: they are not the canonical spelling of any value, or of one too large.
+    """
+    if len(data) > most_bytes:
+        raise Malformed(f"more than {most_bytes} bytes of JSON")
+    _check_weight(data)
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        value = Malformed  # raised below: the decoder's error holds the whole text and would travel along
+    if value is Malformed:
+        raise Malformed("not JSON")
+    if dumps(value, newline=newline) != data:
+        raise Malformed("JSON that is not in its canonical form")
+    return value
+
+
+def _check_weight(data: bytes) -> None:
+    """Before parsing: 64 MB of "[],[]," would become 21 million lists, and a string of 64 MB be there three times."""
+    opened = data.count(b"{") + data.count(b"[")
+    if opened > _MOST_OPENED or opened + data.count(b",") > _MOST_VALUES:
+        raise Malformed("too many values of JSON")
+    for start in range(0, len(data) - _STRETCH, _STRETCH):
+        if data.find(b'"', start, start + _STRETCH) < 0:
+            raise Malformed("a value of JSON that is too long")
+
+
+def _check(value: Any) -> None:
+    """Level by level instead of by recursion: the depth is the sender's choice."""
+    level = [value]
+    for _ in range(MOST_DEPTH):
+        level = [inner for one in level for inner in _inside(one)]
+        if not level:
+            return
+    raise Malformed(f"JSON nested more than {MOST_DEPTH} deep")
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    kind = type(value)
+    if kind is dict:
+        if not all(type(key) is str for key in value):
+            raise Malformed("a key is not a string")
+        yield from value.values()
+    elif kind is list:
+        yield from value
+    elif value is not None and kind not in (str, int, bool):
+        raise Malformed("a value is neither text, a whole number, true, false nor null")
+
+
+class Fields:
+    """One JSON object read field by field: each has its type and range, and none may be left over."""
+
+    def __init__(self, value: Any, name: str):
+        self._name = name
+        if type(value) is not dict:
+            raise Malformed(f"{name} is not an object")
+        self._left: dict[str, Any] = dict(value)
+
+    def take(self, key: str) -> Any:
+        if key not in self._left:
+            raise Malformed(f"{self._name} has no {key}")
+        return self._left.pop(key)
+
+    def text(self, key: str, pattern: re.Pattern[str] | None = None, most: int = 1024) -> str:
+        value = self.take(key)
+        if type(value) is not str or len(value) > most or "\0" in value:
+            raise self._wrong(key)
+        if pattern and not pattern.fullmatch(value):
+            raise self._wrong(key)
+        return value
+
+    def text_or_none(self, key: str, pattern: re.Pattern[str] | None = None, most: int = 1024) -> str | None:
+        if self._left.get(key, "") is None:
+            self.take(key)
+            return None
+        return self.text(key, pattern, most)
+
+    def number(self, key: str, lowest: int = 0, highest: int = 2**63 - 1) -> int:
+        value = self.take(key)
+        if type(value) is not int or not lowest <= value <= highest:
+            raise self._wrong(key)
+        return value
+
+    def flag(self, key: str) -> bool:
+        value = self.take(key)
+        if type(value) is not bool:
+            raise self._wrong(key)
+        return value
+
+    def items(self, key: str, most: int) -> list[Any]:
+        value = self.take(key)
+        if type(value) is not list or len(value) > most:
+            raise self._wrong(key)
+        return value
+
+    def texts(self, key: str, most: int, pattern: re.Pattern[str] | None = None) -> tuple[str, ...]:
+        values = self.items(key, most)
+        if any(type(one) is not str or (pattern and not pattern.fullmatch(one)) for one in values):
+            raise self._wrong(key)
+        return tuple(values)
+
+    def pairs(self, key: str, kind: type[int] | type[str], most: int = 1024) -> tuple[tuple[str, Any], ...]:
+        """An object of one kind of values, as pairs in the order of their keys."""
+        value = self.take(key)
+        if type(value) is not dict or len(value) > most:
+            raise self._wrong(key)
+        if any(type(one) is not kind for one in value.values()):
+            raise self._wrong(key)
+        return tuple(sorted(value.items()))
+
+    def counts(self, key: str, most: int = 1024) -> tuple[tuple[str, int], ...]:
+        found = self.pairs(key, int, most)
+        if any(count < 0 for _, count in found):
+            raise self._wrong(key)
+        return found
+
+    def inner(self, key: str) -> Fields:
+        return Fields(self.take(key), key)
+
+    def end(self) -> None:
+        if self._left:
+            raise Malformed(f"{self._name} has fields that are not known")
+
+    def _wrong(self, key: str) -> Malformed:
+        return Malformed(f"{key} of {self._name} is not what it should be")

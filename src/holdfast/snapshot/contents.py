@@ -1,0 +1,87 @@
+"""The lists of what a bundle holds and leaves out. A plain manifest has them; an encrypted bundle has them inside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.snapshot import canonical
+from holdfast.snapshot.canonical import Fields, Malformed
+from holdfast.snapshot.names import MOST_MEMBERS, check_members, kind_of
+from holdfast.snapshot.values import Artifact, Left
+
+SHA256 = re.compile(r"[0-9a-f]{64}")
+_MOST_PATH = 8192  # of what was left: such a path may be the very reason
+_MOST_REASON = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an encrypted bundle tells only to those who can open it."""
+
+    artifacts: tuple[Artifact, ...]
+    files: tuple[str, ...]  # that redaction changed
+    left: tuple[Left, ...]
+
+
+def contents_bytes(contents: Contents) -> bytes:
+    return canonical.dumps(
+        {
+            "artifacts": artifacts_shape(contents.artifacts),
+            "files": list(contents.files),
+            "left": left_shape(contents.left),
+        }
+    )
+
+
+def read_contents(data: bytes) -> Contents:
+    """What the last member of an encrypted bundle says.
+
+    Raises:
+        Malformed: it is not as it is written here.
+    """
+    fields = Fields(canonical.loads(data), "contents")
+    contents = Contents(read_artifacts(fields), fields.texts("files", MOST_MEMBERS), read_left(fields))
+    fields.end()
+    return contents
+
+
+def artifacts_shape(artifacts: Sequence[Artifact]) -> list[dict[str, Any]]:
+    return [{"path": one.path, "kind": one.kind, "size": one.size, "sha256": one.sha256} for one in artifacts]
+
+
+def left_shape(left: Sequence[Left]) -> list[dict[str, Any]]:
+    return [{"path": one.path, "reason": one.reason} for one in left]
+
+
+def read_artifacts(fields: Fields) -> tuple[Artifact, ...]:
+    found = tuple(_artifact(one) for one in fields.items("artifacts", MOST_MEMBERS))
+    check_members([one.path for one in found])
+    if any(one.kind != kind_of(one.path) for one in found):
+        raise Malformed("an artifact is not of the kind that its path says")
+    return found
+
+
+def _artifact(value: Any) -> Artifact:
+    fields = Fields(value, "an artifact")
+    artifact = Artifact(
+        path=fields.text("path", most=_MOST_PATH),
+        kind=fields.text("kind"),
+        size=fields.number("size"),
+        sha256=fields.text("sha256", SHA256),
+    )
+    fields.end()
+    return artifact
+
+
+def read_left(fields: Fields) -> tuple[Left, ...]:
+    return tuple(_left(one) for one in fields.items("left", MOST_MEMBERS))
+
+
+def _left(value: Any) -> Left:
+    fields = Fields(value, "what was left")
+    left = Left(fields.text("path", most=_MOST_PATH), fields.text("reason", most=_MOST_REASON))
+    fields.end()
+    return left

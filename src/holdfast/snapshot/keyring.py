@@ -1,0 +1,255 @@
+"""Keys of a data folder: its own, those that are trusted, and the newest sequence number seen of each signer.
+
+<folder>/own.json        the private key, readable by its owner only
+<folder>/trusted.json    did:keys that are believed, with a note each
+<folder>/marks.json      by signer and place, the highest sequence number seen
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import Conflict, DataDamaged, InvalidRequest, NotFound
+from holdfast.keys import key_of
+from holdfast.ports import Entropy
+from holdfast.snapshot import canonical, signing
+from holdfast.snapshot.canonical import Fields, Malformed
+from holdfast.store.folder import disk_fault, sync_folder, write_durably
+from holdfast.system import SystemEntropy
+
+_OWN, _TRUSTED, _MARKS = "own.json", "trusted.json", "marks.json"
+_VERSION = 1
+_MOST_BYTES = 1024 * 1024
+_MOST_NOTE = 200
+_SEED = re.compile(r"[A-Za-z0-9_-]{43}")
+UNSIGNED = "unsigned"
+
+_CHANCE = SystemEntropy()
+
+
+class Keyring:
+    """The keys in one folder. Every call reads the files: another process may have changed them."""
+
+    def __init__(self, folder: Path, entropy: Entropy = _CHANCE):
+        self._folder = folder
+        self._entropy = entropy
+
+    # The own key
+
+    def new(self, replace: bool = False) -> str:
+        """Make the own key and tell its did:key. A replaced one stays trusted: what it signed is still ours.
+
+        Raises:
+            Conflict: there is one, and it is not to be replaced.
+        """
+        seed = bytes.fromhex(self._entropy.hex(64))
+        did = signing.did_of(signing.public_of(seed))
+        with self._locked():
+            old = self.own()
+            if old and not replace:
+                raise Conflict("key: this folder has a key already", hint="Replace it with --force if you mean it.")
+            if old:
+                self._write_keys({**self.trusted(), old: "own key before"})
+            self._write(_OWN, {"did": did, "seed": _base64url(seed)})
+        return did
+
+    def own(self) -> str | None:
+        """The own key's did:key, if there is a key."""
+        seed = self._seed()
+        return None if seed is None else signing.did_of(signing.public_of(seed))
+
+    def sign(self, data: bytes) -> str:
+        """The own key's signature.
+
+        Raises:
+            NotFound: there is no own key.
+        """
+        seed = self._seed()
+        if seed is None:
+            raise NotFound("key: this folder has no key to sign with", hint="Make one with holdfast key new.")
+        return signing.sign(seed, data)
+
+    # Trust
+
+    def trusted(self) -> dict[str, str]:
+        """The pinned did:keys and their notes, without the own key."""
+        fields = self._read(_TRUSTED)
+        if fields is None:
+            return {}
+        with _damage(_TRUSTED):
+            pinned: dict[str, str] = dict(fields.pairs("keys", str, most=10_000))
+            fields.end()
+            for did in pinned:
+                signing.public_key(did)
+        return pinned
+
+    def trust(self, did: str, note: str = "") -> None:
+        """Believe snapshots that this key signed.
+
+        Raises:
+            InvalidRequest: it is no did:key of an ed25519 key, or the note is too long.
+        """
+        try:
+            signing.public_key(did)
+        except signing.NoKey as error:
+            raise InvalidRequest(f"key: {error}") from error
+        if len(note) > _MOST_NOTE:
+            raise InvalidRequest(f"key: a note has at most {_MOST_NOTE} characters")
+        with self._locked():
+            self._write_keys({**self.trusted(), did: note})
+
+    def untrust(self, did: str) -> None:
+        """Believe it no more.
+
+        Raises:
+            Conflict: it is the own key, which signs what this folder makes.
+            NotFound: it was not trusted.
+        """
+        with self._locked():
+            if did == self.own():
+                hint = "Make a new one with holdfast key new --force, then untrust the old one."
+                raise Conflict("key: the own key cannot be untrusted while it is the own key", hint=hint)
+            pinned = self.trusted()
+            if did not in pinned:
+                raise NotFound("key: that key is not trusted")
+            del pinned[did]
+            self._write_keys(pinned)
+
+    def accepts(self, did: str) -> bool:
+        """Whether what this key signed is believed."""
+        return did == self.own() or did in self.trusted()
+
+    def demands(self) -> bool:
+        """Whether there is any key: then what nobody signed is not believed."""
+        return self.own() is not None or bool(self.trusted())
+
+    # High-water marks
+
+    def mark(self, signer: str | None, place: str) -> int:
+        """The highest sequence number seen of the signer (None: unsigned) at that place; 0 if none was."""
+        return self._marks().get(key_of(signer or UNSIGNED, place), 0)
+
+    def raise_mark(self, signer: str | None, place: str, sequence: int) -> None:
+        """Remember a sequence number if it is the highest so far."""
+        with self._locked():
+            if sequence > self.mark(signer, place):
+                self._write_mark(signer, place, sequence)
+
+    def set_mark(self, signer: str | None, place: str, sequence: int) -> None:
+        """Put the mark where it belongs after the newest were deleted on purpose."""
+        with self._locked():
+            self._write_mark(signer, place, sequence)
+
+    def _marks(self) -> dict[str, int]:
+        fields = self._read(_MARKS)
+        if fields is None:
+            return {}
+        with _damage(_MARKS):
+            marks = dict(fields.counts("marks", most=10_000))
+            fields.end()
+        return marks
+
+    def _write_mark(self, signer: str | None, place: str, sequence: int) -> None:
+        self._write(_MARKS, {"marks": {**self._marks(), key_of(signer or UNSIGNED, place): sequence}})
+
+    # Files
+
+    def _seed(self) -> bytes | None:
+        fields = self._read(_OWN, private=True)
+        if fields is None:
+            return None
+        with _damage(_OWN):
+            did, seed = fields.text("did"), _from_base64url(fields.text("seed", _SEED))
+            fields.end()
+            if signing.did_of(signing.public_of(seed)) != did:
+                raise Malformed("its name is that of another key")
+        return seed
+
+    def _write_keys(self, pinned: dict[str, str]) -> None:
+        self._write(_TRUSTED, {"keys": pinned})
+
+    def _read(self, name: str, private: bool = False) -> Fields | None:
+        """The fields of a file; None if there is no such file.
+
+        Raises:
+            DataDamaged: others can write it, or read it where it is private, or it is not as it is written here.
+        """
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            with open(os.open(self._folder / name, flags), "rb") as file:
+                _check_mode(os.fstat(file.fileno()), name, private)
+                data = file.read(_MOST_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise disk_fault(error, f"read keys/{name}") from error
+        with _damage(name):
+            fields = Fields(canonical.loads(data, newline=True, most_bytes=_MOST_BYTES), name)
+            fields.number("version", _VERSION, _VERSION)
+        return fields
+
+    def _write(self, name: str, shape: dict[str, Any]) -> None:
+        try:
+            data = canonical.dumps({"version": _VERSION, **shape}, newline=True)
+        except Malformed as error:
+            raise InvalidRequest(f"key: {error}") from error
+        write_durably(self._folder / name, data)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Whoever changes a file reads it first; in between nobody else may."""
+        try:
+            if not self._folder.exists():
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                sync_folder(self._folder.parent)
+            handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise disk_fault(error, "open the keys") from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+
+def _check_mode(about: os.stat_result, name: str, private: bool) -> None:
+    if not stat.S_ISREG(about.st_mode):
+        raise DataDamaged(f"keys/{name} is not a regular file")
+    forbidden = 0o077 if private else 0o022
+    if about.st_mode & forbidden:
+        others = "read" if private else "write"
+        raise DataDamaged(
+            f"keys/{name}: other users may {others} it, so it cannot be relied on",
+            hint=f"If nobody did, run chmod 600 on {name}; otherwise make a new key.",
+        )
+
+
+@contextlib.contextmanager
+def _damage(name: str) -> Iterator[None]:
+    """A file that is not as it is written here is a fault, never an empty one: that would believe anybody.
+
+    What went wrong in it is not chained to the fault: the text of a key might travel along.
+    """
+    reason = None
+    try:
+        yield
+    except (Malformed, signing.NoKey) as error:
+        reason = str(error)
+    if reason is not None:
+        raise DataDamaged(f"keys/{name} is damaged: {reason}", hint="Put the file back from a copy, or remove it.")
+
+
+def _base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _from_base64url(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=")

@@ -1,0 +1,159 @@
+"""Pack a capture: staged files → tar → zstd → perhaps age → one file, hashed on the way.
+
+The same staged files give the same plain bytes on every machine: the headers say nothing of owners and times, the
+members are in order, and the compressor always has two threads, as the cuts between their shares are in the bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import zstandard
+
+from holdfast.errors import InvalidRequest, LimitReached, StorageFailed
+from holdfast.snapshot import age, ustar
+from holdfast.snapshot.canonical import Malformed
+from holdfast.snapshot.contents import Contents, contents_bytes
+from holdfast.snapshot.limits import check_size
+from holdfast.snapshot.manifest import body_name
+from holdfast.snapshot.names import CONTENTS, check_members, kind_of, member_name, place_of
+from holdfast.snapshot.values import Artifact, Body, Capture, Staged
+from holdfast.store.folder import disk_fault
+
+_PIECE = 1024 * 1024
+_THREADS = 2
+
+
+def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str] = (), level: int = 3) -> Body:
+    """Write the bundle's body to a new file and make it durable. What fails leaves no file.
+
+    Raises:
+        InvalidRequest: a recipient is none, or a staged path cannot be in a bundle.
+        LimitReached: it holds more than a reader would take.
+        StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
+    """
+    keys = age.read_recipients(recipients)
+    staged = _in_order(capture.staged)
+    packing = _Packing(capture, staged, encrypted=bool(keys), level=level)
+    try:
+        with _Output(out) as output:
+            if keys:
+                age.encrypt(packing.compressed(), output.write, keys)
+            else:
+                for piece in packing.compressed():
+                    output.write(piece)
+            check_size(packing.size, output.size, LimitReached)
+            output.sync()
+    except OSError as error:
+        raise disk_fault(error, f"pack {out.name}") from error
+    return Body(body_name(identity_id, bool(keys)), output.size, output.sha256(), tuple(packing.artifacts))
+
+
+def _in_order(staged: Sequence[Staged]) -> list[Staged]:
+    ordered = sorted(staged, key=lambda one: place_of(one.path))
+    try:
+        check_members([one.path for one in ordered])
+    except Malformed as error:
+        raise InvalidRequest(f"pack: {error}") from error
+    if any(one.kind != kind_of(one.path) for one in ordered):
+        raise InvalidRequest("pack: a staged file is not of the kind that its path says")
+    return ordered
+
+
+class _Packing:
+    """The pieces of one bundle as they are made, and what was seen of the members so far."""
+
+    def __init__(self, capture: Capture, staged: Sequence[Staged], *, encrypted: bool, level: int):
+        self._capture = capture
+        self._staged = staged
+        self._encrypted = encrypted
+        self._level = level
+        self.artifacts: list[Artifact] = []
+        self.size = 0  # of the tar
+
+    def compressed(self) -> Iterator[bytes]:
+        compressor = zstandard.ZstdCompressor(
+            level=self._level, threads=_THREADS, write_checksum=True, write_content_size=False
+        ).compressobj()
+        for piece in self._tar():
+            self.size += len(piece)
+            if made := compressor.compress(piece):
+                yield made
+        yield compressor.flush()
+
+    def _tar(self) -> Iterator[bytes | memoryview]:
+        for one in self._staged:
+            yield from self._member(one)
+        if self._encrypted:
+            redaction, left = self._capture.redaction, self._capture.left
+            inside = contents_bytes(Contents(tuple(self.artifacts), redaction.files, left))
+            yield ustar.header(CONTENTS, len(inside))
+            yield inside
+            yield bytes(ustar.padding(len(inside)))
+        yield ustar.END
+
+    def _member(self, staged: Staged) -> Iterator[bytes | memoryview]:
+        handle = os.open(staged.source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(handle, "rb", buffering=0) as file:
+            about = os.fstat(handle)
+            if not stat.S_ISREG(about.st_mode):
+                raise _changed(staged)
+            yield ustar.header(member_name(staged.path), about.st_size)
+            digest, rest, buffer = hashlib.sha256(), about.st_size, memoryview(bytearray(_PIECE))
+            while rest:
+                count = file.readinto(buffer[: min(rest, _PIECE)])
+                if not count:
+                    raise _changed(staged)
+                digest.update(buffer[:count])
+                yield buffer[:count]
+                rest -= count
+            if file.read(1) or os.fstat(handle).st_mtime_ns != about.st_mtime_ns:
+                raise _changed(staged)
+        yield bytes(ustar.padding(about.st_size))
+        self.artifacts.append(Artifact(staged.path, staged.kind, about.st_size, digest.hexdigest()))
+
+
+def _changed(staged: Staged) -> StorageFailed:
+    return StorageFailed(
+        f"pack: the staged {staged.kind} changed while it was packed",
+        hint="Something else writes into the staging folder; make the snapshot again.",
+    )
+
+
+class _Output:
+    """The new file: counted and hashed as it is written, and gone if it is not finished."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def __enter__(self) -> _Output:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._file = open(os.open(self._path, flags, 0o600), "wb", buffering=_PIECE)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._file.close()
+            return
+        with contextlib.suppress(OSError):  # closing writes what waits, and may fail as the write before did
+            self._file.close()
+        self._path.unlink(missing_ok=True)
+
+    def write(self, data: bytes) -> None:
+        self._digest.update(data)
+        self._file.write(data)
+        self.size += len(data)
+
+    def sync(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def sha256(self) -> str:
+        return self._digest.hexdigest()

@@ -1,0 +1,253 @@
+"""Open a body: its raw bytes are counted and hashed again, decrypted, decompressed and compared member by member.
+
+Every header must be the one that packing writes for that name and size, so nothing of a tar is interpreted here.
+Never more than a few pieces are in memory, and nothing plain is written outside of the folder that is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Sequence
+from io import FileIO
+from pathlib import Path
+from typing import IO, Protocol, cast
+
+import zstandard
+
+from holdfast.errors import SnapshotDamaged
+from holdfast.snapshot import canonical, ustar
+from holdfast.snapshot.age import Decrypting, read_identities
+from holdfast.snapshot.canonical import Malformed
+from holdfast.snapshot.contents import Contents, read_contents
+from holdfast.snapshot.frame import MOST_WINDOW, OneFrame, Source
+from holdfast.snapshot.landing import Landing, Sink
+from holdfast.snapshot.limits import check_size, most_size
+from holdfast.snapshot.names import CONTENTS, MOST_MEMBERS, folders_of, is_member, member_name
+from holdfast.snapshot.values import Artifact, Manifest
+from holdfast.store.folder import disk_fault
+
+__all__ = ["read_identities", "unpack", "walk"]
+
+_PIECE = 1024 * 1024
+
+
+class Sinks(Protocol):
+    """What becomes of the members."""
+
+    def open(self, name: str) -> Sink | None:
+        """Where the bytes of a member go; None if nobody wants them."""
+        ...
+
+
+class Nowhere:
+    """Members are checked and forgotten."""
+
+    def open(self, name: str) -> None:
+        return None
+
+
+def unpack(
+    body: Path,
+    manifest: Manifest,
+    into: Path,
+    identities: Sequence[str] = (),
+    wanted: Callable[[str], bool] = lambda path: True,
+) -> tuple[Artifact, ...]:
+    """Write the wanted members below a folder, durably, and tell what the bundle holds. Failing leaves nothing.
+
+    Raises:
+        SnapshotDamaged: the bytes are not those of the manifest, or not a bundle.
+        IdentityNeeded: it is encrypted, and no identity given opens it.
+        StorageFull, StorageFailed: the members could not be written.
+    """
+    try:
+        with Landing(into, wanted, known=manifest.artifacts) as landing:
+            contents = walk(body, manifest, landing, identities)
+            landing.settle(contents.artifacts)
+        return contents.artifacts
+    except OSError as error:
+        raise disk_fault(error, f"unpack {body.name}") from error
+
+
+def walk(body: Path, manifest: Manifest, sinks: Sinks | None = None, identities: Sequence[str] = ()) -> Contents:
+    """Read a body from end to end, check all of it, and tell what it holds.
+
+    Raises:
+        SnapshotDamaged, IdentityNeeded, StorageFailed: as `unpack` does.
+    """
+    try:
+        with contextlib.ExitStack() as stack:
+            raw = stack.enter_context(_Raw(body, manifest))
+            packed: Source = raw
+            if manifest.encrypted:
+                packed = stack.enter_context(Decrypting(raw, identities))
+            plain = _Plain(cast(IO[bytes], OneFrame(packed)), most_size(manifest.body_size))
+            contents = _members(plain, manifest, sinks or Nowhere())
+            raw.check()
+        return contents
+    except (Malformed, zstandard.ZstdError) as error:
+        reason = str(error) if isinstance(error, Malformed) else "its compressed bytes are damaged"
+        raise SnapshotDamaged(f"snapshot: the body is damaged: {reason}") from error
+
+
+class _Raw:
+    """The body's bytes as they lie on disk, counted and hashed as they are read."""
+
+    def __init__(self, path: Path, manifest: Manifest):
+        self._path = path
+        self._manifest = manifest
+        self._digest = hashlib.sha256()
+        self._rest = manifest.body_size
+
+    def __enter__(self) -> _Raw:
+        self._file = open_regular(self._path)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            data = self._file.read(_PIECE if size < 0 else size)
+        except OSError as error:
+            raise disk_fault(error, f"read {self._path.name}") from error
+        self._digest.update(data)
+        self._rest -= len(data)
+        if self._rest < 0 or (self._rest and not data):
+            raise SnapshotDamaged("snapshot: the body has another size than its manifest says")
+        return data
+
+    def check(self) -> None:
+        """Refuse what is not the body of the manifest, now that all of it was read."""
+        while self.read(_PIECE):
+            pass
+        if self._digest.hexdigest() != self._manifest.body_sha256:
+            raise SnapshotDamaged("snapshot: the body's SHA-256 is not that of its manifest")
+
+
+class _Plain:
+    """The tar: what the frame decompresses to, in pieces, never more than the body may become."""
+
+    def __init__(self, frame: IO[bytes], most: int):
+        decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
+        self._reader = decompressor.stream_reader(frame, read_size=_PIECE)
+        self._piece = memoryview(b"")
+        self._most = most
+
+    def some(self, size: int) -> memoryview:
+        """At least one byte and at most that many; none at the end only."""
+        if not self._piece:
+            self._piece = memoryview(self._reader.read(_PIECE))
+            self._most -= len(self._piece)
+            if self._most < 0:
+                raise Malformed("it unpacks to more than it may")
+        taken, self._piece = self._piece[:size], self._piece[size:]
+        return taken
+
+    def expect(self, size: int) -> None:
+        """Refuse a member before it is read whose size alone is more than the rest may be."""
+        if size > self._most + len(self._piece):
+            raise Malformed("it unpacks to more than it may")
+
+    def exactly(self, size: int) -> bytes:
+        data = bytes(self.some(size))
+        while len(data) < size:
+            more = self.some(size - len(data))
+            if not more:
+                raise Malformed("the tar breaks off")
+            data += more
+        return data
+
+    def end(self) -> None:
+        """Refuse anything but the two empty blocks of a tar's end, and nothing after them."""
+        if self.exactly(len(ustar.END)) != ustar.END or self.some(1):
+            raise Malformed("the tar does not end where it should")
+
+
+def _members(plain: _Plain, manifest: Manifest, sinks: Sinks) -> Contents:
+    if manifest.artifacts is None:
+        contents = _hidden_members(plain, sinks)
+        if (len(contents.files), len(contents.left)) != (manifest.redaction.hidden, manifest.hidden_left):
+            raise Malformed("it holds other lists than its manifest counts")
+    else:
+        contents = Contents(manifest.artifacts, manifest.redaction.files, manifest.left)
+        check_size(sum(one.size for one in contents.artifacts), manifest.body_size, SnapshotDamaged)
+        for artifact in contents.artifacts:
+            name = member_name(artifact.path)
+            if plain.exactly(ustar.BLOCK) != ustar.header(name, artifact.size):
+                raise Malformed("its members are not those of the manifest")
+            if _member(plain, artifact.size, sinks.open(name)) != artifact.sha256:
+                raise Malformed("the SHA-256 of a member is not that of the manifest")
+    plain.end()
+    return contents
+
+
+def _hidden_members(plain: _Plain, sinks: Sinks) -> Contents:
+    """Read members whose list comes last: what was seen must be what it says."""
+    seen: dict[str, tuple[int, str]] = {}
+    while True:
+        name, size = ustar.read_header(plain.exactly(ustar.BLOCK))
+        if name == CONTENTS:
+            break
+        if not is_member(name) or len(seen) == MOST_MEMBERS:
+            raise Malformed("a member has no name that is taken, or is one too many")
+        if name in seen or any(folder in seen for folder in folders_of(name)):
+            raise Malformed("a member is there twice, or below another one")
+        plain.expect(size)
+        seen[name] = (size, _member(plain, size, sinks.open(name)))
+    if size > canonical.MOST_BYTES:
+        raise Malformed("the list of its members is too long")
+    contents = read_contents(plain.exactly(size))
+    _padding(plain, size)
+    listed = {member_name(one.path): (one.size, one.sha256) for one in contents.artifacts}
+    if list(listed.items()) != list(seen.items()):
+        raise Malformed("its members are not those of its list")
+    return contents
+
+
+def _member(plain: _Plain, size: int, sink: Sink | None) -> str:
+    """Read one member to its sink and tell its SHA-256."""
+    digest, rest = hashlib.sha256(), size
+    try:
+        while rest:
+            data = plain.some(rest)
+            if not data:
+                raise Malformed("the tar breaks off")
+            digest.update(data)
+            if sink:
+                sink.write(data)
+            rest -= len(data)
+        _padding(plain, size)
+        if sink:
+            sink.sync()
+    finally:
+        if sink:
+            sink.close()
+    return digest.hexdigest()
+
+
+def _padding(plain: _Plain, size: int) -> None:
+    if any(plain.exactly(ustar.padding(size))):
+        raise Malformed("the tar has bytes where it is empty")
+
+
+def open_regular(path: Path) -> FileIO:
+    """A file of a bundle for reading; never through a link, never a device or a pipe.
+
+    Raises:
+        SnapshotDamaged: it is gone, or something else than a file.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        raise SnapshotDamaged(f"snapshot: {path.name} is missing") from error
+    except OSError as error:
+        raise SnapshotDamaged(f"snapshot: {path.name} cannot be opened: {error.strerror}") from error
+    file = FileIO(handle)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        file.close()
+        raise SnapshotDamaged(f"snapshot: {path.name} is not a regular file")
+    return file

@@ -1,0 +1,248 @@
+"""Verify a snapshot on disk: what it is, whether it is whole, who sealed it. Finds; never decides and never raises.
+
+Nothing is decompressed or decrypted before the raw bytes are those of the manifest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from io import FileIO
+from pathlib import Path
+
+from holdfast.errors import (
+    Fault,
+    IdentityNeeded,
+    SnapshotDamaged,
+    SnapshotForeign,
+    SnapshotOlder,
+    SnapshotTooNew,
+    SnapshotUntrusted,
+    StorageFailed,
+)
+from holdfast.snapshot.keyring import Keyring
+from holdfast.snapshot.manifest import MOST_BYTES, is_id, manifest_name, read_manifest, signed_bytes
+from holdfast.snapshot.signing import verify_signature
+from holdfast.snapshot.unpack import open_regular, walk
+from holdfast.snapshot.values import Code, Finding, Manifest, Report
+
+_PIECE = 1024 * 1024
+_SIDECAR = re.compile(rb"([0-9a-f]{64})  ([^\n]+)\n")
+_MOST_SIDECAR = 512
+
+# In the order in which they are told: whoever changes bytes can also change what comes later.
+_FAULTS: dict[Code, type[Fault]] = {
+    "damaged": SnapshotDamaged,
+    "untrusted": SnapshotUntrusted,
+    "too_new": SnapshotTooNew,
+    "foreign": SnapshotForeign,
+    "older": SnapshotOlder,
+    "locked": IdentityNeeded,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """What a snapshot must be to be accepted."""
+
+    tenant: str | None  # None: any
+    agent: str | None
+    mark: int = 0  # the highest sequence number known
+    allow_unsigned: bool = False
+    older_is_note: bool = False
+    require_sidecars: bool = True
+    schema: tuple[tuple[str, int], ...] = ()  # by name, the highest version that can be read
+
+
+def verify(
+    folder: Path,
+    id: str,
+    keyring: Keyring,
+    expect: Expect,
+    identities: Sequence[str] = (),
+    members: bool = True,
+    place: str | None = None,
+) -> Report:
+    """What is to be said of the snapshot of that id in the folder.
+
+    With a place, the highest sequence number that the keyring has seen of the signer there counts as well.
+
+    Raises:
+        DataDamaged: the keyring's own files cannot be relied on.
+    """
+    looking = _Looking(folder, id)
+    manifest = looking.manifest(expect)
+    if manifest is not None:
+        looking.body(manifest, expect)
+        looking.signature(manifest, keyring, expect)
+        looking.sequence(manifest, keyring, expect, place)
+        looking.owner(manifest, expect)
+        looking.members(manifest, identities, members)
+    return Report(id, manifest, tuple(looking.findings), tuple(looking.checked), tuple(looking.unchecked))
+
+
+def fault_of(report: Report) -> Fault | None:
+    """The fault of the gravest finding; None if nothing speaks against the snapshot."""
+    for code, fault in _FAULTS.items():
+        for one in report.findings:
+            if one.code == code and not one.note:
+                return fault(one.message)
+    return None
+
+
+@dataclass
+class _Looking:
+    """One verification as it goes on: what was found, and what was looked at."""
+
+    folder: Path
+    id: str
+    findings: list[Finding] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+
+    def manifest(self, expect: Expect) -> Manifest | None:
+        """The manifest, if it can be read at all."""
+        if not is_id(self.id):
+            self._find("damaged", "no snapshot has an id of that form")
+            return None
+        try:
+            data = _read(self.folder / manifest_name(self.id), MOST_BYTES)
+            self._sidecar(manifest_name(self.id), hashlib.sha256(data).hexdigest(), expect.require_sidecars)
+            manifest = read_manifest(data)
+        except (SnapshotDamaged, SnapshotTooNew) as fault:
+            self._find("too_new" if isinstance(fault, SnapshotTooNew) else "damaged", fault.message)
+            return None
+        if manifest.identity.id != self.id:
+            self._find("damaged", "snapshot: the manifest is that of another id")
+        return manifest
+
+    def body(self, manifest: Manifest, expect: Expect) -> None:
+        """The sidecar, then the raw bytes."""
+        self._sidecar(manifest.body_name, manifest.body_sha256, expect.require_sidecars)
+        self.checked.append("files")
+        self._too_new(manifest, expect)
+        try:
+            _check_bytes(self.folder / manifest.body_name, manifest)
+        except SnapshotDamaged as fault:
+            self._find("damaged", fault.message)
+        self.checked.append("bytes")
+
+    def signature(self, manifest: Manifest, keyring: Keyring, expect: Expect) -> None:
+        if manifest.signer is None or manifest.signature is None:
+            if keyring.demands():
+                self._find("untrusted", "snapshot: it is not signed", note=expect.allow_unsigned)
+            self.unchecked.append("signature: not signed")
+            return
+        if not verify_signature(manifest.signer, signed_bytes(manifest), manifest.signature):
+            self._find("damaged", "snapshot: the signature is not that of its manifest")
+        if not keyring.accepts(manifest.signer):
+            self._find("untrusted", f"snapshot: it is signed by {manifest.signer}, which is not trusted here")
+        self.checked.append("signature")
+
+    def sequence(self, manifest: Manifest, keyring: Keyring, expect: Expect, place: str | None) -> None:
+        seen = keyring.mark(manifest.signer, place) if place is not None else 0
+        mark, own = max(expect.mark, seen), manifest.identity.sequence
+        if own < mark:
+            message = f"snapshot: it is number {own}, and number {mark} is known to exist"
+            self._find("older", message, note=expect.older_is_note)
+        self.checked.append("sequence")
+
+    def owner(self, manifest: Manifest, expect: Expect) -> None:
+        for name, is_, should in (
+            ("tenant", manifest.identity.tenant, expect.tenant),
+            ("agent", manifest.identity.agent, expect.agent),
+        ):
+            if should is not None and is_ != should:
+                self._find("foreign", f"snapshot: it is of another {name}")
+        self.checked.append("owner")
+
+    def members(self, manifest: Manifest, identities: Sequence[str], wanted: bool) -> None:
+        """Decompress to nowhere, if the bytes are those that somebody trusted has sealed."""
+        if reason := self._against_opening(manifest, identities, wanted):
+            self.unchecked.append(f"members: {reason}")
+            return
+        try:
+            walk(self.folder / manifest.body_name, manifest, identities=identities)
+        except IdentityNeeded as fault:
+            self._find("locked", fault.message)
+            self.unchecked.append("members: encrypted, and no identity given opens it")
+        except (SnapshotDamaged, StorageFailed) as fault:
+            self._find("damaged", fault.message)
+            self.checked.append("members")
+        else:
+            self.checked.append("members")
+
+    def _against_opening(self, manifest: Manifest, identities: Sequence[str], wanted: bool) -> str | None:
+        refused = {one.code for one in self.findings if not one.note}
+        if not wanted:
+            return "not asked for"
+        if "damaged" in refused:
+            return "the bundle is damaged"
+        if "untrusted" in refused:
+            return "the bundle is not trusted"
+        if manifest.encrypted and not identities:
+            return "encrypted, no identity given"
+        return None
+
+    def _too_new(self, manifest: Manifest, expect: Expect) -> None:
+        own = dict(manifest.schema)
+        for name, highest in expect.schema:
+            if own.get(name, 0) > highest:
+                self._find("too_new", f"snapshot: its {name} is of version {own[name]}, and {highest} is known here")
+
+    def _sidecar(self, name: str, sha256: str, required: bool) -> None:
+        path = self.folder / f"{name}.sha256"
+        if not required and not path.exists():
+            return
+        try:
+            match = _SIDECAR.fullmatch(_read(path, _MOST_SIDECAR))
+        except SnapshotDamaged as fault:
+            self._find("damaged", fault.message)
+            return
+        if match is None or match.groups() != (sha256.encode(), name.encode()):
+            self._find("damaged", f"snapshot: {path.name} does not say what it should")
+
+    def _find(self, code: Code, message: str, note: bool = False) -> None:
+        self.findings.append(Finding(code, message, note))
+
+
+def sidecar_bytes(name: str, sha256: str) -> bytes:
+    """What the file beside another one says of it; `sha256sum -c` reads it."""
+    return f"{sha256}  {name}\n".encode()
+
+
+def _read(path: Path, most: int) -> bytes:
+    try:
+        with open_regular(path) as file:
+            data = _read_whole(file, most)
+    except OSError as error:
+        raise SnapshotDamaged(f"snapshot: {path.name} cannot be read: {error.strerror}") from error
+    if len(data) > most:
+        raise SnapshotDamaged(f"snapshot: {path.name} has more than {most} bytes")
+    return data
+
+
+def _read_whole(file: FileIO, most: int) -> bytes:
+    pieces, size = [], 0
+    while size <= most and (piece := file.read(most + 1 - size)):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
+
+
+def _check_bytes(path: Path, manifest: Manifest) -> None:
+    digest, buffer, size = hashlib.sha256(), memoryview(bytearray(_PIECE)), 0
+    try:
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size != manifest.body_size:
+                raise SnapshotDamaged("snapshot: the body has another size than its manifest says")
+            while size <= manifest.body_size and (count := file.readinto(buffer)):
+                digest.update(buffer[:count])
+                size += count
+    except OSError as error:
+        raise SnapshotDamaged(f"snapshot: {path.name} cannot be read: {error.strerror}") from error
+    if size != manifest.body_size or digest.hexdigest() != manifest.body_sha256:
+        raise SnapshotDamaged("snapshot: the body's SHA-256 is not that of its manifest")

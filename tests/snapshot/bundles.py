@@ -1,0 +1,137 @@
+"""Small bundles for tests: plain, signed, encrypted or both, sealed in a folder as a snapshot is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyrage
+from world import NOON
+
+from holdfast.snapshot.age import fingerprint
+from holdfast.snapshot.keyring import Keyring
+from holdfast.snapshot.manifest import manifest_bytes, manifest_name, signed_bytes
+from holdfast.snapshot.names import kind_of
+from holdfast.snapshot.pack import pack
+from holdfast.snapshot.values import Body, Capture, Identity, Left, Manifest, Redaction, Report, Staged
+from holdfast.snapshot.verify import Expect, sidecar_bytes, verify
+
+ID = "000007-20260921T133320Z-0a1b2c"
+SECOND = "000008-20260921T133321Z-0a1b2d"
+FORMS = ("plain", "signed", "encrypted", "both")
+
+# Keys for tests only; making one takes longer than using it.
+READER = pyrage.x25519.Identity.generate()
+STRANGER = pyrage.x25519.Identity.generate()
+
+SMALL = {"store/memory.db": b"rows", "folders/notes/MEMORY.md": b"keep the tea dry\n"}
+
+
+def stage(folder: Path, files: Mapping[str, bytes]) -> tuple[Staged, ...]:
+    """The files in a staging folder, each under a number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    staged = []
+    for number, (path, data) in enumerate(files.items()):
+        source = folder / str(number)
+        source.write_bytes(data)
+        kind = kind_of(path)
+        assert kind, path
+        staged.append(Staged(path, kind, source))
+    return tuple(staged)
+
+
+def manifest_of(body: Body, recipients: Sequence[str] = (), capture: Capture | None = None) -> Manifest:
+    capture = capture or Capture(())
+    return Manifest(
+        identity=Identity(body.name.split(".")[0], "acme", "coder", "", int(body.name[:6]), None, NOON, "hand"),
+        body_name=body.name,
+        body_size=body.size,
+        body_sha256=body.sha256,
+        schema=(("manifest", 1), ("store", 9)),
+        artifacts=None if recipients else body.artifacts,
+        redaction=capture.redaction,
+        left=capture.left,
+        recipients=tuple(map(fingerprint, recipients)),
+        tools=(("holdfast", "0.1.0"),),
+    )
+
+
+@dataclass
+class Sealed:
+    """A snapshot in a folder, and who can sign and read it."""
+
+    folder: Path
+    keyring: Keyring
+    manifest: Manifest
+
+    @property
+    def id(self) -> str:
+        return self.manifest.identity.id
+
+    @property
+    def body(self) -> Path:
+        return self.folder / self.manifest.body_name
+
+    @property
+    def manifest_file(self) -> Path:
+        return self.folder / manifest_name(self.id)
+
+    @property
+    def files(self) -> list[Path]:
+        return [path for one in (self.body, self.manifest_file) for path in (one, one.with_name(f"{one.name}.sha256"))]
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        return (str(READER),) if self.manifest.encrypted else ()
+
+    def look(self, expect: Expect | None = None, members: bool = True, **given: object) -> Report:
+        expect = expect or Expect("acme", "coder")
+        return verify(self.folder, self.id, self.keyring, expect, self.identities, members, **given)  # type: ignore[arg-type]
+
+    def codes(self, expect: Expect | None = None, **given: object) -> list[str]:
+        """The codes of what speaks against it."""
+        return [one.code for one in self.look(expect, **given).findings if not one.note]  # type: ignore[arg-type]
+
+    def put(self, manifest: Manifest) -> None:
+        """Exchange the manifest, with its sidecar; the body's sidecar follows it too."""
+        self.manifest = manifest
+        self.put_bytes(manifest_bytes(manifest))
+        self._sidecar(self.body, manifest.body_sha256)
+
+    def put_bytes(self, data: bytes) -> None:
+        self.manifest_file.write_bytes(data)
+        self._sidecar(self.manifest_file, hashlib.sha256(data).hexdigest())
+
+    def _sidecar(self, path: Path, sha256: str) -> None:
+        path.with_name(f"{path.name}.sha256").write_bytes(sidecar_bytes(path.name, sha256))
+
+    def sign(self, keyring: Keyring | None = None) -> None:
+        keyring = keyring or self.keyring
+        manifest = replace(self.manifest, signer=keyring.own(), signature=None)
+        self.put(replace(manifest, signature=keyring.sign(signed_bytes(manifest))))
+
+
+def seal(
+    tmp: Path,
+    form: str = "plain",
+    files: Mapping[str, bytes] = SMALL,
+    id: str = ID,
+    left: Sequence[Left] = (),
+    redaction: Redaction | None = None,
+) -> Sealed:
+    """A snapshot of the form, made as the flow makes it."""
+    folder = tmp / "shelf"
+    folder.mkdir(exist_ok=True)
+    recipients = (str(READER.to_public()),) if form in ("encrypted", "both") else ()
+    capture = Capture(stage(tmp / "staging", files), tuple(left), redaction or Redaction(applied=False))
+    body = pack(capture, folder / "packing", id, recipients)
+    (folder / "packing").rename(folder / body.name)
+    sealed = Sealed(folder, Keyring(tmp / "keys"), manifest_of(body, recipients, capture))
+    sealed.put(sealed.manifest)
+    if form in ("signed", "both"):
+        if sealed.keyring.own() is None:
+            sealed.keyring.new()
+        sealed.sign()
+    return sealed
