@@ -89,7 +89,7 @@ class Shelf:
         if not (data.endswith(b"\n") and data[:-1].isdigit() and len(data) <= _LONGEST_NUMBER):
             raise DataDamaged(
                 f"snapshot: {self.root / name} does not hold a number",
-                hint="Remove the file: it is made anew from the snapshots that are there.",
+                hint="Write into it the highest number that a snapshot of this memory ever had.",
             )
         return int(data)
 

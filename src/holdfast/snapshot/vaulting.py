@@ -150,17 +150,23 @@ def _read(vault: Vault, tenant: str, agent: str, id: str) -> Files:
         raise SnapshotForeign(f"vault: {id} is of another memory")
     files = Files(manifest, data)
     for name, content in files.sidecars.items():
-        if _small(vault, f"{prefix}{name}", len(content)) != content:
+        try:
+            same = _small(vault, f"{prefix}{name}", len(content)) == content
+        except NotFound as error:
+            raise SnapshotDamaged(f"vault: {name} is gone") from error
+        if not same:
             raise SnapshotDamaged(f"vault: {name} is not what the manifest says")
     return files
 
 
 def _small(vault: Vault, name: str, most: int) -> bytes:
+    data = bytearray()
     with _reading(vault, name) as stream:
-        data = stream.read(most + 1)
+        while len(data) <= most and (piece := stream.read(min(_CHUNK, most + 1 - len(data)))):
+            data += piece
     if len(data) > most:
         raise SnapshotDamaged(f"vault: {name} is larger than {most} bytes")
-    return data
+    return bytes(data)
 
 
 def _check_size(vault: Vault, name: str, size: int) -> None:

@@ -48,8 +48,8 @@ class LocalVault:
         self._reachable()
         path = self._root / name
         with disk_faults(f"vault: put {name}"):
-            make_folder(path.parent)
             self._inside(path.parent)
+            make_folder(path.parent)
             if os.path.lexists(path):
                 raise Conflict(f"vault: {name} exists already")
             _sweep(path.parent)
@@ -114,7 +114,7 @@ class LocalVault:
 
     def _inside(self, folder: Path) -> None:
         """Refuse a folder that a link leads out of the vault."""
-        if not folder.resolve(strict=True).is_relative_to(self._root.resolve()):
+        if not folder.resolve().is_relative_to(self._root.resolve()):
             raise StorageFailed("vault: a link in it leads elsewhere", hint="Remove the link from the vault.")
 
 
@@ -138,19 +138,25 @@ def _walk(folder: Path, before: str, prefix: str) -> Iterator[Named]:
 @contextmanager
 def _temporary(folder: Path) -> Iterator[tuple[Path, int]]:
     """A new file under no name of the vault, locked while it is written and gone afterwards."""
-    for number in itertools.count():
-        path = folder / f"{_TEMPORARY}{os.getpid()}-{number}"
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            break
-        except FileExistsError:
-            continue
-    claim(handle)
+    path, handle = next(made for number in itertools.count() if (made := _try_new(folder, number)))
     try:
         yield path, handle
     finally:
         path.unlink(missing_ok=True)
         release(handle)
+
+
+def _try_new(folder: Path, number: int) -> tuple[Path, int] | None:
+    """A new file with its lock; None if the name is taken, or a sweep was faster than the lock."""
+    path = folder / f"{_TEMPORARY}{os.getpid()}-{number}"
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return None
+    if claim(handle) and os.fstat(handle).st_nlink:
+        return path, handle
+    release(handle)
+    return None
 
 
 def _sweep(folder: Path) -> None:
