@@ -21,6 +21,7 @@ _PREFIX = re.compile(r"([A-Za-z0-9._~%-]+/)*[A-Za-z0-9._~%-]*", re.ASCII)
 _LONGEST_NAME = 1_000
 _TEMPORARY = ".put-"  # no name of the vault begins so
 _CHUNK = 1 << 20
+_numbers = itertools.count()  # no name twice in a process: a put removes its own name when it ends
 
 
 def check_name(name: str) -> None:
@@ -138,7 +139,7 @@ def _walk(folder: Path, before: str, prefix: str) -> Iterator[Named]:
 @contextmanager
 def _temporary(folder: Path) -> Iterator[tuple[Path, int]]:
     """A new file under no name of the vault, locked while it is written and gone afterwards."""
-    path, handle = next(made for number in itertools.count() if (made := _try_new(folder, number)))
+    path, handle = next(made for number in _numbers if (made := _try_new(folder, number)))
     try:
         yield path, handle
     finally:
