@@ -57,7 +57,7 @@ def read_files(folder: Path, id: str) -> Files:
     """
     manifest = read_manifest_of(folder, id)
     check_sidecar(folder, manifest)
-    return Files(manifest, read_small(folder / f"{id}{MANIFEST}", MOST_MANIFEST))
+    return Files(manifest, read_small(folder, f"{id}{MANIFEST}", MOST_MANIFEST))
 
 
 def copy_body(folder: Path, manifest: Manifest, target: Path) -> None:

@@ -28,7 +28,16 @@ from holdfast.snapshot.leftovers import (
     sweep_staging,
 )
 from holdfast.snapshot.places import BODIES, MANIFEST, SUFFIXES, new_id, parse_id, sequence_of
-from holdfast.snapshot.shelved import Shelved, check_names, ids_on, look_at, look_at_all, newest_first
+from holdfast.snapshot.shelved import (
+    Shelved,
+    bytes_on,
+    check_names,
+    ids_on,
+    look_at,
+    look_at_all,
+    names_on,
+    newest_first,
+)
 from holdfast.snapshot.values import Manifest
 
 LATEST = "latest"
@@ -219,11 +228,14 @@ class Shelf:
         return first
 
     def count(self) -> int:
-        return sum(1 for _ in look_at_all(self.root))
+        """How many snapshots are listed."""
+        files = names_on(self.root)
+        unfinished = {id for id in marked(self.root) if (id, MANIFEST) not in files} if files else set()
+        return len({id for id, _ in files} - unfinished)
 
     def bytes(self) -> int:
         """What all snapshots take on the disk."""
-        return sum(one.size for one in look_at_all(self.root))
+        return bytes_on(self.root)
 
     # Reading
 

@@ -6,6 +6,7 @@ just be putting or deleting it.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from holdfast.snapshot.values import Manifest
 
 MOST_MANIFEST = 64_000_000
 _MOST_SIDECAR = 512
+_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +41,25 @@ class Shelved:
         return sequence_of(self.id)
 
 
-def ids_on(root: Path) -> set[str]:
-    """Every id that has a file here. Other files are not ours and are passed over."""
+def names_on(root: Path) -> list[tuple[str, str]]:
+    """Every file of a snapshot here, as id and suffix. Other files are not ours and are passed over."""
     try:
         names = os.listdir(root)
     except FileNotFoundError:
-        return set()
+        return []
     except OSError as error:
         raise disk_fault(error, "list snapshots") from error
-    return {parts[0] for name in names if (parts := split_name(name))}
+    return [parts for name in names if (parts := split_name(name))]
+
+
+def ids_on(root: Path) -> set[str]:
+    """Every id that has a file here."""
+    return {id for id, _ in names_on(root)}
+
+
+def bytes_on(root: Path) -> int:
+    """What all files of snapshots take."""
+    return sum(_size_of(f"{root}/{id}{suffix}") or 0 for id, suffix in names_on(root))
 
 
 def newest_first(ids: set[str]) -> list[str]:
@@ -81,7 +93,8 @@ def _glance(root: Path, id: str) -> Shelved:
     except Fault as fault:
         damaged = fault.message
     name = manifest.body_name if manifest else _body_there(root, id)
-    return Shelved(id, manifest, _size(root, id), damaged, root / name)
+    size = sum(_size_of(f"{root}/{id}{suffix}") or 0 for suffix in SUFFIXES)
+    return Shelved(id, manifest, size, damaged, root / name)
 
 
 def _body_there(root: Path, id: str) -> str:
@@ -89,14 +102,10 @@ def _body_there(root: Path, id: str) -> str:
     return next((name for name in names if os.path.lexists(root / name)), names[0])
 
 
-def _size(root: Path, id: str) -> int:
-    return sum(size for suffix in SUFFIXES if (size := _size_of(root / f"{id}{suffix}")) is not None)
-
-
-def _size_of(path: Path) -> int | None:
+def _size_of(path: str) -> int | None:
     """Bytes of a regular file; None for anything else, and for nothing."""
     try:
-        seen = path.lstat()
+        seen = os.lstat(path)
     except OSError:
         return None
     return seen.st_size if stat.S_ISREG(seen.st_mode) else None
@@ -109,8 +118,8 @@ def read_manifest_of(folder: Path, id: str) -> Manifest:
         SnapshotDamaged, SnapshotTooNew: it is not there, not readable here or not of that id.
     """
     name = f"{id}{MANIFEST}"
-    data = read_small(folder / name, MOST_MANIFEST)
-    if read_sidecar(read_small(folder / f"{name}{SIDECAR}", _MOST_SIDECAR), name) != sha256(data).hexdigest():
+    data = read_small(folder, name, MOST_MANIFEST)
+    if read_sidecar(read_small(folder, f"{name}{SIDECAR}", _MOST_SIDECAR), name) != sha256(data).hexdigest():
         raise SnapshotDamaged(f"{name} is not what its sidecar says")
     manifest = read_manifest(data)
     check_names(manifest, id)
@@ -128,7 +137,7 @@ def check_names(manifest: Manifest, id: str) -> None:
 
 def _check_body(folder: Path, manifest: Manifest) -> None:
     name = manifest.body_name
-    size = _size_of(folder / name)
+    size = _size_of(f"{folder}/{name}")
     if size is None:
         raise SnapshotDamaged(f"{name} is gone")
     if size != manifest.body_size:
@@ -139,11 +148,11 @@ def _check_body(folder: Path, manifest: Manifest) -> None:
 def check_sidecar(folder: Path, manifest: Manifest) -> None:
     """Refuse a body's sidecar that disagrees with the manifest."""
     name = f"{manifest.body_name}{SIDECAR}"
-    if read_sidecar(read_small(folder / name, _MOST_SIDECAR), manifest.body_name) != manifest.body_sha256:
+    if read_sidecar(read_small(folder, name, _MOST_SIDECAR), manifest.body_name) != manifest.body_sha256:
         raise SnapshotDamaged(f"{name} is not what the manifest says")
 
 
-def read_small(path: Path, most: int) -> bytes:
+def read_small(folder: Path, name: str, most: int) -> bytes:
     """The bytes of a regular file of at most so many.
 
     Raises:
@@ -151,15 +160,23 @@ def read_small(path: Path, most: int) -> bytes:
     """
     try:
         # Not blocking: a pipe of that name would otherwise be waited for.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
+        handle = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise SnapshotDamaged(f"{path.name} is no file")
-            data = file.read(most + 1)
+                raise SnapshotDamaged(f"{name} is no file")
+            data = _read_all(file, most + 1)
     except FileNotFoundError as error:
-        raise SnapshotDamaged(f"{path.name} is gone") from error
+        raise SnapshotDamaged(f"{name} is gone") from error
     except OSError as error:
-        raise SnapshotDamaged(f"{path.name} cannot be read: {error.strerror}") from error
+        raise SnapshotDamaged(f"{name} cannot be read: {error.strerror}") from error
     if len(data) > most:
-        raise SnapshotDamaged(f"{path.name} is larger than {most} bytes")
+        raise SnapshotDamaged(f"{name} is larger than {most} bytes")
     return data
+
+
+def _read_all(file: io.FileIO, most: int) -> bytes:
+    pieces = []
+    while most > 0 and (piece := file.read(min(most, _CHUNK))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)

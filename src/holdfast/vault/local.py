@@ -104,7 +104,9 @@ class LocalVault:
             StorageFailed: neither the folder nor the one it is in exists.
         """
         try:
-            there = self._root.is_dir() or (not self._root.exists() and self._root.parent.is_dir())
+            there = stat.S_ISDIR(self._root.stat().st_mode)
+        except FileNotFoundError:
+            there = self._root.parent.is_dir()
         except OSError as error:
             raise disk_fault(error, "vault") from error
         if not there:
