@@ -209,7 +209,11 @@ class Shelf:
 
     def list(self) -> Snapshots:
         """All snapshots, newest first by sequence; damaged ones among them."""
-        return list(look_at_all(self.root))
+        return list(self.each())
+
+    def each(self) -> Iterator[Shelved]:
+        """The same one by one: a manifest names every file of a memory, so thousands of them are large."""
+        return look_at_all(self.root)
 
     def find(self, name: str) -> Shelved:
         """The snapshot of that id, of the only id that begins so, or the `latest`.
@@ -248,7 +252,7 @@ class Shelf:
         """
         one = self.find(id)
         try:
-            handle = os.open(one.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            handle = os.open(one.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             raise SnapshotDamaged(f"snapshot {one.id}: {one.path.name} cannot be opened") from error
         try:

@@ -118,7 +118,7 @@ def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: Shelf) ->
         SnapshotForeign: it is of another memory.
         Conflict: another snapshot of that id is on the shelf.
     """
-    files = _read(vault, tenant, agent, id or _newest(vault, tenant, agent))
+    files = _read(vault, tenant, agent, _newest(vault, tenant, agent) if id is None else id)
     if (there := into.has(files)) is not None:
         return there
     manifest = files.manifest
