@@ -28,9 +28,9 @@ weights: | $(STAMP)
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) check
 	$(BIN)/python -m pytest -n 2 -q
 
-# Every system call of a write and of a first start, killed and failed one by one; needs root and strace.
+# Every system call of a write, of a first start and of work on the shelf of snapshots, killed and failed one by one; needs root and strace.
 faults: $(DEV_STAMP) $(TRACER)
-	$(BIN)/python tests/fault/sweep.py
+	PYTHONPATH=tests $(BIN)/python tests/fault/sweep.py
 
 # Figures of this machine, as ratios of one run; written to docs/benchmarks. LoCoMo may not be used for money, so it is
 # not part of this repository: LOCOMO=path/to/locomo.json adds it.

@@ -14,7 +14,10 @@ from tracing import breaking, fired, was_killed
 from holdfast.client import Holdfast
 from holdfast.errors import DataDamaged, StorageFailed, StorageFull
 
-SYSCALLS = ("openat", "mkdir", "pwrite64", "write", "ftruncate", "fdatasync", "fsync", "rename", "unlink")
+SYSCALLS = (
+    "openat", "mkdir", "pwrite64", "write", "ftruncate", "fdatasync", "fsync", "rename", "link", "unlink", "unlinkat",
+    "rmdir",
+)  # fmt: skip
 OLD = ("the amber cabinet holds spare fuses", "the basalt stairs are wet in winter", "the cobalt jar is for brushes")
 NEW = "the dolomite shelf carries the maps"
 LATER = "the emerald lamp stands by the door"

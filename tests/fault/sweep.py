@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from kill_points import SYSCALLS, Outcome, fail_remember, kill_remember, kill_serve
+from shelf_points import SHELF_SCENARIOS
 
 WORKERS = 2
 MOST_POINTS = 1_000
@@ -30,6 +31,7 @@ SCENARIOS: dict[str, Scenario] = {
     "remember, EIO onward": partial(fail_remember, fresh=False, error="EIO", onward=True),
     "remember, ENOSPC onward": partial(fail_remember, fresh=False, error="ENOSPC", onward=True),
     "remember on no folder, EIO once": partial(fail_remember, fresh=True, error="EIO", onward=False),
+    **SHELF_SCENARIOS,
 }
 
 

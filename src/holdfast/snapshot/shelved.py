@@ -1,0 +1,182 @@
+"""What lies on a shelf, looked at cheaply: everything but the body's bytes is read and must agree.
+
+Reading takes no lock. Whatever seems wrong is looked at again before it is called damaged, since another process may
+just be putting or deleting it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from holdfast.disk import disk_fault
+from holdfast.errors import Fault, SnapshotDamaged
+from holdfast.snapshot.leftovers import mark_of
+from holdfast.snapshot.manifest import read_manifest
+from holdfast.snapshot.places import BODIES, MANIFEST, SIDECAR, SUFFIXES, read_sidecar, sequence_of, split_name
+from holdfast.snapshot.values import Manifest
+
+MOST_MANIFEST = 64_000_000
+_MOST_SIDECAR = 512
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    """A snapshot on the shelf, whole as far as a glance tells, or damaged and why."""
+
+    id: str
+    manifest: Manifest | None  # None if it cannot be read
+    size: int  # of all its files
+    damaged: str | None
+    path: Path  # of the body; of the plain one if there is none
+
+    @property
+    def sequence(self) -> int:
+        return sequence_of(self.id)
+
+
+def names_on(root: Path) -> list[tuple[str, str]]:
+    """Every file of a snapshot here, as id and suffix. Other files are not ours and are passed over."""
+    try:
+        names = os.listdir(root)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise disk_fault(error, "list snapshots") from error
+    return [parts for name in names if (parts := split_name(name))]
+
+
+def ids_on(root: Path) -> set[str]:
+    """Every id that has a file here."""
+    return {id for id, _ in names_on(root)}
+
+
+def bytes_on(root: Path) -> int:
+    """What all files of snapshots take."""
+    return sum(_size_of(f"{root}/{id}{suffix}") or 0 for id, suffix in names_on(root))
+
+
+def newest_first(ids: set[str]) -> list[str]:
+    return sorted(ids, key=lambda id: (sequence_of(id), id), reverse=True)
+
+
+def look_at_all(root: Path) -> Iterator[Shelved]:
+    """Every snapshot on the shelf, newest first."""
+    for id in newest_first(ids_on(root)):
+        if (one := look_at(root, id)) is not None:
+            yield one
+
+
+def look_at(root: Path, id: str) -> Shelved | None:
+    """The snapshot of that id; None if there is none, also while it is being put or deleted."""
+    seen = _glance(root, id)
+    if not seen.damaged:
+        return seen
+    if os.path.lexists(mark_of(root, id)) and not os.path.lexists(root / f"{id}{MANIFEST}"):
+        return None
+    seen = _glance(root, id)
+    return seen if seen.size or any(os.path.lexists(root / f"{id}{suffix}") for suffix in SUFFIXES) else None
+
+
+def _glance(root: Path, id: str) -> Shelved:
+    manifest: Manifest | None = None
+    damaged: str | None = None
+    try:
+        manifest = read_manifest_of(root, id)
+        _check_body(root, manifest)
+    except Fault as fault:
+        damaged = fault.message
+    name = manifest.body_name if manifest else _body_there(root, id)
+    size = sum(_size_of(f"{root}/{id}{suffix}") or 0 for suffix in SUFFIXES)
+    return Shelved(id, manifest, size, damaged, root / name)
+
+
+def _body_there(root: Path, id: str) -> str:
+    names = [f"{id}{suffix}" for suffix in BODIES]
+    return next((name for name in names if os.path.lexists(root / name)), names[0])
+
+
+def _size_of(path: str) -> int | None:
+    """Bytes of a regular file; None for anything else, and for nothing."""
+    try:
+        seen = os.lstat(path)
+    except OSError:
+        return None
+    return seen.st_size if stat.S_ISREG(seen.st_mode) else None
+
+
+def read_manifest_of(folder: Path, id: str) -> Manifest:
+    """The manifest of an id in a folder, checked against its sidecar and its name.
+
+    Raises:
+        SnapshotDamaged, SnapshotTooNew: it is not there, not readable here or not of that id.
+    """
+    name = f"{id}{MANIFEST}"
+    data = read_small(folder, name, MOST_MANIFEST)
+    if read_sidecar(read_small(folder, f"{name}{SIDECAR}", _MOST_SIDECAR), name) != sha256(data).hexdigest():
+        raise SnapshotDamaged(f"{name} is not what its sidecar says")
+    manifest = read_manifest(data)
+    check_names(manifest, id)
+    return manifest
+
+
+def check_names(manifest: Manifest, id: str) -> None:
+    """Refuse a manifest that is not of the id it is called by."""
+    identity = manifest.identity
+    if identity.id != id or identity.sequence != sequence_of(id):
+        raise SnapshotDamaged(f"{id}{MANIFEST} is the manifest of another snapshot")
+    if manifest.body_name not in {f"{id}{suffix}" for suffix in BODIES}:
+        raise SnapshotDamaged(f"{id}{MANIFEST} names a body that is not its own")
+
+
+def _check_body(folder: Path, manifest: Manifest) -> None:
+    name = manifest.body_name
+    size = _size_of(f"{folder}/{name}")
+    if size is None:
+        raise SnapshotDamaged(f"{name} is gone")
+    if size != manifest.body_size:
+        raise SnapshotDamaged(f"{name} has {size} bytes instead of {manifest.body_size}")
+    check_sidecar(folder, manifest)
+
+
+def check_sidecar(folder: Path, manifest: Manifest) -> None:
+    """Refuse a body's sidecar that disagrees with the manifest."""
+    name = f"{manifest.body_name}{SIDECAR}"
+    if read_sidecar(read_small(folder, name, _MOST_SIDECAR), manifest.body_name) != manifest.body_sha256:
+        raise SnapshotDamaged(f"{name} is not what the manifest says")
+
+
+def read_small(folder: Path, name: str, most: int) -> bytes:
+    """The bytes of a regular file of at most so many.
+
+    Raises:
+        SnapshotDamaged: it is gone, something else, larger, or cannot be read.
+    """
+    try:
+        # Not blocking: a pipe of that name would otherwise be waited for.
+        handle = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise SnapshotDamaged(f"{name} is no file")
+            data = _read_all(file, most + 1)
+    except FileNotFoundError as error:
+        raise SnapshotDamaged(f"{name} is gone") from error
+    except OSError as error:
+        raise SnapshotDamaged(f"{name} cannot be read: {error.strerror}") from error
+    if len(data) > most:
+        raise SnapshotDamaged(f"{name} is larger than {most} bytes")
+    return data
+
+
+def _read_all(file: io.FileIO, most: int) -> bytes:
+    pieces = []
+    while most > 0 and (piece := file.read(min(most, _CHUNK))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,176 @@
+"""Snapshots sent to a vault and fetched from it.
+
+In the vault a snapshot has the same files as on the shelf, below the two folder names of its memory. The manifest is
+sent last and read first, so a snapshot that has one is whole there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from io import BytesIO
+from typing import BinaryIO
+
+from holdfast.disk import disk_faults
+from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign
+from holdfast.ports import Vault
+from holdfast.snapshot.carrying import Files, read_files
+from holdfast.snapshot.copying import checked, copy_new, open_file
+from holdfast.snapshot.manifest import read_manifest
+from holdfast.snapshot.places import BODIES, MANIFEST, SIDECAR, parse_id, place_of, sequence_of, split_name
+from holdfast.snapshot.shelf import Shelf
+from holdfast.snapshot.shelved import MOST_MANIFEST, Shelved, check_names
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Vaulted:
+    """A snapshot in a vault, as far as names and sizes tell."""
+
+    id: str
+    size: int  # of all its files
+    damaged: str | None
+
+    @property
+    def sequence(self) -> int:
+        return sequence_of(self.id)
+
+
+def list_vault(vault: Vault, tenant: str, agent: str) -> list[Vaulted]:
+    """The snapshots of a memory that lie in the vault, newest first; what has no manifest is none, or not yet."""
+    prefix = _prefix(tenant, agent)
+    sizes: dict[str, dict[str, int]] = {}
+    for one in vault.list(prefix):
+        if parts := split_name(one.name.removeprefix(prefix)):
+            sizes.setdefault(parts[0], {})[parts[1]] = one.size
+    found = [Vaulted(id, sum(some.values()), _missing(some)) for id, some in sizes.items() if MANIFEST in some]
+    return sorted(found, key=lambda one: (one.sequence, one.id), reverse=True)
+
+
+def _missing(sizes: dict[str, int]) -> str | None:
+    body = next((suffix for suffix in BODIES if suffix in sizes), None)
+    if body is None:
+        return "its body is gone"
+    gone = [suffix for suffix in (f"{body}{SIDECAR}", f"{MANIFEST}{SIDECAR}") if suffix not in sizes]
+    return f"{', '.join(gone)} is gone" if gone else None
+
+
+def _prefix(tenant: str, agent: str) -> str:
+    return "/".join((*place_of(tenant, agent), ""))
+
+
+def send(shelf: Shelf, id: str, vault: Vault) -> None:
+    """Copy a snapshot to the vault. What is there already with the same bytes is left; so it can be tried again.
+
+    Raises:
+        SnapshotDamaged: the bytes on the shelf are not those of the manifest.
+        Conflict: the vault has other bytes under one of its names.
+        StorageFull, StorageFailed, UpstreamFailed: the vault did not take them.
+    """
+    with shelf.hold(id) as one:
+        files = read_files(shelf.root, one.id)
+        manifest = files.manifest
+        prefix = _prefix(manifest.identity.tenant, manifest.identity.agent)
+        there = {one.name for one in vault.list(f"{prefix}{files.id}.")}
+        with disk_faults(f"send {files.id}"), open_file(one.path) as body:
+            source = checked(body, manifest.body_name, manifest.body_size, manifest.body_sha256)
+            _put(vault, f"{prefix}{manifest.body_name}", source, manifest.body_sha256, there)
+        for name, data in files.small.items():
+            _put(vault, f"{prefix}{name}", BytesIO(data), sha256(data).hexdigest(), there)
+
+
+def _put(vault: Vault, name: str, data: BinaryIO, digest: str, there: set[str]) -> None:
+    """Put, or make sure that what is there is the same."""
+    if name not in there:
+        try:
+            return vault.put(name, data)
+        except Conflict:
+            pass  # somebody else just sent it
+    if _digest(vault, name) != digest:
+        raise Conflict(f"vault: {name} is there with other bytes", hint="Look who writes to this vault.")
+
+
+def _digest(vault: Vault, name: str) -> str:
+    hashed = sha256()
+    with _reading(vault, name) as stream:
+        while piece := stream.read(_CHUNK):
+            hashed.update(piece)
+    return hashed.hexdigest()
+
+
+@contextmanager
+def _reading(vault: Vault, name: str) -> Iterator[BinaryIO]:
+    with vault.open(name) as stream, disk_faults(f"vault: read {name}"):
+        yield stream
+
+
+def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: Shelf) -> Shelved:
+    """Copy a snapshot of a memory, the newest if no id is given, from the vault to the shelf.
+
+    Its files must agree with each other; whether its signer can be trusted is for `verify` to say.
+
+    Raises:
+        NotFound: the vault has none.
+        SnapshotDamaged, SnapshotTooNew: the vault's bytes are not those of a snapshot that can be read here.
+        SnapshotForeign: it is of another memory.
+        Conflict: another snapshot of that id is on the shelf.
+    """
+    files = _read(vault, tenant, agent, _newest(vault, tenant, agent) if id is None else id)
+    if (there := into.has(files)) is not None:
+        return there
+    manifest = files.manifest
+    name = f"{_prefix(tenant, agent)}{manifest.body_name}"
+    _check_size(vault, name, manifest.body_size)
+    with into.staging() as staging:
+        target = staging / manifest.body_name
+        with _reading(vault, name) as stream, disk_faults(f"fetch {files.id}"):
+            copy_new(checked(stream, manifest.body_name, manifest.body_size, manifest.body_sha256), target)
+        into.put(target, manifest, files.data)
+    return into.find(files.id)
+
+
+def _newest(vault: Vault, tenant: str, agent: str) -> str:
+    found = list_vault(vault, tenant, agent)
+    if not found:
+        raise NotFound(f"vault: {vault.place} has no snapshot of this memory")
+    return found[0].id
+
+
+def _read(vault: Vault, tenant: str, agent: str, id: str) -> Files:
+    """The manifest in the vault, which must be of that memory and agree with both sidecars."""
+    parse_id(id)
+    prefix = _prefix(tenant, agent)
+    data = _small(vault, f"{prefix}{id}{MANIFEST}", MOST_MANIFEST)
+    manifest = read_manifest(data)
+    check_names(manifest, id)
+    if (manifest.identity.tenant, manifest.identity.agent) != (tenant, agent):
+        raise SnapshotForeign(f"vault: {id} is of another memory")
+    files = Files(manifest, data)
+    for name, content in files.sidecars.items():
+        try:
+            same = _small(vault, f"{prefix}{name}", len(content)) == content
+        except NotFound as error:
+            raise SnapshotDamaged(f"vault: {name} is gone") from error
+        if not same:
+            raise SnapshotDamaged(f"vault: {name} is not what the manifest says")
+    return files
+
+
+def _small(vault: Vault, name: str, most: int) -> bytes:
+    data = bytearray()
+    with _reading(vault, name) as stream:
+        while len(data) <= most and (piece := stream.read(min(_CHUNK, most + 1 - len(data)))):
+            data += piece
+    if len(data) > most:
+        raise SnapshotDamaged(f"vault: {name} is larger than {most} bytes")
+    return bytes(data)
+
+
+def _check_size(vault: Vault, name: str, size: int) -> None:
+    """Before a disk is filled with what cannot be right."""
+    there = next((one.size for one in vault.list(name) if one.name == name), None)
+    if there != size:
+        raise SnapshotDamaged(f"vault: {name} has not the {size} bytes that its manifest says")

@@ -1,0 +1,55 @@
+"""Work on a shelf that stands ready, as a program: whoever breaks it at a system call sees what it leaves."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from shelf_samples import sample_body, sample_id, sample_manifest, stage
+
+from holdfast.disk import disk_faults
+from holdfast.errors import Fault
+from holdfast.snapshot.manifest import manifest_bytes
+from holdfast.snapshot.shelf import Shelf
+from holdfast.snapshot.vaulting import send
+from holdfast.vault.local import LocalVault
+
+OLD, NEW = 1, 2
+FAULT = 3  # the exit code of work that ended with a fault of ours
+
+
+def put(shelf: Shelf) -> None:
+    body = sample_body(NEW)
+    manifest = sample_manifest(NEW, body)
+    with shelf.staging(sample_id(NEW)) as staging:
+        with disk_faults("stage"):
+            path = stage(staging, manifest, body)
+        shelf.put(path, manifest, manifest_bytes(manifest))
+
+
+def delete(shelf: Shelf) -> None:
+    shelf.delete(sample_id(NEW))
+
+
+def sweep(shelf: Shelf) -> None:
+    shelf.sweep()
+
+
+def number(shelf: Shelf) -> None:
+    print(shelf.next_sequence(), end=" ")
+
+
+def send_to_vault(shelf: Shelf) -> None:
+    send(shelf, sample_id(OLD), LocalVault(shelf.root.parent / "vault"))
+
+
+ACTIONS = {"put": put, "delete": delete, "sweep": sweep, "number": number, "send": send_to_vault}
+
+
+if __name__ == "__main__":
+    try:
+        ACTIONS[sys.argv[1]](Shelf(Path(sys.argv[2])))
+    except Fault as fault:
+        print(fault.code, file=sys.stderr)
+        sys.exit(FAULT)
+    print("done", flush=True)

@@ -1,0 +1,107 @@
+"""Work on the shelf of snapshots is killed or failed at single system calls: old or new, never in between.
+
+A few points of each kind; `make faults` goes through all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from shelf_points import fail_shelf, kill_shelf
+from shelf_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_body, sample_id, sample_manifest, stage
+
+from holdfast.errors import StorageFull
+from holdfast.snapshot.manifest import manifest_bytes
+from holdfast.snapshot.shelf import Shelf
+
+
+@pytest.mark.parametrize(
+    ("action", "syscall", "when"),
+    [
+        ("put", "rename", 2),
+        ("put", "rename", 3),
+        ("put", "fsync", 9),
+        ("put", "unlink", 1),
+        ("delete", "unlink", 2),
+        ("delete", "unlink", 4),
+        ("delete", "rename", 1),
+        ("sweep", "unlink", 3),
+        ("sweep", "rmdir", 1),
+        ("number", "rename", 1),
+        ("send", "link", 3),
+    ],
+)
+def test_work_killed_at_one_call_leaves_the_old_shelf_or_the_new(
+    tmp_path: Path, action: str, syscall: str, when: int
+) -> None:
+    assert kill_shelf(tmp_path, syscall, when, action=action).fired, "the fault did not fire"
+
+
+@pytest.mark.parametrize(
+    ("action", "syscall", "when", "error", "onward"),
+    [
+        ("put", "fsync", 1, "EIO", True),
+        ("put", "fsync", 10, "EIO", False),
+        ("put", "fsync", 10, "EIO", True),
+        ("put", "write", 3, "ENOSPC", True),
+        ("put", "rename", 3, "EIO", True),
+        ("number", "fsync", 1, "EIO", True),
+        ("send", "fsync", 2, "EIO", True),
+    ],
+)
+def test_work_whose_disk_fails_at_one_call_says_so_and_breaks_nothing(
+    tmp_path: Path, action: str, syscall: str, when: int, error: str, onward: bool
+) -> None:
+    outcome = fail_shelf(tmp_path, syscall, when, action=action, error=error, onward=onward)
+    assert outcome.fired, "the fault did not fire"
+    assert not outcome.acknowledged
+
+
+def test_a_vault_without_hard_links_takes_snapshots_too(tmp_path: Path) -> None:
+    outcome = fail_shelf(tmp_path, "link", 1, action="send", error="EPERM", onward=True)
+    assert outcome.fired, "the fault did not fire"
+    assert outcome.acknowledged
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of two megabytes."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=2000000", "tmpfs", str(disk)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.fail(f"a small disk cannot be mounted here ({done.stderr.strip()}); run as root with CAP_SYS_ADMIN")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def fill(filler: Path) -> None:
+    """Take all the room there is."""
+    room = os.statvfs(filler.parent)
+    filler.write_bytes(bytes(room.f_bavail * room.f_frsize))
+
+
+def test_a_full_disk_refuses_a_snapshot_keeps_the_others_and_heals_by_itself(small_disk: Path) -> None:
+    shelf = Shelf(small_disk / "shelf")
+    put_sample(shelf, 1)
+    body = sample_body(2)
+    manifest = sample_manifest(2, body)
+    filler = small_disk / "filler"
+    with shelf.staging() as staging:
+        path = stage(staging, manifest, body)
+        fill(filler)
+        with pytest.raises(StorageFull):
+            shelf.next_sequence()
+        with pytest.raises(StorageFull):
+            shelf.put(path, manifest, manifest_bytes(manifest))
+    assert [one.id for one in shelf.list()] == [sample_id(1)]
+    assert [one.damaged for one in shelf.list()] == [None]
+    os.unlink(filler)
+    put_sample(shelf, 2)
+    shelf.sweep()
+    assert names_on(shelf) == files_of(1) | files_of(2) | BOOKKEEPING

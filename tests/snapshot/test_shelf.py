@@ -1,0 +1,512 @@
+"""The shelf: what is put is there whole, what is not whole is shown as damaged, what is held stays."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from shelf_samples import (
+    BOOKKEEPING,
+    files_of,
+    names_on,
+    put_sample,
+    sample_body,
+    sample_id,
+    sample_manifest,
+    stage,
+)
+
+from holdfast.errors import (
+    Conflict,
+    DataDamaged,
+    InvalidRequest,
+    NotFound,
+    SnapshotDamaged,
+    SnapshotsBusy,
+    StorageFailed,
+)
+from holdfast.snapshot.manifest import manifest_bytes
+from holdfast.snapshot.places import shelf_folder
+from holdfast.snapshot.shelf import Shelf
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(shelf_folder(tmp_path, "acme", "quill"))
+
+
+# Putting and listing
+
+
+@pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "encrypted"])
+def test_what_is_put_is_listed_whole(shelf: Shelf, encrypted: bool) -> None:
+    stored = put_sample(shelf, 1, encrypted=encrypted)
+
+    (one,) = shelf.list()
+    assert (one.id, one.damaged, one.size) == (sample_id(1), None, stored.size)
+    assert one.path == stored.path
+    assert one.path.read_bytes() == sample_body(1)
+    assert names_on(shelf) == files_of(1, encrypted=encrypted) | BOOKKEEPING
+
+
+def test_sha256sum_reads_the_sidecars(shelf: Shelf) -> None:
+    put_sample(shelf, 1)
+
+    for sidecar in sorted(shelf.root.glob("*.sha256")):
+        done = subprocess.run(["sha256sum", "-c", sidecar.name], cwd=shelf.root, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_files_and_folders_are_for_their_owner_only(shelf: Shelf, tmp_path: Path) -> None:
+    put_sample(shelf, 1)
+
+    for path in (tmp_path / "snapshots").rglob("*"):
+        wide = path.stat().st_mode & 0o077
+        assert not wide or path.suffix in (".zst", ".age"), path  # a body has the mode it was packed with
+
+
+def test_a_shelf_that_is_not_there_is_empty(shelf: Shelf) -> None:
+    assert (shelf.list(), shelf.count(), shelf.bytes(), shelf.sweep()) == ([], 0, 0, [])
+    assert not shelf.root.exists()
+
+
+def test_snapshots_are_listed_newest_first_by_sequence(shelf: Shelf) -> None:
+    for sequence in (2, 10, 1_000_000, 1, 3):
+        put_sample(shelf, sequence)
+
+    assert [one.sequence for one in shelf.list()] == [1_000_000, 10, 3, 2, 1]
+
+
+def test_an_id_is_taken_once(shelf: Shelf) -> None:
+    put_sample(shelf, 1)
+
+    with pytest.raises(Conflict):
+        put_sample(shelf, 1)
+    assert [one.damaged for one in shelf.list()] == [None]
+
+
+def test_a_staged_body_of_another_size_is_refused(shelf: Shelf) -> None:
+    manifest = sample_manifest(1, b"four")
+    with shelf.staging() as staging, pytest.raises(SnapshotDamaged):
+        shelf.put(stage(staging, manifest, b"five!"), manifest, manifest_bytes(manifest))
+    assert shelf.list() == []
+
+
+def test_files_that_are_not_snapshots_are_passed_over(shelf: Shelf) -> None:
+    put_sample(shelf, 1)
+    for name in ("notes.txt", "000002.tar.zst", f"{sample_id(2)}.zip", "000000-20260101T000000Z-abcdef.tar.zst"):
+        (shelf.root / name).write_text("not ours")
+
+    assert [one.id for one in shelf.list()] == [sample_id(1)]
+    assert shelf.count() == 1
+    assert shelf.sweep() == []
+    assert (shelf.root / "notes.txt").exists()
+
+
+def test_usage_is_the_sum_of_all_files(shelf: Shelf) -> None:
+    put_sample(shelf, 1, size=1000)
+    put_sample(shelf, 2, size=2000)
+
+    assert shelf.count() == 2
+    assert shelf.bytes() == sum((shelf.root / name).stat().st_size for name in files_of(1) | files_of(2))
+
+
+# Damage
+
+
+def _spoil(path: Path, data: bytes | None) -> None:
+    if data is None:
+        path.unlink()
+    else:
+        path.write_bytes(data)
+
+
+@pytest.mark.parametrize("suffix", [".tar.zst", ".tar.zst.sha256", ".manifest.json", ".manifest.json.sha256"])
+@pytest.mark.parametrize("data", [None, b"", b"something else\n"], ids=["gone", "empty", "other"])
+def test_a_spoilt_file_makes_a_snapshot_damaged_and_hides_none(shelf: Shelf, suffix: str, data: bytes | None) -> None:
+    put_sample(shelf, 1)
+    put_sample(shelf, 2)
+    _spoil(shelf.root / f"{sample_id(1)}{suffix}", data)
+
+    newer, older = shelf.list()
+    assert (newer.id, newer.damaged) == (sample_id(2), None)
+    assert older.id == sample_id(1)
+    assert older.damaged
+    assert suffix in older.damaged or "manifest" in older.damaged
+    assert shelf.sweep() == []
+    assert len(shelf.list()) == 2
+
+
+def test_one_byte_is_enough_to_be_damaged(shelf: Shelf) -> None:
+    """Of all that is small: flips in the body are for `verify` to find."""
+    put_sample(shelf, 1)
+    for name in sorted(files_of(1)):
+        path = shelf.root / name
+        whole = path.read_bytes()
+        for at in range(len(whole)) if not name.endswith(".zst") else ():
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+            assert shelf.list()[0].damaged, (name, at)
+        path.write_bytes(whole + b"\n")
+        assert shelf.list()[0].damaged, name
+        path.write_bytes(whole)
+    assert shelf.list()[0].damaged is None
+
+
+def test_a_manifest_under_another_id_is_damage(shelf: Shelf) -> None:
+    put_sample(shelf, 1)
+    put_sample(shelf, 2)
+    for name in files_of(2):
+        (shelf.root / name).unlink()
+    for name in files_of(1):
+        (shelf.root / name.replace(sample_id(1), sample_id(2))).write_bytes(
+            (shelf.root / name).read_bytes().replace(sample_id(1).encode(), sample_id(2).encode())
+            if name.endswith("sha256")
+            else (shelf.root / name).read_bytes()
+        )
+
+    newer, older = shelf.list()
+    assert older.damaged is None
+    assert newer.damaged is not None
+    assert "another snapshot" in newer.damaged
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_what_is_no_file_is_damage_and_is_not_followed(shelf: Shelf, tmp_path: Path, kind: str) -> None:
+    put_sample(shelf, 1)
+    for name in sorted(files_of(1)):
+        path, aside = shelf.root / name, tmp_path / name
+        path.rename(aside)
+        if kind == "link":
+            path.symlink_to(aside)
+        elif kind == "pipe":
+            os.mkfifo(path)
+        else:
+            path.mkdir()
+        assert shelf.list()[0].damaged, name
+        path.rmdir() if kind == "folder" else path.unlink()
+        aside.rename(path)
+
+
+# Numbers
+
+
+def test_numbers_count_up_and_are_never_given_twice(shelf: Shelf) -> None:
+    assert [shelf.next_sequence() for _ in range(3)] == [1, 2, 3]
+    put_sample(shelf, 3)
+    put_sample(shelf, 2)
+    shelf.delete(sample_id(3))
+    shelf.delete(sample_id(2), last_too=True)
+    assert Shelf(shelf.root).next_sequence() == 4
+
+
+def test_a_number_is_above_every_snapshot_that_came_from_elsewhere(shelf: Shelf) -> None:
+    put_sample(shelf, 500)
+    shelf.delete(sample_id(500), last_too=True)
+    assert shelf.next_sequence() == 501
+    (shelf.root / f"{sample_id(700)}.manifest.json").write_text("copied here by hand")
+    assert shelf.next_sequence() == 701
+    (shelf.root / "sequence").unlink()
+    assert shelf.next_sequence() == 701  # the counter is lost, but the files still say 700
+
+
+def test_many_threads_and_processes_get_different_numbers(shelf: Shelf) -> None:
+    script = (
+        "import sys; from pathlib import Path; from holdfast.snapshot.shelf import Shelf\n"
+        "print(*(Shelf(Path(sys.argv[1])).next_sequence() for _ in range(20)))"
+    )
+    command = [sys.executable, "-c", script, str(shelf.root)]
+    children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    with ThreadPoolExecutor(4) as pool:
+        own = list(pool.map(lambda _: shelf.next_sequence(), range(40)))
+    theirs = [int(word) for child in children for word in child.communicate(timeout=60)[0].split()]
+
+    assert sorted(own + theirs) == list(range(1, 81))
+
+
+@pytest.mark.parametrize("content", [b"", b"x\n", b"-1\n", b"12", b"1 2\n", b"9" * 40 + b"\n", "٣\n".encode()])
+def test_a_counter_that_is_no_number_is_damage_not_zero(shelf: Shelf, content: bytes) -> None:
+    shelf.next_sequence()
+    (shelf.root / "sequence").write_bytes(content)
+
+    with pytest.raises(DataDamaged):
+        shelf.next_sequence()
+
+
+def test_the_newest_is_expected_until_it_is_deleted_here(shelf: Shelf) -> None:
+    assert shelf.newest_expected() == 0
+    for sequence in (1, 2, 3):
+        put_sample(shelf, sequence)
+    assert shelf.newest_expected() == 3
+    shelf.delete(sample_id(3))
+    assert shelf.newest_expected() == 2
+    shelf.delete(sample_id(1))
+    assert shelf.newest_expected() == 2
+
+
+def test_a_newest_that_somebody_else_removed_is_missed(shelf: Shelf) -> None:
+    for sequence in (1, 2, 3):
+        put_sample(shelf, sequence)
+    for name in files_of(3):
+        (shelf.root / name).unlink()
+    shelf.sweep()
+    shelf.delete(sample_id(1))
+
+    assert shelf.newest_expected() == 3
+    assert shelf.list()[0].sequence == 2
+
+
+# Finding
+
+
+def test_a_snapshot_is_found_by_id_by_beginning_and_as_the_latest(shelf: Shelf) -> None:
+    for sequence in (1, 2, 20):
+        put_sample(shelf, sequence)
+
+    assert shelf.find(sample_id(2)).sequence == 2
+    assert shelf.find("000002").sequence == 2
+    assert shelf.find("latest").sequence == 20
+    with pytest.raises(Conflict):
+        shelf.find("0000")
+    for name in ("", "nothing", "000009", f"{sample_id(2)}x", "*", "../acme", "latest~1"):
+        with pytest.raises(NotFound):
+            shelf.find(name)
+
+
+def test_the_latest_is_the_newest_also_when_it_is_damaged(shelf: Shelf) -> None:
+    put_sample(shelf, 1)
+    put_sample(shelf, 2).path.unlink()
+
+    assert shelf.find("latest").sequence == 2
+    assert shelf.find("latest").damaged
+
+
+# Holding and deleting
+
+
+def test_what_is_held_is_not_deleted(shelf: Shelf) -> None:
+    put_sample(shelf, 1)
+    put_sample(shelf, 2)
+    with shelf.hold(sample_id(1)) as one, shelf.hold("000001"):
+        assert shelf.in_use(one.id)
+        with pytest.raises(SnapshotsBusy):
+            shelf.delete(one.id)
+    assert not shelf.in_use(sample_id(1))
+    shelf.delete(sample_id(1))
+    assert names_on(shelf) == files_of(2) | BOOKKEEPING
+
+
+def test_another_process_that_holds_a_snapshot_keeps_it(shelf: Shelf) -> None:
+    put_sample(shelf, 1)
+    put_sample(shelf, 2)
+    script = (
+        "import sys; from pathlib import Path; from holdfast.snapshot.shelf import Shelf\n"
+        "with Shelf(Path(sys.argv[1])).hold('000001'):\n"
+        "    print('held', flush=True); sys.stdin.readline()"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", script, str(shelf.root)], **pipes) as child:  # type: ignore[call-overload]
+        assert child.stdout.readline() == "held\n"
+        with pytest.raises(SnapshotsBusy):
+            shelf.delete(sample_id(1))
+        child.kill()
+    shelf.delete(sample_id(1))
+    assert shelf.count() == 1
+
+
+def test_the_last_good_one_is_deleted_only_when_that_is_said(shelf: Shelf) -> None:
+    put_sample(shelf, 1)
+    put_sample(shelf, 2).path.unlink()
+
+    with pytest.raises(Conflict):
+        shelf.delete(sample_id(1))
+    shelf.delete(sample_id(2))
+    with pytest.raises(Conflict):
+        shelf.delete(sample_id(1))
+    shelf.delete(sample_id(1), last_too=True)
+    assert names_on(shelf) == BOOKKEEPING
+    with pytest.raises(NotFound):
+        shelf.delete(sample_id(1))
+
+
+@pytest.mark.parametrize("suffix", [".tar.zst", ".tar.zst.sha256", ".manifest.json", ".manifest.json.sha256"])
+def test_a_damaged_one_can_be_deleted_without_rest(shelf: Shelf, suffix: str) -> None:
+    put_sample(shelf, 1)
+    put_sample(shelf, 2)
+    (shelf.root / f"{sample_id(1)}{suffix}").unlink()
+
+    shelf.delete(sample_id(1))
+    assert names_on(shelf) == files_of(2) | BOOKKEEPING
+
+
+def test_listing_while_others_put_and_delete_shows_no_damage(shelf: Shelf) -> None:
+    put_sample(shelf, 1)
+    stop = threading.Event()
+
+    def work(first: int) -> None:
+        for sequence in range(first, first + 60):
+            put_sample(shelf, sequence)
+            shelf.delete(sample_id(sequence))
+        stop.set()
+
+    seen = 0
+    with ThreadPoolExecutor(2) as pool:
+        working = [pool.submit(work, first) for first in (1_000, 2_000)]
+        while not stop.is_set():
+            found = shelf.list()
+            seen += len(found)
+            assert [one.damaged for one in found if one.damaged] == []
+            assert found[-1].id == sample_id(1)
+        for one in working:
+            one.result()
+    assert seen
+    assert shelf.count() == 1
+
+
+# Staging and leftovers
+
+
+def test_a_staging_folder_is_private_and_gone_afterwards(shelf: Shelf) -> None:
+    with shelf.staging(sample_id(1)) as one, shelf.staging() as other:
+        assert one != other
+        assert one.name == f".staging-{sample_id(1)}"
+        assert {one.stat().st_mode & 0o777, other.stat().st_mode & 0o777} == {0o700}
+        (one / "deep").mkdir()
+        (one / "deep" / "file").write_text("x")
+        assert shelf.sweep() == []
+        assert (one / "deep" / "file").exists()
+    assert names_on(shelf) == {".lock"}
+
+
+def test_a_staging_folder_goes_when_its_work_fails(shelf: Shelf) -> None:
+    with pytest.raises(ZeroDivisionError), shelf.staging() as staging:
+        (staging / "x").write_text(str(1 / 0))
+    assert names_on(shelf) == {".lock"}
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "../x", "-x", "x" * 200])
+def test_a_staging_folder_lies_on_the_shelf(shelf: Shelf, name: str) -> None:
+    with pytest.raises(InvalidRequest), shelf.staging(name):
+        pass
+
+
+def test_what_a_dead_process_left_is_swept_and_what_a_living_one_has_is_not(shelf: Shelf) -> None:
+    script = (
+        "import sys; from pathlib import Path; from holdfast.snapshot.shelf import Shelf\n"
+        "with Shelf(Path(sys.argv[1])).staging(sys.argv[2]) as folder:\n"
+        "    (folder / 'secret').write_text('x'); print('staged', flush=True); sys.stdin.readline()"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-c", script, str(shelf.root), "theirs"]
+    with subprocess.Popen(command, **pipes) as child:  # type: ignore[call-overload]
+        assert child.stdout.readline() == "staged\n"
+        assert shelf.sweep() == []
+        child.kill()
+    assert shelf.sweep() == [".staging-theirs"]
+    assert names_on(shelf) == {".lock"}
+
+
+def test_a_link_that_looks_like_a_staging_folder_leads_nowhere(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.next_sequence()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("keep")
+    (shelf.root / ".staging-x").symlink_to(tmp_path / "mine")
+
+    assert shelf.sweep() == []
+    assert (tmp_path / "mine" / "file").exists()
+
+
+def test_a_put_that_fails_leaves_nothing(shelf: Shelf) -> None:
+    body = sample_body(1)
+    manifest = sample_manifest(1, body)
+    with shelf.staging() as staging:
+        path = stage(staging, manifest, body)
+        shelf.sweep()
+        (shelf.root / f".{sample_id(1)}.manifest.json.new").mkdir()  # in the way of the manifest
+        with pytest.raises(StorageFailed):
+            shelf.put(path, manifest, manifest_bytes(manifest))
+    assert shelf.list() == []
+    assert shelf.newest_expected() == 0
+
+
+# In and out
+
+
+def test_what_is_exported_can_be_adopted_elsewhere(shelf: Shelf, tmp_path: Path) -> None:
+    put_sample(shelf, 7, size=3_000_000)
+    target = tmp_path / "stick" / "new"
+
+    paths = shelf.export(sample_id(7), target)
+
+    assert [path.name for path in paths][-1] == f"{sample_id(7)}.manifest.json"
+    assert {path.name for path in target.iterdir()} == files_of(7)
+    other = Shelf(tmp_path / "other")
+    adopted = other.adopt(target, sample_id(7))
+    assert adopted.manifest == shelf.find("latest").manifest
+    assert adopted.path.read_bytes() == sample_body(7, 3_000_000)
+    assert other.adopt(target, sample_id(7)) == adopted
+    assert other.next_sequence() == 8
+    assert names_on(other) == files_of(7) | BOOKKEEPING
+
+
+def test_an_export_never_overwrites(shelf: Shelf, tmp_path: Path) -> None:
+    put_sample(shelf, 1)
+    for name in sorted(files_of(1)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / name).write_text("somebody's")
+        with pytest.raises(Conflict):
+            shelf.export(sample_id(1), folder)
+        assert [path.read_text() for path in folder.iterdir()] == ["somebody's"]
+
+
+def test_an_export_goes_beside_the_bodys_own_name(shelf: Shelf, tmp_path: Path) -> None:
+    put_sample(shelf, 1)
+    shelf.export(sample_id(1), tmp_path / f"{sample_id(1)}.tar.zst")
+    assert files_of(1) <= {path.name for path in tmp_path.iterdir()}
+    (tmp_path / "a file").write_text("x")
+    for name in ("mine.tar.zst", "a file"):
+        with pytest.raises(InvalidRequest):
+            shelf.export(sample_id(1), tmp_path / name)
+
+
+def test_an_export_after_a_killed_one_takes_its_leftovers_away(shelf: Shelf, tmp_path: Path) -> None:
+    put_sample(shelf, 1)
+    target = tmp_path / "out"
+    target.mkdir()
+    (target / f".{sample_id(1)}.tar.zst.new").write_text("half")
+
+    shelf.export(sample_id(1), target)
+    assert {path.name for path in target.iterdir()} == files_of(1)
+
+
+def test_a_body_with_other_bytes_is_not_exported_and_not_adopted(shelf: Shelf, tmp_path: Path) -> None:
+    put_sample(shelf, 1)
+    shelf.export(sample_id(1), tmp_path / "out")
+    for folder in (shelf.root, tmp_path / "out"):
+        body = folder / f"{sample_id(1)}.tar.zst"
+        body.write_bytes(b"X" + body.read_bytes()[1:])
+
+    with pytest.raises(SnapshotDamaged):
+        shelf.export(sample_id(1), tmp_path / "again")
+    assert list((tmp_path / "again").iterdir()) == []
+    other = Shelf(tmp_path / "other")
+    with pytest.raises(SnapshotDamaged):
+        other.adopt(tmp_path / "out", sample_id(1))
+    assert names_on(other) == {".lock"}
+
+
+def test_another_snapshot_of_the_same_id_is_not_adopted(shelf: Shelf, tmp_path: Path) -> None:
+    put_sample(shelf, 1)
+    other = Shelf(tmp_path / "other")
+    put_sample(other, 1, size=77)
+
+    with pytest.raises(Conflict):
+        shelf.adopt(other.root, sample_id(1))
+    assert shelf.find("latest").damaged is None
+    with pytest.raises(InvalidRequest):
+        shelf.adopt(other.root, "../../etc")

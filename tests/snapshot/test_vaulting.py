@@ -1,0 +1,255 @@
+"""Snapshots to a vault and back: whole or not at all, tried again without harm, and nothing foreign taken in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+from shelf_samples import AGENT, TENANT, files_of, names_on, put_sample, sample_body, sample_id, sample_manifest, stage
+
+from holdfast.errors import (
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    SnapshotDamaged,
+    SnapshotForeign,
+    StorageFailed,
+    UpstreamFailed,
+)
+from holdfast.ports import Named
+from holdfast.snapshot.manifest import manifest_bytes
+from holdfast.snapshot.places import shelf_folder, sidecar
+from holdfast.snapshot.shelf import Shelf
+from holdfast.snapshot.vaulting import fetch, list_vault, send
+from holdfast.vault.local import LocalVault
+
+PREFIX = f"{TENANT}/{AGENT}/"
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(shelf_folder(tmp_path / "one", TENANT, AGENT))
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Shelf:
+    return Shelf(shelf_folder(tmp_path / "two", TENANT, AGENT))
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> LocalVault:
+    return LocalVault(tmp_path / "vault")
+
+
+class Failing:
+    """A vault whose network ends after so many puts; it notes their order."""
+
+    def __init__(self, vault: LocalVault, puts: int):
+        self.vault, self.puts = vault, puts
+        self.order: list[str] = []
+
+    @property
+    def place(self) -> str:
+        return self.vault.place
+
+    def put(self, name: str, data: BinaryIO) -> None:
+        if len(self.order) >= self.puts:
+            raise UpstreamFailed("vault: the network is gone")
+        self.vault.put(name, data)
+        self.order.append(name)
+
+    def open(self, name: str) -> BinaryIO:
+        return self.vault.open(name)
+
+    def list(self, prefix: str = "") -> Iterator[Named]:
+        return self.vault.list(prefix)
+
+    def delete(self, name: str) -> None:
+        self.vault.delete(name)
+
+
+@pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "encrypted"])
+def test_what_is_sent_is_fetched_elsewhere(shelf: Shelf, other: Shelf, vault: LocalVault, encrypted: bool) -> None:
+    put_sample(shelf, 1, size=3_000_000, encrypted=encrypted)
+    send(shelf, sample_id(1), vault)
+
+    fetched = fetch(vault, TENANT, AGENT, sample_id(1), other)
+    assert fetched.damaged is None
+    assert fetched.manifest == shelf.find("latest").manifest
+    assert fetched.path.read_bytes() == sample_body(1, 3_000_000)
+    assert {name.removeprefix(PREFIX) for name in _names(vault)} == files_of(1, encrypted=encrypted)
+    assert [(one.id, one.damaged, one.size) for one in list_vault(vault, TENANT, AGENT)] == [
+        (sample_id(1), None, fetched.size)
+    ]
+
+
+def _names(vault: LocalVault) -> list[str]:
+    return [one.name for one in vault.list()]
+
+
+def test_the_newest_is_fetched_if_no_id_is_given(shelf: Shelf, other: Shelf, vault: LocalVault) -> None:
+    for sequence in (9, 10, 2):
+        put_sample(shelf, sequence)
+        send(shelf, sample_id(sequence), vault)
+
+    assert [one.sequence for one in list_vault(vault, TENANT, AGENT)] == [10, 9, 2]
+    assert fetch(vault, TENANT, AGENT, None, other).sequence == 10
+    assert other.next_sequence() == 11
+
+
+def test_the_manifest_is_sent_last(shelf: Shelf, vault: LocalVault) -> None:
+    put_sample(shelf, 1)
+    noting = Failing(vault, 4)
+    send(shelf, sample_id(1), noting)
+
+    assert noting.order[-1] == f"{PREFIX}{sample_id(1)}.manifest.json"
+    assert len(noting.order) == 4
+
+
+@pytest.mark.parametrize("puts", [0, 1, 2, 3])
+def test_an_interrupted_send_shows_nothing_and_is_taken_up_again(
+    shelf: Shelf, other: Shelf, vault: LocalVault, puts: int
+) -> None:
+    put_sample(shelf, 1)
+    with pytest.raises(UpstreamFailed):
+        send(shelf, sample_id(1), Failing(vault, puts))
+    assert list_vault(vault, TENANT, AGENT) == []
+    with pytest.raises(NotFound):
+        fetch(vault, TENANT, AGENT, None, other)
+
+    again = Failing(vault, 4)
+    send(shelf, sample_id(1), again)
+    assert len(again.order) == 4 - puts
+    assert fetch(vault, TENANT, AGENT, None, other).damaged is None
+    send(shelf, sample_id(1), Failing(vault, 0))
+
+
+@pytest.mark.parametrize("suffix", [".tar.zst", ".tar.zst.sha256", ".manifest.json", ".manifest.json.sha256"])
+def test_other_bytes_in_the_vault_are_a_conflict(shelf: Shelf, vault: LocalVault, suffix: str) -> None:
+    put_sample(shelf, 1)
+    vault.put(f"{PREFIX}{sample_id(1)}{suffix}", BytesIO(b"somebody's"))
+
+    with pytest.raises(Conflict):
+        send(shelf, sample_id(1), vault)
+
+
+def test_a_damaged_snapshot_is_not_sent(shelf: Shelf, vault: LocalVault) -> None:
+    stored = put_sample(shelf, 1)
+    stored.path.write_bytes(b"X" + sample_body(1)[1:])
+
+    with pytest.raises(SnapshotDamaged):
+        send(shelf, sample_id(1), vault)
+    assert _names(vault) == []
+
+
+def _spoil(vault: LocalVault, suffix: str, data: bytes | None) -> None:
+    name = f"{PREFIX}{sample_id(1)}{suffix}"
+    vault.delete(name)
+    if data is not None:
+        vault.put(name, BytesIO(data))
+
+
+@pytest.mark.parametrize("suffix", [".tar.zst", ".tar.zst.sha256", ".manifest.json", ".manifest.json.sha256"])
+def test_spoilt_files_in_the_vault_do_not_reach_the_shelf(
+    shelf: Shelf, other: Shelf, vault: LocalVault, suffix: str
+) -> None:
+    put_sample(shelf, 1)
+    send(shelf, sample_id(1), vault)
+    name = f"{PREFIX}{sample_id(1)}{suffix}"
+    with vault.open(name) as stream:
+        whole = stream.read()
+    changed = [
+        None,
+        b"",
+        whole[:-1],
+        whole + b"\n",
+        *(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :] for at in (0, len(whole) // 2, len(whole) - 1)),
+    ]
+    for data in changed:
+        _spoil(vault, suffix, data)
+        with pytest.raises((SnapshotDamaged, NotFound) if suffix == ".manifest.json" else SnapshotDamaged):
+            fetch(vault, TENANT, AGENT, sample_id(1), other)
+        assert other.list() == []
+    _spoil(vault, suffix, whole)
+    assert fetch(vault, TENANT, AGENT, sample_id(1), other).damaged is None
+
+
+def test_a_body_larger_than_its_manifest_says_is_refused_before_it_is_read(
+    shelf: Shelf, other: Shelf, vault: LocalVault
+) -> None:
+    put_sample(shelf, 1)
+    send(shelf, sample_id(1), vault)
+    _spoil(vault, ".tar.zst", bytes(5_000_000))
+
+    with pytest.raises(SnapshotDamaged):
+        fetch(vault, TENANT, AGENT, None, other)
+    assert not other.root.exists()
+
+
+def test_what_lies_in_the_wrong_place_is_foreign(other: Shelf, vault: LocalVault, tmp_path: Path) -> None:
+    """Somebody put another memory's snapshot where this one's are looked for."""
+    body = sample_body(1)
+    manifest = sample_manifest(1, body, agent="somebody")
+    data = manifest_bytes(manifest)
+    name = f"{sample_id(1)}.manifest.json"
+    files = {
+        manifest.body_name: body,
+        f"{manifest.body_name}.sha256": sidecar(manifest.body_sha256, manifest.body_name),
+        name: data,
+        f"{name}.sha256": sidecar(sha256(data).hexdigest(), name),
+    }
+    for file, content in files.items():
+        vault.put(f"{PREFIX}{file}", BytesIO(content))
+
+    with pytest.raises(SnapshotForeign):
+        fetch(vault, TENANT, AGENT, None, other)
+    assert not other.root.exists()
+
+
+def test_fetching_again_changes_nothing(shelf: Shelf, other: Shelf, vault: LocalVault) -> None:
+    put_sample(shelf, 1)
+    send(shelf, sample_id(1), vault)
+    first = fetch(vault, TENANT, AGENT, None, other)
+    before = names_on(other)
+
+    assert fetch(vault, TENANT, AGENT, None, other) == first
+    assert names_on(other) == before
+
+
+def test_another_snapshot_of_the_same_id_is_not_replaced(shelf: Shelf, other: Shelf, vault: LocalVault) -> None:
+    put_sample(shelf, 1)
+    send(shelf, sample_id(1), vault)
+    body = b"another"
+    manifest = replace(sample_manifest(1, body), tools=(("holdfast", "9"),))
+    with other.staging() as staging:
+        other.put(stage(staging, manifest, body), manifest, manifest_bytes(manifest))
+
+    with pytest.raises(Conflict):
+        fetch(vault, TENANT, AGENT, None, other)
+    assert other.find("latest").manifest == manifest
+
+
+def test_memories_do_not_see_each_others_snapshots(shelf: Shelf, other: Shelf, vault: LocalVault) -> None:
+    put_sample(shelf, 1)
+    send(shelf, sample_id(1), vault)
+
+    for tenant, agent in ((TENANT, ""), (TENANT, "quil"), ("", AGENT), (TENANT, f"{AGENT}/"), ("acme/quill", "")):
+        assert list_vault(vault, tenant, agent) == []
+        with pytest.raises(NotFound):
+            fetch(vault, tenant, agent, None, other)
+
+
+def test_only_ids_are_fetched(other: Shelf, vault: LocalVault) -> None:
+    for id in ("../../x", "latest", ""):
+        with pytest.raises(InvalidRequest):
+            fetch(vault, TENANT, AGENT, id, other)
+
+
+def test_a_vault_that_is_not_reachable_is_a_fault_not_an_empty_one(other: Shelf, tmp_path: Path) -> None:
+    with pytest.raises(StorageFailed):
+        fetch(LocalVault(tmp_path / "not" / "mounted"), TENANT, AGENT, None, other)

@@ -1,0 +1,173 @@
+"""What every vault must do. A vault's own tests inherit from this and say how one is made.
+
+class TestMyVault(Conformance):
+    @pytest.fixture
+    def vault(self, tmp_path): ...
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO, RawIOBase
+from typing import BinaryIO, cast
+
+import pytest
+
+from holdfast.errors import Conflict, InvalidRequest, NotFound
+from holdfast.ports import Named, Vault
+
+NAMES = ["a", "acme/quill/000001-x.tar.zst", "%2Ehidden/%none/x.sha256", "a-b/c", "A/~x_y", "x" * 200]
+NOT_NAMES = [
+    "", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/.", ".hidden", "a/.hidden", "a\\b", "a b", "a\nb",
+    "a\0b", "ä", "a:b", "a*", "x" * 300, "a/" * 600 + "a", "\ud800",
+]  # fmt: skip
+LARGE = bytes(range(256)) * 20_000  # five megabytes
+
+
+class Breaking(RawIOBase):
+    """A stream that fails in its middle."""
+
+    def __init__(self) -> None:
+        self.left = 3
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        self.left -= 1
+        if not self.left:
+            raise NotFound("the source is gone")
+        return b"x" * max(size, 1)
+
+
+class Dripping(BytesIO):
+    """A stream that gives few bytes at a time, as networks do."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(7 if size is None or size < 0 or size > 7 else size)
+
+
+def read(vault: Vault, name: str) -> bytes:
+    with vault.open(name) as stream:
+        return stream.read()
+
+
+def names(vault: Vault, prefix: str = "") -> list[str]:
+    return [one.name for one in vault.list(prefix)]
+
+
+class Conformance:
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("data", [b"", b"x", LARGE], ids=["empty", "small", "large"])
+    def test_what_is_put_is_read_back(self, vault: Vault, name: str, data: bytes) -> None:
+        vault.put(name, BytesIO(data))
+
+        assert read(vault, name) == data
+        assert list(vault.list()) == [Named(name, len(data))]
+
+    def test_a_stream_may_come_in_small_pieces(self, vault: Vault) -> None:
+        vault.put("a", Dripping(b"0123456789" * 10))
+
+        assert read(vault, "a") == b"0123456789" * 10
+
+    def test_nothing_is_overwritten(self, vault: Vault) -> None:
+        vault.put("a/b", BytesIO(b"first"))
+
+        with pytest.raises(Conflict):
+            vault.put("a/b", BytesIO(b"second"))
+        assert read(vault, "a/b") == b"first"
+        assert list(vault.list()) == [Named("a/b", 5)]
+
+    def test_of_many_that_put_one_name_one_wins(self, vault: Vault) -> None:
+        ready = threading.Barrier(8)
+
+        def put(number: int) -> bool:
+            ready.wait(30)
+            try:
+                vault.put("a/b", BytesIO(bytes([number]) * 100_000))
+            except Conflict:
+                return False
+            return True
+
+        with ThreadPoolExecutor(8) as pool:
+            won = list(pool.map(put, range(8)))
+        assert sum(won) == 1
+        assert read(vault, "a/b") == bytes([won.index(True)]) * 100_000
+        assert names(vault) == ["a/b"]
+
+    def test_many_names_are_put_at_once(self, vault: Vault) -> None:
+        def put(number: int) -> None:
+            vault.put(f"a/{number:03}", BytesIO(b"x" * number))
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(put, range(60)))
+        assert list(vault.list("a/")) == [Named(f"a/{number:03}", number) for number in range(60)]
+
+    def test_a_source_that_fails_leaves_nothing(self, vault: Vault) -> None:
+        with pytest.raises(NotFound, match="source"):
+            vault.put("a/b", cast(BinaryIO, Breaking()))
+        assert names(vault) == []
+        vault.put("a/b", BytesIO(b"whole"))
+        assert read(vault, "a/b") == b"whole"
+
+    @pytest.mark.parametrize("name", ["a", "a/b", "a/b/c/d"])
+    def test_what_is_not_there_is_not_found(self, vault: Vault, name: str) -> None:
+        vault.put("a/b/c", BytesIO(b"x"))
+
+        with pytest.raises(NotFound):
+            vault.open(name)
+
+    def test_an_empty_vault_lists_nothing_and_finds_nothing(self, vault: Vault) -> None:
+        assert list(vault.list()) == []
+        assert list(vault.list("a/b")) == []
+        with pytest.raises(NotFound):
+            vault.open("a")
+        vault.delete("a")
+
+    def test_names_are_listed_in_their_order_and_by_their_beginning(self, vault: Vault) -> None:
+        put = ["a", "a-b", "a.b", "b/c", "b-", "b/c-", "b/c/d", "b0", "B", "b/%41", "c/1/x", "c/10/x", "c/2/x"]
+        put.remove("b/c")  # a name is not the beginning of another's path
+        for name in reversed(put):
+            vault.put(name, BytesIO(name.encode()))
+
+        assert names(vault) == sorted(put)
+        for prefix in ("", "a", "a.", "b", "b/", "b/c", "b/c/", "c/1", "c/1/", "nothing", "b/c/d", "b/c/d/"):
+            assert names(vault, prefix) == sorted(name for name in put if name.startswith(prefix)), prefix
+
+    def test_what_is_deleted_is_gone_and_can_be_put_anew(self, vault: Vault) -> None:
+        vault.put("a/b", BytesIO(b"old"))
+        vault.put("a/c", BytesIO(b"other"))
+        vault.delete("a/b")
+        vault.delete("a/b")
+        vault.delete("a")
+
+        assert names(vault) == ["a/c"]
+        with pytest.raises(NotFound):
+            vault.open("a/b")
+        vault.put("a/b", BytesIO(b"new"))
+        assert read(vault, "a/b") == b"new"
+
+    def test_what_is_being_read_can_be_read_to_its_end(self, vault: Vault) -> None:
+        vault.put("a", BytesIO(LARGE))
+        with vault.open("a") as stream:
+            assert stream.read(10) == LARGE[:10]
+            assert stream.read() == LARGE[10:]
+
+    @pytest.mark.parametrize("name", NOT_NAMES)
+    def test_what_is_no_name_is_refused(self, vault: Vault, name: str) -> None:
+        for call in (vault.open, vault.delete, lambda name: vault.put(name, BytesIO(b"x"))):
+            with pytest.raises(InvalidRequest):
+                call(name)
+        assert names(vault) == []
+
+    @pytest.mark.parametrize("prefix", ["/", "../", "..", "a/../b", ".", "./a", "//", "a//b", "\0", "a b"])
+    def test_what_begins_no_name_is_refused(self, vault: Vault, prefix: str) -> None:
+        vault.put("a", BytesIO(b"x"))
+
+        with pytest.raises(InvalidRequest):
+            list(vault.list(prefix))
+
+    def test_it_says_where_it_is(self, vault: Vault) -> None:
+        assert vault.place
+        assert vault.place.isprintable()

@@ -1,0 +1,124 @@
+"""A folder as a vault: all that any vault does, and what a disk adds to it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from conformance import Conformance, names, read
+
+from holdfast.errors import InvalidSettings, NotFound, StorageFailed
+from holdfast.ports import Vault
+from holdfast.vault.local import LocalVault, vault_from
+
+
+class TestLocalVault(Conformance):
+    @pytest.fixture
+    def vault(self, tmp_path: Path) -> Vault:
+        return LocalVault(tmp_path / "vault")
+
+
+def test_nothing_but_the_bytes_is_left_in_the_folder(tmp_path: Path) -> None:
+    vault = LocalVault(tmp_path / "vault")
+    vault.put("a/b", BytesIO(b"x"))
+
+    assert [path.name for path in tmp_path.rglob("*")] == ["vault", "a", "b"]
+    assert (tmp_path / "vault/a/b").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "vault/a").stat().st_mode & 0o777 == 0o700
+
+
+def test_what_a_killed_put_left_is_not_listed_and_goes_with_the_next(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from holdfast.vault.local import LocalVault\n"
+        "LocalVault(Path(sys.argv[1])).put('a/b', sys.stdin.buffer)"
+    )
+    vault = LocalVault(tmp_path / "vault")
+    vault.put("a/first", BytesIO(b"x"))
+    with subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "vault")], stdin=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        child.stdin.write(b"x" * 3_000_000)
+        child.stdin.flush()
+        _wait_for(tmp_path / "vault/a", 2)
+        vault.put("a/second", BytesIO(b"y"))
+        assert len(os.listdir(tmp_path / "vault/a")) == 3, "one that is being written is left alone"
+        child.kill()
+    assert names(vault) == ["a/first", "a/second"]
+    vault.put("a/third", BytesIO(b"z"))
+    assert sorted(os.listdir(tmp_path / "vault/a")) == ["first", "second", "third"]
+
+
+def _wait_for(folder: Path, entries: int) -> None:
+    while len(os.listdir(folder)) < entries:
+        os.sched_yield()
+
+
+def test_files_that_are_no_names_are_passed_over(tmp_path: Path) -> None:
+    vault = LocalVault(tmp_path)
+    vault.put("a", BytesIO(b"x"))
+    (tmp_path / ".DS_Store").write_text("x")
+    (tmp_path / "with space").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    os.mkfifo(tmp_path / "pipe")
+
+    assert names(vault) == ["a"]
+    with pytest.raises(NotFound):
+        vault.open("pipe")
+    with pytest.raises((NotFound, StorageFailed)):
+        vault.open("link")
+
+
+def test_a_link_does_not_lead_out_of_the_vault(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").write_text("theirs")
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "out").symlink_to(tmp_path / "elsewhere")
+    vault = LocalVault(tmp_path / "vault")
+
+    with pytest.raises(StorageFailed):
+        vault.put("out/new", BytesIO(b"x"))
+    with pytest.raises(StorageFailed):
+        vault.open("out/file")
+    with pytest.raises(StorageFailed):
+        vault.delete("out/file")
+    assert names(vault) == []
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["file"]
+
+
+def test_a_folder_that_is_not_mounted_is_no_empty_vault(tmp_path: Path) -> None:
+    vault = LocalVault(tmp_path / "mount" / "vault")
+
+    for call in (lambda: list(vault.list()), lambda: vault.open("a"), lambda: vault.put("a", BytesIO(b"x"))):
+        with pytest.raises(StorageFailed):
+            call()
+    (tmp_path / "mount").mkdir()
+    assert names(vault) == []
+
+
+def test_a_file_in_the_place_of_the_folder_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "vault").write_text("x")
+
+    with pytest.raises(StorageFailed):
+        LocalVault(tmp_path / "vault").put("a", BytesIO(b"x"))
+
+
+def test_a_setting_names_a_folder(tmp_path: Path) -> None:
+    for text in (str(tmp_path), f"file://{tmp_path}", f"file://localhost{tmp_path}", f" {tmp_path} "):
+        vault = vault_from(text)
+        assert vault.place == str(tmp_path)
+    assert vault_from("file:///with%20space").place == "/with space"
+    assert vault_from("~/vault").place == str(Path("~/vault").expanduser())
+    vault_from(str(tmp_path)).put("a", BytesIO(b"x"))
+    assert read(LocalVault(tmp_path), "a") == b"x"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "vault", "./vault", "s3://key:hunter2@bucket/x", "file://host/x", "file:///x?y", "file://"]
+)
+def test_a_setting_that_names_no_known_vault_is_refused(text: str) -> None:
+    with pytest.raises(InvalidSettings) as caught:
+        vault_from(text)
+    assert "hunter2" not in caught.value.message
