@@ -167,6 +167,10 @@ class DataFolder:
         if self._pointer.exists() and (live := self.current()) != name:
             switches = [(live, name), *self._switches()][:_SWITCHES]
             write_durably(self._history, "".join(f"{before} {after}\n" for before, after in switches).encode())
+        self.point_back(name)
+
+    def point_back(self, name: str) -> None:
+        """Point to a generation without noting a switch: after one that failed halfway."""
         write_durably(self._pointer, f"{name}\n".encode())
 
     @property

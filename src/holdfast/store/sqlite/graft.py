@@ -6,7 +6,9 @@ whatever is written there afterwards is not in the new generation.
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 import apsw
 
 from holdfast.errors import Conflict, DataDamaged, Fault
+from holdfast.store.folder import disk_fault
 from holdfast.store.port import Finding
 from holdfast.store.sqlite.connect import migrate, open_checker, open_writer
 from holdfast.store.sqlite.faults import as_faults
@@ -95,9 +98,9 @@ def prepare(
 
 def _check(db: apsw.Connection, path: Path, tenant: str) -> None:
     """Every row and every page, side by side; what is derived by its number, for the bundle's hash covers the rest."""
-    pages = _InThread(path)
+    beside = [_Beside(_write_out, path), _Beside(_pages, path)]
     found = verify_records(db)
-    found += pages.findings()
+    found += [finding for one in beside for finding in one.findings()]
     if found:
         raise DataDamaged(
             f"restore: the snapshot's store is damaged ({found[0].table}: {found[0].message})",
@@ -112,31 +115,48 @@ def _check(db: apsw.Connection, path: Path, tenant: str) -> None:
                 raise DataDamaged("restore: the snapshot's index does not fit its records")
 
 
-class _InThread:
-    """The pages of a file, checked while somebody else does other work."""
+class _Beside(threading.Thread):
+    """Work on a file that needs no interpreter, done while somebody else does other work."""
 
-    def __init__(self, path: Path):
-        self._path = path
+    def __init__(self, work: Callable[[Path], list[Finding]], path: Path):
+        super().__init__(name=work.__name__)
+        self._work, self._path = work, path
         self._found: list[Finding] = []
         self._fault: Fault | None = None
-        self._thread = threading.Thread(target=self._run, name="pages")
-        self._thread.start()
+        self.start()
 
-    def _run(self) -> None:
+    def run(self) -> None:
         try:
-            db = open_checker(self._path)
-            try:
-                self._found = verify_pages(db)
-            finally:
-                db.close()
+            self._found = self._work(self._path)
         except Fault as fault:
             self._fault = fault
 
     def findings(self) -> list[Finding]:
-        self._thread.join()
+        self.join()
         if self._fault is not None:
             raise self._fault
         return self._found
+
+
+def _pages(path: Path) -> list[Finding]:
+    db = open_checker(path)
+    try:
+        return verify_pages(db)
+    finally:
+        db.close()
+
+
+def _write_out(path: Path) -> list[Finding]:
+    """Begin now with what has to be done before the switch: the disk is idle while the processor checks."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:  # told here, as the next sync may not be told again
+        raise disk_fault(error, f"write {path.name}") from error
+    return []
 
 
 def join(restored: Path, live: Path, tenant: str) -> int:

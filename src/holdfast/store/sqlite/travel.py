@@ -151,8 +151,9 @@ def _copy_vectors(db: apsw.Connection) -> None:
     db.execute("DROP TABLE temp.spaces")
 
 
-def _moved_checksum(seq: Any, old: Any, new: Any, hash: Any, vector: Any, checksum: Any) -> int:
+def _moved_checksum(*values: Any) -> int:
     """The checksum under another space; one that was wrong stays wrong."""
+    seq, old, new, hash, vector, checksum = values
     right = vector_checksum(seq, old, hash, vector) == checksum
     return vector_checksum(seq, new, hash, vector) if right else int(checksum)
 
@@ -185,8 +186,9 @@ def counted(db: apsw.Connection, name: str) -> tuple[int, int]:
     The sum in two halves: SQLite does not add past 63 bits.
     """
     sql = f"SELECT count(*), sum(checksum >> 32), sum(checksum & 4294967295) FROM main.{name} NOT INDEXED"
-    rows, high, low = db.execute(sql).fetchall()[0]
-    return int(rows), signed64(((high or 0) << 32) + (low or 0))  # type: ignore[operator]
+    found: Any = db.execute(sql).fetchall()
+    rows, high, low = found[0]
+    return rows, signed64(((high or 0) << 32) + (low or 0))
 
 
 def tally_again(db: apsw.Connection) -> None:

@@ -49,6 +49,11 @@ def verify_pages(db: apsw.Connection) -> list[Finding]:
     return _findings(db, [("database", _pages)])
 
 
+def verify_schema(db: apsw.Connection) -> list[Finding]:
+    """Findings over tables, indexes and triggers."""
+    return _findings(db, [("schema", _schema)])
+
+
 def _record_checks() -> list[tuple[str, Check]]:
     return [("schema", _schema), ("tallies", _counter), *((table.name, _row_check(table)) for table in TABLES)]
 
