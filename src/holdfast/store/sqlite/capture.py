@@ -52,6 +52,7 @@ def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) 
     db = open_reader(source)
     try:
         with as_faults():
+            db.execute("PRAGMA mmap_size = 0").fetchall()  # every page is read once: mapped, they would all be held
             alone = not has_others(db, tenant)
             if not (alone and _copy_pages(db, into, tenant)):
                 _copy_rows(source, into, tenant)
@@ -101,7 +102,6 @@ def check_store(path: Path) -> None:
     db = open_private(path)
     try:
         with as_faults():
-            db.execute("PRAGMA main.mmap_size = 268435456").fetchall()
             if db.execute("PRAGMA quick_check(1)").get != "ok":
                 raise DataDamaged("capture: the copy of the store is damaged")
             tallies = _tallies(db)

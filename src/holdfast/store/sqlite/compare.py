@@ -126,8 +126,8 @@ def _compare(db: apsw.Connection, table: Table[Any], tenant: str, limit: int) ->
     for name, one, other in (("went", "a", "b"), ("came", "b", "a")):
         db.execute(f"CREATE TEMP TABLE {name} (id TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID")
         db.execute(
-            f"INSERT INTO temp.{name} SELECT id, seq FROM {one}.{table.name} AS r WHERE tenant = ?1 AND NOT EXISTS "
-            f"(SELECT 1 FROM {other}.{table.name} AS o WHERE o.seq = r.seq AND o.checksum = r.checksum "
+            f"INSERT INTO temp.{name} SELECT id, seq FROM {one}.{table.name} AS r NOT INDEXED WHERE tenant = ?1 "
+            f"AND NOT EXISTS (SELECT 1 FROM {other}.{table.name} AS o WHERE o.seq = r.seq AND o.checksum = r.checksum "
             "AND o.tenant = ?1)",
             (tenant,),
         )

@@ -18,7 +18,7 @@ import apsw
 from holdfast.errors import Conflict, DataDamaged, Fault
 from holdfast.store.folder import disk_fault
 from holdfast.store.port import Finding
-from holdfast.store.sqlite.connect import migrate, open_checker, open_writer
+from holdfast.store.sqlite.connect import migrate, open_writer
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.rename import rename_agent
 from holdfast.store.sqlite.travel import (
@@ -139,7 +139,7 @@ class _Beside(threading.Thread):
 
 
 def _pages(path: Path) -> list[Finding]:
-    db = open_checker(path)
+    db = open_private(path)
     try:
         return verify_pages(db)
     finally:
