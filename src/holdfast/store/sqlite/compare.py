@@ -89,7 +89,7 @@ def compare_stores(a: Path, b: Path, tenant: str, *, limit: int = SHOWN) -> list
             db.set_busy_timeout(BUSY_MS)
             db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
             for name, path in (("a", a), ("b", b)):
-                db.execute(f"ATTACH ? AS {name}", (f"file:{quote(str(path))}?mode=ro",))
+                db.execute(f"ATTACH ? AS {name}", (f"file:{quote(str(path.absolute()))}?mode=ro",))
             db.execute("BEGIN")
             for name in ("a", "b"):
                 db.execute(f"SELECT 1 FROM {name}.tallies LIMIT 1").fetchall()  # time stands still from here on

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import apsw
 
-from holdfast.errors import StorageFailed
+from holdfast.errors import DataDamaged, StorageFailed
 from holdfast.store.sqlite.connect import BUSY_MS, check_ours
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.tx import signed64
@@ -51,8 +51,10 @@ def open_private(path: Path) -> apsw.Connection:
     """
     if not path.is_file():
         raise StorageFailed(f"store: {path.name} is not there")
+    if not path.stat().st_size:
+        raise DataDamaged(f"store: {path.name} is empty")
     with as_faults():
-        db = apsw.Connection(str(path), flags=_READ_WRITE, statementcachesize=200)
+        db = apsw.Connection(str(path.absolute()), flags=_READ_WRITE, statementcachesize=200)
     try:
         _prepare(db)
         with as_faults():
@@ -66,7 +68,7 @@ def open_private(path: Path) -> apsw.Connection:
 def make_private(path: Path) -> apsw.Connection:
     """A new, empty file, to be written without a journal."""
     with as_faults():
-        db = apsw.Connection(str(path), flags=_READ_WRITE | apsw.SQLITE_OPEN_CREATE, statementcachesize=200)
+        db = apsw.Connection(str(path.absolute()), flags=_READ_WRITE | apsw.SQLITE_OPEN_CREATE, statementcachesize=200)
     _prepare(db)
     return db
 
@@ -83,7 +85,7 @@ def attach(db: apsw.Connection, path: Path) -> None:
     """Let the connection read a second database, whether somebody writes it or not."""
     db.set_busy_timeout(BUSY_MS)
     db.create_scalar_function("moved_checksum", _moved_checksum, 6, deterministic=True)
-    db.execute(f"ATTACH ? AS {FAR}", (f"file:{quote(str(path))}?mode=ro",))
+    db.execute(f"ATTACH ? AS {FAR}", (f"file:{quote(str(path.absolute()))}?mode=ro",))
 
 
 def has_table(db: apsw.Connection, name: str, schema: str = "main") -> bool:
