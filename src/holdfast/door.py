@@ -68,6 +68,8 @@ class LocalDoor:
     def _follow(self) -> None:
         """Without a server nobody makes vectors: what waits gets its own before a search, as far as some seconds go."""
         embedder, clock = self.engine.embedder, self.engine.clock
+        if self._follower.store is not self.engine.store:  # another generation is live now
+            self._follower = Follower(self.engine.store, embedder, clock)
         if embedder is None or self._follower.is_done():
             return
         try:

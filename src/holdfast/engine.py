@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from holdfast.desk import Desk
 from holdfast.embedder import embedder_from
@@ -13,6 +15,7 @@ from holdfast.recalls import Recalls
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.store.folder import DataFolder, FolderLock
+from holdfast.store.generations import Generations
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.system import SystemClock, SystemEntropy
 
@@ -48,13 +51,32 @@ class Engine:
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
         try:
-            database = self.folder.prepare()
-            self.store = SqliteStore(database, self._publish)
-            self.folder.settle(database)
+            self._generations = Generations(self.folder, self._publish)
             self._opened_at = self.store.last_seq()
         except BaseException:
             self._lock.__exit__()
             raise
+
+    @property
+    def store(self) -> SqliteStore:
+        """The live store. Whoever begins something keeps to the one it began with."""
+        return self._generations.store
+
+    def switch_generation(self, name: str) -> None:
+        """Make another generation the live one, for everybody, as it is: with the tokens and the tenants it has.
+
+        Raises:
+            Fault: it cannot be opened; the old one is live as before.
+        """
+        self.exchange(lambda _: name)
+
+    def exchange(self, build: Callable[[Path], str]) -> str:
+        """Make the generation live whose name `build` gives; it gets the database of the live one, which takes no
+        writes until this has ended. See `Generations.exchange`."""
+        name = self._generations.exchange(build)
+        self.recalls.take()  # counted for records of the old store
+        self._opened_at = self.store.last_seq()
+        return name
 
     def desk(self, caller: Caller) -> Desk:
         """A caller's place at this engine."""
@@ -78,7 +100,7 @@ class Engine:
         if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
             with suppress(Fault):  # a disk that takes no more must not keep the folder locked
                 self.store.fold_words()
-        self.store.close()
+        self._generations.close()
         self._lock.__exit__()
 
     def _publish(self, event: Event) -> None:

@@ -34,7 +34,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 @pytest.fixture
 def lane(desk: Desk) -> Iterator[Lane]:
-    lane = Lane(desk.store)
+    lane = Lane(lambda: desk.store)
     lane.start()
     yield lane
     lane.stop()

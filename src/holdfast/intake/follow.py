@@ -34,7 +34,7 @@ class Follower:
     """Makes vectors step by step; one for each store."""
 
     def __init__(self, store: Store, embedder: Embedder | None, clock: Clock):
-        self._store = store
+        self.store = store
         self._embedder = embedder
         self._clock = clock
         self._size = BATCH
@@ -55,7 +55,7 @@ class Follower:
 
     def is_done(self) -> bool:
         """Whether every record that is to have a vector of the current model has it."""
-        reader, model = self._store.read(), self._embedder.name if self._embedder else None
+        reader, model = self.store.read(), self._embedder.name if self._embedder else None
         if reader.followed_model() != model or reader.index_work(1):
             return False
         return model is None or reader.missing(model, 1) is None
@@ -70,10 +70,10 @@ class Follower:
         self._said = said
 
     def _step(self) -> bool:
-        reader, embedder = self._store.read(), self._embedder
+        reader, embedder = self.store.read(), self._embedder
         model = embedder.name if embedder else None
         if reader.followed_model() != model:
-            self._store.write(lambda tx: tx.follow_model(model))
+            self.store.write(lambda tx: tx.follow_model(model))
         if embedder is None:
             return self._drop(reader)
         work = reader.index_work(self._size, self._after)
@@ -91,13 +91,13 @@ class Follower:
         """Without an embedder nothing waits: the rows are found again when there is one."""
         work = reader.index_work(DROPPED)
         if work:
-            self._store.write(lambda tx: tx.done(work))
+            self.store.write(lambda tx: tx.done(work))
         return bool(work)
 
     def _look(self, reader: Reader, model: str) -> bool:
         missing = reader.missing(model, LOOKED_AT)
         if missing is not None:
-            self._store.write(lambda tx: tx.queue(model, missing))
+            self.store.write(lambda tx: tx.queue(model, missing))
         return missing is not None
 
     def _make(self, reader: Reader, embedder: Embedder, work: list[Waiting]) -> None:
@@ -113,7 +113,7 @@ class Follower:
             tx.put_vectors(embedder.name, made)
             tx.done(gone)
 
-        self._store.write(write)
+        self.store.write(write)
         self._recover()
 
     def _narrow(self, work: list[Waiting]) -> None:

@@ -41,7 +41,7 @@ class App:
         self.engine = engine
         self.auth = Auth(engine, run_token)
         self.pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="op")
-        self.lane = Lane(engine.store)
+        self.lane = Lane(lambda: engine.store)
         self.rest = Rest(engine, self.auth, self.pool, self.lane)
         self.live = Live(engine, self.auth)
         self.maintenance = Maintenance(engine)

@@ -43,7 +43,8 @@ class _Ride:
 class Lane:
     """A thread that carries out short writes in groups."""
 
-    def __init__(self, store: Store):
+    def __init__(self, store: Callable[[], Store]):
+        """`store` gives the live one, which may become another at any time."""
         self._store = store
         self._arrived: list[_Ride] = []  # in this turn of the event loop; touched by it only
         self._waiting: SimpleQueue[list[_Ride]] = SimpleQueue()  # an empty list: no more will come
@@ -121,7 +122,7 @@ class Lane:
             if len(rides) == 1:
                 _finish(rides[0])
             elif rides:
-                self._store.write(together, again=True)
+                self._store().write(together, again=True)
         except Exception as error:  # noqa: BLE001 - nobody on the lane may wait for ever
             for ride in rides:
                 ride.error = copy(error)

@@ -91,6 +91,8 @@ class Maintenance:
 
     def follow_index(self) -> None:
         """Make the vectors that wait, until none does or the embedder needs a pause."""
+        if self._follower.store is not self._engine.store:  # another generation is live now
+            self._follower = Follower(self._engine.store, self._engine.embedder, self._engine.clock)
         seen = self._engine.store.last_seq()
         while not self._stop.is_set() and self._follower.step():
             seen = self._lull(seen)

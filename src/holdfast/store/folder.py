@@ -1,7 +1,9 @@
 """The data folder: generations with one pointer, the lock, and where a running server is reached.
 
 <home>/CURRENT              the name of the live generation
+<home>/PREVIOUS             from which generation to which the last switches went
 <home>/gen-000001/          one whole store
+<home>/.gen-000002/         one that is being built, or removed: nobody's once the process that did it is dead
 <home>/lock                 held by whoever has the store open for writing
 <home>/server.json          address and run token of a running server, readable by its owner only
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +25,8 @@ from holdfast.model import Json
 DATABASE = "memory.db"
 MADE = "made"  # beside a database that was made: without the database, something was lost
 _GENERATION = re.compile(r"gen-\d{6,}")
+_UNFINISHED = re.compile(r"\.gen-\d{6,}(-old)?")
+_SWITCHES = 2  # one that did not come to its end, and the one before it
 _FULL = {28, 122}  # ENOSPC, EDQUOT
 
 
@@ -45,6 +50,14 @@ def write_durably(path: Path, data: bytes, mode: int = 0o600) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise disk_fault(error, f"write {path.name}") from error
+
+
+def _sync_file(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def sync_folder(folder: Path) -> None:
@@ -142,8 +155,107 @@ class DataFolder:
         return self.home / self.current() / DATABASE
 
     def switch(self, name: str) -> None:
-        """Make another generation the live one: old or new, never mixed."""
+        """Make another generation the live one: old or new, never mixed. Call it with the lock held.
+
+        Which one it was is noted before, so that a switch that happened can always be undone.
+
+        Raises:
+            DataDamaged: there is no such generation.
+        """
+        if not _GENERATION.fullmatch(name) or not (self.home / name).is_dir():
+            raise DataDamaged(f"data folder: there is no generation {name[:40]}")
+        if self._pointer.exists() and (live := self.current()) != name:
+            switches = [(live, name), *self._switches()][:_SWITCHES]
+            write_durably(self._history, "".join(f"{before} {after}\n" for before, after in switches).encode())
+        self.point_back(name)
+
+    def point_back(self, name: str) -> None:
+        """Point to a generation without noting a switch: after one that failed halfway."""
         write_durably(self._pointer, f"{name}\n".encode())
+
+    @property
+    def _history(self) -> Path:
+        return self.home / "PREVIOUS"
+
+    def _switches(self) -> list[tuple[str, str]]:
+        """The last switches, from which generation to which, the latest first; it may not have happened."""
+        try:
+            lines = self._history.read_bytes().decode("utf-8", "replace").splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise disk_fault(error, f"read {self._history}") from error
+        pairs = [line.split() for line in lines]
+        return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2 and all(map(_GENERATION.fullmatch, pair))]
+
+    def previous(self) -> str | None:
+        """The generation that was live before this one, if it is still there: where `undo` goes."""
+        live = self.current()
+        for before, after in self._switches():
+            if after == live:
+                return before if (self.home / before).is_dir() else None
+        return None
+
+    def new_generation(self) -> Path:
+        """A folder to build the next generation in; nobody looks at it before `finish`. Call it with the lock held."""
+        named = [*self.generations(), *(name for pair in self._switches() for name in pair)]
+        building = [entry.name[1:].removesuffix("-old") for entry in self._unfinished()]
+        number = max((int(name.removeprefix("gen-")) for name in (*named, *building)), default=0) + 1
+        folder = self.home / f".gen-{number:06d}"
+        try:
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise disk_fault(error, f"make {folder}") from error
+        return folder
+
+    def finish(self, building: Path) -> str:
+        """Make what was built durable, and a generation; its name. It is not live before `switch`."""
+        name = building.name.removeprefix(".")
+        try:
+            (building / MADE).touch(mode=0o600)
+            for folder, _, files in os.walk(building):
+                for file in files:
+                    _sync_file(Path(folder) / file)
+                sync_folder(Path(folder))
+            building.rename(self.home / name)  # the commit point: before it there is no such generation
+            sync_folder(self.home)
+        except OSError as error:
+            raise disk_fault(error, f"finish {name}") from error
+        return name
+
+    def drop_old(self, keep: int = 1) -> list[str]:
+        """Remove old generations until `keep` are left beside the live one; those that went. Call it with the lock
+        held. The one that `undo` goes back to is never removed.
+        """
+        live, undo = self.current(), self.previous()
+        old = [name for name in self.generations() if name not in (live, undo)]
+        stay = max(0, keep - (undo is not None))
+        going = old[: max(0, len(old) - stay)]
+        for name in going:
+            self._remove(name)
+        return going
+
+    def _remove(self, name: str) -> None:
+        """Take a generation out of sight first: a kill in the middle must not leave half of one under its name."""
+        try:
+            hidden = self.home / f".{name}-old"
+            (self.home / name).rename(hidden)
+            sync_folder(self.home)
+            shutil.rmtree(hidden)
+        except OSError as error:
+            raise disk_fault(error, f"remove {name}") from error
+
+    def _unfinished(self) -> list[Path]:
+        return sorted(entry for entry in self.home.glob(".gen-*") if _UNFINISHED.fullmatch(entry.name))
+
+    def sweep(self) -> None:
+        """Remove what dead processes began to build or to remove. Call it when the lock was just taken: whoever else
+        could be at it would hold it."""
+        for folder in self._unfinished():
+            try:
+                shutil.rmtree(folder)
+            except OSError as error:
+                raise disk_fault(error, f"remove {folder.name}") from error
 
     @property
     def _card(self) -> Path:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from typing import Any, TypeVar
 
 import apsw
 
-from holdfast.errors import DataDamaged, Fault, StorageFailed, StorageFull
+from holdfast.errors import DataDamaged, Fault, Restoring, StorageFailed, StorageFull
 from holdfast.model import Event
 from holdfast.store.port import Tx
 from holdfast.store.sqlite.alike import Alike
@@ -69,6 +70,7 @@ class GroupCommit:
         self._queue: deque[_Job] = deque()
         self._leader: int | None = None
         self._failed: StorageFailed | None = None
+        self._retired = False  # no write begins any more
         self._alike: Alike | None = None
         self._done: list[SqliteTx] = []  # finished jobs of the running batch
         self._trusting = False  # writes inside the running job go without savepoints
@@ -105,6 +107,35 @@ class GroupCommit:
     def failure(self) -> str | None:
         return self._failed.message if self._failed else None
 
+    def retire(self) -> None:
+        """Let no write begin any more, each raises `Restoring` instead, and wait until those that run are durable.
+
+        Raises:
+            Fault: asked from inside a write, which would wait for itself.
+        """
+        if self._leader == threading.get_ident():
+            raise Fault("store: a write cannot retire its own store")
+        self._retired = True
+        with suppress(Restoring, StorageFailed):  # a write of ours stands in the queue behind all that run
+            self.write(lambda tx: None)
+
+    def resume(self) -> None:
+        """Take writes again."""
+        self._retired = False
+
+    def stop(self, why: str) -> None:
+        """Take no write any more in this process: what is on the disk is not known."""
+        self._failed = self._failed or StorageFailed(why)
+
+    def skip_to(self, seq: int) -> None:
+        """Give only larger numbers from now on."""
+
+        def skip(_: Tx) -> None:
+            self._seq = max(self._seq, seq)  # recorded with this write
+
+        if seq > self._seq:
+            self.write(skip)
+
     def write(self, run: Callable[[Tx], T], again: bool = False) -> T:
         """See `port.Store.write`."""
         me = threading.get_ident()
@@ -139,6 +170,9 @@ class GroupCommit:
                     self._queue[0].gate.release()
 
     def _run_batch(self, batch: list[_Job]) -> None:
+        if self._retired:  # the connection may be closed already
+            _tell(batch, Restoring("write: the memory is being exchanged for another"))
+            return
         try:
             if self._failed:
                 raise StorageFailed(self._failed.message)
@@ -244,6 +278,10 @@ class GroupCommit:
             self._load()
         except (apsw.Error, DataDamaged):
             self._failed = StorageFailed("write: the transaction could not be rolled back")
-        for job in batch:
-            job.result = None
-            job.error = job.error or copy(fault)  # one for each: a shared one would gather the frames of all
+        _tell(batch, fault)
+
+
+def _tell(batch: list[_Job], fault: Fault) -> None:
+    for job in batch:
+        job.result = None
+        job.error = job.error or copy(fault)  # one for each: a shared one would gather the frames of all

@@ -19,6 +19,8 @@ PAGE = 4_096
 LOG_PAGES = 4_000  # 16 MB between checkpoints: each one syncs twice and is paid by one unlucky writer
 LOG_PAGES_LEAST = 100
 
+_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+
 
 def open_writer(path: Path) -> apsw.Connection:
     """The one connection that writes. FULL: an acknowledged row survives a power cut (NORMAL lost some in
@@ -97,7 +99,8 @@ def open_checker(path: Path) -> apsw.Connection:
 
 def _open(path: Path) -> apsw.Connection:
     with as_faults():
-        db = apsw.Connection(str(path), statementcachesize=200)
+        # By its full path, which begins with a slash: it is never taken for a URI, though one may be attached.
+        db = apsw.Connection(str(path.absolute()), flags=_FLAGS, statementcachesize=200)
         db.set_busy_timeout(BUSY_MS)
         # Plans do not depend on bound values: otherwise SQLite parses a statement anew for each (25 against 7 µs).
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)

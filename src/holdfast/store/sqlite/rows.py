@@ -53,6 +53,7 @@ class Shape:
     columns: tuple[str, ...]
     writers: tuple[tuple[int, Callable[[Any], Any], type[Any] | None], ...]  # with the type that needs no writing
     readers: tuple[tuple[int, Callable[[Any], Any]], ...]
+    floats: tuple[int, ...]  # columns that hold them
     record: type[Any]
     values_of: Callable[[Any], Row]
 
@@ -76,8 +77,9 @@ class Shape:
     def checksum(self, values: list[Any] | Row) -> int:
         """64 bits over the table's name and every value; signed, as SQLite keeps integers."""
         # JSON has no endless numbers: orjson would write both as null.
-        if float in map(type, values):
-            values = [repr(one) if type(one) is float and one - one != 0 else one for one in values]
+        for at in self.floats:
+            if type(values[at]) is float and values[at] - values[at] != 0:
+                values = [*values[:at], repr(values[at]), *values[at + 1 :]]
         digest = blake2b(orjson.dumps([self.table, *values]), digest_size=8).digest()
         return int.from_bytes(digest, "big", signed=True)
 
@@ -92,6 +94,7 @@ def shape_of(table: Table[Any]) -> Shape:
         columns=names,
         writers=tuple((at, codec[0], _SAME.get(codec[0])) for at, codec in enumerate(codecs) if codec[0]),
         readers=tuple((at, codec[1]) for at, codec in enumerate(codecs) if codec[1]),
+        floats=tuple(at for at, name in enumerate(names) if _plain(hints[name]) is float),
         record=table.record,
         values_of=attrgetter(*names),
     )

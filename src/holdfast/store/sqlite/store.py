@@ -99,6 +99,27 @@ class SqliteStore:
             self._folder.fold_all()
         return filled
 
+    def retire(self) -> None:
+        """Stand still: writes raise `Restoring` from now on, and what ran is durable. Reads go on."""
+        self._commits.retire()
+
+    def resume(self) -> None:
+        """Take writes again."""
+        self._commits.resume()
+
+    def stop(self, why: str) -> None:
+        """Take no write any more: it is not known what the disk holds. Reads go on."""
+        self._commits.stop(why)
+
+    def skip_to(self, seq: int) -> None:
+        """Give only places past this one in the order of all writes."""
+        self._commits.skip_to(seq)
+
+    def leave(self) -> None:
+        """End writing for good, once retired. Whoever still reads goes on; the last one closes the file."""
+        with as_faults():
+            self._writer.close()
+
     def close(self) -> None:
         """Close every connection; the WAL is folded into the database by the last one."""
         with self._readers_lock:

@@ -25,18 +25,41 @@ from holdfast.store.tables import MEMORIES, TABLES, memory_sketch
 MOST_FINDINGS = 1_000
 
 
+Check = Callable[[apsw.Connection], Iterator[Finding]]
+
+
 def verify(db: apsw.Connection) -> list[Finding]:
     """Findings over one moment of the database; an empty list is a sound store."""
-    findings: list[Finding] = []
-    checks: list[tuple[str, Callable[[apsw.Connection], Iterator[Finding]]]] = [
-        ("database", _pages),
-        ("schema", _schema),
-        ("tallies", _counter),
-        *((table.name, _row_check(table)) for table in TABLES),
+    derived: list[tuple[str, Check]] = [
         ("words", check_words),
         ("sketches", _sketches),
         ("vectors", check_vectors),
     ]
+    return _findings(db, [("database", _pages), *_record_checks(), *derived])
+
+
+def verify_records(db: apsw.Connection) -> list[Finding]:
+    """Findings over what cannot be made anew: every row, and that none is missing. Not over pages, for which there is
+    `verify_pages`, nor over what is derived."""
+    return _findings(db, _record_checks())
+
+
+def verify_pages(db: apsw.Connection) -> list[Finding]:
+    """Findings over the file's structure."""
+    return _findings(db, [("database", _pages)])
+
+
+def verify_schema(db: apsw.Connection) -> list[Finding]:
+    """Findings over tables, indexes and triggers."""
+    return _findings(db, [("schema", _schema)])
+
+
+def _record_checks() -> list[tuple[str, Check]]:
+    return [("schema", _schema), ("tallies", _counter), *((table.name, _row_check(table)) for table in TABLES)]
+
+
+def _findings(db: apsw.Connection, checks: list[tuple[str, Check]]) -> list[Finding]:
+    findings: list[Finding] = []
     db.execute("BEGIN")
     try:
         for name, check in checks:
@@ -65,7 +88,7 @@ def _pages(db: apsw.Connection) -> Iterator[Finding]:
             yield Finding("page_damaged", "database", "", str(line))
 
 
-def _row_check(table: Table[Any]) -> Callable[[apsw.Connection], Iterator[Finding]]:
+def _row_check(table: Table[Any]) -> Check:
     def check(db: apsw.Connection) -> Iterator[Finding]:
         shape = shape_of(table)
         rows = total = 0

