@@ -85,9 +85,9 @@ class Shape:
         return blake2b(self._bytes(self.encode(record)[len(KEYS) :]), digest_size=32).hexdigest()
 
     def _bytes(self, values: list[Any] | Row) -> bytes:
-        # JSON has no endless numbers: orjson would write both as null.
+        # JSON has no endless numbers: orjson would write both as null. And SQLite gives back 0.0 for -0.0.
         if float in map(type, values):
-            values = [repr(one) if type(one) is float and one - one != 0 else one for one in values]
+            values = [(repr(one) if one - one != 0 else one + 0.0) if type(one) is float else one for one in values]
         return orjson.dumps([self.table, *values])
 
 
