@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.
 GROUND = (
-    "disk", "errors", "keys", "model", "ports", "recalls", "settings", "shapes", "storable", "system", "times", "version",
+    "disk", "errors", "keys", "metrics", "model", "ports", "recalls", "settings", "shapes", "storable", "system",
+    "times", "version",
 )  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
@@ -306,6 +307,7 @@ BROAD = {
     "holdfast.serve.lane._is_prepared": "handed to the request that asked, which raises it",
     "holdfast.serve.lane._finish": "as above",
     "holdfast.serve.lane._carry": "as above: nobody on the lane may wait for ever",
+    "holdfast.serve.broker._work": "a bug, or a store that was just closed, must not end all sending",
     "holdfast.serve.maintenance._follow": "a broken model must not end all later runs",
     "holdfast.serve.maintenance._loop": "a bug in one run must not end all later ones",
     "holdfast.cli.main.main": "the command-line edge",

@@ -43,6 +43,8 @@ _WORDS = {
     "llm": ("none", "none"),
     "embedder": ("Local", "minilm"),
     "log_level": ("DEBUG", "debug"),
+    "nats_url": (" nats://user:word@broker:4222,tls://[::1]:4222 ", "nats://user:word@broker:4222,tls://[::1]:4222"),
+    "nats_confirm": ("Stream", "stream"),
 }
 
 
@@ -83,7 +85,7 @@ def test_the_settings_cannot_be_changed() -> None:
 
 
 def test_keys_and_secrets_are_hidden() -> None:
-    telling = re.compile(r"secret|key|token(?!_budget)|password")
+    telling = re.compile(r"secret|key|token(?!_budget)|password|^nats_url$")  # an address may hold a password
 
     assert {row.name for row in SETTINGS if telling.search(row.name)} == {row.name for row in SETTINGS if row.hidden}
 
@@ -239,6 +241,18 @@ def test_the_value_of_a_secret_is_never_shown(row: Setting, monkeypatch: pytest.
         load({}, {row.env: "s3cret-value"})
 
     assert "s3cret-value" not in str(refused.value.to_dict())
+
+
+@pytest.mark.parametrize("raw", ["a.*", ">", "a..b", ".a", "a.", "a b", "a\r\nPUB", "ä", "x" * 101])
+def test_the_beginning_of_subjects_has_no_wildcard_and_no_empty_word(raw: str) -> None:
+    with pytest.raises(InvalidSettings, match="HOLDFAST_NATS_PREFIX: must be words"):
+        load({}, {"HOLDFAST_NATS_PREFIX": raw})
+
+
+@pytest.mark.parametrize("raw", ["broker:4222", "http://broker", "nats://", "nats://a b", "nats://a,", "ws://broker"])
+def test_an_address_that_is_no_nats_server_is_refused_without_being_shown(raw: str) -> None:
+    with pytest.raises(InvalidSettings, match=r"^HOLDFAST_NATS_URL: is not valid$"):
+        load({}, {"HOLDFAST_NATS_URL": raw})
 
 
 @settings(deadline=None)

@@ -11,7 +11,8 @@ from typing import Any
 
 from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.keys import needs_own_key, own_session
-from holdfast.model import AuditEntry, Caller, Event
+from holdfast.metrics import Metrics
+from holdfast.model import AuditEntry, Caller, Event, Json, Lifecycle
 from holdfast.ports import Clock, Embedder, Entropy, Summarizer
 from holdfast.recalls import Recalls
 from holdfast.settings import Settings
@@ -47,6 +48,7 @@ class Desk:
     whole: bool = False  # background work of the server itself: sees the whole tenant
     recalls: Recalls = field(default_factory=Recalls)  # what the searches of all callers returned
     started: tuple[int, float] | None = None  # wall and steady clock when the engine was opened
+    metrics: Metrics = field(default_factory=Metrics)  # what the engine counts
 
     @property
     def tenant(self) -> str:
@@ -156,3 +158,16 @@ class Desk:
         """Publish a stored record to live readers who may see it, once the write is on disk."""
         session = getattr(record, "session_id", None)
         tx.publish(Event(self.tenant, kind, record, session, getattr(record, "agent", None)))
+
+    def announce(self, kind: Lifecycle, body: Json, agent: str | None = None) -> None:
+        """Tell live readers of the tenant, and the broker, what happened to a snapshot; never memory text.
+
+        A restore opens another store: whoever tells of it takes a new desk.
+        """
+        agent = self.agent() if agent is None else agent
+
+        def job(tx: Tx) -> None:
+            tx.dispatch(kind, self.tenant, agent, body)
+            tx.publish(Event(self.tenant, f"snapshot_{kind}", body, agent=agent))
+
+        self.store.write(job)

@@ -25,6 +25,7 @@ from holdfast.errors import (
 from holdfast.intake.follow import Follower
 from holdfast.model import Caller, CleanText
 from holdfast.ops.declare import Operation, Stream
+from holdfast.ops.tally import counted
 from holdfast.settings import Settings
 from holdfast.store.folder import DataFolder
 
@@ -83,7 +84,8 @@ class LocalDoor:
     def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
         if operation.name in SEARCHES:
             self._follow()
-        answer = operation.call(self.engine.desk(self.caller), arguments)
+        with counted(self.engine.metrics, operation.name):
+            answer = operation.call(self.engine.desk(self.caller), arguments)
         return orjson.loads(b"".join(answer.pieces)) if isinstance(answer, Stream) else answer
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from holdfast.desk import Desk
 from holdfast.embedder import embedder_from
 from holdfast.errors import Fault
+from holdfast.metrics import Metrics
 from holdfast.model import Caller, Event
 from holdfast.ports import Clock, Embedder, Entropy, Publisher
 from holdfast.recalls import Recalls
@@ -45,13 +46,14 @@ class Engine:
         self.embedder = embedder or embedder_from(settings, self.clock, self.entropy)
         self._started = (self.clock.now_ms(), self.clock.steady())
         self.recalls = Recalls()
+        self.metrics = Metrics()
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
         self.folder.make()
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
         try:
-            self._generations = Generations(self.folder, self._publish)
+            self._generations = Generations(self.folder, self._open_store)
             self._opened_at = self.store.last_seq()
         except BaseException:
             self._lock.__exit__()
@@ -78,6 +80,15 @@ class Engine:
         self._opened_at = self.store.last_seq()
         return name
 
+    def _open_store(self, database: Path) -> SqliteStore:
+        """A store of this engine: what is written to it is published, and kept for the broker if there is one."""
+        return SqliteStore(database, self._publish, self.clock if self.settings.nats_url else None)
+
+    @property
+    def started(self) -> tuple[int, float]:
+        """Wall and steady clock when the engine was made."""
+        return self._started
+
     def desk(self, caller: Caller) -> Desk:
         """A caller's place at this engine."""
         return Desk(
@@ -90,6 +101,7 @@ class Engine:
             self.embedder,
             recalls=self.recalls,
             started=self._started,
+            metrics=self.metrics,
         )
 
     def close(self) -> None:

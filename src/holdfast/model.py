@@ -43,6 +43,21 @@ class Event:
     agent: str | None = None
 
 
+Lifecycle = Literal["created", "restored", "deleted", "pruned"]
+"""What happens to snapshots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """An event on its way to the broker. `body` is its JSON text; `place` orders it among those that wait."""
+
+    place: int
+    tenant: str
+    agent: str | None
+    kind: str  # mutated, or a snapshot's Lifecycle
+    body: str
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     tenant: str

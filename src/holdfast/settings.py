@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +77,24 @@ def words_list(raw: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in raw.split(",") if part.strip())
 
 
+def broker(raw: str) -> str | None:
+    """Addresses of NATS servers; None for none."""
+    if not raw.strip():
+        return None
+    if not all(_BROKER.fullmatch(one) for one in raw.strip().split(",")):
+        raise ValueError("must be addresses like nats://host:4222 or tls://host:4222, with commas between")
+    return raw.strip()
+
+
+def subject(raw: str) -> str:
+    """The beginning of NATS subjects: no wildcard, no empty word."""
+    if not _SUBJECT.fullmatch(raw.strip()) or len(raw) > 100:
+        raise ValueError("must be words of letters, digits, _ and -, with dots between")
+    return raw.strip()
+
+
+_BROKER = re.compile(r"(?:nats|tls)://(?:[^\s/@,]+@)?[A-Za-z0-9_.:\[\]-]+/?")
+_SUBJECT = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
@@ -306,8 +325,14 @@ SETTINGS: tuple[Setting, ...] = (
         whole(0, 86_400),
     ),
     Setting("vault", "", "Folder where snapshots are copied to, and an empty memory is restored from."),
-    Setting("nats_url", "", "NATS server for events of memory and snapshots; empty sends none.", secret, (), True),
-    Setting("nats_prefix", "holdfast", "First word of every NATS subject.", text),
+    Setting("nats_url", "", "NATS servers for events of memory and snapshots; empty sends none.", broker, (), True),
+    Setting("nats_prefix", "holdfast", "How every NATS subject begins.", subject),
+    Setting(
+        "nats_confirm",
+        "server",
+        "When an event counts as sent: once the NATS server has it, or once a JetStream stream has stored it.",
+        one_of("server", "stream"),
+    ),
     Setting(
         "log_level",
         "warning",
@@ -379,6 +404,7 @@ class Settings:
     vault: str
     nats_url: str | None
     nats_prefix: str
+    nats_confirm: str
     log_level: str
 
     @property

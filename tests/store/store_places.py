@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from holdfast.model import Event
+from holdfast.ports import Clock
 from holdfast.store.port import Store
 from holdfast.store.sqlite.store import SqliteStore
 
@@ -19,6 +20,7 @@ class Place:
         self.engine = engine
         self.folder = folder
         self.events: list[Event] = []
+        self.telling: Clock | None = None  # with a clock, stores opened from now on keep events for a broker
         self._open: list[Store] = []
 
     @property
@@ -40,5 +42,5 @@ class Place:
 
 
 ENGINES: dict[str, Callable[[Place], Store]] = {
-    "sqlite": lambda place: SqliteStore(place.path, place.events.append),
+    "sqlite": lambda place: SqliteStore(place.path, place.events.append, place.telling),
 }

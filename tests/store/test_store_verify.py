@@ -157,6 +157,12 @@ def test_any_other_value_is_found(small: Path, data: st.DataObject) -> None:
     assert "row_changed" in kinds(found)
 
 
+def test_a_zero_below_zero_is_no_damage(store: Store) -> None:
+    add(store, LESSONS, confidence=-0.0)
+
+    assert store.verify() == []
+
+
 def test_an_endless_number_that_changes_its_sign_is_found(small: Path) -> None:
     with opened(small) as store:
         add(store, LESSONS, "endless", confidence=math.inf)

@@ -45,6 +45,10 @@ class IndexHealth(TypedDict):
     total: NotRequired[int]
 
 
+class EventsHealth(TypedDict):
+    pending: int  # events that wait for the broker
+
+
 class HealthAnswer(TypedDict):
     status: str
     service: str
@@ -52,6 +56,7 @@ class HealthAnswer(TypedDict):
     database: str
     databaseStatus: str
     index: IndexHealth
+    events: NotRequired[EventsHealth]  # of all tenants, so for root only
     counts: dict[str, int]
     summarizer: str
     viewerPort: int
@@ -63,7 +68,7 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
     tables = (("sessions", SESSIONS), ("observations", OBSERVATIONS), ("memories", MEMORIES))
     failed = desk.store.failure()
     hidden = desk.settings.isolated and desk.writes_as(None) is None  # nobody to count for
-    return {
+    answer: HealthAnswer = {
         "status": "degraded" if failed else "healthy",
         "service": "holdfast",
         "version": VERSION,
@@ -74,6 +79,9 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
         "summarizer": desk.summarizer.name if desk.summarizer else "none",
         "viewerPort": desk.settings.port,
     }
+    if desk.caller.may("root"):
+        answer["events"] = {"pending": reader.undispatched()}
+    return answer
 
 
 def _index_health(desk: Desk, reader: Reader) -> IndexHealth:

@@ -17,16 +17,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.door import Door, LocalDoor
 from holdfast.engine import Engine
-from holdfast.errors import Fault, InvalidRequest, MethodNotAllowed, NotFound
+from holdfast.errors import Fault, Forbidden, InvalidRequest, MethodNotAllowed, NotFound
+from holdfast.metrics import MEDIA_TYPE
 from holdfast.ops.openapi import openapi
 from holdfast.serve.auth import Auth
 from holdfast.serve.bodies import read_body
+from holdfast.serve.broker import Broker
 from holdfast.serve.guard import Guard
 from holdfast.serve.lane import Lane
 from holdfast.serve.live import Live
 from holdfast.serve.maintenance import Maintenance
 from holdfast.serve.mcp import Context, McpSurface, call_tool, text_of, tool_list
 from holdfast.serve.pages import agent_guide, auth_guide, home_page
+from holdfast.serve.readings import readings
 from holdfast.serve.rest import PREFIX, Rest
 from holdfast.serve.strict_json import dumps, loads
 
@@ -45,6 +48,7 @@ class App:
         self.rest = Rest(engine, self.auth, self.pool, self.lane)
         self.live = Live(engine, self.auth)
         self.maintenance = Maintenance(engine)
+        self.broker = Broker(engine) if engine.settings.nats_url else None
         surface = McpSurface(self._door_of, self.pool)
         # Stateless: a session lives in the client's credential, not in this process, so nothing piles up.
         self.mcp = StreamableHTTPSessionManager(
@@ -58,6 +62,7 @@ class App:
             Route(f"{PREFIX}/mcp/tools", self._mcp_call, methods=["POST"]),
             Route(f"{PREFIX}/mcp/call", self._mcp_call, methods=["POST"]),
             Route("/livez", self._livez),
+            Route("/metrics", self._metrics, methods=["GET"]),
             Route("/openapi.json", self._page("application/json", lambda: dumps(openapi()))),
             *(Route(path, self._page("text/html", home_page, open=True)) for path in _HOME_PATHS),
             Route("/agent.md", self._page("text/markdown", agent_guide)),
@@ -84,10 +89,14 @@ class App:
         self.engine.publishers.append(self.live)
         self.maintenance.start()
         self.lane.start()
+        if self.broker:
+            self.broker.start()
         try:
             async with self.mcp.run():
                 yield
         finally:
+            if self.broker:
+                await asyncio.to_thread(self.broker.stop)
             await asyncio.to_thread(self.maintenance.stop)
             await asyncio.to_thread(self.lane.stop)
             self.engine.publishers.remove(self.live)
@@ -112,6 +121,14 @@ class App:
 
     async def _livez(self, request: Request) -> Response:
         return _json({"status": "ok", "service": "holdfast"})
+
+    async def _metrics(self, request: Request) -> Response:
+        caller = self.auth.caller(request.scope["headers"])
+        if not caller.may("read"):
+            raise Forbidden("metrics: the token lacks the scope read")
+        loop = asyncio.get_running_loop()
+        text = await loop.run_in_executor(self.pool, readings, self.engine, caller, self.broker)
+        return Response(text.encode(), headers={"Content-Type": MEDIA_TYPE})
 
     def _page(
         self, media: str, make: Callable[[], bytes], *, open: bool = False

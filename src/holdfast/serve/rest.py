@@ -18,6 +18,7 @@ from holdfast.errors import InvalidRequest, MethodNotAllowed, NotFound
 from holdfast.model import Caller, Json
 from holdfast.ops.declare import Operation, Request, Stream
 from holdfast.ops.registry import OPERATIONS
+from holdfast.ops.tally import counted
 from holdfast.serve.auth import Auth
 from holdfast.serve.bodies import read_body
 from holdfast.serve.idempotency import Reply, once
@@ -77,6 +78,10 @@ class Rest:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         operation, arguments = self.find(method, scope["raw_path"].decode("ascii", "replace").rstrip("/"))
+        with counted(self._engine.metrics, operation.name):
+            await self._answer(operation, arguments, scope, receive, send)
+
+    async def _answer(self, operation: Operation, arguments: Json, scope: Scope, receive: Receive, send: Send) -> None:
         caller = Caller(scopes=frozenset({"read"})) if operation.unguarded else self._auth.caller(scope["headers"])
         # Before a byte of the body is read: whoever may not do this shall not make the server work.
         desk = self._engine.desk(caller)

@@ -15,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from holdfast.errors import Fault
-from holdfast.model import Event
 from holdfast.store.folder import DATABASE, DataFolder
 from holdfast.store.sqlite.store import SqliteStore
 
@@ -23,15 +22,15 @@ from holdfast.store.sqlite.store import SqliteStore
 class Generations:
     """One live store at a time. Use it only while holding the folder's lock."""
 
-    def __init__(self, folder: DataFolder, publish: Callable[[Event], None]):
+    def __init__(self, folder: DataFolder, open_store: Callable[[Path], SqliteStore]):
         """Open the live generation, after removing what dead processes left half done."""
         self._folder = folder
-        self._publish = publish
+        self._open_store = open_store
         self._exchanging = threading.Lock()
         self._left: weakref.WeakSet[SqliteStore] = weakref.WeakSet()  # old stores that somebody may still read
         folder.sweep()
         database = folder.prepare()
-        self.store = SqliteStore(database, publish)
+        self.store = open_store(database)
         try:
             folder.settle(database)
         except BaseException:
@@ -65,7 +64,7 @@ class Generations:
             return name
 
     def _open(self, name: str, seq: int) -> SqliteStore:
-        new = SqliteStore(self._folder.home / name / DATABASE, self._publish)
+        new = self._open_store(self._folder.home / name / DATABASE)
         try:
             new.skip_to(seq)  # the order of writes never runs backwards
         except BaseException:

@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.model import CleanText, Event, Token
+from holdfast.model import CleanText, Dispatch, Event, Json, Token
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -58,6 +58,7 @@ class Table(Generic[R]):
     passage: Callable[[R], CleanText] | None = None
     scoped: tuple[str, ...] = ()
     timed: str = ""  # the column that says when
+    told: bool = False  # memory: every write of it is told to the broker, if there is one
 
     def scopes(self, record: R) -> tuple[str, ...]:
         """What conditions the record meets."""
@@ -211,6 +212,18 @@ class Reader(Protocol):
         """Every tenant that has records, for background work."""
         ...
 
+    def sizes(self) -> dict[str, int]:
+        """How many records each table holds, of all tenants; without those that hold none."""
+        ...
+
+    def dispatches(self, limit: int, after: int = 0) -> list[Dispatch]:
+        """The first events of any tenant that wait for the broker, in their order, from a place on."""
+        ...
+
+    def undispatched(self) -> int:
+        """How many events of all tenants wait for the broker."""
+        ...
+
     def nearest(
         self,
         tenant: str,
@@ -305,6 +318,18 @@ class Tx(Reader, Protocol):
 
     def publish(self, event: Event) -> None:
         """Hand an event to live readers once this write is on disk."""
+        ...
+
+    def dispatch(self, kind: str, tenant: str, agent: str | None, body: Json) -> None:
+        """Let an event wait for the broker; nothing happens where there is none. Writes of memory do it themselves."""
+        ...
+
+    def dispatched(self, upto: int) -> None:
+        """End the waiting of all events up to a place: the broker has them."""
+        ...
+
+    def take_over(self, waiting: Sequence[Dispatch]) -> None:
+        """Let events that wait in another store wait here, behind those that do already."""
         ...
 
 

@@ -75,6 +75,7 @@ OBSERVATIONS: Table[Observation] = Table(
     _observation_passage,
     scoped=("project", "agent", "type", "session_id", "concepts", "files"),
     timed="at",
+    told=True,
 )
 MEMORIES: Table[Memory] = Table(
     "memories",
@@ -83,13 +84,14 @@ MEMORIES: Table[Memory] = Table(
     _memory_passage,
     scoped=("project", "agent", "type", "latest", "session_ids", "concepts", "files"),
     timed="created_at",
+    told=True,
 )
-LESSONS = Table("lessons", Lesson)
-SLOTS = Table("slots", Slot)
+LESSONS = Table("lessons", Lesson, told=True)
+SLOTS = Table("slots", Slot, told=True)
 ACTIONS = Table("actions", Action)
 RELATIONS = Table("relations", Relation)
-SUMMARIES = Table("summaries", Summary)
-INSIGHTS = Table("insights", Insight)
+SUMMARIES = Table("summaries", Summary, told=True)
+INSIGHTS = Table("insights", Insight, told=True)
 COMMITS = Table("commits", Commit)
 TOKENS = Table("tokens", Token)
 AUDIT = Table("audit", AuditEntry)

@@ -19,6 +19,7 @@ import apsw
 
 from holdfast.errors import DataDamaged, Fault, Restoring, StorageFailed, StorageFull
 from holdfast.model import Event
+from holdfast.ports import Clock
 from holdfast.store.port import Tx
 from holdfast.store.sqlite.alike import Alike
 from holdfast.store.sqlite.faults import storage_fault
@@ -62,8 +63,15 @@ class _Undo(BaseException):
 class GroupCommit:
     """Runs jobs against the writing connection; results are given back only once they are on disk."""
 
-    def __init__(self, db: apsw.Connection, publish: Callable[[Event], None], codes: VectorCodes):
+    def __init__(
+        self,
+        db: apsw.Connection,
+        publish: Callable[[Event], None],
+        codes: VectorCodes,
+        telling: Clock | None = None,
+    ):
         self._db = db
+        self._telling = telling
         self._codes = codes
         self._publish = publish
         self._mutex = threading.Lock()  # guards the two fields below
@@ -232,7 +240,7 @@ class GroupCommit:
 
     def _attempt(self, job: _Job) -> bool:
         """Whether the job succeeded. Its own error is its own; an error of the disk ends the batch."""
-        tx = SqliteTx(self._db, self._next_seq, self._alike_index, self._codes)
+        tx = SqliteTx(self._db, self._next_seq, self._alike_index, self._codes, self._telling)
         before = len(self._done)
         try:
             job.result = job.run(tx)

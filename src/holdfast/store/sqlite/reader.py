@@ -11,8 +11,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from holdfast.model import Token
+from holdfast.model import Dispatch, Token
 from holdfast.store.port import Condition, R, Table, WordHits, scope
+from holdfast.store.sqlite.dispatches import count_dispatches, read_dispatches
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.recalls import count_recalls
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
@@ -24,6 +25,7 @@ from holdfast.store.words import stems
 
 SHORT_LIST = 500  # up to here a loop is faster than numpy's set operations
 
+_TABLES = frozenset(table.name for table in TABLES)
 _VALUELESS = {"is null": "IS NULL", "not null": "IS NOT NULL"}
 
 
@@ -221,6 +223,19 @@ class SqliteReader(VectorReads):
 
     def tokens_by_id(self, id: str) -> list[Token]:
         return self._records(TOKENS, f"SELECT {_columns(TOKENS)} FROM tokens WHERE id = ?", (id,))
+
+    def sizes(self) -> dict[str, int]:
+        return {
+            name: rows for name, rows in self._rows("SELECT source, rows FROM tallies", ()) if name in _TABLES and rows
+        }
+
+    def dispatches(self, limit: int, after: int = 0) -> list[Dispatch]:
+        with as_faults():
+            return read_dispatches(self._db, limit, after)
+
+    def undispatched(self) -> int:
+        with as_faults():
+            return count_dispatches(self._db)
 
     def tenants(self) -> list[str]:
         parts = [f"SELECT tenant FROM {table.name}" for table in TABLES]

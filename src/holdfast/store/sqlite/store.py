@@ -11,6 +11,7 @@ from typing import TypeVar
 import apsw
 
 from holdfast.model import Event
+from holdfast.ports import Clock
 from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.sqlite.commit import GroupCommit
 from holdfast.store.sqlite.connect import migrate, open_checker, open_reader, open_writer
@@ -30,13 +31,14 @@ T = TypeVar("T")
 class SqliteStore:
     """One database file. Open it only while holding the data folder's lock."""
 
-    def __init__(self, path: Path, publish: Callable[[Event], None]):
+    def __init__(self, path: Path, publish: Callable[[Event], None], telling: Clock | None = None):
+        """Open the file. With a clock, events of what is written are kept for a broker."""
         self.path = path
         self._writer = open_writer(path)
         self.schema = migrate(self._writer)
         with as_faults():
             self._codes = VectorCodes(lambda: open_reader(path))
-            self._commits = GroupCommit(self._writer, publish, self._codes)
+            self._commits = GroupCommit(self._writer, publish, self._codes, telling)
         self._index = WordIndex()
         self._folder = Folder(self._reader_connection, self._write_words)
         self._folding = threading.Lock()  # what is being folded must not be mended or folded by another meanwhile

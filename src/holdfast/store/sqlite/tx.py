@@ -9,9 +9,11 @@ from typing import Any
 import apsw
 
 from holdfast.errors import Conflict
-from holdfast.model import Event
+from holdfast.model import Dispatch, Event, Json
+from holdfast.ports import Clock
 from holdfast.store.port import R, Table
 from holdfast.store.sqlite.alike import Alike, pack
+from holdfast.store.sqlite.dispatches import add_dispatch, drop_dispatches, envelope
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.recalls import add_recalls, drop_recalls, move_recalls
@@ -39,9 +41,16 @@ class SqliteTx(VectorWrites, SqliteReader):
     """One job's writes inside the current transaction; fulfils `port.Tx`."""
 
     def __init__(
-        self, db: apsw.Connection, next_seq: Callable[[], int], alike: Callable[[], Alike], codes: VectorCodes
+        self,
+        db: apsw.Connection,
+        next_seq: Callable[[], int],
+        alike: Callable[[], Alike],
+        codes: VectorCodes,
+        telling: Clock | None = None,
     ):
+        """With a clock, events are kept for the broker."""
         super().__init__(db, codes)
+        self._telling = telling
         self._alike = alike
         self._next_seq = next_seq
         self.events: list[Event] = []
@@ -57,6 +66,31 @@ class SqliteTx(VectorWrites, SqliteReader):
 
     def publish(self, event: Event) -> None:
         self.events.append(event)
+
+    def dispatch(self, kind: str, tenant: str, agent: str | None, body: Json) -> None:
+        if self._telling is not None:
+            add_dispatch(self._db, kind, tenant, agent, envelope(kind, tenant, agent, self._telling.now_ms(), body))
+
+    def dispatched(self, upto: int) -> None:
+        drop_dispatches(self._db, upto)
+
+    def take_over(self, waiting: Sequence[Dispatch]) -> None:
+        for one in waiting:
+            add_dispatch(self._db, one.kind, one.tenant, one.agent, one.body)
+
+    def _tell_mutation(self, table: Table[R], old: R | None, new: R | None) -> None:
+        """Say that a record changed, never what stands in it."""
+        record: Any = old if new is None else new
+        before, after = (None if one is None else shape_of(table).content_hash(one) for one in (old, new))
+        body = {
+            "scope": table.name,
+            "op": "insert" if old is None else "delete" if new is None else "update",
+            "key": record.id,
+            "oldHash": before,
+            "newHash": after,
+            "seq": self._next_seq(),
+        }
+        self.dispatch("mutated", record.tenant, record.agent, body)
 
     def add(self, table: Table[R], record: R) -> None:
         self._add(table, record, None)
@@ -74,6 +108,8 @@ class SqliteTx(VectorWrites, SqliteReader):
         had = None if old is None else old.seq  # type: ignore[attr-defined]
         self._index(table, record, had)
         self.follow_vector(table, old, record)
+        if self._telling is not None and table.told:
+            self._tell_mutation(table, old, record)
 
     def replace(self, table: Table[R], record: R) -> None:
         tenant, id = record.tenant, record.id  # type: ignore[attr-defined]
@@ -94,6 +130,8 @@ class SqliteTx(VectorWrites, SqliteReader):
             drop_words(self._db, tenant, dropped.seq, self._next_seq)
             drop_recalls(self._db, dropped.seq)
         self.follow_vector(table, dropped, None)
+        if self._telling is not None and table.told and dropped is not None:
+            self._tell_mutation(table, dropped, None)
         return dropped is not None
 
     def add_recalls(self, counts: Mapping[tuple[str, int], int]) -> None:

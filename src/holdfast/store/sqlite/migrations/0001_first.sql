@@ -350,6 +350,17 @@ CREATE TABLE outbox (
     ticket INTEGER NOT NULL
 ) STRICT;
 
+-- Events that the broker has not confirmed yet, in the order in which they happened, each written with what it tells of;
+-- empty where there is no broker. No memory: a row goes once it was sent, so it has neither checksum nor tally. Places
+-- follow each other without a gap, as rows go from the front only.
+CREATE TABLE events (
+    place INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    agent TEXT,
+    kind TEXT NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+
 -- How often searches returned each record, which orders equal hits. Derived: it has no checksum, and what was counted
 -- in the seconds before a crash is lost.
 CREATE TABLE recalls (

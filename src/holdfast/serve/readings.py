@@ -1,0 +1,67 @@
+"""What GET /metrics says, by who asks.
+
+Numbers of the whole server tell one tenant how busy the others are, so a token of a tenant reads only how many records
+it has itself; whoever runs the server reads everything.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+from holdfast.desk import Desk
+from holdfast.engine import Engine
+from holdfast.metrics import gauge
+from holdfast.model import Caller
+from holdfast.serve.broker import Broker
+from holdfast.store.tables import TABLES
+from holdfast.version import VERSION
+
+
+def readings(engine: Engine, caller: Caller, broker: Broker | None) -> str:
+    """The whole text, in the format of Prometheus."""
+    lines = [*gauge("holdfast_build_info", {(VERSION,): 1})]
+    if caller.may("root"):
+        lines += [*_process(engine), *_store(engine), *_broker(broker), *engine.metrics.lines()]
+    else:
+        lines += _own_records(engine.desk(caller))
+    return "\n".join(lines) + "\n"
+
+
+def _process(engine: Engine) -> Iterator[str]:
+    wall, steady = engine.started
+    yield from gauge("holdfast_uptime_seconds", {(): engine.clock.steady() - steady})
+    yield from gauge("process_start_time_seconds", {(): wall / 1000})
+    resident = _resident_bytes()
+    yield from gauge("process_resident_memory_bytes", {} if resident is None else {(): resident})
+
+
+def _resident_bytes() -> int | None:
+    """From Linux; elsewhere nothing is said."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    except OSError:
+        return None
+    return int(pages) * resource.getpagesize()
+
+
+def _store(engine: Engine) -> Iterator[str]:
+    reader = engine.store.read()
+    sizes = reader.sizes()
+    yield from gauge("holdfast_records", {(table.name,): sizes.get(table.name, 0) for table in TABLES})
+    yield from gauge("holdfast_vectors_pending", {(): reader.pending()})
+    yield from gauge("holdfast_events_pending", {(): reader.undispatched()})
+
+
+def _broker(broker: Broker | None) -> Iterator[str]:
+    yield from gauge("holdfast_broker_connected", {} if broker is None else {(): int(broker.is_connected)})
+
+
+def _own_records(desk: Desk) -> Iterator[str]:
+    """Of memory alone, and in isolated scope of the agent that asks alone."""
+    if desk.settings.isolated and desk.agent() is None:
+        return  # nobody to count for
+    reader = desk.store.read()
+    told = [table for table in TABLES if table.told]
+    yield from gauge("holdfast_records", {(one.name,): reader.count(one, desk.tenant, *desk.sees()) for one in told})
