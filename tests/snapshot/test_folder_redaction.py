@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from memory_repositories import SECRET, capture, commit, files, git, reasons, repository, tree, write
 
 from holdfast.redact import SECRET_MARK, redact_text
@@ -222,8 +222,16 @@ KEY = (
 )
 LINES = st.lists(
     st.sampled_from(
-        ["plain words\n", "a longer line of ordinary words without any secret\n", f"token {SECRET}\n", KEY, "\n"]
-        + ["<private>\n", "</private>\n", "password: hunter2!x\n"]
+        [
+            "plain words\n",
+            "a longer line of ordinary words without any secret\n",
+            f"token {SECRET}\n",
+            KEY,
+            "\n",
+            "<private>\n",
+            "</private>\n",
+            "password: hunter2!x\n",
+        ]
     ),
     min_size=20,
     max_size=80,

@@ -47,7 +47,7 @@ def stage_folder(extracted: Path, name: str, into: Path) -> None:
         except BaseException:
             shutil.rmtree(into, ignore_errors=True)
             raise
-    except (NotADirectoryError, IsADirectoryError) as error:
+    except (NotADirectoryError, IsADirectoryError, FileExistsError) as error:
         raise SnapshotDamaged(f"snapshot: files of the memory folder {name} lie in each other's place") from error
     except OSError as error:
         raise disk_fault(error, f"restore the memory folder {name}") from error
