@@ -9,6 +9,7 @@ from typing import Any
 from holdfast.model import Json
 
 Call = Callable[..., Any]
+Records = list[Json]  # in Snapshots the word `list` means the method
 
 
 class Past:
@@ -43,9 +44,9 @@ class Snapshots:
         """Make one; its id, path and manifest."""
         return self._asked("snapshot_create", label=label, **how)
 
-    def list(self) -> list[Json]:
+    def list(self) -> Records:
         """All of them, newest first."""
-        found: list[Json] = self._call("snapshot_list", limit=10_000)["snapshots"]
+        found: Records = self._call("snapshot_list", limit=10_000)["snapshots"]
         return found
 
     def show(self, id: str) -> Json:
@@ -61,7 +62,7 @@ class Snapshots:
         """What changed from one to the other, or to now."""
         return self._asked("snapshot_diff", a=a, b=b, **how)
 
-    def search(self, id: str, query: str, **bounds: Any) -> list[Json]:
+    def search(self, id: str, query: str, **bounds: Any) -> Records:
         """What was known then."""
         return self.open(id).search(query, **bounds)
 

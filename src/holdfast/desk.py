@@ -16,7 +16,7 @@ from holdfast.model import AuditEntry, Caller, Event, Json, Lifecycle
 from holdfast.ports import Clock, Embedder, Entropy, Summarizer
 from holdfast.recalls import Recalls
 from holdfast.settings import Settings
-from holdfast.store.port import Condition, Reader, Store, Tx, where
+from holdfast.store.port import Condition, Home, Reader, Store, Tx, where
 from holdfast.store.tables import AUDIT, SESSIONS
 
 HOUR_MS = 3_600_000
@@ -47,6 +47,7 @@ class Desk:
     redacted: tuple[str, ...] = ()  # kinds of secrets that were taken out of the request
     whole: bool = False  # background work of the server itself: sees the whole tenant
     recalls: Recalls = field(default_factory=Recalls)  # what the searches of all callers returned
+    home: Home | None = None  # where the memory lives; None for a past one, which is only read
     started: tuple[int, float] | None = None  # wall and steady clock when the engine was opened
     metrics: Metrics = field(default_factory=Metrics)  # what the engine counts
 

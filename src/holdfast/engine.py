@@ -72,7 +72,7 @@ class Engine:
         """
         self.exchange(lambda _: name)
 
-    def exchange(self, build: Callable[[Path], str]) -> str:
+    def exchange(self, build: Callable[[Path | None], str]) -> str:
         """Make the generation live whose name `build` gives; it gets the database of the live one, which takes no
         writes until this has ended. See `Generations.exchange`."""
         name = self._generations.exchange(build)
@@ -89,6 +89,16 @@ class Engine:
         """Wall and steady clock when the engine was made."""
         return self._started
 
+    @property
+    def path(self) -> Path:
+        return self.folder.home
+
+    def database(self) -> Path:
+        return self.store.path
+
+    def content_tag(self) -> str:
+        return self.store.content_tag()
+
     def desk(self, caller: Caller) -> Desk:
         """A caller's place at this engine."""
         return Desk(
@@ -102,6 +112,7 @@ class Engine:
             recalls=self.recalls,
             started=self._started,
             metrics=self.metrics,
+            home=self,
         )
 
     def close(self) -> None:

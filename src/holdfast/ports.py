@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import numpy as np
@@ -89,37 +88,6 @@ class Embedder(Protocol):
 
         Raises:
             EmbedderUnavailable, UpstreamFailed: as above; search goes by words then.
-        """
-        ...
-
-
-class Home(Protocol):
-    """The data folder that this process holds open, and the one generation of it that is live."""
-
-    @property
-    def path(self) -> Path: ...
-
-    def database(self) -> Path:
-        """The live database.
-
-        Raises:
-            DataDamaged, DataTooNew: it cannot be opened.
-        """
-        ...
-
-    def content_tag(self) -> str:
-        """Changes whenever a record of memory does, and with nothing else.
-
-        Raises:
-            DataDamaged, DataTooNew: as above.
-        """
-        ...
-
-    def switch_generation(self, name: str) -> None:
-        """Make a finished generation the live one for everybody who comes from now on.
-
-        Raises:
-            Fault: it cannot be opened; the one before is live again.
         """
         ...
 

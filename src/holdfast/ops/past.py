@@ -12,7 +12,7 @@ from holdfast.ops.fields import moment
 from holdfast.recalls import Recalls
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.finding import LATEST, Named
-from holdfast.snapshot.shelf import is_id_prefix
+from holdfast.snapshot.places import is_id_prefix
 from holdfast.snapshot.travel import at_moment, past
 
 

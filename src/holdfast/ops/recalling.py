@@ -16,8 +16,8 @@ from holdfast.model import Json, Memory, Observation
 from holdfast.ops.answers import LessonShape, ObservationShape, SessionShape
 from holdfast.ops.context import context_for, enrichment, profile_shape
 from holdfast.ops.declare import Operation, Request
-from holdfast.ops.past import past_desk
 from holdfast.ops.fields import Name, Names, Offset, Query, When, limit, moment
+from holdfast.ops.past import past_desk
 from holdfast.recall.explain import why
 from holdfast.recall.flow import Hit, Question, search as search_records
 from holdfast.recall.timeline import replay, timeline as around
@@ -47,7 +47,8 @@ class Search(Request):
     per_session: int | None = Field(default=None, ge=1, le=100)
     explain: bool = False
     at: When | None = Field(
-        default=None, description="Answer from a snapshot: its id, or a time that the newest one before it is taken for."
+        default=None,
+        description="Answer from a snapshot: its id, or a time; then the newest one before it.",
     )
     identity: Name | None = Field(default=None, description="File with the age identity that opens that snapshot.")
 

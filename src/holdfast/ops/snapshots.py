@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import NotRequired
+from typing import Any, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -12,15 +12,15 @@ from typing_extensions import TypedDict
 from holdfast.desk import Desk
 from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.model import CleanText, Json
-from holdfast.ops.declare import Nothing, Operation, Request
+from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import CleanLine, Name, Names, limit
 from holdfast.ops.recalling import Search, SearchAnswer, search
 from holdfast.snapshot import keeping
 from holdfast.snapshot.archive import archive_of
-from holdfast.snapshot.difference import difference
+from holdfast.snapshot.difference import difference, preview
 from holdfast.snapshot.finding import Named, examine, find
 from holdfast.snapshot.flow import Wish, create
-from holdfast.snapshot.restore import Restored, branch, preview, restore, undo
+from holdfast.snapshot.restore import Restored, branch, restore, undo
 from holdfast.snapshot.retention import Policy
 from holdfast.snapshot.shapes import difference_shape, manifest_shape, report_shape, shelved_shape
 from holdfast.snapshot.verify import fault_of
@@ -185,7 +185,9 @@ def snapshot_search(desk: Desk, ask: SnapshotSearch) -> SearchAnswer:
 class SnapshotRestore(SnapshotUse):
     dry_run: bool = Field(default=False, description="Show exactly what would change, and change nothing.")
     yes: bool = Field(default=False, description="Really replace the live memory.")
-    take_over: Name | None = Field(default=None, alias="as", description="Restore another agent's memory as this agent's.")
+    take_over: Name | None = Field(
+        default=None, alias="as", description="Take another agent's memory over as this agent's."
+    )
     into: Name | None = Field(default=None, description="Start a second memory from it in this new folder.")
     limit: int = limit(100, 10_000)
 
@@ -214,7 +216,7 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
         return {"success": True, "snapshot": changes.b, "dryRun": True, "difference": difference_shape(changes)}
     if ask.into:
         made = branch(archive, named, Path(ask.into))
-        return {**_restored_shape(made), "path": str(Path(ask.into).expanduser().resolve())}  # type: ignore[typeddict-item]
+        return {**_restored_shape(made), "path": str(Path(ask.into).expanduser().resolve())}
     if not ask.yes:
         raise InvalidRequest(
             "snapshot_restore: this replaces the live memory, and was not confirmed",
@@ -237,10 +239,10 @@ def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
     }
 
 
-def _audit(desk: Desk, operation: str, id: str, **details: object) -> None:
+def _audit(desk: Desk, operation: str, id: str, **details: Any) -> None:
     """In the store that is live now: a restore may have exchanged it."""
     now = dataclasses.replace(desk, store=desk.home.store) if desk.home else desk
-    now.store.write(lambda tx: now.audit(tx, operation, (id,), **details))
+    now.store.write(lambda tx: now.audit(tx, operation, (id,), None, **details))
 
 
 class SnapshotUndo(Request):

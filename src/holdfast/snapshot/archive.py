@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.desk import Desk
 from holdfast.errors import Conflict
-from holdfast.model import Json
-from holdfast.ports import Clock, Entropy, Home
+from holdfast.metrics import Metrics
+from holdfast.model import Json, Lifecycle
+from holdfast.ports import Clock, Entropy
 from holdfast.settings import Settings
 from holdfast.snapshot.keyring import Keyring
 from holdfast.snapshot.locks import SnapshotLock
-from holdfast.snapshot.shelf import Shelf, shelf_folder
+from holdfast.snapshot.places import shelf_folder
+from holdfast.snapshot.shelf import Shelf
+from holdfast.store.port import Home
 
 DEFAULT_AGENT = "default"
 
 
-def _nobody(kind: str, body: Json) -> None:
+def _nobody(kind: Lifecycle, body: Json) -> None:
     """Nobody listens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """One memory's snapshots. `live` is None if the memory itself cannot be opened: then it can only be restored."""
+    """One memory's snapshots. Without `live` there is no memory yet; it can only be restored."""
 
     home: Path
     settings: Settings
@@ -32,7 +36,8 @@ class Archive:
     entropy: Entropy
     tenant: str
     live: Home | None = None
-    tell: Callable[[str, Json], None] = _nobody
+    tell: Callable[[Lifecycle, Json], None] = _nobody
+    metrics: Metrics = dataclasses.field(default_factory=Metrics)
 
     @property
     def agent(self) -> str:
@@ -45,7 +50,7 @@ class Archive:
 
     @property
     def keyring(self) -> Keyring:
-        return Keyring(self.home / "keys")
+        return Keyring(self.home / "keys", self.entropy)
 
     def locked(self, operation: str) -> SnapshotLock:
         """Nobody else makes, restores or removes snapshots inside this block."""
@@ -58,14 +63,12 @@ def archive_of(desk: Desk) -> Archive:
     Raises:
         Conflict: the desk stands in none, as when a past memory is read.
     """
-    if desk.home is None:
+    home = desk.home
+    if home is None:
         raise Conflict("snapshots: this memory lies in no data folder", hint="Open the folder itself.")
-    return Archive(
-        desk.home.path,
-        desk.settings,
-        desk.clock,
-        desk.entropy,
-        desk.tenant,
-        desk.home,
-        desk.announce,
-    )
+
+    def tell(kind: Lifecycle, body: Json) -> None:
+        # A restore may have exchanged the store since the desk was made.
+        dataclasses.replace(desk, store=home.store).announce(kind, body)
+
+    return Archive(home.path, desk.settings, desk.clock, desk.entropy, desk.tenant, home, tell, desk.metrics)

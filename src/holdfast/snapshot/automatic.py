@@ -9,7 +9,7 @@ from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.changes import is_changed
 from holdfast.snapshot.flow import Wish, create
 from holdfast.snapshot.keeping import policy_of, prune
-from holdfast.snapshot.shelf import Shelved
+from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Maker
 
 Work = Literal["consolidate", "import", "forget"]

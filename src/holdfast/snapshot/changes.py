@@ -10,7 +10,7 @@ from pathlib import Path
 
 from holdfast.errors import StorageFailed
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.sources import sources_from
+from holdfast.snapshot.memory import folders_of
 from holdfast.store.folder import write_durably
 
 SEEN = "seen"
@@ -21,7 +21,7 @@ def seen_now(archive: Archive) -> str:
     if archive.live is None:
         return ""
     tag = sha256(archive.live.content_tag().encode())
-    for source in sources_from(archive.settings):
+    for source in folders_of(archive):
         tag.update(source.name.encode())
         for line in _files(source.path):
             tag.update(line.encode("utf-8", "surrogateescape"))
@@ -47,7 +47,7 @@ def note_seen(archive: Archive, tag: str) -> None:
 
 def is_changed(archive: Archive) -> bool:
     """Whether there is something that the newest whole snapshot does not hold."""
-    if not any(not one.damaged for one in archive.shelf.list()):
+    if all(one.damaged for one in archive.shelf.each()):
         return True
     try:
         before = (archive.shelf.root / SEEN).read_text()

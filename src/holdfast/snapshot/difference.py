@@ -9,11 +9,10 @@ from pathlib import Path
 
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import Named
-from holdfast.snapshot.folder_diff import FolderDiff, StateChange, compare_folders, compare_state
-from holdfast.snapshot.memory import STATE, capture_around, live_database
+from holdfast.snapshot.folder_diff import FolderDiff, StateChange, diff_folders, diff_state
+from holdfast.snapshot.memory import capture_around, live_database
 from holdfast.snapshot.travel import laid_out
 from holdfast.store.sqlite.compare import TableDiff, compare_stores
-from holdfast.store.sqlite.state import runtime_state
 
 NOW = "now"
 
@@ -61,13 +60,15 @@ def preview(archive: Archive, named: Named, limit: int) -> Difference:
 
 
 def compared(archive: Archive, a: Side, b: Side, limit: int) -> Difference:
-    tables = compare_stores(a.database, b.database, archive.tenant, limit)
+    tables = compare_stores(a.database, b.database, archive.tenant, limit=limit)
+    with archive.shelf.staging() as scratch:
+        folders = diff_folders(a.folder, b.folder, scratch)
     return Difference(
         a.name,
         b.name,
         tuple(one for one in tables if one.added or one.removed or one.changed),
-        tuple(compare_folders(a.folder, b.folder)),
-        tuple(compare_state(a.folder / STATE, b.folder / STATE)),
+        folders,
+        diff_state(a.folder, b.folder),
     )
 
 
@@ -81,5 +82,6 @@ def _then(archive: Archive, named: Named) -> Iterator[Side]:
 def _now(archive: Archive) -> Iterator[Side]:
     """The live memory: its database as it is, its folders and state as a snapshot would have them."""
     with archive.shelf.staging() as staging:
-        capture_around(archive, staging)
-        yield Side(NOW, live_database(archive), staging)
+        database = live_database(archive)
+        capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
+        yield Side(NOW, database, staging)

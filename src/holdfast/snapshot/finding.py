@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from holdfast.errors import Fault, NotFound
+from holdfast.errors import InvalidRequest, NotFound, SnapshotDamaged
+from holdfast.snapshot.age import read_identities
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.manifest import read_manifest
-from holdfast.snapshot.shelf import parse_id
-from holdfast.snapshot.unpack import read_identities
+from holdfast.snapshot.manifest import is_id
 from holdfast.snapshot.values import Manifest, Report
 from holdfast.snapshot.vaulting import fetch
 from holdfast.snapshot.verify import Expect, fault_of, verify
@@ -17,7 +18,6 @@ from holdfast.vault.local import vault_from
 
 LATEST = "latest"
 SHELF = "shelf"
-UNSIGNED = "unsigned"
 SUFFIXES = (".manifest.json", ".tar.zst", ".tar.zst.age", ".sha256")
 
 
@@ -81,44 +81,48 @@ def _id_of(path: Path) -> str:
     if path.is_dir():
         found = sorted(path.glob("*.manifest.json"))
         if len(found) != 1:
-            raise NotFound("snapshot: the folder holds no bundle, or several", hint="Name the file of the one you mean.")
+            raise NotFound("snapshot: the folder holds no bundle, or several", hint="Name one file of it.")
         name = found[0].name
     id = name.split(".", 1)[0]
-    if parse_id(id) is None:
+    if not is_id(id):
         raise NotFound("snapshot: no bundle has such a file name", hint="A bundle's files begin with its id.")
     return id
 
 
 def examine(archive: Archive, named: Named, found: Found, *, members: bool = True) -> Report:
     """What verification says about the bundle, for this memory."""
-    take_over = named.take_over is not None
+    here = found.place == SHELF
     expect = Expect(
         tenant=archive.tenant,
-        agent=None if take_over else archive.agent,
-        mark=_mark(archive, found),
+        agent=None if named.take_over else archive.agent,
+        mark=archive.shelf.newest_expected() if here else 0,
         allow_unsigned=named.allow_unsigned,
         older_is_note=found.own or named.allow_older,
     )
     identities = identities_of(archive, named)
-    return verify(found.folder, found.id, archive.keyring, expect, identities, members, named.name)
+    place = None if here else found.place
+    report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place)
+    return replace(report, place=named.name)
 
 
-def trusted(archive: Archive, named: Named, found: Found, *, members: bool = False) -> Manifest:
-    """The manifest of a bundle that may be used.
+def trusted(archive: Archive, named: Named, found: Found) -> Manifest:
+    """The manifest of a bundle that may be used. Its members are checked as they are unpacked.
 
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not.
     """
-    report = examine(archive, named, found, members=members)
+    report = examine(archive, named, found, members=False)
     fault = fault_of(report)
-    if fault is not None:
-        raise fault
-    if report.manifest is None:  # then a finding says why, and is a fault
-        raise NotFound("snapshot: no manifest")
+    if fault is not None or report.manifest is None:  # without a manifest there is a finding that says why
+        raise fault or SnapshotDamaged("snapshot: it has no manifest")
+    manifest = report.manifest
+    if named.take_over and named.take_over != archive.agent:
+        raise InvalidRequest(
+            f"as: this memory is that of {archive.agent}", hint="Say --as with the name of this memory's own agent."
+        )
     if found.place != SHELF:
-        signer = report.manifest.signer or UNSIGNED
-        archive.keyring.raise_mark(signer, found.place, report.manifest.identity.sequence)
-    return report.manifest
+        archive.keyring.raise_mark(manifest.signer, found.place, manifest.identity.sequence)
+    return manifest
 
 
 def identities_of(archive: Archive, named: Named) -> tuple[str, ...]:
@@ -127,12 +131,11 @@ def identities_of(archive: Archive, named: Named) -> tuple[str, ...]:
     return read_identities(Path(file).expanduser()) if file else ()
 
 
-def _mark(archive: Archive, found: Found) -> int:
-    """The newest sequence number that is known where the bundle comes from."""
-    if found.place == SHELF:
-        return archive.shelf.newest_expected()
-    try:
-        signer = read_manifest(found.manifest_path.read_bytes()).signer
-    except (Fault, OSError):  # verification says what is wrong with it
-        return 0
-    return archive.keyring.mark(signer or UNSIGNED, found.place)
+@contextmanager
+def held(archive: Archive, found: Found) -> Iterator[None]:
+    """Nobody removes the bundle inside this block, if it lies on the shelf."""
+    if found.folder == archive.shelf.root:
+        with archive.shelf.hold(found.id):
+            yield
+    else:
+        yield

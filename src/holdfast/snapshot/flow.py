@@ -10,14 +10,17 @@ from typing import TypeVar
 import apsw
 import zstandard
 
+from holdfast.snapshot.age import fingerprint
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.changes import note_seen, seen_now
-from holdfast.snapshot.finding import UNSIGNED, made_here
+from holdfast.snapshot.finding import made_here
 from holdfast.snapshot.manifest import manifest_bytes, signed_bytes
 from holdfast.snapshot.memory import capture_memory
-from holdfast.snapshot.pack import fingerprint, pack
+from holdfast.snapshot.pack import pack
+from holdfast.snapshot.places import new_id
 from holdfast.snapshot.shapes import shelved_shape
-from holdfast.snapshot.shelf import Shelf, Shelved, new_id
+from holdfast.snapshot.shelf import Shelf
+from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest
 from holdfast.snapshot.vaulting import send
 from holdfast.vault.local import vault_from
@@ -65,9 +68,10 @@ def create_locked(archive: Archive, wish: Wish) -> Shelved:
         recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
         body = pack(capture, _body_path(staging, identity, recipients), identity.id, recipients)
         manifest = _sealed(archive, wish, identity, capture, body, recipients)
-        made = shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
+        shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
     note_seen(archive, seen)
-    archive.keyring.raise_mark(manifest.signer or UNSIGNED, made_here(archive), identity.sequence)
+    archive.keyring.raise_mark(manifest.signer, made_here(archive), identity.sequence)
+    made = shelf.find(identity.id)
     archive.tell("created", shelved_shape(made))
     return made
 
@@ -89,7 +93,7 @@ def _body_path(staging: Path, identity: Identity, recipients: Sequence[str]) -> 
 
 def _identity(archive: Archive, shelf: Shelf, wish: Wish) -> Identity:
     sequence, now = shelf.next_sequence(), archive.clock.now_ms()
-    before = next((one for one in shelf.list() if not one.damaged), None)
+    before = next((one for one in shelf.each() if not one.damaged), None)
     return Identity(
         id=new_id(sequence, now, archive.entropy.hex(CHANCE_CHARS)),
         tenant=archive.tenant,
@@ -112,8 +116,11 @@ def _sealed(
         body_sha256=body.sha256,
         schema=(("manifest", FORMAT_VERSION), ("store", capture.store_schema)),
         artifacts=None if recipients else body.artifacts,
-        redaction=capture.redaction,
-        left=capture.left,
+        redaction=replace(capture.redaction, files=(), hidden=len(capture.redaction.files))
+        if recipients
+        else capture.redaction,
+        left=() if recipients else capture.left,
+        hidden_left=len(capture.left) if recipients else 0,
         recipients=tuple(fingerprint(one) for one in recipients),
         tools=tuple(sorted(_tools().items())),
     )
@@ -130,4 +137,3 @@ def _tools() -> dict[str, str]:
         "sqlite": apsw.sqlite_lib_version(),
         "zstd": ".".join(map(str, zstandard.ZSTD_VERSION)),
     }
-

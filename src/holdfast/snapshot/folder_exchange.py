@@ -154,6 +154,9 @@ def intend(home: Path, goal: str, exchanges: Iterable[Exchange]) -> None:
     """
     if (home / JOURNAL).exists():
         raise Conflict("memory folders: an earlier exchange is not finished")
+    exchanges = tuple(exchanges)
+    if not exchanges:
+        return
     rows = [[str(one.live), str(one.staged), str(one.kept)] for one in exchanges]
     write_durably(home / JOURNAL, orjson.dumps({"goal": goal, "exchanges": rows}))
 
@@ -200,7 +203,8 @@ def abandon_pending(home: Path) -> Pending | None:
     if any(_has_begun(one) for one in found.exchanges):
         raise Conflict("memory folders: an exchange has begun and must be finished")
     for one in found.exchanges:
-        shutil.rmtree(one.staged, ignore_errors=True)
+        if one.staged == place_of_new(one.live):  # not one that was live once and would come back
+            shutil.rmtree(one.staged, ignore_errors=True)
     _forget(home)
     return found
 

@@ -8,7 +8,7 @@ from holdfast.errors import SnapshotsBusy
 from holdfast.settings import Settings
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
-from holdfast.snapshot.shelf import Shelved
+from holdfast.snapshot.shelved import Shelved
 
 ASKED_FOR = "hand"
 
@@ -33,15 +33,17 @@ class Pruned:
     in_use: tuple[str, ...]
 
 
-def prune(archive: Archive, policy: Policy, *, automatic_only: bool = False, dry_run: bool = False) -> Pruned:
+def prune(
+    archive: Archive, policy: Policy, *, automatic_only: bool = False, damaged: bool = False, dry_run: bool = False
+) -> Pruned:
     """Remove what the policy does not keep.
 
     Raises:
         SnapshotsBusy: another process makes, restores or removes snapshots.
     """
     with archive.locked("prune"):
-        shelf = archive.shelf
-        decided = plan([_item(archive, one) for one in shelf.list()], policy, automatic_only=automatic_only)
+        shelf, now = archive.shelf, archive.clock.now_ms()
+        decided = plan([_item(archive, one) for one in shelf.each()], policy, now, automatic_only, damaged=damaged)
         if dry_run:
             return Pruned(decided, (), ())
         shelf.sweep()
@@ -76,7 +78,7 @@ def _item(archive: Archive, one: Shelved) -> Item:
     about = one.manifest.identity if one.manifest else None
     return Item(
         id=one.id,
-        sequence=about.sequence if about else 0,
+        sequence=one.sequence,
         created_at=about.created_at if about else 0,
         good=not one.damaged,
         in_use=archive.shelf.in_use(one.id),

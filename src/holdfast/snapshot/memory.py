@@ -1,17 +1,17 @@
-"""Capture: the store, the memory folders and the runtime state, in one staging folder."""
+"""Capture: the store, the memory folders and the runtime state, in one staging folder laid out like the bundle."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from holdfast.disk import disk_fault
 from holdfast.errors import DataDamaged
-from holdfast.ports import Home
+from holdfast.model import DEFAULT_TENANT
+from holdfast.snapshot import canonical
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.canonical import canonical
 from holdfast.snapshot.redaction import redact_staged
-from holdfast.snapshot.sources import sources_from
+from holdfast.snapshot.sources import MemoryFolder, sources_from
 from holdfast.snapshot.values import Capture, Left, Staged
-from holdfast.store.folder import disk_fault
 from holdfast.store.sqlite.capture import capture_store
 from holdfast.store.sqlite.state import runtime_state
 
@@ -20,19 +20,61 @@ STATE = "state/runtime.json"
 
 
 def capture_memory(archive: Archive, staging: Path, *, redact: bool) -> Capture:
-    """The memory at one moment; text of memory folders redacted unless that is not wanted.
+    """The memory at one moment; text of memory folders is redacted unless that is not wanted.
 
-    The store is one moment of the database while writers go on. What was stored went through redaction before;
-    memory folders never did.
+    The store is one moment of the database while writers go on. What is in it went through redaction before; memory
+    folders never did.
 
     Raises:
         DataDamaged: the store is damaged, or cannot be opened.
+        StorageFull, StorageFailed: it cannot be staged.
     """
-    store = staging / "store.db"
-    captured = capture_store(_live(archive).database(), store, archive.tenant)
-    state = staging / "runtime.json"
-    _write(state, canonical(runtime_state(store, archive.tenant)))
-    staged: list[Staged] = [Staged(STORE, "store", store), Staged(STATE, "state", state)]
-    folders, left, redaction = captured_folders(archive, staging, redact=redact)
-    staged += folders
-    return Capture(tuple(staged), left, redaction, captured.schema)
+    store = _place(staging, STORE)
+    captured = capture_store(live_database(archive), store, archive.tenant)
+    around = capture_around(archive, staging, store, redact=redact)
+    staged = (Staged(STORE, "store", store), *around.staged)
+    return Capture(staged, around.left, around.redaction, captured.schema)
+
+
+def capture_around(archive: Archive, staging: Path, database: Path, *, redact: bool) -> Capture:
+    """The memory folders, and the runtime state as that database tells it."""
+    state = _place(staging, STATE)
+    try:
+        state.write_bytes(canonical.dumps(runtime_state(database, archive.tenant)))
+    except OSError as error:
+        raise disk_fault(error, "stage the runtime state") from error
+    staged: list[Staged] = []
+    left: list[Left] = []
+    for source in folders_of(archive):
+        captured = source.capture(staging)
+        staged += captured.staged
+        left += captured.left
+    limit = archive.settings.snapshot_file_limit
+    clean = redact_staged(staged, staging, left, apply=redact, limit=limit).capture
+    return Capture((Staged(STATE, "state", state), *clean.staged), clean.left, clean.redaction)
+
+
+def folders_of(archive: Archive) -> tuple[MemoryFolder, ...]:
+    """The memory folders that belong to this tenant: they lie on the disk of whoever runs the server."""
+    return sources_from(archive.settings) if archive.tenant == DEFAULT_TENANT else ()
+
+
+def live_database(archive: Archive) -> Path:
+    """The database of the live memory.
+
+    Raises:
+        DataDamaged, DataTooNew: it cannot be opened.
+    """
+    if archive.live is None:
+        raise DataDamaged("snapshots: there is no live memory here")
+    return archive.live.database()
+
+
+def _place(staging: Path, path: str) -> Path:
+    """Where a member is staged: under the path that it has in the bundle."""
+    place = staging / path
+    try:
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise disk_fault(error, f"stage {path}") from error
+    return place

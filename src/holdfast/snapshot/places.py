@@ -24,6 +24,7 @@ SIDECAR = ".sha256"
 SUFFIXES = tuple(f"{name}{more}" for name in (*BODIES, MANIFEST) for more in ("", SIDECAR))
 
 _ID = re.compile(r"(0\d{5}|[1-9]\d{5,11})-(\d{8}T\d{6}Z)-([0-9a-f]{6})", re.ASCII)
+_PREFIX = re.compile(r"\d{5,12}(-(\d{1,8}(T(\d{0,6}Z?(-[0-9a-f]{0,6})?)?)?)?)?", re.ASCII)
 _CHANCE = re.compile(r"[0-9a-f]{6}", re.ASCII)
 _HIGHEST = 999_999_999_999
 _SIDECAR_LINE = re.compile(rb"([0-9a-f]{64})  ([ -~]{1,200})\n")
@@ -62,6 +63,11 @@ def parse_id(id: str) -> SnapshotId:
     if not parts or not int(parts[1]):
         raise InvalidRequest("snapshot: that is no snapshot id such as 000042-20261116T053146Z-9f86d0")
     return SnapshotId(int(parts[1]), parts[2], parts[3])
+
+
+def is_id_prefix(text: str) -> bool:
+    """Whether ids may begin so. A time never does: its year is followed by a dash after four digits."""
+    return _PREFIX.fullmatch(text) is not None
 
 
 def sequence_of(id: str) -> int:

@@ -6,18 +6,36 @@ is live. Memory folders follow by a journal that the next start finishes if this
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.errors import Conflict, Fault
+from holdfast.disk import disk_fault
+from holdfast.errors import Conflict, DataDamaged, DataTooNew, NotFound
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.difference import preview as preview  # restoring shows first what it would change
-from holdfast.snapshot.finding import Found, Named, find, identities_of, trusted
+from holdfast.snapshot.finding import Found, Named, find, held, identities_of, trusted
 from holdfast.snapshot.flow import Wish, create_locked
+from holdfast.snapshot.folder_exchange import Exchange, intend
+from holdfast.snapshot.folders_back import (
+    drop_kept,
+    drop_staged,
+    folders_of_generation,
+    settle_folders,
+    stage_folders,
+)
+from holdfast.snapshot.memory import STORE, live_database
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
 from holdfast.store.folder import DATABASE, DataFolder, FolderLock
-from holdfast.store.sqlite.graft import graft
+from holdfast.store.port import Home
+from holdfast.store.sqlite.graft import join, prepare, rejoin
+
+BEFORE = Wish(label="before restore", made_by="before-restore")
+Rows = tuple[tuple[str, int], ...]
+Names = tuple[str, ...]
+
+_BUNDLE = "bundle"  # in a generation that is being built: the members as they were packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +47,148 @@ class Restored:
     before: str | None  # the snapshot of what was live
     rows: dict[str, int]
     folders: tuple[str, ...]
+
+
+def restore(archive: Archive, named: Named) -> Restored:
+    """Make the snapshot's memory the live one. Any failure leaves the live one untouched.
+
+    Raises:
+        SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not
+            be used.
+        SnapshotsBusy: another process makes, restores or removes snapshots.
+        DataDamaged: what was in it is not sound.
+    """
+    live = _live(archive)
+    with archive.locked("restore"):
+        found = find(archive, named)
+        with held(archive, found):
+            manifest = trusted(archive, named, found)
+            before = _snapshot_before(archive)
+            name, rows, folders = _restored(archive, live, named, found, manifest)
+    archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
+    return Restored(manifest, name, before, dict(rows), folders)
+
+
+def undo(archive: Archive) -> str:
+    """Make the generation live again that was live before the last switch; its name.
+
+    Raises:
+        NotFound: there is none.
+        SnapshotsBusy: another process makes, restores or removes snapshots.
+    """
+    live, folder = _live(archive), DataFolder(archive.home)
+    with archive.locked("undo"):
+        name, leaving = folder.previous(), folder.current()
+        if name is None:
+            raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
+
+        def build(old: Path | None) -> str:
+            if old is not None:
+                rejoin(archive.home / name / DATABASE, old, archive.tenant)
+            intend(archive.home, name, folders_of_generation(archive, name, leaving))
+            return name
+
+        _switched(archive, live, build)
+    archive.tell("restored", {"id": None, "generation": name, "before": None})
+    return name
+
+
+def branch(archive: Archive, named: Named, target: Path) -> Restored:
+    """Start a second memory from a snapshot in a new folder; the live one is not touched.
+
+    Raises:
+        Conflict: something is in that folder.
+        SnapshotDamaged and others: as `restore`.
+    """
+    place = target.expanduser().resolve()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise Conflict("into: something is there already", hint="Name a folder that does not exist yet.")
+    folder = DataFolder(place)
+    folder.make()
+    with FolderLock(place):
+        return plant(archive, named, folder)
+
+
+def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
+    """Begin an empty data folder with a snapshot; call it with that folder's lock held."""
+    found = find(archive, named)
+    with held(archive, found):
+        manifest = trusted(archive, named, found)
+        building = folder.new_generation()
+        try:
+            rows = _built(archive, named, found, manifest, building)
+            exchanges = stage_folders(archive, building / _BUNDLE, folder.home)
+            shutil.rmtree(building / _BUNDLE)
+            name = folder.finish(building)
+        except BaseException:
+            shutil.rmtree(building, ignore_errors=True)
+            raise
+    intend(folder.home, name, exchanges)
+    folder.switch(name)
+    settle_folders(folder)
+    return Restored(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))
+
+
+def _live(archive: Archive) -> Home:
+    if archive.live is None:
+        raise Conflict("restore: no memory is open here")
+    return archive.live
+
+
+def _snapshot_before(archive: Archive) -> str | None:
+    """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay."""
+    if "restore" not in archive.settings.snapshot_before:
+        return None
+    try:
+        live_database(archive)
+    except (DataDamaged, DataTooNew):
+        return None
+    return create_locked(archive, BEFORE).id
+
+
+def _restored(archive: Archive, live: Home, named: Named, found: Found, manifest: Manifest) -> tuple[str, Rows, Names]:
+    folder = DataFolder(archive.home)
+    building = folder.new_generation()
+    exchanges: tuple[Exchange, ...] = ()
+    try:
+        rows = _built(archive, named, found, manifest, building)
+        exchanges = stage_folders(archive, building / _BUNDLE, archive.home)
+        shutil.rmtree(building / _BUNDLE)
+
+        def build(old: Path | None) -> str:
+            if old is not None:
+                join(building / DATABASE, old, archive.tenant)
+            name = folder.finish(building)
+            intend(archive.home, name, exchanges)
+            return name
+
+        name = _switched(archive, live, build)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        drop_staged(exchanges)
+        raise
+    drop_kept(archive, folder.drop_old())
+    return name, rows, tuple(one.live.name for one in exchanges)
+
+
+def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, building: Path) -> Rows:
+    """The snapshot's store in the folder of the next generation, checked; its other members beside it."""
+    identities = identities_of(archive, named)
+    unpack(found.folder / manifest.body_name, manifest, building / _BUNDLE, identities)
+    try:
+        (building / _BUNDLE / STORE).rename(building / DATABASE)
+    except OSError as error:
+        raise disk_fault(error, "restore the store") from error
+    owner = manifest.identity.agent
+    renamed = (owner, archive.agent) if named.take_over and owner != archive.agent else None
+    rows, _ = prepare(building / DATABASE, archive.tenant, agent=renamed)
+    return rows
+
+
+def _switched(archive: Archive, live: Home, build: Callable[[Path | None], str]) -> str:
+    """Go over to the generation that `build` names, then let the folders follow, or take back what they were to do."""
+    folder = DataFolder(archive.home)
+    try:
+        return live.exchange(build)
+    finally:
+        settle_folders(folder)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from holdfast.model import Json
-from holdfast.snapshot.shelf import Shelved
+from holdfast.snapshot.difference import Difference
+from holdfast.snapshot.folder_diff import FolderDiff
+from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Manifest, Report
 from holdfast.times import iso
 
@@ -35,7 +37,9 @@ def manifest_shape(manifest: Manifest) -> Json:
         "schemaVersions": dict(manifest.schema),
         "artifacts": None
         if manifest.artifacts is None
-        else [{"path": one.path, "kind": one.kind, "size": one.size, "sha256": one.sha256} for one in manifest.artifacts],
+        else [
+            {"path": one.path, "kind": one.kind, "size": one.size, "sha256": one.sha256} for one in manifest.artifacts
+        ],
         "redaction": {
             "applied": manifest.redaction.applied,
             "rules": dict(manifest.redaction.rules),
@@ -55,4 +59,52 @@ def report_shape(report: Report) -> Json:
         "findings": [{"code": one.code, "message": one.message, "note": one.note} for one in report.findings],
         "checked": list(report.checked),
         "unchecked": list(report.unchecked),
+    }
+
+
+def difference_shape(found: Difference) -> Json:
+    """What changed, for people and programs."""
+    return {
+        "a": found.a,
+        "b": found.b,
+        "same": found.same,
+        "tables": [
+            {
+                "table": one.table,
+                "added": one.added,
+                "removed": one.removed,
+                "changed": one.changed,
+                "records": [
+                    {"id": row.id, "change": row.change, "title": row.title, "agent": row.agent} for row in one.rows
+                ],
+            }
+            for one in found.tables
+        ],
+        "folders": [_folder_shape(one) for one in found.folders],
+        "state": [{"key": one.key, "change": one.how, "before": one.before, "after": one.after} for one in found.state],
+    }
+
+
+def _folder_shape(one: FolderDiff) -> Json:
+    commits = one.commits
+    return {
+        "folder": one.name,
+        "change": one.how,
+        "files": [
+            {
+                "path": file.path,
+                "change": file.how,
+                "linesAdded": file.lines.added if file.lines else None,
+                "linesRemoved": file.lines.removed if file.lines else None,
+            }
+            for file in one.files
+        ],
+        "commits": {
+            "added": commits.added,
+            "removed": commits.removed,
+            "subjects": list(commits.subjects),
+            "related": commits.related,
+        }
+        if commits
+        else None,
     }

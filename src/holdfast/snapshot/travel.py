@@ -9,12 +9,12 @@ from pathlib import Path
 
 from holdfast.errors import NotFound
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.finding import Named, find, identities_of, trusted
+from holdfast.snapshot.finding import Named, find, held, identities_of, trusted
 from holdfast.snapshot.memory import STORE
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
 from holdfast.store.port import Store
-from holdfast.store.sqlite.travel import open_past
+from holdfast.store.sqlite.past import open_past
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ def laid_out(archive: Archive, named: Named, *, whole: bool = False) -> Iterator
             be used.
     """
     found = find(archive, named)
-    with archive.shelf.staging() as staging, archive.shelf.hold_at(found.folder, found.id):
+    with archive.shelf.staging() as staging, held(archive, found):
         manifest = trusted(archive, named, found)
-        wanted = (lambda path: True) if whole else (lambda path: path == STORE)
-        unpack(found.folder / manifest.body_name, manifest, staging, identities_of(archive, named), wanted)
+        body, identities = found.folder / manifest.body_name, identities_of(archive, named)
+        unpack(body, manifest, staging, identities, lambda path: whole or path == STORE)
         yield LaidOut(manifest, staging)
 
 
@@ -62,7 +62,7 @@ def at_moment(archive: Archive, moment: int) -> str:
     Raises:
         NotFound: there is none.
     """
-    for one in archive.shelf.list():
+    for one in archive.shelf.each():
         if one.manifest is not None and not one.damaged and one.manifest.identity.created_at <= moment:
             return one.id
     raise NotFound("snapshot: none is as old as that", hint="holdfast snapshot list shows what there is.")

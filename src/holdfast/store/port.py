@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -389,3 +390,40 @@ class Store(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Home(Protocol):
+    """The data folder that this process holds open, and the one generation of it that is live."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def store(self) -> Store:
+        """The live store; another one after each exchange."""
+        ...
+
+    def database(self) -> Path:
+        """The live store's file.
+
+        Raises:
+            DataDamaged, DataTooNew: it cannot be opened.
+        """
+        ...
+
+    def content_tag(self) -> str:
+        """Changes whenever a record of memory does, and with nothing else.
+
+        Raises:
+            DataDamaged, DataTooNew: as above.
+        """
+        ...
+
+    def exchange(self, build: Callable[[Path | None], str]) -> str:
+        """Make the generation live whose name `build` gives. It is handed the live store's file, which takes no writes
+        meanwhile, or None if that cannot be opened.
+
+        Raises:
+            Fault: whatever `build` raised, or the new one cannot be opened; the old one is live as before.
+        """
+        ...

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
@@ -74,6 +74,15 @@ class SqliteStore:
 
     def _write_words(self, job: Callable[[apsw.Connection, Callable[[], int]], T]) -> T:
         return self._commits.write(lambda tx: job(self._writer, tx.next_seq))
+
+    def content_tag(self) -> str:
+        """How many records of memory there are and the sum of their checksums, by table."""
+        with as_faults():
+            rows: Any = self._reader_connection().execute(
+                "SELECT source, rows, sum FROM tallies WHERE source NOT IN ('seq', 'audit', 'answers', 'tokens') "
+                "ORDER BY source"
+            )
+            return " ".join(f"{source} {count} {total}" for source, count, total in rows)
 
     def failure(self) -> str | None:
         return self._commits.failure

@@ -1,0 +1,88 @@
+"""Memory folders on the way back: built beside the live ones, put in their place once the generation is live.
+
+What was live goes aside under the name of the generation it belonged to, and comes back when that one does.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.folder_exchange import (
+    Exchange,
+    abandon_pending,
+    finish_pending,
+    pending,
+    place_of_new,
+    place_of_old,
+)
+from holdfast.snapshot.folder_restore import stage_folder
+from holdfast.snapshot.memory import folders_of
+from holdfast.store.folder import DataFolder
+
+
+def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[Exchange, ...]:
+    """Build the folders that the snapshot holds and this memory has, beside where they belong.
+
+    In another home only those are built that lie in the home itself: the others are the first memory's own.
+    """
+    leaving = _leaving(DataFolder(home))
+    exchanges: list[Exchange] = []
+    try:
+        for source in folders_of(archive):
+            live = _place(source.path, archive.home, home)
+            if live is None or not (extracted / "folders" / f"{source.name}.json").exists():
+                continue
+            staged = place_of_new(live)
+            stage_folder(extracted, source.name, staged)
+            exchanges.append(Exchange(live, staged, place_of_old(live, leaving)))
+    except BaseException:
+        drop_staged(exchanges)
+        raise
+    return tuple(exchanges)
+
+
+def _leaving(folder: DataFolder) -> str:
+    return folder.current() if folder.generations() else "gen-000000"
+
+
+def _place(path: Path, old: Path, new: Path) -> Path | None:
+    old = old.resolve()
+    if new.resolve() == old:
+        return path
+    return new / path.relative_to(old) if path.is_relative_to(old) else None
+
+
+def folders_of_generation(archive: Archive, name: str, leaving: str) -> tuple[Exchange, ...]:
+    """What has to be put in place for a generation that was live before."""
+    return tuple(
+        Exchange(source.path, place_of_old(source.path, name), place_of_old(source.path, leaving))
+        for source in folders_of(archive)
+        if place_of_old(source.path, name).is_dir()
+    )
+
+
+def settle_folders(folder: DataFolder) -> None:
+    """Finish what the live generation intends with its folders; what another one intended is dropped."""
+    found = pending(folder.home)
+    if found is None:
+        return
+    if found.goal == folder.current():
+        finish_pending(folder.home)
+    else:
+        abandon_pending(folder.home)
+
+
+def drop_staged(exchanges: Iterable[Exchange]) -> None:
+    """Remove folders that were built and are not wanted."""
+    for one in exchanges:
+        shutil.rmtree(one.staged, ignore_errors=True)
+
+
+def drop_kept(archive: Archive, generations: Sequence[str]) -> None:
+    """Remove what folders were in generations that are gone for good."""
+    for source in folders_of(archive):
+        for name in generations:
+            shutil.rmtree(place_of_old(source.path, name), ignore_errors=True)
