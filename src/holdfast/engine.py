@@ -10,11 +10,14 @@ from holdfast.desk import Desk
 from holdfast.embedder import embedder_from
 from holdfast.errors import Fault
 from holdfast.metrics import Metrics
-from holdfast.model import Caller, Event
+from holdfast.model import DEFAULT_TENANT, Caller, Event
 from holdfast.ports import Clock, Embedder, Entropy, Publisher
 from holdfast.recalls import Recalls
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.first import begin_from_vault
+from holdfast.snapshot.folders_back import settle_folders
 from holdfast.store.folder import DataFolder, FolderLock
 from holdfast.store.generations import Generations
 from holdfast.store.sqlite.store import SqliteStore
@@ -53,11 +56,21 @@ class Engine:
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
         try:
+            self._begin()
             self._generations = Generations(self.folder, self._open_store)
             self._opened_at = self.store.last_seq()
         except BaseException:
             self._lock.__exit__()
             raise
+
+    def _begin(self) -> None:
+        """Finish what a restore began with memory folders; fill an empty folder from the vault if there is one."""
+        self.folder.sweep()
+        if self.folder.generations():
+            settle_folders(self.folder)
+        elif self.settings.vault:
+            archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
+            begin_from_vault(archive, self.folder)
 
     @property
     def store(self) -> SqliteStore:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.desk import Desk
-from holdfast.errors import Conflict
+from holdfast.errors import Conflict, Fault
 from holdfast.metrics import Metrics
 from holdfast.model import Json, Lifecycle
 from holdfast.ports import Clock, Entropy
@@ -52,9 +53,32 @@ class Archive:
     def keyring(self) -> Keyring:
         return Keyring(self.home / "keys", self.entropy)
 
-    def locked(self, operation: str) -> SnapshotLock:
-        """Nobody else makes, restores or removes snapshots inside this block."""
-        return SnapshotLock(self.home, operation, self.settings.snapshot_lock_seconds)
+    @contextmanager
+    def locked(self, operation: str) -> Iterator[None]:
+        """Nobody else makes, restores or removes snapshots inside this block; how it ended is counted.
+
+        Raises:
+            SnapshotsBusy: somebody did for too long.
+        """
+        with self.counted(operation), SnapshotLock(self.home, operation, self.settings.snapshot_lock_seconds):
+            yield
+
+    @contextmanager
+    def counted(self, operation: str) -> Iterator[None]:
+        """What is done in this block appears in the metrics, with its outcome and how long it took."""
+        began, outcome = self.clock.steady(), "ok"
+        try:
+            yield
+        except Fault as fault:
+            outcome = fault.code
+            raise
+        finally:
+            self.metrics.observe("holdfast_snapshot_duration_seconds", self.clock.steady() - began, operation=operation)
+            self.metrics.count("holdfast_snapshot_total", operation=operation, outcome=outcome)
+
+    def moved(self, operation: str, size: int) -> None:
+        """So many bytes of a snapshot were written or read."""
+        self.metrics.count("holdfast_snapshot_bytes_total", size, operation=operation)
 
 
 def archive_of(desk: Desk) -> Archive:

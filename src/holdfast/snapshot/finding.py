@@ -101,7 +101,8 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
     )
     identities = identities_of(archive, named)
     place = None if here else found.place
-    report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place)
+    with archive.counted("verify"):
+        report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place)
     return replace(report, place=named.name)
 
 

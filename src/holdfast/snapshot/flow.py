@@ -21,7 +21,7 @@ from holdfast.snapshot.places import new_id
 from holdfast.snapshot.shapes import shelved_shape
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.shelved import Shelved
-from holdfast.snapshot.values import FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest
+from holdfast.snapshot.values import FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
 from holdfast.snapshot.vaulting import send
 from holdfast.vault.local import vault_from
 from holdfast.version import VERSION
@@ -72,6 +72,7 @@ def create_locked(archive: Archive, wish: Wish) -> Shelved:
     note_seen(archive, seen)
     archive.keyring.raise_mark(manifest.signer, made_here(archive), identity.sequence)
     made = shelf.find(identity.id)
+    archive.moved("create", body.size)
     archive.tell("created", shelved_shape(made))
     return made
 
@@ -116,9 +117,7 @@ def _sealed(
         body_sha256=body.sha256,
         schema=(("manifest", FORMAT_VERSION), ("store", capture.store_schema)),
         artifacts=None if recipients else body.artifacts,
-        redaction=replace(capture.redaction, files=(), hidden=len(capture.redaction.files))
-        if recipients
-        else capture.redaction,
+        redaction=_hidden(capture.redaction) if recipients else capture.redaction,
         left=() if recipients else capture.left,
         hidden_left=len(capture.left) if recipients else 0,
         recipients=tuple(fingerprint(one) for one in recipients),
@@ -129,6 +128,11 @@ def _sealed(
     keyring = archive.keyring
     claimed = replace(manifest, signer=keyring.own() or keyring.new())
     return replace(claimed, signature=keyring.sign(signed_bytes(claimed)))
+
+
+def _hidden(redaction: Redaction) -> Redaction:
+    """Without the names of files, which stand inside an encrypted body."""
+    return replace(redaction, files=(), hidden=len(redaction.files))
 
 
 def _tools() -> dict[str, str]:

@@ -64,6 +64,7 @@ def restore(archive: Archive, named: Named) -> Restored:
         with held(archive, found):
             manifest = trusted(archive, named, found)
             before = _snapshot_before(archive)
+            archive.moved("restore", manifest.body_size)
             name, rows, folders = _restored(archive, live, named, found, manifest)
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
     return Restored(manifest, name, before, dict(rows), folders)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from holdfast.model import Json
 from holdfast.snapshot.difference import Difference
 from holdfast.snapshot.folder_diff import FolderDiff
@@ -35,11 +37,7 @@ def manifest_shape(manifest: Manifest) -> Json:
     """What else the manifest says."""
     return {
         "schemaVersions": dict(manifest.schema),
-        "artifacts": None
-        if manifest.artifacts is None
-        else [
-            {"path": one.path, "kind": one.kind, "size": one.size, "sha256": one.sha256} for one in manifest.artifacts
-        ],
+        "artifacts": None if manifest.artifacts is None else [asdict(one) for one in manifest.artifacts],
         "redaction": {
             "applied": manifest.redaction.applied,
             "rules": dict(manifest.redaction.rules),
