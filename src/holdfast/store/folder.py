@@ -219,6 +219,7 @@ class DataFolder:
             (building / MADE).touch(mode=0o600)
             for folder, _, files in os.walk(building):
                 for file in files:
+                    (Path(folder) / file).chmod(0o600)
                     _sync_file(Path(folder) / file)
                 sync_folder(Path(folder))
             building.rename(self.home / name)  # the commit point: before it there is no such generation

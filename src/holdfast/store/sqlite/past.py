@@ -106,7 +106,9 @@ class PastStore:
         """A connection that neither locks the file nor looks for a log beside it."""
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         with as_faults():
-            db = apsw.Connection(f"file:{quote(str(self.path.absolute()))}?immutable=1", flags=flags, statementcachesize=200)
+            db = apsw.Connection(
+                f"file:{quote(str(self.path.absolute()))}?immutable=1", flags=flags, statementcachesize=200
+            )
             db.set_busy_timeout(BUSY_MS)
             db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
