@@ -1,4 +1,4 @@
-"""Every system call, one after the other: `make faults`, some minutes.
+"""Every system call, one after the other: `make faults`, some minutes. Words given choose scenarios by their names.
 
 Each scenario is run again and again, killed or failed at the first, second, third … call of one kind, until a run has
 no such call left: then every point has been tried. What is left behind is examined after each.
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from generation_points import RESTORE_SYSCALLS, fail_restore, kill_restore
 from kill_points import SYSCALLS, Outcome, fail_remember, kill_remember, kill_serve
 from shelf_points import SHELF_SCENARIOS
 
@@ -32,6 +33,11 @@ SCENARIOS: dict[str, Scenario] = {
     "remember, ENOSPC onward": partial(fail_remember, fresh=False, error="ENOSPC", onward=True),
     "remember on no folder, EIO once": partial(fail_remember, fresh=True, error="EIO", onward=False),
     **SHELF_SCENARIOS,
+}
+RESTORES: dict[str, Scenario] = {
+    "restore and undo": kill_restore,
+    "restore and undo, EIO once": partial(fail_restore, error="EIO", onward=False),
+    "restore and undo, ENOSPC onward": partial(fail_restore, error="ENOSPC", onward=True),
 }
 
 
@@ -52,7 +58,7 @@ def sweep(name: str, syscall: str) -> Line:
     with tempfile.TemporaryDirectory(prefix="holdfast-sweep-") as folder:
         for when in range(1, MOST_POINTS):
             try:
-                outcome = SCENARIOS[name](Path(folder), syscall, when)
+                outcome = {**SCENARIOS, **RESTORES}[name](Path(folder), syscall, when)
             except Exception as error:  # noqa: BLE001 - every kind of breakage is what is looked for
                 broken.append(f"{syscall} {when}: {type(error).__name__}: {str(error)[:300]}")
                 continue
@@ -65,6 +71,8 @@ def sweep(name: str, syscall: str) -> Line:
 def main() -> int:
     begin = time.monotonic()
     wanted = [(name, syscall) for name in SCENARIOS for syscall in SYSCALLS]
+    wanted += [(name, syscall) for name in RESTORES for syscall in RESTORE_SYSCALLS]
+    wanted = [one for one in wanted if all(word in one[0] for word in sys.argv[1:])]
     points = faults = 0
     with ThreadPoolExecutor(WORKERS) as pool:
         for (name, syscall), line in zip(wanted, pool.map(lambda pair: sweep(*pair), wanted), strict=True):

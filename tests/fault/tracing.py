@@ -22,17 +22,23 @@ def need_strace() -> str:
     return found
 
 
+GENERATIONS = (
+    "gen-000001",
+    "gen-000002",
+    "gen-000003",
+    ".gen-000002",
+    ".gen-000003",
+    ".gen-000001-old",
+    ".gen-000002-old",
+)
+
+
 def paths_of(home: Path) -> list[Path]:
     """Every file that the store has in a folder; calls on others are left alone and not counted."""
-    generation = home / "gen-000001"
-    names = ("", "-wal", "-shm", "-journal")
-    return [
-        home,
-        generation,
-        *(home / name for name in ("lock", "CURRENT", ".CURRENT.new", "server.json", ".server.json.new")),
-        *(generation / name for name in ("made", ".made.new")),
-        *(generation / f"memory.db{name}" for name in names),
-    ]
+    names = ("CURRENT", ".CURRENT.new", "PREVIOUS", ".PREVIOUS.new", "server.json", ".server.json.new")
+    inside = ("", "made", ".made.new", *(f"memory.db{end}" for end in ("", "-wal", "-shm", "-journal")))
+    generations = [home / generation / name for generation in GENERATIONS for name in inside]
+    return [home, *(home / name for name in ("lock", *names)), *generations]
 
 
 def breaking(home: Path, syscall: str, how: str, when: str, log: Path) -> list[str]:

@@ -19,6 +19,8 @@ from holdfast.store.sqlite import travel
 from holdfast.store.sqlite.capture import capture_store, check_store
 from holdfast.store.tables import ANSWERS, MEMORIES, TOKENS
 
+TABLE_NAMES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+
 
 @pytest.fixture
 def world(quick_folder: Path) -> Iterator[World]:
@@ -38,7 +40,7 @@ def live(world: World) -> Path:
 
 def test_every_table_of_the_schema_is_known_to_travel(world: World) -> None:
     """A new table must be said to be memory, derived or of the place; else it would be lost, or would leak."""
-    rows = apsw.Connection(str(live(world))).execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+    rows = apsw.Connection(str(live(world))).execute(TABLE_NAMES).fetchall()
     known = {*travel.PLACE, *travel.RECORDS, *travel.DERIVED, *travel.BELONGING, *travel.COMMON}
     assert {name for (name,) in rows} - known == set()
     assert known - {name for (name,) in rows} <= {"events"}
@@ -98,6 +100,7 @@ def test_the_same_store_gives_the_same_bytes(world: World, quick_folder: Path, a
         capture_store(live(world), file, OURS.tenant)
     assert files[0].read_bytes() == files[1].read_bytes()
     assert sorted(one.name for one in quick_folder.iterdir()) == ["0.db", "1.db", "memory"]
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
 
 
 def test_a_capture_takes_the_place_of_what_an_earlier_one_left(world: World, into: Path) -> None:

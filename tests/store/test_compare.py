@@ -14,8 +14,10 @@ from world import World
 
 from holdfast.errors import DataTooNew
 from holdfast.store.port import Store, Tx
+from holdfast.store.sqlite import connect
 from holdfast.store.sqlite.capture import capture_store
 from holdfast.store.sqlite.compare import TITLES, RowDiff, TableDiff, compare_stores
+from holdfast.store.sqlite.connect import migration_steps
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import ANSWERS, AUDIT, LESSONS, MEMORIES, SLOTS, TABLES, TOKENS
 
@@ -105,6 +107,16 @@ def test_a_file_of_somebody_else_is_refused(before: Path, tmp_path: Path) -> Non
     before.with_name("foreign.db").write_bytes(before.read_bytes()[:68] + bytes(4) + before.read_bytes()[72:])
     with pytest.raises(DataTooNew):
         compare_stores(before, before.with_name("foreign.db"), OURS.tenant)
+
+
+def test_a_file_of_an_older_schema_can_be_compared(
+    world: World, before: Path, quick_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(world.engine.store, MEMORIES, "new", tenant=OURS.tenant)
+    after = taken(world, quick_folder / "after.db")
+    first = migration_steps()
+    monkeypatch.setattr(connect, "migration_steps", lambda: [*first, "CREATE TABLE second (a TEXT) STRICT"])
+    assert by_table(compare_stores(before, after, OURS.tenant)) == {"memories": (1, 0, 0)}
 
 
 STEPS = st.lists(st.tuples(st.sampled_from(["add", "change", "move", "delete"]), st.integers(0, 7)), max_size=12)

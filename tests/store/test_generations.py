@@ -82,6 +82,7 @@ def test_a_generation_is_nobodys_before_it_is_finished(folder: DataFolder) -> No
     assert folder.new_generation().name == ".gen-000003"
     (building / DATABASE).write_bytes(b"x")
     assert folder.finish(building) == "gen-000002"
+    assert {one.stat().st_mode & 0o777 for one in (folder.home / "gen-000002").iterdir()} == {0o600}
     assert sorted(one.name for one in (folder.home / "gen-000002").iterdir()) == [MADE, DATABASE]
     assert folder.generations() == ["gen-000001", "gen-000002"]
     assert folder.current() == "gen-000001"

@@ -14,6 +14,7 @@ from world import NOON, World
 from holdfast.errors import Conflict, DataDamaged, DataTooNew, Fault
 from holdfast.model import Caller
 from holdfast.store.port import Condition
+from holdfast.store.sqlite import connect
 from holdfast.store.sqlite.capture import capture_store
 from holdfast.store.sqlite.connect import migration_steps
 from holdfast.store.sqlite.graft import graft, rejoin
@@ -208,8 +209,6 @@ def test_without_other_tenants_a_memory_from_elsewhere_is_welcome(
         "CREATE TRIGGER evil AFTER INSERT ON memories BEGIN DELETE FROM memories; END",
         "CREATE TABLE more (x)",
         "DROP INDEX memories_by_project",
-        "DELETE FROM word_rows",
-        "DELETE FROM sketches",
         "INSERT INTO recalls VALUES (1, 'somebody else', 1)",
     ],
 )
@@ -219,6 +218,16 @@ def test_a_file_that_is_not_what_was_captured_is_refused(world: World, restored:
     change(restored, damage)
     with pytest.raises(DataDamaged):
         graft(restored, live(world), OURS.tenant)
+
+
+@pytest.mark.parametrize("table", ["word_rows", "sketches"])
+def test_an_index_that_lost_something_is_made_anew(world: World, restored: Path, table: str) -> None:
+    """The records are what matters, and they are sound."""
+    fill(world, OURS, "amber")
+    capture_store(live(world), restored, OURS.tenant)
+    change(restored, f"DELETE FROM {table} WHERE seq = (SELECT max(seq) FROM {table})")
+    graft(restored, None, OURS.tenant)
+    assert_sound(restored)
 
 
 def test_a_file_with_another_tenants_memory_is_refused(world: World, restored: Path) -> None:
@@ -243,6 +252,15 @@ def test_a_newer_schema_is_refused(world: World, restored: Path) -> None:
     change(restored, f"PRAGMA user_version = {len(migration_steps()) + 1}")
     with pytest.raises(DataTooNew):
         graft(restored, None, OURS.tenant)
+
+
+def test_an_older_schema_is_brought_to_this_one(world: World, restored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(world, OURS, "amber")
+    capture_store(live(world), restored, OURS.tenant)
+    first = migration_steps()
+    monkeypatch.setattr(connect, "migration_steps", lambda: [*first, "CREATE TABLE second (a TEXT) STRICT"])
+    assert graft(restored, None, OURS.tenant).schema == len(first) + 1
+    assert_sound(restored)
 
 
 def test_every_flip_of_a_bit_in_a_record_is_found(world: World, restored: Path) -> None:

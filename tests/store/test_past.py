@@ -16,7 +16,9 @@ from holdfast.errors import DataDamaged, DataTooNew, Fault, Forbidden
 from holdfast.model import CleanText
 from holdfast.ops.registry import BY_NAME
 from holdfast.store.port import Store
+from holdfast.store.sqlite import connect
 from holdfast.store.sqlite.capture import capture_store
+from holdfast.store.sqlite.connect import migration_steps
 from holdfast.store.sqlite.past import PastStore, open_past
 from holdfast.store.tables import LESSONS, MEMORIES
 
@@ -116,6 +118,15 @@ def test_a_file_that_was_left_with_its_log_switched_on_is_read_too(captured: Pat
     db.close()
     past = open_past(captured)
     assert past.read().count(MEMORIES, OURS.tenant) > 0
+    past.close()
+
+
+def test_a_file_of_an_older_schema_is_brought_to_this_one(captured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = migration_steps()
+    monkeypatch.setattr(connect, "migration_steps", lambda: [*first, "CREATE TABLE second (a TEXT) STRICT"])
+    past = open_past(captured)
+    assert past.schema == len(first) + 1
+    assert past.verify() == []
     past.close()
 
 

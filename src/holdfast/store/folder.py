@@ -39,7 +39,7 @@ def disk_fault(error: OSError, doing: str) -> Fault:
 
 def write_durably(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Replace a file so that after a crash it holds the old bytes or the new ones, nothing else."""
-    temporary = path.with_name(f".{path.name}.new")
+    temporary = _new(path)
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(handle, "wb") as file:
@@ -50,6 +50,10 @@ def write_durably(path: Path, data: bytes, mode: int = 0o600) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise disk_fault(error, f"write {path.name}") from error
+
+
+def _new(path: Path) -> Path:
+    return path.with_name(f".{path.name}.new")
 
 
 def _sync_file(path: Path) -> None:
@@ -215,6 +219,7 @@ class DataFolder:
             (building / MADE).touch(mode=0o600)
             for folder, _, files in os.walk(building):
                 for file in files:
+                    (Path(folder) / file).chmod(0o600)
                     _sync_file(Path(folder) / file)
                 sync_folder(Path(folder))
             building.rename(self.home / name)  # the commit point: before it there is no such generation
@@ -249,8 +254,13 @@ class DataFolder:
         return sorted(entry for entry in self.home.glob(".gen-*") if _UNFINISHED.fullmatch(entry.name))
 
     def sweep(self) -> None:
-        """Remove what dead processes began to build or to remove. Call it when the lock was just taken: whoever else
-        could be at it would hold it."""
+        """Remove what dead processes began to build, to write or to remove. Call it when the lock was just taken:
+        whoever else could be at it would hold it."""
+        for path in (self._pointer, self._history):
+            try:
+                _new(path).unlink(missing_ok=True)
+            except OSError as error:
+                raise disk_fault(error, f"remove {_new(path).name}") from error
         for folder in self._unfinished():
             try:
                 shutil.rmtree(folder)

@@ -10,9 +10,8 @@ from urllib.parse import quote
 
 import apsw
 
-from holdfast.errors import DataTooNew
 from holdfast.store.port import Table
-from holdfast.store.sqlite.connect import BUSY_MS, check_ours, migrate, migration_steps
+from holdfast.store.sqlite.connect import BUSY_MS, check_ours, is_current, migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.travel import open_private
@@ -101,17 +100,15 @@ def compare_stores(a: Path, b: Path, tenant: str, *, limit: int = SHOWN) -> list
 
 def _bring_up(path: Path) -> None:
     """Only a private copy can be of an older schema: a store that is open was migrated when it was opened."""
-    with as_faults():
-        look = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
+    look = open_reader(path)
+    try:
+        with as_faults():
             check_ours(look)
-            have: Any = look.pragma("user_version")
-        finally:
-            look.close()
-    if have == len(migration_steps()):
+            current = is_current(look)
+    finally:
+        look.close()
+    if current:
         return
-    if have == 0:
-        raise DataTooNew(f"store: {path.name} is no store of Holdfast")
     db = open_private(path)
     try:
         migrate(db)

@@ -84,6 +84,11 @@ def check_ours(db: apsw.Connection) -> None:
         raise DataTooNew(f"store: schema {have} is not known to this Holdfast (it knows up to {known})")
 
 
+def is_current(db: apsw.Connection) -> bool:
+    """Whether the schema is this version's."""
+    return bool(db.pragma("user_version") == len(migration_steps()))
+
+
 def open_reader(path: Path) -> apsw.Connection:
     """A connection that cannot write."""
     db = _open(path)

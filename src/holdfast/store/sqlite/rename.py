@@ -18,10 +18,9 @@ from holdfast.errors import Conflict
 from holdfast.keys import own_session
 from holdfast.model import Note
 from holdfast.store.port import Table
+from holdfast.store.sqlite.derived import make_derived
 from holdfast.store.sqlite.rows import shape_of
-from holdfast.store.sqlite.travel import counter, set_counter, tally_again
-from holdfast.store.sqlite.verify import sketch_rows
-from holdfast.store.sqlite.verify_words import fill_words
+from holdfast.store.sqlite.travel import tally_again
 from holdfast.store.tables import AUDIT, COMMITS, NOTES, SESSIONS, SLOTS, SUMMARIES, TABLES, TOKENS, reflected_key
 
 # Columns in which sessions are named by their keys.
@@ -103,21 +102,8 @@ def rename_agent(db: apsw.Connection, old: str, new: str) -> int:
             changed += _rename_rows(db, table, renaming.record)
     if changed:
         tally_again(db)
-        db.execute("DELETE FROM sketches")
-        db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
-        seqs = _Seqs(counter(db))
-        fill_words(db, seqs.next)
-        set_counter(db, seqs.last)
+        make_derived(db)
     return changed
-
-
-class _Seqs:
-    def __init__(self, last: int):
-        self.last = last
-
-    def next(self) -> int:
-        self.last += 1
-        return self.last
 
 
 BATCH = 500

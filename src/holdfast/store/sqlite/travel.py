@@ -6,6 +6,7 @@ where they were made and stay there.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from urllib.parse import quote
 import apsw
 
 from holdfast.errors import DataDamaged, StorageFailed
+from holdfast.store.folder import disk_fault
 from holdfast.store.sqlite.connect import BUSY_MS, check_ours
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.tx import signed64
@@ -66,7 +68,11 @@ def open_private(path: Path) -> apsw.Connection:
 
 
 def make_private(path: Path) -> apsw.Connection:
-    """A new, empty file, to be written without a journal."""
+    """A new, empty file, to be written without a journal, readable by its owner only."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise disk_fault(error, f"make {path.name}") from error
     with as_faults():
         db = apsw.Connection(str(path.absolute()), flags=_READ_WRITE | apsw.SQLITE_OPEN_CREATE, statementcachesize=200)
     _prepare(db)
