@@ -71,5 +71,3 @@ def reseal_body(sealed: Sealed, raw: bytes) -> None:
     """Exchange the body and all hashes of it."""
     sealed.body.write_bytes(raw)
     sealed.put(replace(sealed.manifest, body_size=len(raw), body_sha256=hashlib.sha256(raw).hexdigest()))
-
-

@@ -30,16 +30,15 @@ import json, resource, sys
 from pathlib import Path
 from holdfast.errors import Fault
 from holdfast.snapshot.keyring import Keyring
-from holdfast.snapshot.manifest import read_manifest
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.verify import Expect, verify
 
-folder, id, identity, into = sys.argv[1:]
+folder, id, identity, into, limit = sys.argv[1:]
 def of(what):
     return next(int(line.split()[1]) * 1024 for line in Path("/proc/self/status").open() if line.startswith(what))
 
 own = of("VmSize")
-resource.setrlimit(resource.RLIMIT_AS, (own + %d, own + %d))
+resource.setrlimit(resource.RLIMIT_AS, (own + int(limit), own + int(limit)))
 resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
 report = verify(Path(folder), id, Keyring(Path(folder) / "keys"), Expect(None, None), [identity])
 said = [one.code for one in report.findings]
@@ -50,13 +49,13 @@ if report.manifest is not None:
     except Fault as fault:
         said.append(fault.code)
 print(json.dumps([said, of("VmHWM")]))
-""" % (LIMIT, LIMIT)
+"""
 
 
 def said(sealed: Sealed) -> list[str]:
     """What a process with little memory finds, and how unpacking ends for it."""
     into = sealed.folder.parent / "into"
-    command = [sys.executable, "-c", CHILD, str(sealed.folder), sealed.id, str(READER), str(into)]
+    command = [sys.executable, "-c", CHILD, str(sealed.folder), sealed.id, str(READER), str(into), str(LIMIT)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr
     codes, memory = json.loads(done.stdout)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bundles import FORMS, SMALL, Sealed, seal
 
-from holdfast.errors import SnapshotDamaged
+from holdfast.errors import SnapshotDamaged, SnapshotTooNew
 from holdfast.snapshot.manifest import read_manifest
 from holdfast.snapshot.verify import fault_of
 
@@ -97,8 +97,7 @@ def test_no_flipped_or_shortened_manifest_is_read_as_the_same_one(tmp_path: Path
     for changed in (*flips(data), *lengths(data)):
         try:
             found = read_manifest(changed)
-        except Exception as error:
-            assert type(error).__name__ in ("SnapshotDamaged", "SnapshotTooNew"), error
+        except (SnapshotDamaged, SnapshotTooNew):
             continue
         if found == sealed.manifest:
             same.append(changed)
