@@ -28,9 +28,10 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("redact", "store", "remote", "protocol", "index", "vault"),
     ("desk", "embedder"),
     ("intake", "recall", "learn", "snapshot"),
-    ("engine",),
+    ("engine", "rescue"),
     ("ops",),
     ("door",),
+    ("client_snapshots",),
     ("client",),
     ("serve", "cli", "colony"),
     ("holdfast",),  # the package itself: public names only

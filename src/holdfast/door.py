@@ -14,7 +14,9 @@ import orjson
 
 from holdfast.engine import Engine
 from holdfast.errors import (
+    DataDamaged,
     DataLocked,
+    DataTooNew,
     EmbedderUnavailable,
     Fault,
     InvalidRequest,
@@ -26,6 +28,7 @@ from holdfast.intake.follow import Follower
 from holdfast.model import Caller, CleanText
 from holdfast.ops.declare import Operation, Stream
 from holdfast.ops.tally import counted
+from holdfast.rescue import Rescue
 from holdfast.settings import Settings
 from holdfast.store.folder import DataFolder
 
@@ -60,7 +63,7 @@ class Door(Protocol):
 class LocalDoor:
     """An engine in this process."""
 
-    def __init__(self, engine: Engine, caller: Caller):
+    def __init__(self, engine: Engine | Rescue, caller: Caller):
         self.engine = engine
         self.caller = caller
         self.place = str(engine.folder.home)
@@ -178,11 +181,19 @@ def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep) -
         if card:
             return RemoteDoor(str(card.get("url")), settings.secret or str(card.get("token")))
         try:
-            return LocalDoor(Engine(settings), Caller())
+            return LocalDoor(_engine(settings), Caller())
         except DataLocked as fault:
             last = fault
             pause(LOCK_PAUSE_SECONDS)
     raise last
+
+
+def _engine(settings: Settings) -> Engine | Rescue:
+    """The engine of the folder; of a damaged one, what is needed to restore it."""
+    try:
+        return Engine(settings)
+    except (DataDamaged, DataTooNew) as fault:
+        return Rescue(settings, fault)
 
 
 class OpenDoor:

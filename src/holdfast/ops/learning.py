@@ -18,6 +18,7 @@ from holdfast.ops.answers import InsightShape, SlotShape, SummaryShape
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, Offset, limit
 from holdfast.shapes import shape
+from holdfast.snapshot.automatic import before
 from holdfast.store.port import where
 from holdfast.store.tables import INSIGHTS
 
@@ -72,6 +73,7 @@ def consolidate(desk: Desk, ask: Consolidate) -> ConsolidateAnswer:
 
     Repeating it makes no duplicates. Call it now and then, not after every session.
     """
+    before(desk, "consolidate")
     done = consolidate_records(desk, ask.project, ask.min_observations)
     return {
         "success": True,

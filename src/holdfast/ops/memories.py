@@ -40,6 +40,7 @@ from holdfast.ops.fields import (
     moment,
 )
 from holdfast.shapes import shape
+from holdfast.snapshot.automatic import BULK, before
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES
 
@@ -257,6 +258,8 @@ def forget(desk: Desk, ask: Forget) -> ForgetAnswer:
 
     `deleted` is how many records are gone, 0 if nothing of that id was there. This cannot be undone.
     """
+    if not ask.memory_id and (not ask.observation_ids or len(ask.observation_ids) >= BULK):
+        before(desk, "forget")
     if ask.memory_id:
         tally = forget_memories(desk, [ask.memory_id], agent=ask.agent_id)
     elif ask.session_id and ask.observation_ids:
@@ -289,6 +292,8 @@ class GovernanceAnswer(TypedDict):
 
 def governance_delete(desk: Desk, ask: GovernanceDelete) -> GovernanceAnswer:
     """Remove several memories for good, with a reason that the audit log keeps."""
+    if len(ask.memory_ids) >= BULK:
+        before(desk, "forget")
     tally = forget_memories(desk, ask.memory_ids, agent=ask.agent_id, reason=ask.reason, operation="governance_delete")
     left = desk.store.read().count(MEMORIES, desk.tenant, *desk.sees(ask.agent_id), *where(latest=True))
     return {"success": True, "deleted": tally.total, "requested": len(ask.memory_ids), "total": left}
@@ -310,6 +315,8 @@ def auto_forget(desk: Desk, ask: AutoForget) -> AutoForgetAnswer:
     """Remove what is past its time now: memories past their time to live, old unimportant observations."""
     plan = plan_sweep(desk)
     if not ask.dry_run:
+        if len(plan.memories) + len(plan.observations) >= BULK:
+            before(desk, "forget")
         sweep(desk, plan)
     return {
         "success": True,

@@ -18,7 +18,7 @@ from holdfast.ops.recalling import Search, SearchAnswer, search
 from holdfast.snapshot import keeping
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.difference import difference, preview
-from holdfast.snapshot.finding import Named, examine, find
+from holdfast.snapshot.finding import Named, examine, sought
 from holdfast.snapshot.flow import Wish, create
 from holdfast.snapshot.restore import Restored, branch, restore, undo
 from holdfast.snapshot.retention import Policy
@@ -141,7 +141,8 @@ def snapshot_verify(desk: Desk, ask: SnapshotUse) -> SnapshotVerifyAnswer:
     members stay unchecked, and the answer says so.
     """
     archive, named = archive_of(desk), ask.named(desk)
-    report = examine(archive, named, find(archive, named))
+    with sought(archive, named) as found:
+        report = examine(archive, named, found)
     fault = fault_of(report)
     return {**report_shape(report), "exitCode": fault.exit_code if fault else 0}  # type: ignore[typeddict-item]
 

@@ -20,6 +20,7 @@ from holdfast.ops.declare import Operation, Request, Stream
 from holdfast.ops.fields import Name, Offset
 from holdfast.recall.export import export_pieces
 from holdfast.redact import redact_text, redact_value
+from holdfast.snapshot.automatic import before
 from holdfast.version import VERSION
 
 FILES_UPPER_BOUND = 1_000
@@ -61,6 +62,7 @@ def import_(desk: Desk, ask: Import) -> ImportAnswer:
     Records that exist are skipped, or replaced with the strategy `replace`; bad ones are reported.
     """
     data: Json = ask.export_data if ask.export_data is not None else dict(ask.__pydantic_extra__ or {})
+    before(desk, "import")
     report = import_memory(desk, data, replace=ask.strategy == "replace")
     return {
         "success": not report.refusals,
@@ -97,6 +99,8 @@ def import_jsonl(desk: Desk, ask: ImportJsonl) -> ImportJsonlAnswer:
         files += find_transcripts(folder, ask.max_files - len(files))
         if len(files) >= ask.max_files:
             break
+    if files:
+        before(desk, "import")
     sessions: dict[str, None] = {}
     stored = duplicates = skipped = 0
     for file in files:

@@ -31,6 +31,7 @@ from holdfast.serve.mcp import Context, McpSurface, call_tool, text_of, tool_lis
 from holdfast.serve.pages import agent_guide, auth_guide, home_page
 from holdfast.serve.readings import readings
 from holdfast.serve.rest import PREFIX, Rest
+from holdfast.serve.schedule import Schedule
 from holdfast.serve.strict_json import dumps, loads
 
 # Writers wait for their commit inside a thread; enough of them that many share one.
@@ -48,6 +49,7 @@ class App:
         self.rest = Rest(engine, self.auth, self.pool, self.lane)
         self.live = Live(engine, self.auth)
         self.maintenance = Maintenance(engine)
+        self.schedule = Schedule(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
         surface = McpSurface(self._door_of, self.pool)
         # Stateless: a session lives in the client's credential, not in this process, so nothing piles up.
@@ -88,6 +90,7 @@ class App:
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self.engine.publishers.append(self.live)
         self.maintenance.start()
+        self.schedule.start()
         self.lane.start()
         if self.broker:
             self.broker.start()
@@ -97,6 +100,7 @@ class App:
         finally:
             if self.broker:
                 await asyncio.to_thread(self.broker.stop)
+            await asyncio.to_thread(self.schedule.stop)
             await asyncio.to_thread(self.maintenance.stop)
             await asyncio.to_thread(self.lane.stop)
             self.engine.publishers.remove(self.live)

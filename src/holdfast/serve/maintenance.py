@@ -20,6 +20,7 @@ from holdfast.learn.flow import consolidate, summarize, unsummarized
 from holdfast.learn.lessons import decay_lessons
 from holdfast.model import Caller
 from holdfast.serve.idempotency import drop_old_answers
+from holdfast.snapshot.automatic import BULK, before
 
 INDEX_SECONDS = 1.0
 FIRST_SECONDS = 2.0  # the first questions after a start are answered before vectors keep all processors busy
@@ -113,7 +114,10 @@ class Maintenance:
             if self._stop.is_set():
                 return
             desk = dataclasses.replace(self._engine.desk(Caller(tenant=tenant, name="maintenance")), whole=True)
-            sweep(desk, plan_sweep(desk))
+            plan = plan_sweep(desk)
+            if len(plan.memories) + len(plan.observations) >= BULK:
+                before(desk, "forget")
+            sweep(desk, plan)
             decay_lessons(desk)
             drop_old_answers(desk)
             self._learn(desk)
@@ -127,4 +131,5 @@ class Maintenance:
                 if not self._stop.is_set():
                     summarize(desk, session_name(session.id))
         if settings.consolidation:
+            before(desk, "consolidate")
             consolidate(desk, None, CONSOLIDATE_FROM)

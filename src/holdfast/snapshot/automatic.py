@@ -12,6 +12,9 @@ from holdfast.snapshot.keeping import policy_of, prune
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Maker
 
+# Forgetting so many records at once is worth a snapshot; forgetting a few is everyday.
+BULK = 10
+
 Work = Literal["consolidate", "import", "forget"]
 _MAKERS: dict[Work, Maker] = {
     "consolidate": "before-consolidate",

@@ -11,6 +11,7 @@ from holdfast.errors import InvalidRequest, NotFound, SnapshotDamaged
 from holdfast.snapshot.age import read_identities
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.manifest import is_id
+from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.values import Manifest, Report
 from holdfast.snapshot.vaulting import fetch
 from holdfast.snapshot.verify import Expect, fault_of, verify
@@ -47,8 +48,11 @@ class Found:
         return self.folder / f"{self.id}.manifest.json"
 
 
-def find(archive: Archive, named: Named) -> Found:
-    """The bundle that is meant; one in a vault is fetched to the shelf first.
+@contextmanager
+def sought(archive: Archive, named: Named) -> Iterator[Found]:
+    """The bundle that is meant, for the length of a block in which nobody removes it.
+
+    One in a vault is fetched to a private place: until it is verified it has no business on the shelf.
 
     Raises:
         NotFound: there is none.
@@ -57,13 +61,26 @@ def find(archive: Archive, named: Named) -> Found:
     if named.vault:
         vault = vault_from(named.vault)
         id = None if named.name == LATEST else named.name
-        shelved = fetch(vault, archive.tenant, archive.agent, id, archive.shelf)
-        return Found(archive.shelf.root, shelved.id, id is not None, vault.place)
-    path = Path(named.name).expanduser()
-    if _is_path(named.name) and path.parent.resolve() != archive.shelf.root.resolve():
-        return Found(path.parent.resolve(), _id_of(path), False, made_here(archive))
-    name = _id_of(path) if _is_path(named.name) else named.name
-    return Found(archive.shelf.root, archive.shelf.find(name).id, name != LATEST, SHELF)
+        with archive.shelf.staging() as private:
+            shelf = Shelf(private / "fetched")
+            fetched = fetch(vault, archive.tenant, archive.agent, id, shelf)
+            yield Found(shelf.root, fetched.id, id is not None, vault.place)
+        return
+    found = _find(archive, named.name)
+    if found.folder != archive.shelf.root:
+        yield found
+        return
+    with archive.shelf.hold(found.id):
+        yield found
+
+
+def _find(archive: Archive, name: str) -> Found:
+    path = Path(name).expanduser()
+    if _is_path(name) and path.parent.resolve() != archive.shelf.root.resolve():
+        folder = path if path.is_dir() else path.parent
+        return Found(folder.resolve(), _id_of(path), False, made_here(archive))
+    id = archive.shelf.find(_id_of(path) if _is_path(name) else name).id
+    return Found(archive.shelf.root, id, name != LATEST, SHELF)
 
 
 def made_here(archive: Archive) -> str:
@@ -130,13 +147,3 @@ def identities_of(archive: Archive, named: Named) -> tuple[str, ...]:
     """The age identities that may open it."""
     file = named.identity or archive.settings.snapshot_identity
     return read_identities(Path(file).expanduser()) if file else ()
-
-
-@contextmanager
-def held(archive: Archive, found: Found) -> Iterator[None]:
-    """Nobody removes the bundle inside this block, if it lies on the shelf."""
-    if found.folder == archive.shelf.root:
-        with archive.shelf.hold(found.id):
-            yield
-    else:
-        yield

@@ -14,7 +14,7 @@ from pathlib import Path
 from holdfast.disk import disk_fault
 from holdfast.errors import Conflict, DataDamaged, DataTooNew, NotFound
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.finding import Found, Named, find, held, identities_of, trusted
+from holdfast.snapshot.finding import Found, Named, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish, create_locked
 from holdfast.snapshot.folder_exchange import Exchange, intend
 from holdfast.snapshot.folders_back import (
@@ -59,13 +59,11 @@ def restore(archive: Archive, named: Named) -> Restored:
         DataDamaged: what was in it is not sound.
     """
     live = _live(archive)
-    with archive.locked("restore"):
-        found = find(archive, named)
-        with held(archive, found):
-            manifest = trusted(archive, named, found)
-            before = _snapshot_before(archive)
-            archive.moved("restore", manifest.body_size)
-            name, rows, folders = _restored(archive, live, named, found, manifest)
+    with archive.locked("restore"), sought(archive, named) as found:
+        manifest = trusted(archive, named, found)
+        before = _snapshot_before(archive)
+        archive.moved("restore", manifest.body_size)
+        name, rows, folders = _restored(archive, live, named, found, manifest)
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
     return Restored(manifest, name, before, dict(rows), folders)
 
@@ -112,8 +110,7 @@ def branch(archive: Archive, named: Named, target: Path) -> Restored:
 
 def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
     """Begin an empty data folder with a snapshot; call it with that folder's lock held."""
-    found = find(archive, named)
-    with held(archive, found):
+    with sought(archive, named) as found:
         manifest = trusted(archive, named, found)
         building = folder.new_generation()
         try:

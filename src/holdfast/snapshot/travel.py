@@ -9,7 +9,7 @@ from pathlib import Path
 
 from holdfast.errors import NotFound
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.finding import Named, find, held, identities_of, trusted
+from holdfast.snapshot.finding import Named, identities_of, sought, trusted
 from holdfast.snapshot.memory import STORE
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
@@ -37,8 +37,7 @@ def laid_out(archive: Archive, named: Named, *, whole: bool = False) -> Iterator
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not
             be used.
     """
-    found = find(archive, named)
-    with archive.shelf.staging() as staging, held(archive, found):
+    with archive.shelf.staging() as staging, sought(archive, named) as found:
         manifest = trusted(archive, named, found)
         body, identities = found.folder / manifest.body_name, identities_of(archive, named)
         unpack(body, manifest, staging, identities, lambda path: whole or path == STORE)

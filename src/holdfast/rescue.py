@@ -1,0 +1,80 @@
+"""A data folder whose store cannot be opened: its snapshots can still be listed, verified and restored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from holdfast.desk import Desk
+from holdfast.errors import Fault
+from holdfast.metrics import Metrics
+from holdfast.model import Caller
+from holdfast.ports import Embedder
+from holdfast.settings import Settings
+from holdfast.store.closed import ClosedStore
+from holdfast.store.folder import DATABASE, DataFolder, FolderLock
+from holdfast.store.port import Store
+from holdfast.store.sqlite.store import SqliteStore
+from holdfast.system import SystemClock, SystemEntropy
+
+
+class Rescue:
+    """In the place of an engine: every operation that needs the store gets the fault that opening it gave."""
+
+    embedder: Embedder | None = None
+
+    def __init__(self, settings: Settings, fault: Fault):
+        """Hold the folder.
+
+        Raises:
+            DataLocked: another process has it open.
+        """
+        self.settings = settings
+        self.clock = SystemClock()
+        self.entropy = SystemEntropy()
+        self.metrics = Metrics()
+        self.folder = DataFolder(settings.folder)
+        self.store: Store = ClosedStore(fault)
+        self._fault = fault
+        self._lock = FolderLock(self.folder.home)
+        self._lock.__enter__()
+
+    @property
+    def path(self) -> Path:
+        return self.folder.home
+
+    def database(self) -> Path:
+        raise self._fault
+
+    def content_tag(self) -> str:
+        raise self._fault
+
+    def exchange(self, build: Callable[[Path | None], str]) -> str:
+        """Make the generation live whose name `build` gives; the one that cannot be opened stays where it is."""
+        name = build(None)
+        store = SqliteStore(self.folder.home / name / DATABASE, lambda event: None)
+        try:
+            self._point(name)
+        except BaseException:
+            store.close()
+            raise
+        self.store = store
+        return name
+
+    def _point(self, name: str) -> None:
+        try:
+            self.folder.current()
+        except Fault:  # the pointer itself is what is wrong
+            self.folder.point_back(name)
+        else:
+            self.folder.switch(name)
+
+    def desk(self, caller: Caller) -> Desk:
+        """A caller's place."""
+        return Desk(self.store, self.clock, self.entropy, self.settings, caller, metrics=self.metrics, home=self)
+
+    def close(self) -> None:
+        with suppress(Fault):
+            self.store.close()
+        self._lock.__exit__()
