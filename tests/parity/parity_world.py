@@ -170,6 +170,9 @@ def _kept(call: Any) -> dict[str, str]:
     call("slot_create", label="keepers", content=f"Two keepers live in the {MARK}.", scope="global", sizeLimit=200)
     call("slot_create", label="fogs", content=f"Fog around the {MARK}.", scope="global")
     call("second_brain_write", file="coast.md", content=f"# The {MARK} coast")
+    ids["snapshot"] = call("snapshot_create", label=f"The {MARK} at dawn")["id"]
+    call("remember", content=f"The {MARK} keeper sleeps late on Sundays.", project=PROJECT)
+    ids["snapshot-later"] = call("snapshot_create", label=f"The {MARK} at noon")["id"]
     ids["token"] = call("token_create", name=MARK, scopes=["read"])["record"]["id"]
     return ids
 

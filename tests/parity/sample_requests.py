@@ -227,6 +227,25 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("token_revoke", {"id": "<token>"}),
     Sample("verify", {"repairIndex": True}),
     Sample("lesson_decay", {}),
+    # snapshots, and last what exchanges the memory
+    Sample("snapshot_create", {"label": f"Painted {MARK}", "redact": True}),
+    Sample("snapshot_list", {"limit": 3}),
+    Sample("snapshot_show", {"id": "<snapshot>"}),
+    Sample("snapshot_verify", {"id": "<snapshot-later>"}),
+    Sample("snapshot_diff", {"a": "<snapshot>", "b": "<snapshot-later>", "limit": 5}),
+    Sample("snapshot_diff", {"a": "<snapshot-later>"}, also="with now"),
+    Sample("snapshot_search", {"id": "<snapshot>", "query": f"{MARK} lamp", "limit": 2}),
+    Sample("search", {"query": f"{MARK} keeper sleeps", "at": "<snapshot>", "limit": 2}, also="at a snapshot"),
+    Sample("snapshot_export", {"id": "<snapshot>", "to": "{home}/exported"}),
+    Sample("snapshot_prune", {"keep": 2, "dryRun": True}),
+    Sample("snapshot_delete", {"id": "<snapshot>"}),
+    Sample("snapshot_restore", {"id": "<snapshot-later>", "dryRun": True, "limit": 3}),
+    Sample("snapshot_restore", {"id": "<snapshot-later>", "yes": True}, also="really"),
+    Sample("snapshot_undo", {"yes": True}),
+    Sample("key_new", {}),
+    Sample("key_trust", {"did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "note": "The pilot"}),
+    Sample("key_show", {}),
+    Sample("key_untrust", {"did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"}),
 )
 
 # Records that are not there: the same fault everywhere.
@@ -250,6 +269,15 @@ MISSING: tuple[Sample, ...] = (
     Sample("reflect", {"sessionId": "s-nowhere", "maxObservations": 20}),
     Sample("second_brain", {"file": "nowhere.md"}),
     Sample("token_revoke", {"id": "nowhere"}),
+    Sample("snapshot_show", {"id": "000099"}),
+    Sample("snapshot_verify", {"id": "000099"}),
+    Sample("snapshot_diff", {"a": "000099"}),
+    Sample("snapshot_search", {"id": "000099", "query": "x"}),
+    Sample("snapshot_restore", {"id": "000099", "yes": True}),
+    Sample("snapshot_export", {"id": "000099", "to": "{home}/exported"}),
+    Sample("snapshot_delete", {"id": "000099"}),
+    Sample("snapshot_undo", {"yes": True}),
+    Sample("key_untrust", {"did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"}),
 )
 
 # Requests that cannot be taken, beyond the one that is made from each operation's own schema.
@@ -270,6 +298,11 @@ BAD: tuple[Sample, ...] = (
     Sample("import_", {"exportData": "text"}, also="with a text"),
     Sample("import_jsonl", {"path": "/etc", "maxFiles": 1}, also="outside the roots"),
     Sample("token_create", {"tenant": "no/tenant"}, also="with a slash"),
+    Sample("snapshot_restore", {"id": "latest"}, also="without a yes"),
+    Sample("snapshot_undo", {}, also="without a yes"),
+    Sample("snapshot_prune", {}, also="without a rule"),
+    Sample("snapshot_create", {"encrypt": ["age1nothing"]}, also="for nobody"),
+    Sample("key_trust", {"did": "did:web:example.org"}, also="of another kind"),
 )
 
 OTHERWISE: tuple[Sample, ...] = (

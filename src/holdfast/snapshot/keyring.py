@@ -50,7 +50,7 @@ class Keyring:
         Raises:
             Conflict: there is one, and it is not to be replaced.
         """
-        seed = bytes.fromhex(self._entropy.hex(64))
+        seed = bytes.fromhex(self._entropy.hex(32) + self._entropy.hex(32))
         did = signing.did_of(signing.public_of(seed))
         with self._locked():
             old = self.own()
