@@ -362,7 +362,7 @@ def test_listing_while_others_put_and_delete_shows_no_damage(shelf: Shelf) -> No
     stop = threading.Event()
 
     def work(first: int) -> None:
-        for sequence in range(first, first + 60):
+        for sequence in range(first, first + 15):
             put_sample(shelf, sequence)
             shelf.delete(sample_id(sequence))
         stop.set()
