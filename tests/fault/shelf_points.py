@@ -66,14 +66,16 @@ def _paths(root: Path) -> list[Path]:
 def _run(folder: Path, action: str, syscall: str, how: str, when: str) -> tuple[subprocess.CompletedProcess[str], Path]:
     root, log = folder / "home" / "shelf", folder / "strace.log"
     _prepare(action, root)
-    places = [word for path in _paths(root) for word in ("-P", str(path))]
+    # The vault's temporary names are not known before, so there every such call counts; the interpreter has none.
+    paths = [] if action == "send" and syscall in ("write", "fsync", "unlink") else _paths(root)
+    places = [word for path in paths for word in ("-P", str(path))]
     inject = ["-e", f"trace={syscall}", "-e", f"inject={syscall}:{how}:when={when}"]
     tracer = [need_strace(), "-f", "-qq", "-o", str(log), *places, *inject]
     command = [*tracer, sys.executable, str(WORK), action, str(root)]
     path = ":".join([str(WORK.parents[1]), *(entry for entry in sys.path if entry)])
     done = subprocess.run(
         command,
-        env=environment(PYTHONPATH=path),
+        env=environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1"),
         capture_output=True,
         text=True,
         timeout=WAIT_SECONDS,
@@ -102,8 +104,7 @@ def fail_shelf(folder: Path, syscall: str, when: int, *, action: str, error: str
 
 
 def _outcome(folder: Path, action: str, done: subprocess.CompletedProcess[str], broken: bool) -> Outcome:
-    acknowledged = done.stdout.endswith("done\n")
-    assert acknowledged == (done.returncode == 0), done.stdout + done.stderr
+    acknowledged = done.returncode == 0
     changed = examine(folder / "home" / "shelf", action, done.stdout)
     assert changed or not acknowledged, "acknowledged and not done"
     return Outcome(broken, acknowledged, changed)
@@ -135,15 +136,15 @@ def examine(root: Path, action: str, said: str) -> bool:
 
 
 def _examine_vault(shelf: Shelf, place: Path) -> bool:
-    """All of it or nothing is listed there; sending it again makes it whole and leaves no litter."""
+    """All of it or nothing is listed there; sent again it is whole, and the next put takes litter away."""
     vault = LocalVault(place)
     found = list_vault(vault, "acme", "quill")
     assert [one.damaged for one in found if one.damaged] == []
-    send(shelf, sample_id(OLD), vault)
-    send(shelf, sample_id(OLD), vault)
-    assert [one.damaged for one in list_vault(vault, "acme", "quill")] == [None]
-    left = {path.name for path in (place / "acme/quill").iterdir()}
-    assert left - files_of(OLD) == set() or not found, left
+    put_sample(shelf, LATER)
+    for sequence in (OLD, OLD, LATER):
+        send(shelf, sample_id(sequence), vault)
+    assert [one.damaged for one in list_vault(vault, "acme", "quill")] == [None, None]
+    assert {path.name for path in (place / "acme/quill").iterdir()} == files_of(OLD) | files_of(LATER)
     return bool(found)
 
 

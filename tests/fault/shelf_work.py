@@ -36,7 +36,7 @@ def sweep(shelf: Shelf) -> None:
 
 
 def number(shelf: Shelf) -> None:
-    print(shelf.next_sequence(), end=" ")
+    print(shelf.next_sequence())
 
 
 def send_to_vault(shelf: Shelf) -> None:
@@ -49,7 +49,5 @@ ACTIONS = {"put": put, "delete": delete, "sweep": sweep, "number": number, "send
 if __name__ == "__main__":
     try:
         ACTIONS[sys.argv[1]](Shelf(Path(sys.argv[2])))
-    except Fault as fault:
-        print(fault.code, file=sys.stderr)
+    except Fault:
         sys.exit(FAULT)
-    print("done", flush=True)

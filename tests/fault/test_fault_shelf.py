@@ -33,6 +33,7 @@ from holdfast.snapshot.shelf import Shelf
         ("sweep", "rmdir", 1),
         ("number", "rename", 1),
         ("send", "link", 3),
+        ("send", "unlink", 1),
     ],
 )
 def test_work_killed_at_one_call_leaves_the_old_shelf_or_the_new(
@@ -50,7 +51,8 @@ def test_work_killed_at_one_call_leaves_the_old_shelf_or_the_new(
         ("put", "write", 3, "ENOSPC", True),
         ("put", "rename", 3, "EIO", True),
         ("number", "fsync", 1, "EIO", True),
-        ("send", "fsync", 2, "EIO", True),
+        ("send", "fsync", 4, "EIO", True),
+        ("send", "write", 2, "ENOSPC", True),
     ],
 )
 def test_work_whose_disk_fails_at_one_call_says_so_and_breaks_nothing(

@@ -237,6 +237,20 @@ def test_a_counter_that_is_no_number_is_damage_not_zero(shelf: Shelf, content: b
         shelf.next_sequence()
 
 
+def test_a_note_of_the_newest_that_is_no_number_stops_changes_before_they_begin(shelf: Shelf) -> None:
+    put_sample(shelf, 1)
+    put_sample(shelf, 2)
+    (shelf.root / "newest").write_bytes(b"two\n")
+    before = names_on(shelf)
+
+    with pytest.raises(DataDamaged):
+        put_sample(shelf, 3)
+    with pytest.raises(DataDamaged):
+        shelf.delete(sample_id(1))
+    assert names_on(shelf) == before
+    assert [one.damaged for one in shelf.list()] == [None, None]
+
+
 def test_the_newest_is_expected_until_it_is_deleted_here(shelf: Shelf) -> None:
     assert shelf.newest_expected() == 0
     for sequence in (1, 2, 3):
@@ -348,7 +362,7 @@ def test_listing_while_others_put_and_delete_shows_no_damage(shelf: Shelf) -> No
     stop = threading.Event()
 
     def work(first: int) -> None:
-        for sequence in range(first, first + 60):
+        for sequence in range(first, first + 15):
             put_sample(shelf, sequence)
             shelf.delete(sample_id(sequence))
         stop.set()

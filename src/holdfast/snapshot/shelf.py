@@ -175,6 +175,7 @@ class Shelf:
             yield
 
     def _settle(self) -> Names:
+        self._number(_NEWEST)  # if it cannot be read, say so before anything changes
         gone: Names = []
         for id in marked(self.root):
             if os.path.lexists(self.root / f"{id}{MANIFEST}"):
