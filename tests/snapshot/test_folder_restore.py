@@ -82,7 +82,8 @@ def test_files_are_the_owners_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/x", "../x", "a/../../x", "a//b", ".", "", "a\\b", "a\nb", ".git/config", "sub/.GIT/hooks/x", "x" * 300]
+    "path",
+    ["/etc/x", "../x", "a/../../x", "a//b", ".", "", "a\\b", "a\nb", ".git/config", "sub/.GIT/hooks/x", "x" * 300],
 )
 @pytest.mark.parametrize("field", ["files", "deleted"])
 def test_unsafe_paths_are_refused(tmp_path: Path, path: str, field: str) -> None:
