@@ -25,6 +25,8 @@ from holdfast.snapshot.history import History, capture_history
 from holdfast.snapshot.values import Left, Staged
 from holdfast.store.folder import disk_fault
 
+# A history that is tidied up just now may be read in between.
+TRIES = 2
 TWIN = "its name differs from another only in case or form"
 
 
@@ -81,11 +83,14 @@ class MemoryFolder:
             return None
         if not is_installed():
             return Left(".git", "git is not installed")
-        try:
-            return capture_history(self.path, bundle, scratch)
-        except GitFailed:
-            bundle.unlink(missing_ok=True)
-            return Left(".git", "its history is damaged or not whole")
+        for number in range(TRIES):
+            place = scratch / f"try-{number}"
+            place.mkdir()
+            try:
+                return capture_history(self.path, bundle, place)
+            except GitFailed:
+                bundle.unlink(missing_ok=True)
+        return Left(".git", "its history is damaged or not whole")
 
     def _placed(self, left: Left) -> Left:
         if left.path == ".git":
