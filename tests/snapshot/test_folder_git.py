@@ -85,6 +85,21 @@ def test_all_refs_and_the_working_tree_come_back(tmp_path: Path) -> None:
     git(back, "fsck", "--strict")
 
 
+def test_every_stash_comes_back(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "m", a_md="a")
+    stashed = []
+    for text in ("first", "second", "third"):
+        files(folder, a_md=text)
+        git(folder, "stash", "--quiet")
+        stashed.append(git(folder, "rev-parse", "refs/stash"))
+
+    back = there_and_back(folder, tmp_path)
+
+    assert git(back, "rev-parse", "refs/stash") == stashed[-1]
+    assert [git(back, "rev-parse", f"refs/holdfast/stash/{oid}") for oid in stashed[:2]] == stashed[:2]
+    assert git(back, "show", f"{stashed[0]}:a.md") == "first"
+
+
 def test_uncommitted_work_comes_back(tmp_path: Path) -> None:
     folder = repository(tmp_path / "m", same_md="s", changed_md="c", gone_md="g", topics__gone_md="g")
     files(folder, changed_md="C", new_md="n", topics__new_md="n")

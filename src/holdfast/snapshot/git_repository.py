@@ -154,6 +154,7 @@ def _format_fault(common: Path, scratch: Path) -> str | None:
 
 def _read(own: Path, common: Path) -> Repository:
     refs, left = _refs(common)
+    refs = _stashes(common) | refs
     branch, head = _head(own, refs)
     shallow = (read_small(common / "shallow", _PACKED) or b"").decode("ascii", "replace").split()
     return Repository(
@@ -197,6 +198,13 @@ def _refs(common: Path) -> tuple[dict[str, str], list[Left]]:
         if not text.startswith("ref: ") and not found.path.endswith(".lock"):
             _add(refs, left, f"refs/{found.path}", text)
     return refs, left
+
+
+def _stashes(common: Path) -> dict[str, str]:
+    """Stashes under the newest one: only a reflog names them, so each gets a ref of its own."""
+    log = (read_small(common / "logs" / "refs" / "stash", _PACKED) or b"").decode("utf-8", "replace")
+    oids = [words[1] for line in log.splitlines()[:-1] if len(words := line.split(" ", 2)) == 3]
+    return {f"refs/holdfast/stash/{oid}": oid for oid in oids if OID.fullmatch(oid)}
 
 
 def _loose(found: Found) -> str:
