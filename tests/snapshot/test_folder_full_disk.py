@@ -7,11 +7,14 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyrage
 import pytest
 from memory_repositories import capture, repository, write
+from nexo_bundles import bundle
 
 from holdfast.errors import StorageFull
 from holdfast.snapshot.folder_restore import stage_folder
+from holdfast.snapshot.nexo import import_nexo
 
 SIZE = 1 << 20
 
@@ -57,5 +60,19 @@ def test_a_restore_that_does_not_fit_is_a_fault_and_leaves_nothing(tmp_path: Pat
 
     with pytest.raises(StorageFull):
         stage_folder(tmp_path / "s", "notes", disk / "back")
+
+    assert list(disk.iterdir()) == []
+
+
+@pytest.mark.parametrize("encrypted", [True, False])
+def test_a_bundle_of_the_earlier_system_that_does_not_fit_is_a_fault(
+    tmp_path: Path, disk: Path, encrypted: bool
+) -> None:
+    identity = pyrage.x25519.Identity.generate()
+    content = {"memory_files/large": os.urandom(2 * SIZE)}
+    path = bundle(tmp_path / "b", content, str(identity.to_public()) if encrypted else None)
+
+    with pytest.raises(StorageFull):
+        import_nexo(path, [str(identity)], disk)
 
     assert list(disk.iterdir()) == []

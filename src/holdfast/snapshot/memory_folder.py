@@ -55,7 +55,7 @@ class MemoryFolder:
         if not self.path.is_dir():
             return Captured(())
         try:
-            with _scratch(into) as scratch:
+            with scratch_folder(into) as scratch:
                 return self._capture(into, scratch)
         except OSError as error:
             raise disk_fault(error, f"capture the memory folder {self.name}") from error
@@ -183,7 +183,8 @@ def _with_folders(path: str) -> Iterator[str]:
 
 
 @contextmanager
-def _scratch(into: Path) -> Iterator[Path]:
+def scratch_folder(into: Path) -> Iterator[Path]:
+    """A folder inside the staging folder, of no concern to the bundle, that is gone afterwards."""
     into.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder = Path(tempfile.mkdtemp(prefix=".scratch-", dir=into))
     try:

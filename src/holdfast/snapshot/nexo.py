@@ -10,7 +10,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -241,12 +241,45 @@ def _plain(file: BinaryIO, identities: Sequence[str], folder: Path) -> Iterator[
     keys = [_identity(text) for text in identities]
     file.seek(0)
     with tempfile.TemporaryFile(dir=folder) as plain:
+        out = _Watched(plain)
         try:
-            pyrage.decrypt_io(file, plain, keys)
-        except pyrage.DecryptError as error:
+            pyrage.decrypt_io(file, out, keys)
+        except (pyrage.DecryptError, OSError) as error:
+            out.check()
             raise IdentityNeeded("nexo bundle: no identity opens it, or it is damaged") from error
+        out.check()
         plain.seek(0)
         yield plain
+
+
+class _Watched:
+    """A file to write to that remembers its failure: pyrage does not always hand it on."""
+
+    def __init__(self, file: IO[bytes]):
+        self._file = file
+        self._error: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        try:
+            return self._file.write(data)
+        except OSError as error:
+            self._error = error
+            raise
+
+    def flush(self) -> None:
+        try:
+            self._file.flush()
+        except OSError as error:
+            self._error = error
+            raise
+
+    def check(self) -> None:
+        """Raises StorageFull, StorageFailed: something could not be written."""
+        if self._error is None:
+            with suppress(OSError):
+                self.flush()
+        if self._error is not None:
+            raise disk_fault(self._error, "decrypt a nexo bundle") from self._error
 
 
 def _identity(text: str) -> pyrage.x25519.Identity:
