@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memory_repositories import tree, write
 
-from holdfast.errors import Conflict, DataDamaged
+from holdfast.errors import Conflict, DataDamaged, StorageFailed
 from holdfast.snapshot import folder_exchange
 from holdfast.snapshot.folder_exchange import (
     JOURNAL,
@@ -172,6 +176,39 @@ def test_a_journal_that_cannot_be_read_is_a_fault(tmp_path: Path, data: bytes) -
 
     with pytest.raises(DataDamaged):
         pending(tmp_path)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("call", ["fsync", "rename", "unlink"])
+def test_a_disk_that_fails_once_leaves_the_old_or_the_new_one(
+    tmp_path: Path, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = getattr(os, call)
+    failed = True
+    when = 0
+    while failed:
+        place, when, calls, failed = tmp_path / str(when), when + 1, 0, False
+        one = prepared(place)
+
+        def failing(*words: Any, **more: Any) -> Any:
+            nonlocal calls, failed
+            calls += 1
+            if calls == when:  # noqa: B023
+                failed = True
+                raise OSError(errno.EIO, "Input/output error")
+            return real(*words, **more)
+
+        intend(place, "goal", [one])
+        with monkeypatch.context() as patched:
+            patched.setattr(os, call, failing)
+            with suppress(StorageFailed):
+                finish_pending(place)
+                assert not failed, "a failure was not told"
+        assert one.live.exists() or one.staged.exists()
+
+        finish_pending(place)
+        assert is_exchanged(one)
+    assert when > 1
 
 
 # Killed at each system call

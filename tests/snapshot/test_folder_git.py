@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,21 @@ def test_all_refs_and_the_working_tree_come_back(tmp_path: Path) -> None:
     assert git(back, "status", "--porcelain") == ""
     assert tree(back) == tree(folder)
     git(back, "fsck", "--strict")
+
+
+def test_every_stash_comes_back(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "m", a_md="a")
+    stashed = []
+    for text in ("first", "second", "third"):
+        files(folder, a_md=text)
+        git(folder, "stash", "--quiet")
+        stashed.append(git(folder, "rev-parse", "refs/stash"))
+
+    back = there_and_back(folder, tmp_path)
+
+    assert git(back, "rev-parse", "refs/stash") == stashed[-1]
+    assert [git(back, "rev-parse", f"refs/holdfast/stash/{oid}") for oid in stashed[:2]] == stashed[:2]
+    assert git(back, "show", f"{stashed[0]}:a.md") == "first"
 
 
 def test_uncommitted_work_comes_back(tmp_path: Path) -> None:
@@ -243,6 +259,46 @@ def test_a_git_file_that_leads_to_a_stranger_is_not_followed(tmp_path: Path) -> 
     assert reasons(captured) == {"folders/notes.bundle": "its repository lies elsewhere"}
 
 
+def test_a_made_up_worktree_of_a_stranger_is_not_followed(tmp_path: Path) -> None:
+    """Pointer and pointer back both lie in the memory folder, where whoever attacks can write."""
+    repository(tmp_path / "private", secret_md="private")
+    write(
+        tmp_path / "m",
+        {
+            "a.md": "a",
+            ".git": "gitdir: worktrees/x\n",
+            "worktrees/x/gitdir": f"{tmp_path / 'm' / '.git'}\n",
+            "worktrees/x/commondir": f"{tmp_path / 'private' / '.git'}\n",
+            "worktrees/x/HEAD": "ref: refs/heads/main\n",
+        },
+    )
+
+    captured = capture(tmp_path / "m", tmp_path / "s")
+
+    assert described(captured)["kind"] == "plain"
+    assert reasons(captured) == {"folders/notes.bundle": "its repository lies elsewhere"}
+
+
+def test_a_submodule_is_captured_as_files(tmp_path: Path) -> None:
+    repository(tmp_path / "origin", a_md="a")
+    main = repository(tmp_path / "main")
+    git(main, "submodule", "--quiet", "add", str(tmp_path / "origin"), "m")
+
+    captured = capture(main / "m", tmp_path / "s")
+
+    assert described(captured)["files"] == ["a.md"]
+    assert reasons(captured) == {"folders/notes.bundle": "its repository lies elsewhere"}
+
+
+def test_a_repository_with_a_submodule_comes_back_with_its_files(tmp_path: Path) -> None:
+    repository(tmp_path / "origin", a_md="a")
+    main = repository(tmp_path / "m", b_md="b")
+    git(main, "submodule", "--quiet", "add", str(tmp_path / "origin"), "sub")
+    commit(main, "submodule")
+
+    assert tree(there_and_back(main, tmp_path)) == tree(main)
+
+
 @pytest.mark.parametrize("pointer", [".git", ".git/objects", ".git/objects/pack", "one object"])
 def test_objects_behind_a_link_are_not_followed(tmp_path: Path, pointer: str) -> None:
     folder = repository(tmp_path / "m", a_md="a")
@@ -333,6 +389,32 @@ def test_the_same_repository_gives_the_same_bytes(tmp_path: Path) -> None:
     first = staged_bytes(capture(folder, tmp_path / "s"))
 
     assert staged_bytes(capture(folder, tmp_path / "t")) == first
+
+
+def test_captures_while_commits_go_on_are_whole(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "m", a_md="0", b_md="0")
+    done = threading.Event()
+
+    def work() -> None:
+        for number in range(30):
+            commit(folder, str(number), a_md=str(number), b_md=str(number))
+            if number % 10 == 9:
+                git(folder, "gc", "--quiet", "--prune=now")
+        done.set()
+
+    writer = threading.Thread(target=work)
+    writer.start()
+    try:
+        captures = 0
+        while captures < 3 or not done.is_set():
+            place = tmp_path / str(captures)
+            captured = capture(folder, place / "s")
+            stage_folder(place / "s", "notes", place / "back")
+            assert described(captured)["kind"] == "git"
+            git(place / "back", "fsck", "--strict")
+            captures += 1
+    finally:
+        writer.join()
 
 
 # A hostile repository
@@ -459,7 +541,7 @@ def _become(folder: Path, wanted: dict[str, str]) -> None:
             continue  # a file where another path needs a folder
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(committed=TREES, later=TREES)
 def test_any_working_tree_over_any_commit_comes_back(
     committed: dict[str, str], later: dict[str, str], tmp_path_factory: pytest.TempPathFactory

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
-# Linux takes no longer path in one call; a longer one cannot be restored.
-LONGEST = 4_000
+# In a bundle a path has 2,048 bytes and 64 parts at most; folders/<name>/ stands before this one.
+LONGEST = 1_900
+PARTS = 60
 _PART = 255
 _REPLACED = "utf-8", "backslashreplace"
 
@@ -25,7 +26,7 @@ def path_fault(path: str) -> str | None:
         return "unsafe path"
     if any(is_git(part) for part in parts):
         return "inside a repository"
-    if size > LONGEST or any(len(part.encode()) > _PART for part in parts):
+    if size > LONGEST or len(parts) > PARTS or any(len(part.encode()) > _PART for part in parts):
         return "its name is too long"
     return None
 

@@ -17,8 +17,8 @@ from holdfast.snapshot.folder_paths import is_git, path_fault, shown
 from holdfast.snapshot.values import Left
 from holdfast.store.folder import disk_fault
 
-# One handle is open for each level.
-DEPTH = 64
+# One handle is open for each level; deeper paths have too many parts for a bundle.
+DEPTH = 59
 # A bundle holds 200,000 members at most.
 FILES = 150_000
 # How often a file is read again that changed under the reader.

@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from holdfast.errors import StorageFull
 from holdfast.store.folder import disk_fault
 
 SECONDS = 900.0
 # A list of 150,000 paths of 400 bytes.
 OUTPUT = 64_000_000
+_COMPLAINT = 64_000
+_FULL = (b"No space left on device", b"Out of diskspace", b"Disk quota exceeded")
 OID = re.compile(r"[0-9a-f]{40}")
 
 _OPTIONS = {
@@ -111,8 +114,9 @@ class Git:
 
         Raises:
             GitFailed: it failed, or wrote more than the limit.
+            StorageFull: it failed because the disk is full.
         """
-        with _input(given) as file, self._started(words, file) as process:
+        with _input(given) as file, self._started(words, file) as process, _Complaints(process) as complaints:
             assert process.stdout is not None
             answer = process.stdout.read(limit + 1)
             if len(answer) > limit:
@@ -120,6 +124,7 @@ class Git:
                 raise GitFailed(f"git {words[0]}: its answer is too long")
             code = process.wait()
         if code != 0 and code not in also:
+            complaints.check(words[0])
             raise GitFailed(f"git {words[0]} failed")
         return answer
 
@@ -136,7 +141,7 @@ class Git:
                 env=self._environment,
                 stdin=file,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
             )
         except OSError as error:
             raise GitFailed("git cannot be started") from error
@@ -160,7 +165,7 @@ class Git:
             GitFailed: the objects cannot all be read.
         """
         words = ("cat-file", "--batch-all-objects", "--buffer", "--batch=%(objecttype) %(objectsize)")
-        with _input(b"") as file, self._started(words, file) as process:
+        with _input(b"") as file, self._started(words, file) as process, _Complaints(process):
             assert process.stdout is not None
             while head := process.stdout.readline(200):
                 kind, _, size = head.strip().partition(b" ")
@@ -197,6 +202,34 @@ class Git:
     def set_refs(self, refs: Mapping[str, str]) -> None:
         lines = "".join(f"create {name}\0{oid}\0" for name, oid in sorted(refs.items()))
         self.run("update-ref", "--no-deref", "-z", "--stdin", given=lines.encode())
+
+
+class _Complaints:
+    """What git says on standard error, read beside its work so that it never waits; the beginning is kept."""
+
+    def __init__(self, process: subprocess.Popen[bytes]):
+        self._process = process
+        self._text = b""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        while piece := self._process.stderr.read(_COMPLAINT):
+            self._text = self._text or piece
+
+    def __enter__(self) -> _Complaints:
+        self._reader.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        if failure[0] is not None:
+            self._process.kill()
+        self._reader.join()
+
+    def check(self, command: str) -> None:
+        """Raises StorageFull: git said that the disk is; that is no fault of the history."""
+        if any(word in self._text for word in _FULL):
+            raise StorageFull(f"git {command}: the disk is full")
 
 
 @contextmanager

@@ -59,12 +59,10 @@ def read_repository(folder: Path, scratch: Path) -> Repository | Left | None:
     if stat.S_ISLNK(status.st_mode):
         return Left(".git", "symlink")
     linked = stat.S_ISREG(status.st_mode)
-    own = _linked(folder) if linked else folder / ".git"
-    if own is None:
+    places = _linked(folder) if linked else (folder / ".git", folder / ".git")
+    if places is None:
         return Left(".git", "its repository lies elsewhere")
-    common = _common(own) if linked else own
-    if common is None:
-        return Left(".git", "its repository lies elsewhere")
+    own, common = places
     fault = _objects_fault(common / "objects") or _format_fault(common, scratch)
     if fault:
         return Left(".git", fault)
@@ -72,16 +70,25 @@ def read_repository(folder: Path, scratch: Path) -> Repository | Left | None:
     return _only_its_branch(found) if linked else found
 
 
-def _linked(folder: Path) -> Path | None:
-    """The place of a linked worktree inside its repository, if that knows the worktree too."""
-    text = (read_small(folder / ".git", _LINE) or b"").decode("utf-8", "replace")
-    if not text.startswith("gitdir: "):
+def _linked(folder: Path) -> tuple[Path, Path] | None:
+    """The place of a linked worktree in its repository, and that repository, if it knows the worktree.
+
+    A pointer alone says nothing: whoever writes in the folder can write one. That the place lies among the
+    repository's own worktrees, and points back, only the repository's owner can arrange.
+    """
+    pointer = _line(folder / ".git")
+    if not pointer.startswith("gitdir: "):
         return None
-    own = Path(os.path.normpath(folder / text.removeprefix("gitdir: ").rstrip("\n")))
-    back = (read_small(own / "gitdir", _LINE) or b"").decode("utf-8", "replace").rstrip("\n")
-    if not back:
+    own = (folder / pointer.removeprefix("gitdir: ")).resolve()
+    back, lead = _line(own / "gitdir"), _line(own / "commondir")
+    if not back or not lead or not _same(own / back, folder / ".git"):
         return None
-    return own if _same(Path(os.path.normpath(own / back)), folder / ".git") else None
+    common = (own / lead).resolve()
+    return (own, common) if own.parent == common / "worktrees" else None
+
+
+def _line(path: Path) -> str:
+    return (read_small(path, _LINE) or b"").decode("utf-8", "replace").replace("\0", "").rstrip("\n")
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -89,11 +96,6 @@ def _same(one: Path, other: Path) -> bool:
         return os.path.samestat(os.lstat(one), os.lstat(other))
     except OSError:
         return False
-
-
-def _common(own: Path) -> Path | None:
-    text = (read_small(own / "commondir", _LINE) or b"").decode("utf-8", "replace").rstrip("\n")
-    return Path(os.path.normpath(own / text)) if text else None
 
 
 def _only_its_branch(found: Repository) -> Repository:
@@ -152,6 +154,7 @@ def _format_fault(common: Path, scratch: Path) -> str | None:
 
 def _read(own: Path, common: Path) -> Repository:
     refs, left = _refs(common)
+    refs = _stashes(common) | refs
     branch, head = _head(own, refs)
     shallow = (read_small(common / "shallow", _PACKED) or b"").decode("ascii", "replace").split()
     return Repository(
@@ -195,6 +198,13 @@ def _refs(common: Path) -> tuple[dict[str, str], list[Left]]:
         if not text.startswith("ref: ") and not found.path.endswith(".lock"):
             _add(refs, left, f"refs/{found.path}", text)
     return refs, left
+
+
+def _stashes(common: Path) -> dict[str, str]:
+    """Stashes under the newest one: only a reflog names them, so each gets a ref of its own."""
+    log = (read_small(common / "logs" / "refs" / "stash", _PACKED) or b"").decode("utf-8", "replace")
+    oids = [words[1] for line in log.splitlines()[:-1] if len(words := line.split(" ", 2)) == 3]
+    return {f"refs/holdfast/stash/{oid}": oid for oid in oids if OID.fullmatch(oid)}
 
 
 def _loose(found: Found) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.snapshot.description import Description
@@ -84,12 +84,9 @@ def _without_missing(lender: Git, found: Repository) -> tuple[Repository, tuple[
     gone = [name for name, oid in sorted(found.refs.items()) if oid not in there]
     if found.head and found.head not in there:
         raise GitFailed("what is checked out is missing")
-    refs: Mapping[str, str] = {name: oid for name, oid in found.refs.items() if oid in there}
+    refs = {name: oid for name, oid in found.refs.items() if oid in there}
     left = tuple(Left(f".git/{shown(name)}", "the commit it names is missing") for name in gone)
-    kept = Repository(
-        found.objects, found.head, found.branch, dict(refs), found.shallow, found.index, found.exclude, found.left
-    )
-    return kept, left
+    return replace(found, refs=refs), left
 
 
 def _there(lender: Git, oids: set[str]) -> set[str]:

@@ -25,6 +25,8 @@ from holdfast.snapshot.history import History, capture_history
 from holdfast.snapshot.values import Left, Staged
 from holdfast.store.folder import disk_fault
 
+# A history that is tidied up just now may be read in between.
+TRIES = 2
 TWIN = "its name differs from another only in case or form"
 
 
@@ -53,7 +55,7 @@ class MemoryFolder:
         if not self.path.is_dir():
             return Captured(())
         try:
-            with _scratch(into) as scratch:
+            with scratch_folder(into) as scratch:
                 return self._capture(into, scratch)
         except OSError as error:
             raise disk_fault(error, f"capture the memory folder {self.name}") from error
@@ -81,11 +83,14 @@ class MemoryFolder:
             return None
         if not is_installed():
             return Left(".git", "git is not installed")
-        try:
-            return capture_history(self.path, bundle, scratch)
-        except GitFailed:
-            bundle.unlink(missing_ok=True)
-            return Left(".git", "its history is damaged or not whole")
+        for number in range(TRIES):
+            place = scratch / f"try-{number}"
+            place.mkdir()
+            try:
+                return capture_history(self.path, bundle, place)
+            except GitFailed:
+                bundle.unlink(missing_ok=True)
+        return Left(".git", "its history is damaged or not whole")
 
     def _placed(self, left: Left) -> Left:
         if left.path == ".git":
@@ -178,7 +183,8 @@ def _with_folders(path: str) -> Iterator[str]:
 
 
 @contextmanager
-def _scratch(into: Path) -> Iterator[Path]:
+def scratch_folder(into: Path) -> Iterator[Path]:
+    """A folder inside the staging folder, of no concern to the bundle, that is gone afterwards."""
     into.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder = Path(tempfile.mkdtemp(prefix=".scratch-", dir=into))
     try:

@@ -7,11 +7,8 @@ secret is found is left out, and the files that it held are captured as plain, r
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,7 +20,7 @@ from holdfast.snapshot.folder_restore import stage_folder
 from holdfast.snapshot.folder_walk import Found, Taken, take, walk
 from holdfast.snapshot.git import GitFailed
 from holdfast.snapshot.history_scan import rules_in_history
-from holdfast.snapshot.memory_folder import TWIN
+from holdfast.snapshot.memory_folder import TWIN, scratch_folder
 from holdfast.snapshot.text_pieces import Counts, clean, pieces
 from holdfast.snapshot.values import Capture, Left, Redaction, Staged
 from holdfast.store.folder import disk_fault
@@ -102,7 +99,7 @@ class _Work:
     def history(self, bundle: Staged) -> None:
         """Keep the bundle, or put its files in its place if there is a secret in it."""
         name = _folder_of(bundle)
-        with _scratch(self.into) as scratch:
+        with scratch_folder(self.into) as scratch:
             described = read_description(self.into, name)
             rules, unscanned = rules_in_history(bundle.source, described.shallow, scratch)
             if not rules:
@@ -183,7 +180,7 @@ class _Work:
         return changed
 
     def _rewrite(self, source: Path) -> None:
-        with _scratch(self.into) as scratch:
+        with scratch_folder(self.into) as scratch:
             with source.open("rb") as file, (scratch / "clean").open("xb") as out:
                 for piece in pieces(file.read):
                     shown = clean(piece, Counter())
@@ -216,12 +213,3 @@ class _Work:
 
 def _folder_of(one: Staged) -> str:
     return Path(one.path).stem
-
-
-@contextmanager
-def _scratch(into: Path) -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix=".scratch-", dir=into))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
