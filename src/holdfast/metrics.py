@@ -79,7 +79,7 @@ class _Spread:
 
 @dataclass(slots=True)
 class Metrics:
-    """Counters and histograms of one process; any thread may add. Adding takes about a microsecond."""
+    """Counters and histograms of one process; any thread may add. Adding takes about two microseconds."""
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _counts: dict[str, dict[Series, float]] = field(default_factory=dict)

@@ -224,6 +224,8 @@ def test_events_of_all_tenants_wait_in_the_order_of_writes(telling: Store) -> No
     assert len(told) == 80
     assert [one["seq"] for one in told] == sorted(one["seq"] for one in told)
     assert {one["tenant"] for one in told} == {TENANT, OTHER}
+    counts = [telling.read().undispatched(tenant) for tenant in (TENANT, OTHER, "nobody", None)]
+    assert counts == [40, 40, 0, 80]
 
 
 def test_what_was_sent_is_dropped_from_the_front(telling: Store) -> None:

@@ -221,8 +221,8 @@ class Reader(Protocol):
         """The first events of any tenant that wait for the broker, in their order, from a place on."""
         ...
 
-    def undispatched(self) -> int:
-        """How many events of all tenants wait for the broker."""
+    def undispatched(self, tenant: str | None = None) -> int:
+        """How many events wait for the broker: of a tenant, or of all."""
         ...
 
     def nearest(

@@ -39,7 +39,10 @@ def read_dispatches(db: apsw.Connection, limit: int, after: int) -> list[Dispatc
     return [Dispatch(*row) for row in rows]
 
 
-def count_dispatches(db: apsw.Connection) -> int:
-    """From the first and the last place, which takes no longer when millions wait."""
-    found: Any = db.execute("SELECT (SELECT max(place) FROM events) - (SELECT min(place) FROM events) + 1").get
+def count_dispatches(db: apsw.Connection, tenant: str | None) -> int:
+    """Of all tenants from the first and the last place, which takes no longer when millions wait."""
+    if tenant is not None:
+        found: Any = db.execute("SELECT count(*) FROM events WHERE tenant = ?", (tenant,)).get
+    else:
+        found = db.execute("SELECT (SELECT max(place) FROM events) - (SELECT min(place) FROM events) + 1").get
     return int(found or 0)

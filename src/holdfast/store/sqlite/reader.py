@@ -233,9 +233,9 @@ class SqliteReader(VectorReads):
         with as_faults():
             return read_dispatches(self._db, limit, after)
 
-    def undispatched(self) -> int:
+    def undispatched(self, tenant: str | None = None) -> int:
         with as_faults():
-            return count_dispatches(self._db)
+            return count_dispatches(self._db, tenant)
 
     def tenants(self) -> list[str]:
         parts = [f"SELECT tenant FROM {table.name}" for table in TABLES]

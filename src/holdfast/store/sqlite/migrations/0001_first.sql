@@ -360,6 +360,7 @@ CREATE TABLE events (
     kind TEXT NOT NULL,
     body TEXT NOT NULL
 ) STRICT;
+CREATE INDEX events_by_tenant ON events (tenant);
 
 -- How often searches returned each record, which orders equal hits. Derived: it has no checksum, and what was counted
 -- in the seconds before a crash is lost.
