@@ -28,7 +28,7 @@ weights: | $(STAMP)
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) check
 	$(BIN)/python -m pytest -n 2 -q
 
-# Every system call of a write and of a first start, killed and failed one by one; needs root and strace.
+# Every system call of a write, a first start and a restore, killed and failed one by one; needs root and strace.
 faults: $(DEV_STAMP) $(TRACER)
 	$(BIN)/python tests/fault/sweep.py
 
