@@ -24,13 +24,17 @@ from pathlib import Path
 from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.settings import load
+from holdfast.store.folder import disk_fault
 from holdfast.store.sqlite.graft import graft, rejoin
 
 home, captured = Path(sys.argv[1]), Path(sys.argv[2])
 
 def restore(live):
     building = engine.folder.new_generation()
-    (building / "memory.db").write_bytes(captured.read_bytes())
+    try:
+        (building / "memory.db").write_bytes(captured.read_bytes())
+    except OSError as error:
+        raise disk_fault(error, "extract") from error
     graft(building / "memory.db", live, "default")
     return engine.folder.finish(building)
 

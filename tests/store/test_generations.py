@@ -303,6 +303,26 @@ def test_a_write_that_runs_is_waited_for_and_is_what_the_next_generation_is_buil
     assert seen == [1]
 
 
+def test_a_write_cannot_wait_for_itself_to_end(world: World) -> None:
+    store = world.engine.store
+    with pytest.raises(Fault):
+        store.write(lambda tx: store.retire())
+    assert add(store, MEMORIES, "still taken").id == "still taken"
+
+
+def test_what_makes_vectors_ends_quietly_when_its_store_is_retired(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    maintenance = Maintenance(world.engine)
+    world.call("remember", OURS, content="the dolomite shelf carries the maps")
+    world.engine.store.retire()
+    maintenance.follow_index()
+    assert caplog.messages == []
+    world.engine.store.resume()
+    maintenance.follow_index()
+    assert world.engine.store.read().pending() == 0
+
+
 @pytest.mark.parametrize("broken", ["build", "missing", "no database", "damaged", "too new"])
 def test_a_failed_exchange_leaves_the_live_store_as_it_was(world: World, broken: str) -> None:
     ids = fill(world, OURS, "amber")

@@ -14,7 +14,7 @@ from world import NOON, World
 from holdfast.errors import Conflict, DataDamaged, DataTooNew, Fault
 from holdfast.model import Caller
 from holdfast.store.port import Condition
-from holdfast.store.sqlite import connect
+from holdfast.store.sqlite import connect, graft as grafting, travel
 from holdfast.store.sqlite.capture import capture_store
 from holdfast.store.sqlite.connect import migration_steps
 from holdfast.store.sqlite.graft import graft, rejoin
@@ -120,6 +120,30 @@ def test_a_file_that_brings_tokens_and_answers_of_its_own_loses_them(world: Worl
     assert store.read().count(ANSWERS, OURS.tenant) == 0
     store.close()
     assert_sound(restored)
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["by pages", "by rows"])
+def test_what_waits_to_be_told_stays_where_it_was_made(
+    quick_folder: Path, restored: Path, monkeypatch: pytest.MonkeyPatch, alone: bool
+) -> None:
+    """A table of the place that is not one of records, such as events."""
+    first = migration_steps()
+    table = "CREATE TABLE pigeons (seq INTEGER PRIMARY KEY, tenant TEXT NOT NULL, body TEXT NOT NULL) STRICT"
+    monkeypatch.setattr(connect, "migration_steps", lambda: [*first, table])
+    monkeypatch.setattr(travel, "PLACE", (*travel.PLACE, "pigeons"))
+    monkeypatch.setattr(grafting, "KEPT_HERE", (*grafting.KEPT_HERE, "pigeons"))
+    world = world_at(quick_folder / "memory")
+    fill(world, OURS, "amber")
+    if not alone:
+        fill(world, THEIRS, "basalt")
+    change(live(world), f"INSERT INTO pigeons VALUES (1, '{OURS.tenant}', 'told long ago')")
+    capture_store(live(world), restored, OURS.tenant)
+    assert b"told long ago" not in restored.read_bytes()
+    change(live(world), "DELETE FROM pigeons", f"INSERT INTO pigeons VALUES (2, '{OURS.tenant}', 'still waits')")
+    graft(restored, live(world), OURS.tenant)
+    world.close()
+    assert_sound(restored)
+    assert apsw.Connection(str(restored)).execute("SELECT seq, body FROM pigeons").fetchall() == [(2, "still waits")]
 
 
 def test_other_tenants_keep_what_they_have_now(world: World, restored: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from holdfast.errors import Fault, UpstreamFailed
+from holdfast.errors import Fault, Restoring, UpstreamFailed
 from holdfast.model import CleanText
 from holdfast.ports import Clock, Embedder, Vectors
 from holdfast.store.port import Condition, MadeVector, Reader, Store, Tx, Waiting
@@ -49,6 +49,8 @@ class Follower:
             return False
         try:
             return self._step()
+        except Restoring:  # another store takes this one's place: nothing is wrong
+            return False
         except Fault as fault:
             self.failed(fault)
             return False

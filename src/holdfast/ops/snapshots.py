@@ -23,6 +23,7 @@ from holdfast.snapshot.flow import Wish, create
 from holdfast.snapshot.restore import Restored, branch, restore, undo
 from holdfast.snapshot.retention import Policy
 from holdfast.snapshot.shapes import difference_shape, manifest_shape, report_shape, shelved_shape
+from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.verify import fault_of
 
 LABEL_CHARS = 200
@@ -33,6 +34,12 @@ def _root_for(desk: Desk, **given: object) -> None:
     for name, value in given.items():
         if value and not desk.caller.may("root"):
             raise Forbidden(f"{name}: this credential reaches no files of the server")
+
+
+def _shown(desk: Desk, one: Shelved) -> Json:
+    """The snapshot as a caller may see it."""
+    shape = shelved_shape(one)
+    return shape | {"path": str(one.path)} if desk.caller.may("root") else shape
 
 
 class SnapshotCreate(Request):
@@ -46,7 +53,7 @@ class SnapshotCreate(Request):
 class SnapshotAnswer(TypedDict):
     success: bool
     id: str
-    path: str
+    path: NotRequired[str]  # for root: where the server keeps its files is nobody else's concern
     snapshot: Json
 
 
@@ -66,7 +73,8 @@ def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
         vault=ask.to,
     )
     made = create(archive_of(desk), wish)
-    return {"success": True, "id": made.id, "path": str(made.path), "snapshot": shelved_shape(made)}
+    answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": _shown(desk, made)}
+    return {**answer, "path": str(made.path)} if desk.caller.may("root") else answer
 
 
 class SnapshotList(Request):
@@ -83,7 +91,7 @@ def snapshot_list(desk: Desk, ask: SnapshotList) -> SnapshotsAnswer:
     """List snapshots, newest first; damaged ones are shown as damaged."""
     found = archive_of(desk).shelf.list()
     return {
-        "snapshots": [shelved_shape(one) for one in found[: ask.limit]],
+        "snapshots": [_shown(desk, one) for one in found[: ask.limit]],
         "count": len(found),
         "bytes": sum(one.size for one in found),
     }
@@ -100,7 +108,7 @@ class SnapshotShowAnswer(TypedDict):
 def snapshot_show(desk: Desk, ask: SnapshotName) -> SnapshotShowAnswer:
     """Show what a snapshot says about itself: what it holds, who sealed it, what was redacted or left out."""
     one = archive_of(desk).shelf.find(ask.id)
-    return {"snapshot": shelved_shape(one) | (manifest_shape(one.manifest) if one.manifest else {})}
+    return {"snapshot": _shown(desk, one) | (manifest_shape(one.manifest) if one.manifest else {})}
 
 
 class SnapshotUse(Request):

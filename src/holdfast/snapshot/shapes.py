@@ -14,7 +14,7 @@ from holdfast.times import iso
 
 def shelved_shape(one: Shelved) -> Json:
     """A snapshot in a list."""
-    shape: Json = {"id": one.id, "path": str(one.path), "size": one.size, "status": one.damaged or "whole"}
+    shape: Json = {"id": one.id, "size": one.size, "status": one.damaged or "whole"}
     if one.manifest is None:
         return shape
     about, manifest = one.manifest.identity, one.manifest
