@@ -28,7 +28,8 @@ weights: | $(STAMP)
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) check
 	$(BIN)/python -m pytest -n 2 -q
 
-# Every system call of a write, of a first start and of work on the shelf of snapshots, killed and failed one by one; needs root and strace.
+# Every system call of a write, a first start, a restore and work on the shelf of snapshots, killed and failed one by
+# one; needs root and strace.
 faults: $(DEV_STAMP) $(TRACER)
 	PYTHONPATH=tests $(BIN)/python tests/fault/sweep.py
 

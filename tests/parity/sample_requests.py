@@ -237,6 +237,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("snapshot_search", {"id": "<snapshot>", "query": f"{MARK} lamp", "limit": 2}),
     Sample("search", {"query": f"{MARK} keeper sleeps", "at": "<snapshot>", "limit": 2}, also="at a snapshot"),
     Sample("snapshot_export", {"id": "<snapshot>", "to": "{home}/exported"}),
+    Sample("snapshot_import", {"path": "<nexo>"}),
     Sample("snapshot_prune", {"keep": 2, "dryRun": True}),
     Sample("snapshot_delete", {"id": "<snapshot>"}),
     Sample("snapshot_restore", {"id": "<snapshot-later>", "dryRun": True, "limit": 3}),
@@ -276,6 +277,7 @@ MISSING: tuple[Sample, ...] = (
     Sample("snapshot_restore", {"id": "000099", "yes": True}),
     Sample("snapshot_export", {"id": "000099", "to": "{home}/exported"}),
     Sample("snapshot_delete", {"id": "000099"}),
+    Sample("snapshot_import", {"path": "{home}/00000000-0000-4000-8000-000000000000.tar.zst"}),
     Sample("snapshot_undo", {"yes": True}),
     Sample("key_untrust", {"did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"}),
 )

@@ -273,7 +273,14 @@ def test_a_credential_is_refused_before_the_body_is_read(guarded: Guarded) -> No
 
 # They take in files of the machine, which is no tenant's memory; a test of their own says who may.
 _KEYS = {"key_new", "key_show", "key_trust", "key_untrust"}
-_OF_THE_MACHINE = {"import_jsonl", "antigravity_sync", "antigravity_sync_all", "snapshot_export", *_KEYS}
+_OF_THE_MACHINE = {
+    "import_jsonl",
+    "antigravity_sync",
+    "antigravity_sync_all",
+    "snapshot_export",
+    "snapshot_import",
+    *_KEYS,
+}
 FOREIGN = [sample for sample in SAMPLES if sample.name not in _OF_THE_MACHINE]
 _TOOL_CALLS = [sample for sample in FOREIGN if sample.operation.tool]
 

@@ -19,10 +19,13 @@ from holdfast.model import Json
 
 # The columns worth a table's width, in order; the first six that the rows have are shown.
 _COLUMNS = (
-    "id", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder",
+    "id", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder", "did", "note", "code",
+    "key", "table", "change", "added", "removed", "changed", "linesAdded", "linesRemoved", "before", "after", "why",
+    "reason",
     "kind", "score", "confidence", "priority", "status", "type", "operation",
     "project", "agentId", "title", "content", "concept", "file", "frequency",
-    "observationCount", "version", "scopes", "table", "message", "startedAt", "timestamp", "createdAt",
+    "observationCount", "version", "scopes", "message", "size", "createdBy", "startedAt", "timestamp", "createdAt",
+    "path",
 )  # fmt: skip
 _SHOWN = 6
 _CELL = 60
@@ -41,9 +44,8 @@ def print_answer(answer: Any) -> None:
         console.print(Text(_printable(str(answer))))
         return
     for name, value in answer.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            console.print(_table(name, value))
-            _print_why(console, value)
+        if _is_rows(value):
+            _print_rows(console, name, value)
         elif isinstance(value, list) and not value:
             console.print(Text(f"{name}: none", style="dim"))
         elif isinstance(value, dict):
@@ -51,6 +53,23 @@ def print_answer(answer: Any) -> None:
         elif value not in (None, ""):
             text = "yes" if value is True else "no" if value is False else _printable(str(value))
             console.print(Text(f"{name}: {text}"))
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _print_rows(console: Console, name: str, rows: list[Json]) -> None:
+    """A table, and below it the tables that its rows hold, as the records of each table in a comparison."""
+    console.print(_table(name, rows))
+    _print_why(console, rows)
+    for row in rows:
+        called = row.get("table") or row.get("folder")
+        for key, inner in row.items():
+            if called and _is_rows(inner):
+                console.print(_table(f"{called}: {key}", inner))
+            elif called and key == "commits" and inner:
+                _print_record(console, f"{called}: commits", inner)
 
 
 def _print_why(console: Console, rows: list[Json]) -> None:
@@ -74,7 +93,9 @@ def _print_record(console: Console, name: str, record: Json) -> None:
         return
     console.print(Text(name, style="bold"))
     for key, value in record.items():
-        if value not in (None, "", [], {}):
+        if _is_rows(value):
+            _print_rows(console, key, value)
+        elif value not in (None, "", [], {}):
             console.print(Text(f"  {key}: {_cell(value, 400)}"))
 
 

@@ -11,6 +11,7 @@ from holdfast.model import Json
 from holdfast.ops.actions import ACTION_OPERATIONS
 from holdfast.ops.admin import ADMIN
 from holdfast.ops.declare import Operation
+from holdfast.ops.foreign import FOREIGN
 from holdfast.ops.intake import INTAKE
 from holdfast.ops.keys import KEY_OPERATIONS
 from holdfast.ops.learning import LEARNING
@@ -33,6 +34,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *NOTE_OPERATIONS,
     *TRANSFER,
     *SNAPSHOTS,
+    *FOREIGN,
     *KEY_OPERATIONS,
     *ADMIN,
 )

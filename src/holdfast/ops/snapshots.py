@@ -14,16 +14,19 @@ from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.model import CleanText, Json
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import CleanLine, Name, Names, limit
+from holdfast.ops.foreign import examine_nexo, is_nexo
 from holdfast.ops.recalling import Search, SearchAnswer, search
 from holdfast.snapshot import keeping
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.difference import difference, preview
 from holdfast.snapshot.finding import Named, examine, sought
 from holdfast.snapshot.flow import Wish, create
+from holdfast.snapshot.nexo import NexoReport
 from holdfast.snapshot.restore import Restored, branch, restore, undo
 from holdfast.snapshot.retention import Policy
 from holdfast.snapshot.shapes import difference_shape, manifest_shape, report_shape, shelved_shape
 from holdfast.snapshot.shelved import Shelved
+from holdfast.snapshot.values import Report
 from holdfast.snapshot.verify import fault_of
 
 LABEL_CHARS = 200
@@ -149,8 +152,12 @@ def snapshot_verify(desk: Desk, ask: SnapshotUse) -> SnapshotVerifyAnswer:
     members stay unchecked, and the answer says so.
     """
     archive, named = archive_of(desk), ask.named(desk)
-    with sought(archive, named) as found:
-        report = examine(archive, named, found)
+    report: Report | NexoReport
+    if is_nexo(ask.id):
+        report = examine_nexo(desk, ask.id, ask.identity)
+    else:
+        with sought(archive, named) as found:
+            report = examine(archive, named, found)
     fault = fault_of(report)
     return {**report_shape(report), "exitCode": fault.exit_code if fault else 0}  # type: ignore[typeddict-item]
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from holdfast.model import Json
 from holdfast.snapshot.difference import Difference
 from holdfast.snapshot.folder_diff import FolderDiff
+from holdfast.snapshot.nexo import NexoReport
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Manifest, Report
 from holdfast.times import iso
@@ -49,7 +50,7 @@ def manifest_shape(manifest: Manifest) -> Json:
     }
 
 
-def report_shape(report: Report) -> Json:
+def report_shape(report: Report | NexoReport) -> Json:
     """What verification says."""
     return {
         "snapshot": report.place,

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
+from typing import Protocol
 
 from holdfast.errors import (
     Fault,
@@ -84,13 +85,20 @@ def verify(
     return Report(id, manifest, tuple(looking.findings), tuple(looking.checked), tuple(looking.unchecked))
 
 
-def fault_of(report: Report) -> Fault | None:
+def fault_of(report: Verified) -> Fault | None:
     """The fault of the gravest finding; None if nothing speaks against the snapshot."""
     for code, fault in _FAULTS.items():
         for one in report.findings:
             if one.code == code and not one.note:
                 return fault(one.message)
     return None
+
+
+class Verified(Protocol):
+    """Any report of a verification."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
 
 
 @dataclass
