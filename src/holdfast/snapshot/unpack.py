@@ -26,6 +26,7 @@ from holdfast.snapshot.frame import MOST_WINDOW, OneFrame, Source
 from holdfast.snapshot.landing import Landing, Sink
 from holdfast.snapshot.limits import check_size, most_size
 from holdfast.snapshot.names import CONTENTS, MOST_MEMBERS, folders_of, is_member, member_name
+from holdfast.snapshot.passing import passing
 from holdfast.snapshot.values import Artifact, Manifest
 from holdfast.store.folder import disk_fault
 
@@ -219,23 +220,16 @@ def _mark(size: int, sha256: str) -> bytes:
 
 def _member(plain: _Plain, size: int, sink: Sink | None) -> str:
     """Read one member to its sink and tell its SHA-256."""
-    digest, rest = hashlib.sha256(), size
-    try:
+    with passing(sink, size) as way:
+        rest = size
         while rest:
             data = plain.some(rest)
             if not data:
                 raise Malformed("the tar breaks off")
-            digest.update(data)
-            if sink:
-                sink.write(data)
+            way.write(data)
             rest -= len(data)
         _padding(plain, size)
-        if sink:
-            sink.sync()
-    finally:
-        if sink:
-            sink.close()
-    return digest.hexdigest()
+        return way.finish()
 
 
 def _padding(plain: _Plain, size: int) -> None:
