@@ -226,7 +226,11 @@ def test_an_ssh_key_with_a_passphrase_is_refused_at_once(tmp_path: Path) -> None
         read_identities(key)
 
 
-@pytest.mark.parametrize("recipient", ["", "age1q", "age1xyz", str(READER), "ssh-ed25519 AAAA", "someone@example.org"])
+@pytest.mark.parametrize(
+    "recipient",
+    ["", "age1q", "age1xyz", str(READER), "ssh-ed25519 AAAA", "someone@example.org"],
+    ids=["empty", "short", "letters", "private key", "ssh", "address"],
+)
 def test_a_wrong_recipient_is_refused_before_anything_is_written(tmp_path: Path, recipient: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         pack(Capture(stage(tmp_path / "staging", SMALL)), tmp_path / "body", ID, [recipient])
