@@ -9,6 +9,7 @@ import sys
 import tarfile
 import tempfile
 import threading
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -225,7 +226,11 @@ def test_an_ssh_key_with_a_passphrase_is_refused_at_once(tmp_path: Path) -> None
         read_identities(key)
 
 
-@pytest.mark.parametrize("recipient", ["", "age1q", "age1xyz", str(READER), "ssh-ed25519 AAAA", "someone@example.org"])
+@pytest.mark.parametrize(
+    "recipient",
+    ["", "age1q", "age1xyz", str(READER), "ssh-ed25519 AAAA", "someone@example.org"],
+    ids=["empty", "short", "letters", "private key", "ssh", "address"],
+)
 def test_a_wrong_recipient_is_refused_before_anything_is_written(tmp_path: Path, recipient: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         pack(Capture(stage(tmp_path / "staging", SMALL)), tmp_path / "body", ID, [recipient])
@@ -426,3 +431,26 @@ def test_no_thread_and_no_handle_is_left_behind(tmp_path: Path) -> None:
 
 def test_paths_in_order_without_twins_are_members() -> None:
     check_members(["store/memory.db", "folders/a.json", "folders/a/x", "state/runtime.json"])
+
+
+@pytest.mark.parametrize("form", ["plain", "encrypted"])
+def test_a_member_of_many_pieces_comes_out_again(tmp_path: Path, form: str) -> None:
+    data = os.urandom(9_000_001)
+    sealed = seal(tmp_path, form, {"store/memory.db": data, "folders/notes/a": b"a"})
+
+    unpack(sealed.body, sealed.manifest, tmp_path / "into", sealed.identities)
+
+    assert files_below(tmp_path / "into") == {"store/memory.db": data, "folders/notes/a": b"a"}
+
+
+def test_a_member_of_many_pieces_with_another_hash_is_refused_and_leaves_no_thread(tmp_path: Path) -> None:
+    sealed = seal(tmp_path, files={"store/memory.db": os.urandom(9_000_001)})
+    (artifact,) = sealed.manifest.artifacts or ()
+    manifest = replace(sealed.manifest, artifacts=(replace(artifact, sha256="0" * 64),))
+    before = threading.active_count()
+
+    with pytest.raises(SnapshotDamaged, match="SHA-256 of a member"):
+        unpack(sealed.body, manifest, tmp_path / "into")
+
+    assert threading.active_count() == before
+    assert not (tmp_path / "into").exists()

@@ -57,7 +57,9 @@ def left_shape(left: Sequence[Left]) -> list[dict[str, Any]]:
 
 
 def read_artifacts(fields: Fields) -> tuple[Artifact, ...]:
-    found = tuple(_artifact(one) for one in fields.items("artifacts", MOST_MEMBERS))
+    listed = fields.items("artifacts", MOST_MEMBERS)
+    listed.reverse()
+    found = tuple(_artifact(listed.pop()) for _ in range(len(listed)))  # each object goes as its artifact comes
     check_members([one.path for one in found])
     if any(one.kind != kind_of(one.path) for one in found):
         raise Malformed("an artifact is not of the kind that its path says")

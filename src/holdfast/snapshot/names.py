@@ -20,15 +20,22 @@ _MOST_PATH = 2048
 _MOST_PART = 255
 _MOST_PARTS = 64
 
-_FOLDER = re.compile(r"folders/[^/]+\.json")
-_GIT_BUNDLE = re.compile(r"folders/[^/]+\.bundle")
-_FILE = re.compile(r"folders/[^/]+/.+", re.DOTALL)
+# Nearly all names: at most 255 of these letters, no part that begins with a dot.
+_ORDINARY = re.compile(r"(?:folders|state|store)(?:/[A-Za-z0-9_-][A-Za-z0-9_. -]*+){1,63}")
 _LONG = re.compile(r"long/[0-9a-f]{64}")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 
 
 def refusal(path: str) -> str | None:
     """Why a bundle cannot hold a member of that path; None if it can."""
+    if len(path) > _MOST_PART or not _ORDINARY.fullmatch(path):
+        reason = _refusal_of_odd(path)
+        if reason:
+            return reason
+    return None if kind_of(path) else "name outside of store, state and folders"
+
+
+def _refusal_of_odd(path: str) -> str | None:
     try:
         size = len(path.encode())
     except UnicodeEncodeError:
@@ -40,7 +47,7 @@ def refusal(path: str) -> str | None:
         return "name that is not a plain relative path"
     if size > _MOST_PATH or len(parts) > _MOST_PARTS or any(len(part.encode()) > _MOST_PART for part in parts):
         return "name too long"
-    return None if kind_of(path) else "name outside of store, state and folders"
+    return None
 
 
 def kind_of(path: str) -> Kind | None:
@@ -49,11 +56,13 @@ def kind_of(path: str) -> Kind | None:
         return "store"
     if path.startswith("state/"):
         return "state"
-    if _FOLDER.fullmatch(path):
+    if not path.startswith("folders/"):
+        return None
+    if path.count("/") > 1:
+        return "file"
+    if path.endswith(".json"):
         return "folder"
-    if _GIT_BUNDLE.fullmatch(path):
-        return "git_bundle"
-    return "file" if _FILE.fullmatch(path) else None
+    return "git_bundle" if path.endswith(".bundle") else None
 
 
 def twin_key(path: str) -> str:

@@ -26,6 +26,7 @@ from holdfast.snapshot.frame import MOST_WINDOW, OneFrame, Source
 from holdfast.snapshot.landing import Landing, Sink
 from holdfast.snapshot.limits import check_size, most_size
 from holdfast.snapshot.names import CONTENTS, MOST_MEMBERS, folders_of, is_member, member_name
+from holdfast.snapshot.passing import passing
 from holdfast.snapshot.values import Artifact, Manifest
 from holdfast.store.folder import disk_fault
 
@@ -153,13 +154,15 @@ class _Plain:
             raise Malformed("it unpacks to more than it may")
 
     def exactly(self, size: int) -> bytes:
-        data = bytes(self.some(size))
-        while len(data) < size:
-            more = self.some(size - len(data))
+        pieces = [self.some(size)]
+        rest = size - len(pieces[0])
+        while rest:
+            more = self.some(rest)
             if not more:
                 raise Malformed("the tar breaks off")
-            data += more
-        return data
+            pieces.append(more)
+            rest -= len(more)
+        return b"".join(pieces)
 
     def end(self) -> None:
         """Refuse anything but the two empty blocks of a tar's end, and nothing after them."""
@@ -187,7 +190,7 @@ def _members(plain: _Plain, manifest: Manifest, sinks: Sinks) -> Contents:
 
 def _hidden_members(plain: _Plain, sinks: Sinks) -> Contents:
     """Read members whose list comes last: what was seen must be what it says."""
-    seen: dict[str, tuple[int, str]] = {}
+    seen: dict[str, bytes] = {}
     while True:
         name, size = ustar.read_header(plain.exactly(ustar.BLOCK))
         if name == CONTENTS:
@@ -197,36 +200,36 @@ def _hidden_members(plain: _Plain, sinks: Sinks) -> Contents:
         if name in seen or any(folder in seen for folder in folders_of(name)):
             raise Malformed("a member is there twice, or below another one")
         plain.expect(size)
-        seen[name] = (size, _member(plain, size, sinks.open(name)))
+        seen[name] = _mark(size, _member(plain, size, sinks.open(name)))
     if size > canonical.MOST_BYTES:
         raise Malformed("the list of its members is too long")
     contents = read_contents(plain.exactly(size))
     _padding(plain, size)
-    listed = {member_name(one.path): (one.size, one.sha256) for one in contents.artifacts}
-    if list(listed.items()) != list(seen.items()):
+    if len(seen) != len(contents.artifacts):
         raise Malformed("its members are not those of its list")
+    for (name, mark), one in zip(seen.items(), contents.artifacts, strict=True):
+        if name != member_name(one.path) or mark != _mark(one.size, one.sha256):
+            raise Malformed("its members are not those of its list")
     return contents
+
+
+def _mark(size: int, sha256: str) -> bytes:
+    """Size and hash in few bytes: there may be 200,000 of them before the list comes."""
+    return size.to_bytes(12, "big") + bytes.fromhex(sha256)
 
 
 def _member(plain: _Plain, size: int, sink: Sink | None) -> str:
     """Read one member to its sink and tell its SHA-256."""
-    digest, rest = hashlib.sha256(), size
-    try:
+    with passing(sink, size) as way:
+        rest = size
         while rest:
             data = plain.some(rest)
             if not data:
                 raise Malformed("the tar breaks off")
-            digest.update(data)
-            if sink:
-                sink.write(data)
+            way.write(data)
             rest -= len(data)
         _padding(plain, size)
-        if sink:
-            sink.sync()
-    finally:
-        if sink:
-            sink.close()
-    return digest.hexdigest()
+        return way.finish()
 
 
 def _padding(plain: _Plain, size: int) -> None:
