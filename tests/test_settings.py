@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.errors import InvalidSettings
-from holdfast.settings import SETTINGS, Setting, Settings, load
+from holdfast.settings import SETTINGS, Setting, Settings, duration, load
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 
@@ -27,6 +27,8 @@ HINTS = typing.get_type_hints(Settings)
 def _value(row: Setting) -> tuple[str, Any]:
     """A value other than the default, as it is written and as it is read."""
     hint = HINTS[row.name]
+    if row.parse is duration:
+        return "12H", 43_200
     if hint is bool:
         return "yes", True
     if hint is int:
@@ -210,10 +212,23 @@ def test_a_bad_option_is_refused_by_its_own_name(row: Setting, raw: str) -> None
     assert refused.value.message.startswith(f"--{row.name.replace('_', '-')}: ")
 
 
-@pytest.mark.parametrize("row", [row for row in SETTINGS if HINTS[row.name] is int], ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "row", [row for row in SETTINGS if HINTS[row.name] is int and row.parse is not duration], ids=lambda row: row.name
+)
 def test_the_bounds_of_a_number_are_told(row: Setting) -> None:
     with pytest.raises(InvalidSettings, match=r"must be between -?\d+ and \d+$"):
         load({}, {row.env: "9" * 30})
+
+
+@pytest.mark.parametrize(("raw", "seconds"), [("off", 0), ("0", 0), ("90s", 90), ("30m", 1_800), (" 7D ", 604_800)])
+def test_a_time_is_read_in_seconds(raw: str, seconds: int) -> None:
+    assert load({}, {"HOLDFAST_SNAPSHOT_EVERY": raw}).snapshot_every == seconds
+
+
+@pytest.mark.parametrize("raw", ["5", "h", "-1h", "1.5h", "9999d", "٣h", "1h1"])
+def test_what_is_no_time_is_refused(raw: str) -> None:
+    with pytest.raises(InvalidSettings, match="must be a time like"):
+        load({}, {"HOLDFAST_SNAPSHOT_EVERY": raw})
 
 
 def test_a_word_where_a_number_belongs_is_told_in_our_own_words() -> None:
