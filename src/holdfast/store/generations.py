@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from holdfast.errors import Fault
+from holdfast.errors import DataDamaged, Fault
 from holdfast.model import Event
 from holdfast.store.folder import DATABASE, DataFolder
 from holdfast.store.sqlite.store import SqliteStore
@@ -65,7 +65,10 @@ class Generations:
             return name
 
     def _open(self, name: str, seq: int) -> SqliteStore:
-        new = SqliteStore(self._folder.home / name / DATABASE, self._publish)
+        database = self._folder.home / name / DATABASE
+        if not database.is_file() or not database.stat().st_size:  # opened, it would be a new and empty memory
+            raise DataDamaged(f"data folder: generation {name[:40]} holds no memory")
+        new = SqliteStore(database, self._publish)
         try:
             new.skip_to(seq)  # the order of writes never runs backwards
         except BaseException:
