@@ -103,10 +103,11 @@ def duration(raw: str) -> int:
     word = raw.strip().lower()
     if word in {"off", "none", "0"}:
         return 0
-    number, unit = word[:-1], word[-1:]
-    if not number.isdecimal() or unit not in _SECONDS or not 0 < int(number) * _SECONDS[unit] <= 366 * 86_400:
+    found = re.fullmatch(r"(\d{1,9})([smhd])", word, re.ASCII)
+    seconds = int(found[1]) * _SECONDS[found[2]] if found else 0
+    if not 0 < seconds <= 366 * 86_400:
         raise ValueError("must be a time like 30m, 12h or 7d, or off")
-    return int(number) * _SECONDS[unit]
+    return seconds
 
 
 @dataclass(frozen=True, slots=True)

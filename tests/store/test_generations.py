@@ -88,6 +88,18 @@ def test_a_generation_is_nobodys_before_it_is_finished(folder: DataFolder) -> No
     assert folder.current() == "gen-000001"
 
 
+def test_what_is_given_up_is_removed_and_nothing_else_is(folder: DataFolder) -> None:
+    building, kept = folder.new_generation(), folder.new_generation()
+    (building / DATABASE).write_bytes(b"x")
+    for _ in range(2):
+        folder.abandon(building)
+        assert not building.exists()
+    name = folder.finish(kept)
+    folder.abandon(kept)  # it has another name now
+    folder.abandon(folder.home / name)
+    assert folder.generations() == ["gen-000001", name]
+
+
 def test_numbers_are_never_given_again_while_anything_remembers_them(folder: DataFolder) -> None:
     folder.switch(folder.finish(folder.new_generation()))
     folder.switch("gen-000001")
@@ -323,7 +335,7 @@ def test_what_makes_vectors_ends_quietly_when_its_store_is_retired(
     assert world.engine.store.read().pending() == 0
 
 
-@pytest.mark.parametrize("broken", ["build", "missing", "no database", "damaged", "too new"])
+@pytest.mark.parametrize("broken", ["build", "missing", "empty", "no database", "damaged", "too new"])
 def test_a_failed_exchange_leaves_the_live_store_as_it_was(world: World, broken: str) -> None:
     ids = fill(world, OURS, "amber")
     folder = world.engine.folder
@@ -334,7 +346,12 @@ def test_a_failed_exchange_leaves_the_live_store_as_it_was(world: World, broken:
         if broken == "missing":
             return "gen-000077"
         building = folder.new_generation()
-        data = {"no database": b"none" * 4_000, "damaged": b"SQLite format 3\x00" + b"\xff" * 9_000, "too new": b""}
+        data = {
+            "no database": b"none" * 4_000,
+            "damaged": b"SQLite format 3\x00" + b"\xff" * 9_000,
+            "too new": b"",
+            "empty": b"",
+        }
         (building / DATABASE).write_bytes(data[broken])
         if broken == "too new":
             apsw.Connection(str(building / DATABASE)).execute("PRAGMA user_version = 99").fetchall()

@@ -64,6 +64,13 @@ def _sync_file(path: Path) -> None:
         os.close(handle)
 
 
+def _remove_tree(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise disk_fault(error, f"remove {folder.name}") from error
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames and new names in the folder durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -212,6 +219,11 @@ class DataFolder:
             raise disk_fault(error, f"make {folder}") from error
         return folder
 
+    def abandon(self, building: Path) -> None:
+        """Remove what was begun and will not be finished; finished or gone already is no fault."""
+        if _UNFINISHED.fullmatch(building.name) and building.exists():
+            _remove_tree(building)
+
     def finish(self, building: Path) -> str:
         """Make what was built durable, and a generation; its name. It is not live before `switch`."""
         name = building.name.removeprefix(".")
@@ -246,9 +258,9 @@ class DataFolder:
             hidden = self.home / f".{name}-old"
             (self.home / name).rename(hidden)
             sync_folder(self.home)
-            shutil.rmtree(hidden)
         except OSError as error:
             raise disk_fault(error, f"remove {name}") from error
+        _remove_tree(hidden)
 
     def _unfinished(self) -> list[Path]:
         return sorted(entry for entry in self.home.glob(".gen-*") if _UNFINISHED.fullmatch(entry.name))
@@ -262,10 +274,7 @@ class DataFolder:
             except OSError as error:
                 raise disk_fault(error, f"remove {_new(path).name}") from error
         for folder in self._unfinished():
-            try:
-                shutil.rmtree(folder)
-            except OSError as error:
-                raise disk_fault(error, f"remove {folder.name}") from error
+            _remove_tree(folder)
 
     @property
     def _card(self) -> Path:
