@@ -146,7 +146,13 @@ class DataFolder:
         return self.home / "CURRENT"
 
     def generations(self) -> list[str]:
-        return sorted(entry.name for entry in self.home.glob("gen-*") if _GENERATION.fullmatch(entry.name))
+        return sorted(filter(_GENERATION.fullmatch, self._names()))
+
+    def _names(self) -> list[str]:
+        try:
+            return os.listdir(self.home)
+        except OSError as error:
+            raise disk_fault(error, f"read {self.home}") from error
 
     def current(self) -> str:
         """The live generation's name.
@@ -263,7 +269,7 @@ class DataFolder:
         _remove_tree(hidden)
 
     def _unfinished(self) -> list[Path]:
-        return sorted(entry for entry in self.home.glob(".gen-*") if _UNFINISHED.fullmatch(entry.name))
+        return sorted(self.home / name for name in self._names() if _UNFINISHED.fullmatch(name))
 
     def sweep(self) -> None:
         """Remove what dead processes began to build, to write or to remove. Call it when the lock was just taken:
