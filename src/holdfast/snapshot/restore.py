@@ -27,11 +27,12 @@ from holdfast.snapshot.folders_back import (
 from holdfast.snapshot.memory import STORE, live_database
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
-from holdfast.store.folder import DATABASE, DataFolder, FolderLock
+from holdfast.store.folder import DATABASE, DataFolder, FolderLock, write_durably
 from holdfast.store.port import Home
 from holdfast.store.sqlite.graft import join, prepare, rejoin
 
 BEFORE = Wish(label="before restore", made_by="before-restore")
+ORIGIN = "origin"  # in a generation that was restored: whose memory was
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]
 
@@ -80,6 +81,7 @@ def undo(archive: Archive) -> str:
         name, leaving = folder.previous(), folder.current()
         if name is None:
             raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
+        _check_origin(archive, leaving)
 
         def build(old: Path | None) -> str:
             if old is not None:
@@ -125,6 +127,18 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
     folder.switch(name)
     settle_folders(folder)
     return Restored(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))
+
+
+def _check_origin(archive: Archive, leaving: str) -> None:
+    """Refuse to take another tenant's restore back: it would bring this tenant's memory back to that time as well."""
+    try:
+        origin = (archive.home / leaving / ORIGIN).read_text("utf-8")
+    except FileNotFoundError:  # it was not restored: an undo is taken back
+        return
+    except OSError as error:
+        raise disk_fault(error, f"read {ORIGIN}") from error
+    if origin != archive.tenant:
+        raise Conflict("undo: the last restore was another tenant's", hint="Restore a snapshot instead.")
 
 
 def _live(archive: Archive) -> Home:
@@ -180,6 +194,7 @@ def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, bui
     owner = manifest.identity.agent
     renamed = (owner, archive.agent) if named.take_over and owner != archive.agent else None
     rows, _ = prepare(building / DATABASE, archive.tenant, agent=renamed)
+    write_durably(building / ORIGIN, archive.tenant.encode())
     return rows
 
 
