@@ -70,6 +70,16 @@ def replace_durably(path: Path, data: bytes) -> None:
     sync_folder(path.parent)
 
 
+def write_durably(path: Path, data: bytes) -> None:
+    """The same, with faults.
+
+    Raises:
+        StorageFull, StorageFailed: it holds the old bytes.
+    """
+    with disk_faults(f"write {path.name}"):
+        replace_durably(path, data)
+
+
 def publish(temporary: Path, path: Path) -> None:
     """Give a finished file its name, which must be free. The caller syncs the folder.
 

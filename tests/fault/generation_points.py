@@ -24,7 +24,6 @@ from pathlib import Path
 from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.settings import load
-from holdfast.store.folder import disk_fault
 from holdfast.store.sqlite.graft import graft, rejoin
 
 home, captured = Path(sys.argv[1]), Path(sys.argv[2])

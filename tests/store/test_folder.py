@@ -15,12 +15,13 @@ from pathlib import Path
 import pytest
 
 from holdfast.desk import Desk
+from holdfast.disk import disk_fault, write_durably
 from holdfast.engine import Engine
 from holdfast.errors import DataDamaged, DataLocked, Fault, StorageFailed, StorageFull
 from holdfast.intake.remember import MemoryDraft, remember
 from holdfast.model import Caller, CleanText
 from holdfast.settings import Settings, load
-from holdfast.store.folder import DATABASE, DataFolder, FolderLock, disk_fault, write_durably
+from holdfast.store.folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.tables import MEMORIES
 
 NOBODY = 65534

@@ -8,10 +8,10 @@ from __future__ import annotations
 from hashlib import sha256
 from pathlib import Path
 
+from holdfast.disk import write_durably
 from holdfast.errors import StorageFailed
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.memory import folders_of
-from holdfast.store.folder import write_durably
 
 SEEN = "seen"
 

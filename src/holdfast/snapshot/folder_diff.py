@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import orjson
 
+from holdfast.disk import disk_fault
 from holdfast.errors import InvalidRequest, SnapshotDamaged
 from holdfast.snapshot.description import Description, read_description
 from holdfast.snapshot.folder_paths import shown
@@ -19,7 +20,6 @@ from holdfast.snapshot.folder_walk import read_small
 from holdfast.snapshot.git import Git, GitFailed, is_installed
 from holdfast.snapshot.git_bundle import take_bundle
 from holdfast.snapshot.line_count import Lines, count_lines
-from holdfast.store.folder import disk_fault
 
 How = Literal["added", "removed", "changed"]
 

@@ -23,9 +23,9 @@ from pathlib import Path
 
 import orjson
 
+from holdfast.disk import disk_fault, sync_folder, write_durably
 from holdfast.errors import Conflict, DataDamaged
 from holdfast.snapshot.folder_restore import mark_of, sync_tree
-from holdfast.store.folder import disk_fault, sync_folder, write_durably
 
 JOURNAL = "folders.pending"
 _AT_FDCWD = -100

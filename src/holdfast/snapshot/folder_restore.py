@@ -10,13 +10,13 @@ import os
 import shutil
 from pathlib import Path
 
+from holdfast.disk import disk_fault, sync_folder
 from holdfast.errors import Conflict, InvalidRequest, SnapshotDamaged
 from holdfast.snapshot.description import Description, read_description
 from holdfast.snapshot.folder_paths import shown
 from holdfast.snapshot.folder_walk import Found, Taken, take, walk
 from holdfast.snapshot.git import Git, GitFailed, is_installed
 from holdfast.snapshot.git_bundle import Heads, take_bundle
-from holdfast.store.folder import disk_fault, sync_folder
 
 # A tree of a few objects can stand for a disk full of files.
 TREE_BYTES = 4 << 30

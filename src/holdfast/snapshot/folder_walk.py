@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.disk import disk_fault
 from holdfast.snapshot.folder_paths import is_git, path_fault, shown
 from holdfast.snapshot.values import Left
-from holdfast.store.folder import disk_fault
 
 # One handle is open for each level; deeper paths have too many parts for a bundle.
 DEPTH = 59

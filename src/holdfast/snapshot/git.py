@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from holdfast.disk import disk_fault
 from holdfast.errors import StorageFull
-from holdfast.store.folder import disk_fault
 
 SECONDS = 900.0
 # A list of 150,000 paths of 400 bytes.

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from holdfast.disk import disk_fault, sync_folder, write_durably
 from holdfast.errors import Conflict, DataDamaged, InvalidRequest, NotFound
 from holdfast.keys import key_of
 from holdfast.ports import Entropy
 from holdfast.snapshot import canonical, signing
 from holdfast.snapshot.canonical import Fields, Malformed
-from holdfast.store.folder import disk_fault, sync_folder, write_durably
 from holdfast.system import SystemEntropy
 
 _OWN, _TRUSTED, _MARKS = "own.json", "trusted.json", "marks.json"

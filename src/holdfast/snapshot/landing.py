@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
+from holdfast.disk import sync_folder
 from holdfast.snapshot.names import is_long, member_name
 from holdfast.snapshot.values import Artifact
-from holdfast.store.folder import sync_folder
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

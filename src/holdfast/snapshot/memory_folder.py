@@ -17,13 +17,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from holdfast.disk import disk_fault
 from holdfast.snapshot.description import Description, write_description
 from holdfast.snapshot.folder_paths import Twins, path_fault, shown
 from holdfast.snapshot.folder_walk import Found, Taken, take, walk
 from holdfast.snapshot.git import GitFailed, TreeFile, is_installed
 from holdfast.snapshot.history import History, capture_history
 from holdfast.snapshot.values import Left, Staged
-from holdfast.store.folder import disk_fault
 
 # A history that is tidied up just now may be read in between.
 TRIES = 2

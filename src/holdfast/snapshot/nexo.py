@@ -18,13 +18,13 @@ from typing import IO, BinaryIO
 import pyrage
 import zstandard
 
+from holdfast.disk import disk_fault
 from holdfast.errors import Fault, IdentityNeeded, InvalidRequest, NotFound, SnapshotDamaged, SnapshotTooNew
 from holdfast.snapshot.folder_walk import read_small
 from holdfast.snapshot.nexo_manifest import DATABASE, FILES, MANIFEST, NexoManifest, read_nexo_manifest
 from holdfast.snapshot.nexo_rows import NexoRow, NexoRows
 from holdfast.snapshot.nexo_tar import Member, members
 from holdfast.snapshot.values import Artifact, Code, Finding
-from holdfast.store.folder import disk_fault
 
 __all__ = ["NexoFile", "NexoManifest", "NexoMemory", "NexoReport", "NexoRow", "import_nexo", "verify_nexo"]
 

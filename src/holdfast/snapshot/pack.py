@@ -15,6 +15,7 @@ from pathlib import Path
 
 import zstandard
 
+from holdfast.disk import disk_fault
 from holdfast.errors import InvalidRequest, LimitReached, StorageFailed
 from holdfast.snapshot import age, ustar
 from holdfast.snapshot.canonical import Malformed
@@ -23,7 +24,6 @@ from holdfast.snapshot.limits import check_size
 from holdfast.snapshot.manifest import body_name
 from holdfast.snapshot.names import CONTENTS, check_members, kind_of, member_name, place_of
 from holdfast.snapshot.values import Artifact, Body, Capture, Staged
-from holdfast.store.folder import disk_fault
 
 _PIECE = 1024 * 1024
 _THREADS = 2

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from holdfast.disk import disk_fault
 from holdfast.errors import StorageFailed
 from holdfast.redact import SECRET_MARK, redact_text
 from holdfast.snapshot.description import Description, read_description, write_description
@@ -23,7 +24,6 @@ from holdfast.snapshot.history_scan import rules_in_history
 from holdfast.snapshot.memory_folder import TWIN, scratch_folder
 from holdfast.snapshot.text_pieces import Counts, clean, pieces
 from holdfast.snapshot.values import Capture, Left, Redaction, Staged
-from holdfast.store.folder import disk_fault
 
 FILE_LIMIT = 4 << 20
 

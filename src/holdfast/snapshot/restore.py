@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.disk import disk_fault
+from holdfast.disk import disk_fault, write_durably
 from holdfast.errors import Conflict, DataDamaged, DataTooNew, NotFound
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import Found, Named, identities_of, sought, trusted
@@ -27,7 +27,7 @@ from holdfast.snapshot.folders_back import (
 from holdfast.snapshot.memory import STORE, live_database
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
-from holdfast.store.folder import DATABASE, DataFolder, FolderLock, write_durably
+from holdfast.store.folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.port import Home
 from holdfast.store.sqlite.graft import join, prepare, rejoin
 

@@ -17,6 +17,7 @@ from typing import IO, Protocol, cast
 
 import zstandard
 
+from holdfast.disk import disk_fault
 from holdfast.errors import SnapshotDamaged
 from holdfast.snapshot import canonical, ustar
 from holdfast.snapshot.age import Decrypting, read_identities
@@ -28,7 +29,6 @@ from holdfast.snapshot.limits import check_size, most_size
 from holdfast.snapshot.names import CONTENTS, MOST_MEMBERS, folders_of, is_member, member_name
 from holdfast.snapshot.passing import passing
 from holdfast.snapshot.values import Artifact, Manifest
-from holdfast.store.folder import disk_fault
 
 __all__ = ["read_identities", "unpack", "walk"]
 

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import orjson
 
-from holdfast.errors import DataDamaged, DataLocked, Fault, StorageFailed, StorageFull
+from holdfast.disk import disk_fault, sync_folder, write_durably
+from holdfast.errors import DataDamaged, DataLocked
 from holdfast.model import Json
 
 DATABASE = "memory.db"
@@ -27,29 +28,6 @@ MADE = "made"  # beside a database that was made: without the database, somethin
 _GENERATION = re.compile(r"gen-\d{6,}")
 _UNFINISHED = re.compile(r"\.gen-\d{6,}(-old)?")
 _SWITCHES = 2  # one that did not come to its end, and the one before it
-_FULL = {28, 122}  # ENOSPC, EDQUOT
-
-
-def disk_fault(error: OSError, doing: str) -> Fault:
-    """The fault for a failed file operation."""
-    if error.errno in _FULL:
-        return StorageFull(f"{doing}: the disk is full")
-    return StorageFailed(f"{doing}: {error.strerror or type(error).__name__}")
-
-
-def write_durably(path: Path, data: bytes, mode: int = 0o600) -> None:
-    """Replace a file so that after a crash it holds the old bytes or the new ones, nothing else."""
-    temporary = _new(path)
-    try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise disk_fault(error, f"write {path.name}") from error
 
 
 def _new(path: Path) -> Path:
@@ -69,15 +47,6 @@ def _remove_tree(folder: Path) -> None:
         shutil.rmtree(folder)
     except OSError as error:
         raise disk_fault(error, f"remove {folder.name}") from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames and new names in the folder durable."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @dataclass(frozen=True)

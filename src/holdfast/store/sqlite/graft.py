@@ -15,8 +15,8 @@ from typing import Any
 
 import apsw
 
+from holdfast.disk import disk_fault
 from holdfast.errors import Conflict, DataDamaged, Fault
-from holdfast.store.folder import disk_fault
 from holdfast.store.port import Finding
 from holdfast.store.sqlite.connect import migrate, open_writer
 from holdfast.store.sqlite.derived import is_complete, make_derived

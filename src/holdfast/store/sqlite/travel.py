@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 import apsw
 
+from holdfast.disk import disk_fault
 from holdfast.errors import DataDamaged, StorageFailed
-from holdfast.store.folder import disk_fault
 from holdfast.store.sqlite.connect import BUSY_MS, check_ours
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.tx import signed64
