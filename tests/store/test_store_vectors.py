@@ -17,7 +17,7 @@ from sample_records import OTHER, TENANT, add, sample
 from store_places import Place
 
 from holdfast.errors import DataDamaged, Fault
-from holdfast.store.codes import CodeTable, code_of, words_in
+from holdfast.store.codes import CodeTable, code_of
 from holdfast.store.port import MadeVector, Missing, Store, Tx
 from holdfast.store.sqlite import vectors
 from holdfast.store.sqlite.connect import open_reader
@@ -136,7 +136,6 @@ def test_among_many_the_true_nearest_are_found(store: Store, monkeypatch: pytest
     monkeypatch.setattr(vectors, "FEW", 10)
     monkeypatch.setattr(vectors, "RESCORED", 50)
     monkeypatch.setattr("holdfast.store.codes.LEAST", 500)
-    monkeypatch.setattr("holdfast.store.codes.RANKED", 200)
     for number in range(100):
         hits = store.read().nearest(TENANT, MODEL, rows[number], 2)
         assert [hit.seq for hit in hits] == [number + 1, 3_001 + number]
@@ -151,7 +150,7 @@ def test_among_many_the_true_nearest_are_found(store: Store, monkeypatch: pytest
 def test_when_all_codes_are_ranked_none_is_lost(seed: int, rows: int, dims: int, count: int, some: bool) -> None:
     numbers = random_units(rows, seed, dims)
     seqs = np.random.default_rng(seed).permutation(rows * 3)[:rows].astype(np.int64)
-    table = CodeTable(words_in(dims))
+    table = CodeTable(dims)
     for part in np.array_split(np.arange(rows), 3):
         table.append(seqs[part], code_of(numbers[part]))
     allowed = seqs[::2] if some else None
@@ -197,11 +196,11 @@ def test_codes_of_records_that_are_gone_leave_the_memory_in_time(
 ) -> None:
     monkeypatch.setattr("holdfast.store.sqlite.vectorcodes.GONE", 2)
     codes = store._codes  # type: ignore[attr-defined]
-    assert len(found(store, few[0], limit=8)) == len(codes.of(1, words_in(DIMS))) == 8
+    assert len(found(store, few[0], limit=8)) == len(codes.of(1, DIMS)) == 8
     for number in range(4):
         store.write(lambda tx, number=number: tx.delete(MEMORIES, TENANT, f"m{number}"))
         assert sorted(found(store, few[0], limit=8)) == few[number + 1 :]
-    assert len(codes.of(1, words_in(DIMS))) < 8
+    assert len(codes.of(1, DIMS)) < 8
 
 
 def test_a_write_that_is_rolled_back_changes_no_search(store: Store, few: list[int]) -> None:
@@ -511,8 +510,8 @@ def test_codes_of_a_space_that_was_empty_follow_without_being_read_again(quick_f
         return open_reader(quick_folder / "memory.db")
 
     codes = VectorCodes(connect)
-    assert len(codes.of(1, 2)) == 0
+    assert len(codes.of(1, 16)) == 0
     codes.follow([CodeChange(1, np.array([7]), np.ones((1, 2), np.uint64))])
-    assert len(codes.of(1, 2)) == 1
+    assert len(codes.of(1, 16)) == 1
     assert len(opened) == 1
     store.close()

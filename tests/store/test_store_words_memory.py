@@ -16,7 +16,7 @@ from holdfast.store.port import Condition
 from holdfast.store.sqlite import wordindex
 from holdfast.store.sqlite.segments import Folder
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.sqlite.wordindex import MASKS
+from holdfast.store.sqlite.wordparts import MASKS
 from holdfast.store.tables import MEMORIES
 from holdfast.store.words import query
 

@@ -18,7 +18,8 @@ from holdfast.store.sqlite.recalls import count_recalls
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
 from holdfast.store.sqlite.vectorcodes import VectorCodes
 from holdfast.store.sqlite.vectors import VectorReads
-from holdfast.store.sqlite.wordindex import Bounds, WordIndex
+from holdfast.store.sqlite.wordindex import WordIndex
+from holdfast.store.sqlite.wordparts import Bounds
 from holdfast.store.tables import TABLES, TOKENS
 from holdfast.store.words import stems
 

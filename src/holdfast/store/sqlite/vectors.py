@@ -13,15 +13,15 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.codes import Seqs, code_of, words_in
+from holdfast.store.codes import Seqs, code_of
 from holdfast.store.port import MadeVector, Missing, R, Table, VectorHit, Waiting
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.vectorcodes import CodeChange, VectorCodes, add_codes, count_codes, erase_code
 from holdfast.store.tables import TABLES
 
-# So many of the nearest codes are scored by their vectors: one in a thousand, but not fewer or more. 200 of 1,000,000
-# held 0.98 of the true ten nearest where vectors lie close together; see docs/benchmarks/vectors.md.
-RESCORED, MOST_RESCORED, RESCORED_SHARE = 200, 600, 0.001
+# So many of the nearest codes are scored by their vectors, at least, and so many times as many as are wanted. 100 of
+# 1,000,000 held all of the true ten nearest that the codes had kept; see docs/benchmarks/vectors.md.
+RESCORED, RESCORED_SHARE = 200, 1.5
 # Up to so many allowed records all vectors are read and scored: no codes are needed.
 FEW = 1_000
 # When this share of the nearest codes has its row no more, more of them are looked at.
@@ -77,8 +77,8 @@ class VectorReads:
         return [] if space is None else self._by_codes(space, query, limit, allowed)
 
     def _by_codes(self, space: int, query: Query, limit: int, allowed: Seqs | None) -> list[VectorHit]:
-        table = self._codes.of(space, words_in(len(query)))
-        count = max(RESCORED, min(MOST_RESCORED, int(RESCORED_SHARE * len(table))), 2 * limit)
+        table = self._codes.of(space, len(query))
+        count = max(RESCORED, int(RESCORED_SHARE * limit))
         while True:
             found = self._cosines(space, query, table.nearest(query, count, allowed))
             if count >= len(table) or len(found) >= count * ENOUGH:
