@@ -16,6 +16,7 @@ Codes = NDArray[np.uint64]  # for each vector a row: the words of the signs, the
 Places = NDArray[np.intp]
 Numbers = NDArray[np.float16] | NDArray[np.float32]
 Floats = NDArray[np.float32]
+Distances = NDArray[np.uint8] | NDArray[np.uint16]
 
 WORD = 64
 STEPS_IN_WORD = 16
@@ -25,13 +26,18 @@ BLOCK = 16_384
 COUNTED_WORDS = 3
 # From this share of the codes on it is cheaper to compare all than to pick the allowed ones first.
 MOST = 0.3
+# Below this share the allowed are looked up one by one.
+FEW_ALLOWED = 0.02
 # The largest sequence number that is worth a table of all numbers up to it: 64 MB.
 TABLE = 1 << 26
-# What is left after counting signs: this share, but not fewer or more. Of 1,000,000, 12,000 lost up to 0.008 of the
-# true ten nearest, 24,000 at most 0.003; see docs/benchmarks/vectors.md.
-SIFTED, LEAST, MOST_SIFTED = 0.1, 3_000, 24_000
+# What is left after counting signs: this share, but not fewer or more. See docs/benchmarks/vectors.md: of 1,000,000,
+# 14,000 held the true ten nearest but for 0.0005 where vectors are of real text, but for 0.007 where they are drawn.
+SIFTED, LEAST, MOST_SIFTED = 0.1, 3_000, 14_000
+# From so many codes on the half of the signs that matters most to the query is counted first, and the other half only
+# of this share: half the memory is walked through.
+ROUGH_FROM, ROUGH = 200_000, 0.08
 # A distance in so many is looked at to guess where the nearest end, and as many more than wanted are let through.
-SAMPLED, LET_THROUGH = 61, 1.3
+SAMPLED, LET_THROUGH = 61, 1.2
 # Codes ranked at once: as numbers they stay in the cache.
 RANKED_BLOCK = 1_024
 # A step, in multiples of the mean size of a number of a vector of length 1: the best for what is normally spread.
@@ -103,11 +109,10 @@ class CodeTable:
         held = self._count  # before the arrays: they only ever grow
         arrays = self._arrays
         seqs = arrays.seqs[:held]
-        places = None if allowed is None else np.flatnonzero(_member(seqs, allowed))
+        places = None if allowed is None else _places(seqs, allowed, arrays.ascending)
         left = max(min(max(int(SIFTED * held), LEAST), MOST_SIFTED), 10 * count)
         if places is None or len(places) > left:
-            signs = code_of(query[None, :])[0, : len(arrays.signs)]
-            places = _sift(arrays.signs[:, :held], signs, places, left)
+            places = _sift(arrays.signs[:, :held], query, places, left)
         fit = _fit(arrays.steps, places, query)
         return _distinct(seqs[_best(places, fit, count)])
 
@@ -118,6 +123,7 @@ class _Arrays:
     def __init__(self, dims: int, room: int):
         self.dims = dims
         self.room = room
+        self.ascending = True  # the sequence numbers; records that got their vector late make it false
         self.seqs = np.zeros(room, dtype=np.int64)
         self.signs = np.zeros((_sign_words(dims), room), dtype=np.uint64)
         self.steps = np.zeros((room, words_in(dims) - _sign_words(dims)), dtype="<u8").view(np.uint8)
@@ -125,6 +131,7 @@ class _Arrays:
     def put(self, at: int, seqs: Seqs, codes: Codes) -> None:
         upto, signs = at + len(seqs), len(self.signs)
         self.seqs[at:upto] = seqs
+        self.ascending = self.ascending and bool((np.diff(self.seqs[max(at - 1, 0) : upto]) > 0).all())
         self.signs[:, at:upto] = codes[:, :signs].T
         self.steps.view("<u8")[at:upto] = codes[:, signs:]
 
@@ -133,47 +140,76 @@ class _Arrays:
         larger = _Arrays(self.dims, room)
         larger.seqs[:count], larger.steps[:count] = self.seqs[:count], self.steps[:count]
         larger.signs[:, :count] = self.signs[:, :count]
+        larger.ascending = self.ascending
         return larger
 
 
-def _sift(words: Codes, signs: Codes, places: Places | None, count: int) -> Places:
+def _sift(words: Codes, query: Floats, places: Places | None, count: int) -> Places:
     """The `count` places, of those given or of all, whose signs differ least."""
-    if places is None:
-        return _smallest(_distances(words, signs), count)
-    if len(places) < MOST * words.shape[1]:
+    signs = code_of(query[None, :])[0, : len(words)]
+    if places is not None and len(places) < MOST * words.shape[1]:
         return places[_smallest(_distances(words[:, places], signs), count)]
-    return places[_smallest(_distances(words, signs)[places], count)]
+    if places is not None:
+        return places[_smallest(_distances(words, signs)[places], count)]
+    if words.shape[1] < ROUGH_FROM:
+        return _smallest(_distances(words, signs), count)
+    return _sift_twice(words, signs, _weight(query, len(words)), count)
 
 
-def _distances(words: Codes, signs: Codes) -> NDArray[np.uint16]:
-    """How many signs of each code differ."""
-    total = words.shape[1]
-    apart = np.zeros(total, dtype=np.uint16)
-    room = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.uint8), np.empty(BLOCK, dtype=np.uint8)
-    for start in range(0, total, BLOCK):
-        size = min(BLOCK, total - start)
-        differing, bits, few = (array[:size] for array in room)
-        sums = apart[start : start + size]
-        for number, word in enumerate(signs):
-            np.bitwise_xor(words[number, start : start + size], word, out=differing)
-            # Bytes are added several times as fast as what is wider: the wide sums are touched once in three words.
-            if number % COUNTED_WORDS == 0:
-                np.bitwise_count(differing, out=few)
-            else:
-                np.add(few, np.bitwise_count(differing, out=bits), out=few)
-            if number % COUNTED_WORDS == COUNTED_WORDS - 1 or number == len(signs) - 1:
-                np.add(sums, few, out=sums)
+def _weight(query: Floats, words: int) -> Floats:
+    """How large the query's numbers are, for each word of signs."""
+    padded = np.zeros(words * WORD, dtype=np.float32)
+    padded[: len(query)] = np.abs(query)
+    return padded.reshape(words, WORD).sum(axis=1)
+
+
+def _sift_twice(words: Codes, signs: Codes, weight: Floats, count: int) -> Places:
+    """The same of all places: first by the heavier half of the words, then by all."""
+    order = np.argsort(-weight, kind="stable").tolist()
+    half = -(-len(order) // 2)
+    apart = _distances(words, signs, order[:half])
+    places = np.flatnonzero(apart <= _bound(apart, max(int(ROUGH * len(apart)), 2 * count)))
+    whole = apart.take(places).astype(np.uint16)
+    for number in order[half:]:
+        whole += np.bitwise_count(words[number].take(places) ^ signs[number])
+    return places[_smallest(whole, count)]
+
+
+def _distances(words: Codes, signs: Codes, numbers: list[int] | None = None) -> Distances:
+    """How many signs of each code differ, in the words of these numbers or in all."""
+    chosen = list(range(len(signs))) if numbers is None else numbers
+    apart: Distances = _few_distances(words, signs, chosen[:COUNTED_WORDS])
+    for first in range(COUNTED_WORDS, len(chosen), COUNTED_WORDS):
+        apart = apart.astype(np.uint16, copy=False)
+        apart += _few_distances(words, signs, chosen[first : first + COUNTED_WORDS])
     return apart
 
 
-def _smallest(apart: NDArray[np.uint16], count: int) -> Places:
+def _few_distances(words: Codes, signs: Codes, numbers: list[int]) -> NDArray[np.uint8]:
+    """The same in so few words that a byte holds the number: bytes are added several times as fast as what is wider."""
+    total = words.shape[1]
+    apart = np.zeros(total, dtype=np.uint8)
+    differing, bits = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.uint8)
+    for start in range(0, total, BLOCK):
+        size = min(BLOCK, total - start)
+        sums = apart[start : start + size]
+        for number in numbers:
+            np.bitwise_xor(words[number, start : start + size], signs[number], out=differing[:size])
+            np.add(sums, np.bitwise_count(differing[:size], out=bits[:size]), out=sums)
+    return apart
+
+
+def _bound(apart: Distances, count: int) -> int:
+    """A distance within which most likely at least `count` lie, by a sample."""
+    upto = np.cumsum(np.bincount(apart[::SAMPLED]))
+    return min(int(np.searchsorted(upto, LET_THROUGH * count / SAMPLED + 1)), len(upto) - 1)
+
+
+def _smallest(apart: Distances, count: int) -> Places:
     """Places of the `count` smallest, of equals the newer."""
     if count >= len(apart):
         return np.arange(len(apart))
-    # A sample says below which distance surely enough lie; only these are counted.
-    sample = np.sort(apart[::SAMPLED])
-    guess = sample[min(int(LET_THROUGH * count / SAMPLED) + 1, len(sample) - 1)]
-    near = np.flatnonzero(apart <= guess)
+    near = np.flatnonzero(apart <= _bound(apart, count))  # only these are counted
     if len(near) < count:
         near = np.arange(len(apart))
     among = apart[near]
@@ -207,6 +243,15 @@ def _best(places: Places, fit: Floats, count: int) -> Places:
         chosen = np.flatnonzero(fit >= bound)
         places, fit = places[chosen], fit[chosen]
     return places[np.lexsort((-places, -fit))[:count]]
+
+
+def _places(seqs: Seqs, allowed: Seqs, ascending: bool) -> Places:
+    """Where the allowed stand among `seqs`."""
+    if ascending and len(allowed) < FEW_ALLOWED * len(seqs):
+        at = np.searchsorted(seqs, np.unique(allowed))
+        at = at[at < len(seqs)]
+        return at[np.isin(seqs[at], allowed)]
+    return np.flatnonzero(_member(seqs, allowed))
 
 
 def _member(seqs: Seqs, allowed: Seqs) -> NDArray[np.bool_]:

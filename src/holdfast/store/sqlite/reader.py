@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -182,7 +183,10 @@ class SqliteReader(VectorReads):
         bounds, rest = bounds_of(table, conditions)
         check = partial(self._passing, table, tenant, rest) if rest else None
         with as_faults():
-            return self._word_index.search(self._db, tenant, terms, bounds, limit, check)
+            hits = self._word_index.search(self._db, tenant, terms, bounds, limit, check)
+        if check is None:
+            return hits
+        return replace(hits, meeting=lambda seqs: check(list(hits.meeting(seqs))))
 
     def _passing(self, table: Table[Any], tenant: str, conditions: Sequence[Condition], seqs: list[int]) -> set[int]:
         clause, values = _clause(table, tenant, conditions, "r.")

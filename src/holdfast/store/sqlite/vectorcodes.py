@@ -176,8 +176,11 @@ class VectorCodes:
             for _, _, chunk in each_chunk(db, space):
                 if chunk.codes.shape[1] != table.words:
                     raise damaged()
-                live = chunk.seqs > 0
-                table.append(chunk.seqs[live], chunk.codes[live])
+                if chunk.live == len(chunk.seqs):
+                    table.append(chunk.seqs, chunk.codes)
+                else:
+                    live = chunk.seqs > 0
+                    table.append(chunk.seqs[live], chunk.codes[live])
         finally:
             db.close()
         return table

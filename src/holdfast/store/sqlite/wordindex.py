@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -116,7 +116,7 @@ class WordIndex:
         view = self._look(db, tenant, terms, bounds)
         frequency = view.frequencies(terms)
         counts = view.counts(terms, frequency)
-        return WordHits(view.best(frequency, limit, check), *counts, partial(view.counted, terms))
+        return WordHits(view.best(frequency, limit, check), *counts, partial(view.counted, terms), view.meeting)
 
     def members(self, db: apsw.Connection, tenant: str, bounds: Bounds, most: int) -> Seqs | None:
         """The seqs of every record in the bounds, in order; None if they are more than `most`."""
@@ -187,10 +187,28 @@ def _gather(
     _bound(db, tenant, parts, bounds)
     gathered = [one for _, one in parts]
     if any(one.count for one in gathered):
-        found = _postings(db, tenant, [segment for segment, _ in parts if segment is not None], set(terms))
+        segments = {segment: one.part for segment, one in parts if segment is not None}
+        found = _hot_postings(db, tenant, segments, set(terms))
         for segment, one in parts:
             one.postings = one.part.postings if segment is None else found[segment]
     return gathered
+
+
+def _hot_postings(
+    db: apsw.Connection, tenant: str, segments: Mapping[int, Part], terms: set[str]
+) -> dict[int, dict[str, Posting]]:
+    """Where the terms stand, by segment: from memory, or read where they are not kept."""
+    found: dict[int, dict[str, Posting]] = {}
+    lacking: dict[frozenset[str], list[int]] = defaultdict(list)
+    for segment, part in segments.items():
+        found[segment] = {term: kept for term in terms if (kept := part.hot.get(term)) is not None}
+        lacking[frozenset(terms - found[segment].keys())].append(segment)
+    for missing, some in lacking.items():  # mostly the rare terms of large segments, and all of small ones
+        for segment, read in _postings(db, tenant, some, missing).items():
+            found[segment] |= read
+            for term, posting in read.items():
+                segments[segment].hot.put(term, posting)
+    return found
 
 
 def _bound(
@@ -209,7 +227,7 @@ def _bound(
 
 
 def _postings(
-    db: apsw.Connection, tenant: str, segments: Iterable[int], terms: set[str]
+    db: apsw.Connection, tenant: str, segments: Iterable[int], terms: Collection[str]
 ) -> dict[int, dict[str, Posting]]:
     """Where the terms stand, by segment."""
     found: dict[int, dict[str, Posting]] = defaultdict(dict)

@@ -12,7 +12,6 @@ from holdfast.store.port import WordCount, WordHit
 from holdfast.store.sqlite.wordparts import K1, Bounds, Floats, Mask, Norms, Part, Places, Posting, Seqs
 
 HALF = 0.5
-ONCE = 2  # halves
 LEAST_IDF = 1e-6  # FTS5's: a word that stands nearly everywhere still counts a trace
 # Where fewer than one doc in so many may be found, terms are looked up for those instead of added up for all.
 FEW = 16
@@ -55,9 +54,8 @@ class Gathered:
         if posting is None:
             return np.zeros(0, np.intp), np.zeros(0)
         # Of one type: otherwise all postings would be copied into the wider one.
-        at = np.searchsorted(posting.places, places.astype(posting.places.dtype))
-        at = np.minimum(at, len(posting.places) - 1)
-        held = np.flatnonzero(posting.places[at] == places)
+        at = posting.places.searchsorted(places.astype(posting.places.dtype))
+        held = (posting.places.take(at, mode="clip") == places).nonzero()[0]
         return held, posting.weights[at[held]] * HALF
 
     def best(self, rarity: Mapping[str, float], average: float, limit: int, above: float) -> tuple[Floats, Seqs]:
@@ -87,9 +85,9 @@ class Gathered:
                 continue
             places = posting.places.astype(np.intp)  # once, not for each use
             worth = norms.once.take(places)
-            more = np.flatnonzero(posting.weights != ONCE)
-            if len(more):
-                worth[more] = _worth(posting.weights[more] * HALF, norms.lengths.take(places[more]))
+            others = posting.others
+            if len(others):
+                worth[others] = _worth(posting.weights[others] * HALF, norms.lengths.take(places[others]))
             worth *= idf
             np.add.at(scores, places, worth)
         return scores
@@ -171,6 +169,16 @@ class View:
         order = np.lexsort((-seqs, -scores))[:limit]
         return [WordHit(seq, score) for seq, score in zip(seqs[order].tolist(), scores[order].tolist(), strict=True)]
 
+    def meeting(self, seqs: Sequence[int]) -> set[int]:
+        """Those of the records that lie in the bounds."""
+        wanted = np.sort(np.array(seqs, np.int64))
+        met: set[int] = set()
+        for one in self.gathered:
+            if one.count:
+                here, places = one.part.places_of(wanted)
+                met.update(here[one.inside[places]].tolist())
+        return met
+
     def counted(self, terms: Sequence[str], seqs: Sequence[int]) -> dict[int, WordCount]:
         """How long given records are, and how often they hold the terms."""
         found: dict[int, WordCount] = {}
@@ -190,8 +198,9 @@ def _weights(one: Gathered, terms: Sequence[str], places: Places) -> Iterable[di
     weights: list[dict[str, float]] = [{} for _ in range(len(places))]
     for term in terms:
         held, heavy = one.weighed(term, places)
-        for at, weight in zip(held.tolist(), heavy.tolist(), strict=True):
-            weights[at][term] = weight
+        if len(held):
+            for at, weight in zip(held.tolist(), heavy.tolist(), strict=True):
+                weights[at][term] = weight
     return weights
 
 
