@@ -160,7 +160,8 @@ def _weight(query: Floats, words: int) -> Floats:
     """How large the query's numbers are, for each word of signs."""
     padded = np.zeros(words * WORD, dtype=np.float32)
     padded[: len(query)] = np.abs(query)
-    return padded.reshape(words, WORD).sum(axis=1)
+    weight: Floats = padded.reshape(words, WORD).sum(axis=1)
+    return weight
 
 
 def _sift_twice(words: Codes, signs: Codes, weight: Floats, count: int) -> Places:
@@ -247,10 +248,10 @@ def _best(places: Places, fit: Floats, count: int) -> Places:
 
 def _places(seqs: Seqs, allowed: Seqs, ascending: bool) -> Places:
     """Where the allowed stand among `seqs`."""
-    if ascending and len(allowed) < FEW_ALLOWED * len(seqs):
-        at = np.searchsorted(seqs, np.unique(allowed))
-        at = at[at < len(seqs)]
-        return at[np.isin(seqs[at], allowed)]
+    if ascending and len(seqs) and len(allowed) < FEW_ALLOWED * len(seqs):
+        wanted = np.unique(allowed)
+        at = np.searchsorted(seqs, wanted)
+        return at[seqs.take(at, mode="clip") == wanted]
     return np.flatnonzero(_member(seqs, allowed))
 
 

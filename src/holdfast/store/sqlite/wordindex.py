@@ -211,15 +211,13 @@ def _hot_postings(
     return found
 
 
-def _bound(
-    db: apsw.Connection, tenant: str, parts: Sequence[tuple[int | None, Gathered]], bounds: Bounds
-) -> None:
+def _bound(db: apsw.Connection, tenant: str, parts: Sequence[tuple[int | None, Gathered]], bounds: Bounds) -> None:
     wanted = set(bounds.terms())
     # Taken now: another question, or this one's other scopes, may push them out of the part's memory.
     known = [{term: mask for term in wanted if (mask := one.part.masks.get(term)) is not None} for _, one in parts]
-    unknown = [segment for (segment, _), masks in zip(parts, known, strict=True) if segment and len(masks) < len(wanted)]
+    lacking = {segment for (segment, _), masks in zip(parts, known, strict=True) if len(masks) < len(wanted)}
     missing = {term for masks in known for term in wanted - masks.keys()}
-    found = _postings(db, tenant, unknown, missing) if unknown else {}
+    found = _postings(db, tenant, [segment for segment in lacking if segment is not None], missing)
     for (segment, one), masks in zip(parts, known, strict=True):
         postings = one.part.postings if segment is None else found.get(segment, {})
         made: dict[str, Mask] = {term: one.part.mask(term, postings.get(term)) for term in wanted - masks.keys()}
@@ -237,6 +235,7 @@ def _postings(
             "SELECT segment, term, places, weights FROM word_postings "
             f"WHERE tenant = ? AND segment IN carray(?) AND term IN ({', '.join('?' * len(terms))})"
         )
-        for segment, term, at, weights in db.execute(sql, (tenant, apsw.carray(listed), *terms)):  # type: ignore[misc]
+        rows: Any = db.execute(sql, (tenant, apsw.carray(listed), *terms))
+        for segment, term, at, weights in rows:
             found[segment][term] = Posting(np.frombuffer(at, "<u2"), np.frombuffer(weights, "<u2"))
     return found

@@ -1,4 +1,4 @@
-"""BM25 over the parts of a tenant's words, exact to the last digit: formula and constants are those of FTS5's bm25()."""
+"""BM25 over the parts of a tenant's words, exact to the last digit: formula and constants are those of FTS5."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ class Gathered:
             worth = norms.once.take(places)
             others = posting.others
             if len(others):
-                worth[others] = _worth(posting.weights[others] * HALF, norms.lengths.take(places[others]))
+                weights = posting.weights[others].astype(np.float64)
+                weights *= HALF
+                worth[others] = _worth(weights, norms.lengths.take(places[others]))
             worth *= idf
             np.add.at(scores, places, worth)
         return scores
