@@ -31,8 +31,8 @@ FEW_ALLOWED = 0.02
 # The largest sequence number that is worth a table of all numbers up to it: 64 MB.
 TABLE = 1 << 26
 # What is left after counting signs: this share, but not fewer or more. See docs/benchmarks/vectors.md: of 1,000,000,
-# 14,000 held the true ten nearest but for 0.0005 where vectors are of real text, but for 0.007 where they are drawn.
-SIFTED, LEAST, MOST_SIFTED = 0.1, 3_000, 14_000
+# 12,000 held the true ten nearest but for 0.0005 where vectors are of real text, but for 0.009 where they are drawn.
+SIFTED, LEAST, MOST_SIFTED = 0.1, 3_000, 12_000
 # From so many codes on the half of the signs that matters most to the query is counted first, and the other half only
 # of this share: half the memory is walked through.
 ROUGH_FROM, ROUGH = 200_000, 0.08
