@@ -30,12 +30,12 @@ MOST = 0.3
 FEW_ALLOWED = 0.02
 # The largest sequence number that is worth a table of all numbers up to it: 64 MB.
 TABLE = 1 << 26
-# What is left after counting signs: this share, but not fewer or more. See docs/benchmarks/vectors.md: of 1,000,000,
-# 12,000 held the true ten nearest but for 0.0005 where vectors are of real text, but for 0.009 where they are drawn.
-SIFTED, LEAST, MOST_SIFTED = 0.1, 3_000, 12_000
+# What is left after counting signs: this share, but not fewer or more. Questions lie far from what is stored: of
+# 1,000,000, 12,000 held 0.981 of the true ten nearest, 24,000 0.990, 48,000 0.995; see docs/benchmarks/vectors.md.
+SIFTED, LEAST, MOST_SIFTED = 0.1, 3_000, 36_000
 # From so many codes on the half of the signs that matters most to the query is counted first, and the other half only
 # of this share: half the memory is walked through.
-ROUGH_FROM, ROUGH = 200_000, 0.08
+ROUGH_FROM, ROUGH = 200_000, 0.15
 # A distance in so many is looked at to guess where the nearest end, and as many more than wanted are let through.
 SAMPLED, LET_THROUGH = 61, 1.2
 # Codes ranked at once: as numbers they stay in the cache.
@@ -251,7 +251,8 @@ def _places(seqs: Seqs, allowed: Seqs, ascending: bool) -> Places:
     if ascending and len(seqs) and len(allowed) < FEW_ALLOWED * len(seqs):
         wanted = np.unique(allowed)
         at = np.searchsorted(seqs, wanted)
-        return at[seqs.take(at, mode="clip") == wanted]
+        held: Places = at[seqs.take(at, mode="clip") == wanted]
+        return held
     return np.flatnonzero(_member(seqs, allowed))
 
 
