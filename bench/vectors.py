@@ -1,10 +1,11 @@
 """How fast and how exactly the nearest vectors are found, beside numpy over float32 in the same run, on one core.
 
-    python bench/vectors.py [--quick] [--seeds FILE.npy --queries FILE.npy]
+    python bench/vectors.py [--quick | --mixes ROWS] [--seeds FILE.npy --queries FILE.npy]
 
 Seeds are vectors of real text (float32, length 1) from which as many as needed are mixed; without them the seeds are
 drawn from a spectrum that falls off as that of sentence vectors does. Prints a table and, unless --quick, writes
-docs/benchmarks/vectors.md.
+docs/benchmarks/vectors.md. With --mixes it prints what the codes find, in memory, where vectors lie closer or further
+apart.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.store.codes import CodeTable, code_of
 from holdfast.store.port import MadeVector, Missing, Tx, Waiting
 from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.sqlite.vectors import RESCORED
 
 ROOT = Path(__file__).parent.parent
 TENANT, MODEL = "bench", "bench-model"
@@ -59,12 +62,12 @@ def unit(rows: NDArray[np.floating]) -> Matrix:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def mixed(seeds: Matrix, count: int, chance: np.random.Generator) -> Matrix:
+def mixed(seeds: Matrix, count: int, chance: np.random.Generator, share: float = MIXED) -> Matrix:
     rows = np.empty((count, seeds.shape[1]), dtype=np.float32)
     for start in range(0, count, BATCH):
         size = min(BATCH, count - start)
         one, two, three = chance.integers(0, len(seeds), (3, size))
-        rows[start : start + size] = unit(seeds[one] + MIXED * (seeds[two] - seeds[three]))
+        rows[start : start + size] = unit(seeds[one] + share * (seeds[two] - seeds[three]))
     return rows
 
 
@@ -159,6 +162,27 @@ def measure(count: int, seeds: Matrix, queries: Matrix, chance: np.random.Genera
     )
 
 
+def found_by_codes(rows: Matrix, queries: Matrix) -> float:
+    """Recall@10 of the codes and of scoring as many of the nearest as a store does."""
+    table = CodeTable(DIMS, len(rows))
+    for start in range(0, len(rows), BATCH):
+        some = rows[start : start + BATCH]
+        table.append(np.arange(start, start + len(some)), code_of(some))
+    best, _, _ = exact(rows, queries)
+    found = []
+    for query, true in zip(queries, best, strict=True):
+        near = table.nearest(query, RESCORED)
+        top = near[np.argsort(-(rows[near] @ query))[:TOP]]
+        found.append(len(true & set(top.tolist())) / TOP)
+    return float(np.mean(found))
+
+
+def mixes(count: int, seeds: Matrix, queries: Matrix, chance: np.random.Generator) -> None:
+    for share in (0.3, 0.6, 0.9):
+        recall = found_by_codes(mixed(seeds, count, chance, share), queries)
+        print(f"| {count:,} | {share} | {len(queries)} | {recall:.4f} |", flush=True)
+
+
 COLUMNS = (
     "vectors",
     "p50 / p99 ms",
@@ -186,6 +210,7 @@ the database that the kernel keeps for it.
 def main() -> None:
     reader = argparse.ArgumentParser()
     reader.add_argument("--quick", action="store_true")
+    reader.add_argument("--mixes", type=int)
     reader.add_argument("--seeds", type=Path)
     reader.add_argument("--queries", type=Path)
     options = reader.parse_args()
@@ -199,6 +224,9 @@ def main() -> None:
         source = "Mixed from drawn vectors of 384 numbers"
     queries = queries[chance.permutation(len(queries))[:QUERIES]]
     seeds = seeds[(seeds @ queries.T).max(axis=1) < 0.98]
+    if options.mixes:
+        mixes(options.mixes, seeds, queries, chance)
+        return
     lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     for count in (10_000, 100_000) if options.quick else (10_000, 100_000, 1_000_000):
         lines.append(f"| {' | '.join(measure(count, seeds, queries, chance))} |")

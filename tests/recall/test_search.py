@@ -305,7 +305,8 @@ def test_a_filter_costs_no_answer_by_meaning_however_many_meet_it(
     """Fifteen far ones in the project asked for, behind ninety near ones of another."""
     monkeypatch.setattr("holdfast.recall.gather.NARROW", narrow)
     monkeypatch.setattr("holdfast.recall.gather.DEPTH", 10)
-    monkeypatch.setattr("holdfast.recall.gather.MOST_FETCHED", 20)
+    monkeypatch.setattr("holdfast.store.sqlite.vectors.RESCORED", 12)
+    monkeypatch.setattr("holdfast.store.sqlite.vectors.MOST_LOOKED", 20)
     world = World(tmp_path / "memory", model=HashingEmbedder())
     for number in range(90):
         keep(world, f"lantern a{number} b{number}", project="other")
@@ -315,7 +316,9 @@ def test_a_filter_costs_no_answer_by_meaning_however_many_meet_it(
     assert embedder is not None
     meaning = Meaning(embedder.name, embedder.embed_query(CleanText("lantern")))
     conditions = (Condition("project", "=", "few"),)
-    found = _nearest(reader, MEMORIES, Caller().tenant, meaning, conditions, 10, len(few))
+    words = reader.words(MEMORIES, Caller().tenant, ("lantern",), conditions, 10)
+    assert words.inside == len(few)
+    found = _nearest(reader, MEMORIES, Caller().tenant, meaning, conditions, 10, words)
     inside = {one.seq for one in reader.find(MEMORIES, Caller().tenant, *conditions)}
     assert len(found) == min(10, len(inside))
     assert set(found) <= inside

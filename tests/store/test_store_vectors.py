@@ -17,7 +17,8 @@ from sample_records import OTHER, TENANT, add, sample
 from store_places import Place
 
 from holdfast.errors import DataDamaged, Fault
-from holdfast.store.codes import CodeTable, code_of, words_in
+from holdfast.store import codes
+from holdfast.store.codes import CodeTable, code_of
 from holdfast.store.port import MadeVector, Missing, Store, Tx
 from holdfast.store.sqlite import vectors
 from holdfast.store.sqlite.connect import open_reader
@@ -127,8 +128,11 @@ def test_a_query_of_another_length_meets_no_vectors(store: Store, few: list[int]
     assert store.read().cosines(TENANT, MODEL, query, few) == {}
 
 
-def test_among_many_the_true_nearest_are_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enough vectors that codes sift and rank before vectors are read."""
+@pytest.mark.parametrize("rough_from", [1_000, 10_000])
+def test_among_many_the_true_nearest_are_found(store: Store, monkeypatch: pytest.MonkeyPatch, rough_from: int) -> None:
+    """Enough vectors that codes sift, at once or by halves, and rank before vectors are read."""
+    monkeypatch.setattr("holdfast.store.codes.ROUGH_FROM", rough_from)
+    monkeypatch.setattr("holdfast.store.codes.ROUGH", 0.4)
     rows = random_units(3_000, 5)
     near = rows[:100] + 0.35 * random_units(100, 6)
     rows = np.concatenate([rows, near / np.linalg.norm(near, axis=1, keepdims=True)])
@@ -136,7 +140,6 @@ def test_among_many_the_true_nearest_are_found(store: Store, monkeypatch: pytest
     monkeypatch.setattr(vectors, "FEW", 10)
     monkeypatch.setattr(vectors, "RESCORED", 50)
     monkeypatch.setattr("holdfast.store.codes.LEAST", 500)
-    monkeypatch.setattr("holdfast.store.codes.RANKED", 200)
     for number in range(100):
         hits = store.read().nearest(TENANT, MODEL, rows[number], 2)
         assert [hit.seq for hit in hits] == [number + 1, 3_001 + number]
@@ -147,17 +150,77 @@ def test_among_many_the_true_nearest_are_found(store: Store, monkeypatch: pytest
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 2**32), st.integers(1, 300), st.integers(1, 200), st.integers(1, 60), st.booleans())
-def test_when_all_codes_are_ranked_none_is_lost(seed: int, rows: int, dims: int, count: int, some: bool) -> None:
+@given(
+    st.integers(0, 2**32), st.integers(1, 300), st.integers(1, 200), st.integers(1, 60), st.booleans(), st.booleans()
+)
+def test_when_all_codes_are_ranked_none_is_lost(
+    seed: int, rows: int, dims: int, count: int, some: bool, ascending: bool
+) -> None:
     numbers = random_units(rows, seed, dims)
     seqs = np.random.default_rng(seed).permutation(rows * 3)[:rows].astype(np.int64)
-    table = CodeTable(words_in(dims))
+    if ascending:
+        seqs.sort()
+    table = CodeTable(dims)
     for part in np.array_split(np.arange(rows), 3):
         table.append(seqs[part], code_of(numbers[part]))
     allowed = seqs[::2] if some else None
     got = table.nearest(numbers[0], count, allowed).tolist()
     assert len(set(got)) == len(got) == min(count, len(seqs[::2]) if some else rows)
     assert set(got) <= set(seqs[::2].tolist() if some else seqs.tolist())
+
+
+@given(st.lists(st.integers(0, 200), min_size=1), st.lists(st.integers(-5, 400)), st.booleans())
+def test_the_allowed_are_found_where_they_stand(held: list[int], allowed: list[int], ascending: bool) -> None:
+    seqs = np.array(sorted(set(held)) if ascending else held, dtype=np.int64)
+    wanted = np.array(allowed, dtype=np.int64)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(codes, "FEW_ALLOWED", 1_000.0)
+        got = codes._places(seqs, wanted, ascending)
+    assert got.tolist() == [place for place, seq in enumerate(seqs.tolist()) if seq in allowed]
+
+
+@given(st.lists(st.integers(0, 255), min_size=1, max_size=400), st.integers(1, 400), st.sampled_from(["u1", "u2"]))
+def test_the_smallest_are_picked_and_of_equals_the_newer(apart: list[int], count: int, kind: str) -> None:
+    got = codes._smallest(np.array(apart, dtype=kind), count)
+    want = sorted(range(len(apart)), key=lambda place: (apart[place], -place))[:count]
+    assert sorted(got.tolist()) == sorted(want)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 900))
+def test_differing_signs_are_counted_whatever_the_length(seed: int, dims: int) -> None:
+    numbers = random_units(20, seed, dims)
+    words = code_of(numbers)[:, : -(-dims // 64)]
+    got = codes._distances(np.ascontiguousarray(words.T), words[0])
+    assert got.tolist() == ((numbers >= 0) != (numbers[0] >= 0)).sum(axis=1).tolist()
+
+
+def test_codes_rank_nearly_as_vectors_do() -> None:
+    """Four bits a number: of 2,000 vectors the nearest by code are the nearest but for a few hundredths."""
+    rows, query = random_units(2_000, 3, 384), random_units(1, 4, 384)[0]
+    table = CodeTable(384)
+    table.append(np.arange(2_000), code_of(rows))
+    cosines = rows @ query
+    got = cosines[table.nearest(query, 100)]
+    best = np.sort(cosines)[::-1][:100]
+    assert got.mean() > best.mean() - 0.005
+    assert got.min() > best.min() - 0.03
+
+
+def test_only_what_meets_the_conditions_is_found_however_near_the_others_are(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "RESCORED", 4)
+    rows = random_units(400, 5)
+    put_many(store, rows)
+
+    def third(seqs: Sequence[int]) -> set[int]:
+        return {seq for seq in seqs if seq % 3 == 0}
+
+    hits = store.read().nearest(TENANT, MODEL, rows[0], 10, meeting=third)
+    best = [seq for seq in (np.argsort(-(rows @ rows[0])) + 1).tolist() if seq % 3 == 0][:10]
+    assert [hit.seq for hit in hits][:5] == best[:5]
+    assert all(hit.seq % 3 == 0 for hit in hits)
+    assert len(hits) == 10
 
 
 # Following the rows
@@ -196,12 +259,12 @@ def test_codes_of_records_that_are_gone_leave_the_memory_in_time(
     store: Store, few: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.store.sqlite.vectorcodes.GONE", 2)
-    codes = store._codes  # type: ignore[attr-defined]
-    assert len(found(store, few[0], limit=8)) == len(codes.of(1, words_in(DIMS))) == 8
+    held = store._codes  # type: ignore[attr-defined]
+    assert len(found(store, few[0], limit=8)) == len(held.of(1, DIMS)) == 8
     for number in range(4):
         store.write(lambda tx, number=number: tx.delete(MEMORIES, TENANT, f"m{number}"))
         assert sorted(found(store, few[0], limit=8)) == few[number + 1 :]
-    assert len(codes.of(1, words_in(DIMS))) < 8
+    assert len(held.of(1, DIMS)) < 8
 
 
 def test_a_write_that_is_rolled_back_changes_no_search(store: Store, few: list[int]) -> None:
@@ -401,6 +464,7 @@ DAMAGES = {
     "a changed number": "UPDATE vector_codes SET seqs = CAST(x'09' || substr(seqs, 2) AS BLOB)",
     "codes of another chunk": "UPDATE vector_codes SET chunk = 3",
     "a cut code": "UPDATE vector_codes SET codes = substr(codes, 2)",
+    "codes of another size": "UPDATE vector_codes SET codes = zeroblob(length(seqs) / 8 * 32)",
     "a cut number": "UPDATE vector_codes SET seqs = substr(seqs, 2)",
     "no numbers": "UPDATE vector_codes SET seqs = x''",
     "a wrong count": "UPDATE vector_codes SET live = live + 1",
@@ -440,8 +504,9 @@ def test_a_row_that_was_looked_through_and_lost_its_vector_is_found(place: Place
     assert [one.table for one in place.open().verify()] == ["memories"]
 
 
-def test_a_search_over_damaged_codes_says_so(damaged: Any) -> None:
-    store = damaged("UPDATE vector_codes SET codes = substr(codes, 2)")
+@pytest.mark.parametrize("name", ["a cut code", "codes of another size"])
+def test_a_search_over_damaged_codes_says_so(damaged: Any, name: str) -> None:
+    store = damaged(DAMAGES[name])
     with pytest.raises(DataDamaged):
         found(store, 2)
     assert store.read().cosines(TENANT, MODEL, vector_of(2), [2]) == {2: pytest.approx(1, abs=2e-3)}
@@ -480,12 +545,12 @@ def test_a_changed_bit_of_vectors_or_codes_is_found_or_changes_nothing(place: Pl
         add(store, MEMORIES, f"m{number}", content=f"{number}")
     follow(store)
     store.write(lambda tx: tx.delete(MEMORIES, TENANT, "m7"))
-    codes = store._writer.execute("SELECT codes FROM vector_codes").get  # type: ignore[attr-defined]
+    stored = store._writer.execute("SELECT codes FROM vector_codes").get  # type: ignore[attr-defined]
     truth = answers(store)
     place.close()
     data = place.path.read_bytes()
     chance = random.Random(8)
-    first, begin = data.index(vector_of(1).astype("<f2").tobytes()), data.index(codes[:200])
+    first, begin = data.index(vector_of(1).astype("<f2").tobytes()), data.index(stored[:200])
     flips = [chance.randrange(at // 4096 * 4096, at // 4096 * 4096 + 4096) for at in (first, begin) for _ in range(50)]
     unnoticed = []
     for at in flips:
@@ -510,9 +575,9 @@ def test_codes_of_a_space_that_was_empty_follow_without_being_read_again(quick_f
         opened.append(1)
         return open_reader(quick_folder / "memory.db")
 
-    codes = VectorCodes(connect)
-    assert len(codes.of(1, 2)) == 0
-    codes.follow([CodeChange(1, np.array([7]), np.ones((1, 2), np.uint64))])
-    assert len(codes.of(1, 2)) == 1
+    held = VectorCodes(connect)
+    assert len(held.of(1, 16)) == 0
+    held.follow([CodeChange(1, np.array([7]), np.ones((1, 2), np.uint64))])
+    assert len(held.of(1, 16)) == 1
     assert len(opened) == 1
     store.close()

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from sample_records import TENANT, add
-from test_store_segments import asked, opened, put, same_as_fts5, text
+from test_store_segments import asked, by_fts5, opened, put, same_as_fts5, text
 
 from holdfast.store.port import Condition
-from holdfast.store.sqlite import wordindex
+from holdfast.store.sqlite import wordindex, wordparts
 from holdfast.store.sqlite.segments import Folder
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.sqlite.wordindex import MASKS
+from holdfast.store.sqlite.wordparts import MASKS
 from holdfast.store.tables import MEMORIES
 from holdfast.store.words import query
 
@@ -41,6 +41,49 @@ def test_a_filter_finds_its_records_after_many_other_filters_were_asked_for(stor
     for project in projects:
         found = asked(store, "granite", Condition("project", "=", project), Condition("latest", "=", True))
         assert len(found) == 1, project
+
+
+@pytest.mark.parametrize("room", [0, 40, 100_000])
+def test_postings_that_stay_in_memory_answer_as_those_that_are_read(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr(wordparts, "HOT_FROM", 1)
+    monkeypatch.setattr(wordparts, "HOT_PLACES", room)
+    chance = random.Random(room)
+    for number in range(120):
+        put(store, f"m{chance.randrange(60)}", text(chance))
+        if number % 10 == 0:
+            drop(store, f"m{chance.randrange(60)}")
+            store.fold_words()
+        for question in ("kabin lodor mifex", "segam tohul vufex") if number % 5 == 0 else ():
+            hits = {hit.seq: round(hit.score, 9) for hit in asked(store, question, limit=100)}
+            assert hits == dict(by_fts5(store, question, limit=100))
+
+
+def test_the_few_that_a_filter_leaves_are_scored_as_among_all(store: SqliteStore) -> None:
+    store._folder = Folder(store._reader_connection, store._write_words, rows=400, merge=3)
+    chance = random.Random(4)
+    for number in range(400):
+        put(store, f"m{number}", text(chance), project="few" if number % 80 == 0 else "many")
+    store.fold_words(least=1)
+    drop(store, "m0", "m1")
+    every = {hit.seq: hit.score for hit in asked(store, "kabin lodor mifex", limit=400)}
+    few = [one.seq for one in store.read().find(MEMORIES, TENANT, Condition("project", "=", "few"))]
+    hits = asked(store, "kabin lodor mifex", Condition("project", "=", "few"))
+    assert {hit.seq: hit.score for hit in hits} == {seq: every[seq] for seq in few if seq in every}
+
+
+def test_it_is_told_which_records_meet_the_conditions(store: SqliteStore) -> None:
+    for number in range(40):
+        put(store, f"m{number}", "granite", project="few" if number % 10 == 0 else "many")
+    store.fold_words(least=1)
+    put(store, "late", "granite", project="few")
+    drop(store, "m10")
+    bounds = (Condition("project", "=", "few"), Condition("title", "=", ""))  # one is no scope: rows are looked at
+    met = {one.seq for one in store.read().find(MEMORIES, TENANT, bounds[0])}
+    for some in (bounds[:1], bounds):
+        words = store.read().words(MEMORIES, TENANT, query("granite"), some, 5)
+        assert words.meeting(range(200)) == met
 
 
 @pytest.mark.parametrize("folded", [False, True])

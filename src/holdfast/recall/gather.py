@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import orjson
@@ -17,8 +16,6 @@ from holdfast.store.tables import MEMORIES
 DEPTH = 100  # from each of the two lists
 REACH = 3
 NARROW = 20_000  # up to so many rows the vectors of a filter's own are looked at, above it the filter comes after
-OVERFETCH = 4
-MOST_FETCHED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ def gather(
     if not words.inside:
         return Pool(table, {}, Corpus(words.documents, words.average_length, words.frequency))
     by_words = [hit.seq for hit in words.hits]
-    near = _nearest(reader, table, tenant, meaning, conditions, depth, words.inside) if meaning else {}
+    near = _nearest(reader, table, tenant, meaning, conditions, depth, words) if meaning else {}
     by_meaning = list(near)
     rows = _rows(reader, table, tenant, {*by_words, *by_meaning}, conditions)
     rows |= _neighbours(reader, table, tenant, rows, conditions)
@@ -68,22 +65,18 @@ def _nearest(
     meaning: Meaning,
     conditions: Sequence[Condition],
     limit: int,
-    inside: int,
+    words: WordHits,
 ) -> dict[int, float]:
     """The nearest in meaning that meet the conditions, best first, and how near they are.
 
     Where many records meet them, the nearest of all are tried first; if too few of those do, only those that meet
     them are looked at, however many: a filter must not cost an answer.
     """
-    fetched = limit + limit // 4  # most are the latest of their line, of the table asked for
-    while inside > NARROW and fetched <= MOST_FETCHED:
-        found = reader.nearest(tenant, meaning.model, meaning.vector, fetched)
-        passed = {row[0] for row in reader.values(table, tenant, ("seq",), [hit.seq for hit in found], *conditions)}
-        kept = {hit.seq: hit.cosine for hit in found if hit.seq in passed}
-        if len(kept) >= limit or len(found) < fetched:
-            return dict(islice(kept.items(), limit))
-        fetched *= OVERFETCH
-    allowed = reader.within(table, tenant, conditions, inside)
+    if words.inside > NARROW:
+        hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, meeting=words.meeting)
+        if len(hits) >= limit:
+            return {hit.seq: hit.cosine for hit in hits}
+    allowed = reader.within(table, tenant, conditions, words.inside)
     hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, allowed)
     return {hit.seq: hit.cosine for hit in hits}
 

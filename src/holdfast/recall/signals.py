@@ -38,7 +38,7 @@ def speakers(texts: Sequence[str], question: str) -> Floats:
 
 
 def _names(head: str, asked: set[str]) -> bool:
-    return _SPEAKER.fullmatch(head) is not None and not asked.isdisjoint(head.casefold().split())
+    return not asked.isdisjoint(head.casefold().split()) and _SPEAKER.fullmatch(head) is not None
 
 
 def asking(texts: Sequence[str]) -> Floats:

@@ -115,6 +115,7 @@ class WordHits:
     average_length: float
     frequency: dict[str, int]  # in how many records each term of the query stands
     counted: Callable[[Sequence[int]], dict[int, WordCount]]  # how often given records hold the terms, by seq
+    meeting: Callable[[Sequence[int]], set[int]]  # those of given records that meet the conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +233,12 @@ class Reader(Protocol):
         query: NDArray[np.float32],
         limit: int,
         allowed: NDArray[np.int64] | None = None,
+        meeting: Callable[[Sequence[int]], set[int]] | None = None,
     ) -> list[VectorHit]:
         """Records nearest in meaning to the query's vector, best first; `allowed` holds the only ones to look at.
 
-        Only vectors of that model count: while records wait for theirs, they are not found.
+        `meeting` says which of given records count; where few do, fewer are found than there are. Only vectors of
+        that model count: while records wait for theirs, they are not found.
         """
         ...
 

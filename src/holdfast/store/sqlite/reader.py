@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -19,7 +20,8 @@ from holdfast.store.sqlite.recalls import count_recalls
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
 from holdfast.store.sqlite.vectorcodes import VectorCodes
 from holdfast.store.sqlite.vectors import VectorReads
-from holdfast.store.sqlite.wordindex import Bounds, WordIndex
+from holdfast.store.sqlite.wordindex import WordIndex
+from holdfast.store.sqlite.wordparts import Bounds
 from holdfast.store.tables import TABLES, TOKENS
 from holdfast.store.words import stems
 
@@ -183,7 +185,10 @@ class SqliteReader(VectorReads):
         bounds, rest = bounds_of(table, conditions)
         check = partial(self._passing, table, tenant, rest) if rest else None
         with as_faults():
-            return self._word_index.search(self._db, tenant, terms, bounds, limit, check)
+            hits = self._word_index.search(self._db, tenant, terms, bounds, limit, check)
+        if check is None:
+            return hits
+        return replace(hits, meeting=lambda seqs: check(list(hits.meeting(seqs))))
 
     def _passing(self, table: Table[Any], tenant: str, conditions: Sequence[Condition], seqs: list[int]) -> set[int]:
         clause, values = _clause(table, tenant, conditions, "r.")

@@ -1,7 +1,7 @@
 """The codes of the vectors: in chunks on disk, whole in memory, the second made from the first.
 
-On disk a chunk holds the codes of 512 sequence numbers, so a record that goes takes its code along by one small
-write. In memory all codes of a space lie side by side. They are read on first use (1,000,000 codes: 104 MB) and
+On disk a chunk holds the codes of 256 sequence numbers, so a record that goes takes its code along by one small
+write. In memory all codes of a space lie side by side. They are read on first use (1,000,000 codes: 248 MB) and
 follow each commit; a code that is not removed from memory yet only costs a look at a row that is gone.
 """
 
@@ -19,7 +19,7 @@ from holdfast.errors import DataDamaged
 from holdfast.store.codes import Codes, CodeTable, Seqs
 from holdfast.store.sqlite.faults import as_faults
 
-CHUNK = 512
+CHUNK = 256
 # So many codes of records that are gone may stay in memory, and this share of them all; then they are read anew.
 GONE, GONE_SHARE = 2_000, 0.1
 
@@ -133,23 +133,23 @@ class VectorCodes:
         self._tables: dict[int, CodeTable] = {}
         self._gone: dict[int, int] = {}
 
-    def of(self, space: int, words: int) -> CodeTable:
-        """All committed codes of the space, `words` 64-bit words each; read now if they are not in memory yet."""
+    def of(self, space: int, dims: int) -> CodeTable:
+        """All committed codes of the space, whose vectors have `dims` numbers; read now if not in memory yet."""
         table = self._tables.get(space)
         if table is None or self._late.get(space):
             with self._reading:
                 table = self._tables.get(space)
                 if table is None:  # an empty one is read: what was committed since comes after it
-                    table = self._read(space, words)
+                    table = self._read(space, dims)
                 self._catch_up(space, table)
         return table
 
-    def _read(self, space: int, words: int) -> CodeTable:
+    def _read(self, space: int, dims: int) -> CodeTable:
         with self._mutex:
             self._late[space] = []  # before the first look: what is committed from now on comes this way
         try:
             with as_faults():
-                table = self._read_chunks(space, words)
+                table = self._read_chunks(space, dims)
         except BaseException:
             with self._mutex:
                 del self._late[space]
@@ -167,17 +167,20 @@ class VectorCodes:
         if self._gone[space] > max(GONE, GONE_SHARE * len(table)):
             del self._tables[space]  # the next search reads them anew
 
-    def _read_chunks(self, space: int, words: int) -> CodeTable:
+    def _read_chunks(self, space: int, dims: int) -> CodeTable:
         db = self._connect()
         try:
             db.execute("BEGIN")  # one moment for both reads
             room: Any = db.execute("SELECT total(length(seqs)) / 8 FROM vector_codes WHERE space = ?", (space,)).get
-            table = CodeTable(words, int(room))
+            table = CodeTable(dims, int(room))
             for _, _, chunk in each_chunk(db, space):
-                if chunk.codes.shape[1] != words:
+                if chunk.codes.shape[1] != table.words:
                     raise damaged()
-                live = chunk.seqs > 0
-                table.append(chunk.seqs[live], chunk.codes[live])
+                if chunk.live == len(chunk.seqs):
+                    table.append(chunk.seqs, chunk.codes)
+                else:
+                    live = chunk.seqs > 0
+                    table.append(chunk.seqs[live], chunk.codes[live])
         finally:
             db.close()
         return table

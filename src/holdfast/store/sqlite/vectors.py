@@ -13,17 +13,19 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.codes import Seqs, code_of, words_in
+from holdfast.store.codes import Seqs, code_of
 from holdfast.store.port import MadeVector, Missing, R, Table, VectorHit, Waiting
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.vectorcodes import CodeChange, VectorCodes, add_codes, count_codes, erase_code
 from holdfast.store.tables import TABLES
 
-# So many of the nearest codes are scored by their vectors: one in a thousand, but not fewer or more. 200 of 1,000,000
-# held 0.98 of the true ten nearest where vectors lie close together; see docs/benchmarks/vectors.md.
-RESCORED, MOST_RESCORED, RESCORED_SHARE = 200, 600, 0.001
+# So many of the nearest codes are scored by their vectors, at least, and so many times as many as are wanted. 100 of
+# 1,000,000 held all of the true ten nearest that the codes had kept; see docs/benchmarks/vectors.md.
+RESCORED, RESCORED_SHARE = 150, 1.25
 # Up to so many allowed records all vectors are read and scored: no codes are needed.
-FEW = 1_000
+FEW = 200
+# Past so many of the nearest whoever asks for records that meet something looks at those that do instead.
+MOST_LOOKED = 3_000
 # When this share of the nearest codes has its row no more, more of them are looked at.
 ENOUGH = 0.75
 ALL = 2**63 - 1
@@ -66,7 +68,13 @@ class VectorReads:
     _codes: VectorCodes
 
     def nearest(
-        self, tenant: str, model: str, query: Query, limit: int, allowed: Seqs | None = None
+        self,
+        tenant: str,
+        model: str,
+        query: Query,
+        limit: int,
+        allowed: Seqs | None = None,
+        meeting: Callable[[Sequence[int]], set[int]] | None = None,
     ) -> list[VectorHit]:
         if limit < 1 or (allowed is not None and not len(allowed)):
             return []
@@ -74,16 +82,28 @@ class VectorReads:
             return _best(self.cosines(tenant, model, query, allowed), limit)
         with as_faults():
             space = space_of(self._db, tenant, model, len(query))
-        return [] if space is None else self._by_codes(space, query, limit, allowed)
+        return [] if space is None else self._by_codes(space, query, limit, allowed, meeting)
 
-    def _by_codes(self, space: int, query: Query, limit: int, allowed: Seqs | None) -> list[VectorHit]:
-        table = self._codes.of(space, words_in(len(query)))
-        count = max(RESCORED, min(MOST_RESCORED, int(RESCORED_SHARE * len(table))), 2 * limit)
+    def _by_codes(
+        self,
+        space: int,
+        query: Query,
+        limit: int,
+        allowed: Seqs | None,
+        meeting: Callable[[Sequence[int]], set[int]] | None,
+    ) -> list[VectorHit]:
+        table = self._codes.of(space, len(query))
+        count = max(RESCORED, int(RESCORED_SHARE * limit))
+        looked = count if meeting is None else count + count // 4  # most are the latest of their line
         while True:
-            found = self._cosines(space, query, table.nearest(query, count, allowed))
-            if count >= len(table) or len(found) >= count * ENOUGH:
+            near = table.nearest(query, looked, allowed)
+            if meeting is not None:
+                met = meeting(near.tolist())
+                near = np.array([seq for seq in near.tolist() if seq in met][:count], dtype=np.int64)
+            found = self._cosines(space, query, near)
+            if looked >= min(len(table), MOST_LOOKED if meeting else ALL) or len(found) >= count * ENOUGH:
                 return _best(found, limit)
-            count *= 2
+            looked *= 2 if meeting is None else 4
 
     def cosines(self, tenant: str, model: str, query: Query, seqs: Sequence[int] | Seqs) -> dict[int, float]:
         with as_faults():
