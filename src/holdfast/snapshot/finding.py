@@ -15,6 +15,7 @@ from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.values import Manifest, Report
 from holdfast.snapshot.vaulting import fetch
 from holdfast.snapshot.verify import Expect, fault_of, verify
+from holdfast.store.sqlite.connect import store_schema
 from holdfast.vault.local import vault_from
 
 LATEST = "latest"
@@ -115,6 +116,7 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
         mark=archive.shelf.newest_expected() if here else 0,
         allow_unsigned=named.allow_unsigned,
         older_is_note=found.own or named.allow_older,
+        schema=(("store", store_schema()),),
     )
     identities = identities_of(archive, named)
     place = None if here else found.place
