@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nexo_bundles import bundle
 from parity_world import Prepared, prepare
 from sample_requests import Sample
 from surfaces import DIRECT, WAYS, Outcome, Surface
@@ -13,7 +14,8 @@ from surfaces import DIRECT, WAYS, Outcome, Surface
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    return prepare(tmp_path_factory.mktemp("parity") / "prepared")
+    place = tmp_path_factory.mktemp("parity")
+    return prepare(place / "prepared", bundle(place / "nexo"))
 
 
 @pytest.fixture(scope="session")

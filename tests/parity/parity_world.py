@@ -98,8 +98,8 @@ def still_engine(settings: Settings) -> Engine:
     return Engine(settings, StillClock(), CountingEntropy())
 
 
-def prepare(home: Path) -> Prepared:
-    """Fill a folder with at least one record of every kind."""
+def prepare(home: Path, nexo: Path) -> Prepared:
+    """Fill a folder with at least one record of every kind; the bundle of the earlier system lies beside it."""
     _write_transcript(transcripts(home))
     clock = StillClock(NOON - 60 * MINUTE)
     engine = Engine(settings_for(home), clock, CountingEntropy("b"))
@@ -112,7 +112,7 @@ def prepare(home: Path) -> Prepared:
         ids = {**_sessions(call, clock), **_kept(call)}
     finally:
         engine.close()
-    return Prepared(home, {**ids, "transcripts": str(transcripts(home))})
+    return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "nexo": str(nexo)})
 
 
 def _sessions(call: Any, clock: StillClock) -> dict[str, str]:

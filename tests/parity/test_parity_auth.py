@@ -259,7 +259,15 @@ def test_a_read_only_token_reads_what_the_owner_reads(guarded: Guarded, prepared
             arguments = prepared.filled(sample.arguments)
             outcome = Rest(client).call(sample.operation, arguments)
             assert outcome.fault is None, sample.id
-            assert outcome.answer == Rest(owner).call(sample.operation, arguments).answer, sample.id
+            owners = Rest(owner).call(sample.operation, arguments).answer
+            assert outcome.answer == (_without_paths(owners) if "snapshot" in sample.name else owners), sample.id
+
+
+def _without_paths(value: Any) -> Any:
+    """Where snapshots lie on the disk is for root alone to know."""
+    if isinstance(value, dict):
+        return {key: _without_paths(inner) for key, inner in value.items() if key != "path"}
+    return [_without_paths(inner) for inner in value] if isinstance(value, list) else value
 
 
 def test_a_credential_is_refused_before_the_body_is_read(guarded: Guarded) -> None:

@@ -15,12 +15,11 @@ from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.values import Manifest, Report
 from holdfast.snapshot.vaulting import fetch
 from holdfast.snapshot.verify import Expect, fault_of, verify
-from holdfast.store.sqlite.connect import migration_steps
+from holdfast.store.sqlite.connect import store_schema
 from holdfast.vault.local import vault_from
 
 LATEST = "latest"
 SHELF = "shelf"
-SCHEMA = len(migration_steps())  # of the store, as this version writes it
 SUFFIXES = (".manifest.json", ".tar.zst", ".tar.zst.age", ".sha256")
 
 
@@ -117,7 +116,7 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
         mark=archive.shelf.newest_expected() if here else 0,
         allow_unsigned=named.allow_unsigned,
         older_is_note=found.own or named.allow_older,
-        schema=(("store", SCHEMA),),
+        schema=(("store", store_schema()),),
     )
     identities = identities_of(archive, named)
     place = None if here else found.place

@@ -43,8 +43,10 @@ def manifest_shape(manifest: Manifest) -> Json:
             "applied": manifest.redaction.applied,
             "rules": dict(manifest.redaction.rules),
             "files": list(manifest.redaction.files),
+            "hidden": manifest.redaction.hidden,  # of an encrypted one only how many there are
         },
         "left": [{"path": one.path, "reason": one.reason} for one in manifest.left],
+        "hiddenLeft": manifest.hidden_left,
         "recipients": list(manifest.recipients),
         "tools": dict(manifest.tools),
     }

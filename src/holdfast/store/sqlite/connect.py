@@ -76,7 +76,7 @@ def check_ours(db: apsw.Connection) -> None:
     Raises:
         DataTooNew: a newer Holdfast wrote it, or another program.
     """
-    have, known = db.pragma("user_version"), len(migration_steps())
+    have, known = db.pragma("user_version"), store_schema()
     empty = db.execute("SELECT count(*) FROM sqlite_schema").get == 0
     if empty and not have and not db.pragma("application_id"):
         return
@@ -84,9 +84,14 @@ def check_ours(db: apsw.Connection) -> None:
         raise DataTooNew(f"store: schema {have} is not known to this Holdfast (it knows up to {known})")
 
 
+def store_schema() -> int:
+    """The schema that this Holdfast writes, the newest that it can read."""
+    return len(migration_steps())
+
+
 def is_current(db: apsw.Connection) -> bool:
     """Whether the schema is this version's."""
-    return bool(db.pragma("user_version") == len(migration_steps()))
+    return bool(db.pragma("user_version") == store_schema())
 
 
 def open_reader(path: Path) -> apsw.Connection:
