@@ -34,7 +34,7 @@ _FIELD_SIGNS = _TAG_SIGNS | str.maketrans({char: f"&#{ord(char)};" for char in "
 
 
 def visible(text: str) -> str:
-    """The text without anything invisible, every kind of line break as one, nothing blank around it or at a line's end."""
+    """The text without anything invisible, every line break as one kind, nothing blank around it or at a line's end."""
     return "\n".join(INVISIBLE.sub("", line).rstrip() for line in text.splitlines()).strip()
 
 
