@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from holdfast.errors import InvalidRequest
+from holdfast.errors import InvalidRequest, LimitReached
 from holdfast.protocol.access import MemoryFacts, check_writable
 from holdfast.protocol.importers.documents import document, listed, objects
 from holdfast.protocol.importers.values import Reader, Reading, Taken, metadata_of, text_of, time_of
@@ -51,7 +51,7 @@ def _read(reader: Reader, place: str, record: dict[str, Any]) -> None:
         return
     try:
         facts = check_writable(_fitting(facts_of(about)))
-    except InvalidRequest as fault:
+    except (InvalidRequest, LimitReached) as fault:
         reader.refuse(ref, fault.message)
         return
     reader.take(

@@ -155,22 +155,28 @@ def _texts(taken: Taken) -> Iterator[str]:
         yield from (kind, target)
 
 
-def placed(taken: Taken, platform: str = "") -> MemoryFacts:
+def placed(taken: Taken, platform: str = "", owner: str = "") -> MemoryFacts:
     """Who may see the memory here.
 
     A system without chats says whose a memory was, not where that person speaks. The platform that the importer
     names makes it that person's own, from a private chat; without one it is refused, as it would be everybody's.
+
+    Args:
+        taken: the memory.
+        platform: where its owner's name is a sender id.
+        owner: whose it is if that system did not say; without it, such a memory is the agent's own.
 
     Raises:
         InvalidRequest: it has an owner, and nobody said on which platform.
     """
     if taken.facts is not None:
         return taken.facts
-    if not taken.owner:
+    person = taken.owner or owner
+    if not person:
         return owned(None, None)
     if not platform:
         raise InvalidRequest("the memory belongs to somebody; name the platform on which that is a sender id")
-    return owned(f"{platform}:private:{taken.owner}", taken.owner)
+    return owned(f"{platform}:private:{person}", person)
 
 
 # Values of unknown type
