@@ -166,6 +166,17 @@ def test_rules_by_which_memories_would_vanish_or_runs_never_end_are_refused(wron
         Rules(**wrong)
 
 
+def test_summaries_of_one_run_are_bounded_too() -> None:
+    rules = Rules(fold_most=3, per_run=30)
+    old = [life(f"{group}-{at}", days=20, audience=(str(group),)) for group in range(20) for at in range(3)]
+    first = plan(old, rules, NOON)
+    assert len(first.fold) == 10
+    assert first.more
+    rest = plan(carried_out(old, first, [f"s{at}" for at in range(10)], NOON), rules, NOON)
+    assert len(rest.fold) == 10
+    assert not rest.more
+
+
 LIVES = st.lists(
     st.builds(
         Life,

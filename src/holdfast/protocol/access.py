@@ -105,9 +105,9 @@ def _audience(memory: MemoryFacts) -> tuple[str, ...]:
     if memory.scope == MemoryScope.PERSONAL:
         key = _in_private if memory.stays_private else _anywhere
         return tuple(key(made.platform_id, owner) for owner in memory.owners)
-    if memory.scope == MemoryScope.GROUP and made.is_group:
-        return (_in_group(made),)
-    return (_in_chat(made),) if memory.scope == MemoryScope.CONVERSATION else ()
+    if memory.scope == MemoryScope.CONVERSATION or (memory.scope == MemoryScope.GROUP and made.is_group):
+        return (_in_chat(made),)
+    return ()
 
 
 def viewer_keys(viewer: Viewer) -> tuple[str, ...]:
@@ -122,8 +122,6 @@ def _held(viewer: Viewer) -> tuple[str, ...]:
     if not here.is_valid:
         return ()
     held = [EVERYBODY, _in_chat(here)]
-    if here.is_group:
-        held.append(_in_group(here))
     if is_sender(viewer.sender_id):
         held.append(_anywhere(here.platform_id, viewer.sender_id))
         if here.is_private:
@@ -141,10 +139,6 @@ def conditions(viewer: Viewer) -> tuple[tuple[str, str], ...] | None:
 
 def _in_chat(chat: UMOInfo) -> str:
     return key_of("chat", chat.platform_id, chat.session_type, chat.session_id)
-
-
-def _in_group(chat: UMOInfo) -> str:
-    return key_of("group", chat.platform_id, chat.session_id)
 
 
 def _anywhere(platform_id: str, sender_id: str) -> str:
