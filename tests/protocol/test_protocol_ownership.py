@@ -125,6 +125,20 @@ def test_an_old_id_with_an_underscore_is_its_owner_s_alone() -> None:
     assert not may_see(memory, Viewer("tg_wxid:group:G1", "1"))
 
 
+def test_a_name_that_looks_encoded_is_not_taken_for_another() -> None:
+    """In the old form %5F was a name; today it stands for an underscore. The record says of which form it is."""
+    about = {
+        "umo": "tg:group:G1",
+        "sender_id": "%5F",
+        "user_id": "tg_%5F",
+        "owner_user_ids": ["tg_%5F"],
+        "visibility": "group",
+    }
+    assert facts_of(MemoryMetadata.from_dict(about)).owners == ("%5F",)
+    today = MemoryMetadata.from_dict(ownership_metadata(owned(G1, "%5F", owners=["_"])))
+    assert facts_of(today).owners == ("%5F", "_")
+
+
 def test_an_owner_on_another_platform_is_nobody_here() -> None:
     about = MemoryMetadata.from_dict(
         {"umo": "tg:group:G1", "user_id": "tg_1", "owner_user_ids": ["qq_2"], "visibility": "group"}

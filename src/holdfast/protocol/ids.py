@@ -38,10 +38,11 @@ def session_id_of(origin: UMOInfo) -> str:
     return build_session_id(origin.platform_id, origin.session_id, origin.session_type)
 
 
-def read_user_id(user_id: str, platform_id: str = "") -> tuple[str, str] | None:
-    """Platform and name of an id of either form; None if it is not of that platform.
+def read_user_id(user_id: str, platform_id: str = "", *, old: bool | None = None) -> tuple[str, str] | None:
+    """Platform and name of an id; None if it is not of that platform.
 
-    Without the platform the last underscore is the border, which an id of the old form may not have meant.
+    Without the platform the last underscore is the border, which an id of the old form may not have meant. Whoever
+    knows of which form it is should say so: an old name that holds %5F or %25 looks like one of today.
     """
     if platform_id:
         if not user_id.startswith(platform_id + _BORDER):
@@ -51,7 +52,9 @@ def read_user_id(user_id: str, platform_id: str = "") -> tuple[str, str] | None:
         platform_id, _, name = user_id.rpartition(_BORDER)
     if not platform_id or not name:
         return None
-    return platform_id, name if _is_old(name) else unquote(name)
+    if old is None:
+        old = _is_old(name)
+    return platform_id, name if old else unquote(name)
 
 
 def _is_old(name: str) -> bool:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from holdfast.errors import InvalidRequest
@@ -130,7 +131,7 @@ def _words(locale: str) -> _Words:
     return _WORDS[locale]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Entry:
     """A memory that can be shown: everything but its content is written out already."""
 
@@ -139,7 +140,8 @@ class _Entry:
     content: str
     note: str
 
-    def shown(self) -> str:
+    @cached_property
+    def whole(self) -> str:
         return self._with(self.content)
 
     def shortened(self, chars: int) -> str:
@@ -242,7 +244,7 @@ def _chosen(group: _Group, room: int) -> Iterator[str]:
     """Entries in their order. If not all fit, those that are too long are shortened, and later ones may be left out."""
     level = max(_level(_needs(group), room), min(WHOLE_CHARS, room))
     for entry in group.entries:
-        piece = entry.shown()
+        piece = entry.whole
         if _cost(piece) > level:
             piece = entry.shortened(level - 1)
         if piece and _cost(piece) <= room:
@@ -251,7 +253,7 @@ def _chosen(group: _Group, room: int) -> Iterator[str]:
 
 
 def _needs(group: _Group) -> list[int]:
-    return [_cost(entry.shown()) for entry in group.entries]
+    return [_cost(entry.whole) for entry in group.entries]
 
 
 def _cost(piece: str) -> int:

@@ -125,8 +125,10 @@ def facts_of(metadata: MemoryMetadata, *, share_into_groups: bool = False) -> Me
     Ids of the old form are read with the record's platform, so that an underscore in a name misleads nobody.
     """
     origin = _origin(metadata)
-    owner = _sender(metadata.owner_user_id, origin, metadata)
-    co_owners = (_sender(one, origin, metadata) for one in metadata.owner_user_ids)
+    # The id of the chat tells the forms apart: today's has no underscore, the old one always had.
+    old = not origin.is_valid or metadata.owner_session_id != session_id_of(origin)
+    owner = _sender(metadata.owner_user_id, origin.platform_id, metadata.sender_id, old)
+    co_owners = [_sender(one, origin.platform_id, metadata.sender_id, old) for one in metadata.owner_user_ids]
     return MemoryFacts(
         metadata.memory_scope,
         metadata.visibility,
@@ -151,16 +153,11 @@ def _origin(metadata: MemoryMetadata) -> UMOInfo:
     return UMOInfo("", "", "")
 
 
-def _sender(user_id: str, origin: UMOInfo, metadata: MemoryMetadata) -> str:
-    """The sender id behind a user id."""
-    if user_id in (metadata.sender_id, ""):
-        return metadata.sender_id
-    if metadata.sender_id and user_id in _forms(origin.platform_id, metadata.sender_id):
-        return metadata.sender_id
-    read = read_user_id(user_id, origin.platform_id) if origin.platform_id else None
-    return read[1] if read else ""
-
-
-def _forms(platform_id: str, sender_id: str) -> tuple[str, str]:
-    """The id of today and the old one."""
-    return build_user_id(platform_id, sender_id), f"{platform_id}_{sender_id}"
+def _sender(user_id: str, platform_id: str, sender_id: str, old: bool) -> str:
+    """The sender id behind a user id; the record's own if it has no other or names it plainly."""
+    if not user_id:
+        return sender_id
+    read = read_user_id(user_id, platform_id, old=old) if platform_id else None
+    if read:
+        return read[1]
+    return sender_id if user_id == sender_id else ""
