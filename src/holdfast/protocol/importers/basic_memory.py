@@ -9,8 +9,8 @@ Each observation becomes a memory of its own, what else the note says one more; 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 from holdfast.protocol.importers.markdown import sections
 from holdfast.protocol.importers.notes import Note, notes
@@ -52,44 +52,49 @@ def read_basic_memory(files: Iterable[tuple[str, bytes]]) -> Reading:
 def _read(reader: Reader, note: Note) -> None:
     reader.pass_over("lines of front matter", note.odd_lines)
     parts = _parts(note.body)
-    title, path = name_of(note.title), name_of(note.front.get("permalink")) or note.path.rsplit(".", 1)[0]
-    created = time_of(note.front.get("created") or note.front.get("date"))
-    topics = names_of(note.front.get("tags"))
-    rest = _without_empty_headings(parts.rest)
-    told = list(sections(rest))
-    for number, (heading, text) in enumerate(told, 1):
-        reader.take(
-            Taken(
-                reader.system,
-                note.path if number == 1 else f"{note.path}#{number}",
-                content=text,
-                title=name_of(f"{title}: {heading}" if heading and heading != title else title),
-                uri=f"memory://{path}" if number == 1 else f"memory://{path}/part-{number}",
-                created_at=created,
-                topics=topics,
-                subject=title,
-                links=tuple(parts.relations[:MOST_NAMES]) if number == 1 else (),
-                metadata={"noteType": name_of(note.front.get("type"))} if note.front.get("type") else {},
-            )
-        )
-    for number, (category, text) in enumerate(parts.observations, 1):
-        reader.take(
-            Taken(
-                reader.system,
-                f"{note.path}#observation-{number}",
-                content=text,
-                title=title,
-                domain=_DOMAINS.get(category.lower(), MemoryDomain.FACTS),
-                uri=f"memory://{path}/observations/{number}",
-                created_at=created,
-                topics=tuple(dict.fromkeys((*topics, *_TAG.findall(text))))[:MOST_NAMES],
-                subject=title,
-                links=tuple(parts.relations[:MOST_NAMES]) if not told and number == 1 else (),
-                metadata={"category": category},
-            )
-        )
-    if not told and not parts.observations:
+    path = name_of(note.front.get("permalink")) or note.path.rsplit(".", 1)[0]
+    title = name_of(note.title)
+    common = Taken(
+        reader.system,
+        note.path,
+        content="",
+        title=title,
+        uri=f"memory://{path}",
+        created_at=time_of(note.front.get("created") or note.front.get("date")),
+        topics=names_of(note.front.get("tags")),
+        subject=title,
+    )
+    found = [*_prose(note, parts, common), *_observations(parts, common)]
+    if not found:
         reader.refuse(note.path, "it has no text")
+    for number, taken in enumerate(found):
+        reader.take(taken if number else replace(taken, links=tuple(parts.relations[:MOST_NAMES])))
+
+
+def _prose(note: Note, parts: _Parts, common: Taken) -> Iterator[Taken]:
+    kind = name_of(note.front.get("type"))
+    for number, (heading, text) in enumerate(sections(_without_empty_headings(parts.rest)), 1):
+        yield replace(
+            common,
+            ref=common.ref if number == 1 else f"{common.ref}#{number}",
+            content=text,
+            title=name_of(f"{common.title}: {heading}") if heading not in ("", common.title) else common.title,
+            uri=common.uri if number == 1 else f"{common.uri}/part-{number}",
+            metadata={"noteType": kind} if kind else {},
+        )
+
+
+def _observations(parts: _Parts, common: Taken) -> Iterator[Taken]:
+    for number, (category, text) in enumerate(parts.observations, 1):
+        yield replace(
+            common,
+            ref=f"{common.ref}#observation-{number}",
+            content=text,
+            domain=_DOMAINS.get(category.lower(), MemoryDomain.FACTS),
+            uri=f"{common.uri}/observations/{number}",
+            topics=tuple(dict.fromkeys((*common.topics, *_TAG.findall(text))))[:MOST_NAMES],
+            metadata={"category": category},
+        )
 
 
 def _parts(body: str) -> _Parts:
