@@ -15,8 +15,8 @@ from holdfast.cli import show
 from holdfast.errors import Fault, StorageFull
 from holdfast.ops.registry import BY_NAME
 from holdfast.recall.safe import line
-from holdfast.recall.tokens import estimate
 from holdfast.serve.idempotency import once
+from holdfast.tokens import estimate
 
 PREFIX = "/agentmemory"
 GITHUB = "ghp_" + "aB3dE5fG7h" * 3 + "aB3dE5"

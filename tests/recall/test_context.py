@@ -10,7 +10,7 @@ from world import DAY, World
 
 from holdfast.model import Caller
 from holdfast.recall.context import OPENING, Sources, build
-from holdfast.recall.tokens import estimate
+from holdfast.tokens import estimate
 
 LONG = "the quick brown fox jumps over the lazy dog and runs away. "
 

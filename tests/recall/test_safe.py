@@ -11,7 +11,7 @@ from recall_records import lesson, memory, slot
 
 from holdfast.recall.context import CLOSING, Sources, build, cut_to
 from holdfast.recall.safe import block, line
-from holdfast.recall.tokens import estimate
+from holdfast.tokens import estimate
 
 NASTY = st.lists(
     st.one_of(

@@ -21,11 +21,11 @@ from holdfast.ops.past import past_desk
 from holdfast.recall.explain import why
 from holdfast.recall.flow import Hit, Question, search as search_records
 from holdfast.recall.timeline import replay, timeline as around
-from holdfast.recall.tokens import estimate
 from holdfast.shapes import shape
 from holdfast.store.port import Condition
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 from holdfast.times import iso
+from holdfast.tokens import estimate
 
 SHOWN = 600  # characters of a record in the short form
 

@@ -15,10 +15,10 @@ from itertools import groupby
 from holdfast.desk import Desk
 from holdfast.model import Lesson, Memory, Slot, Summary
 from holdfast.recall.safe import block, line
-from holdfast.recall.tokens import estimate
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import OBSERVATIONS, SESSIONS, SUMMARIES
 from holdfast.times import iso
+from holdfast.tokens import estimate
 
 SESSIONS_SHOWN = 10
 OBSERVATIONS_SHOWN = 5

@@ -1,0 +1,203 @@
+"""Who may see a memory: one predicate, and the same predicate as keys that a store can look up.
+
+Nobody sees anything unless a rule here says so:
+
+| memory | who sees it |
+|---|---|
+| global | everybody, also a caller who names no chat |
+| personal, made in a private chat | its owners, in private chats only; in all chats if the owner opted in |
+| personal, made elsewhere | its owners, in all chats of the platform |
+| group | whoever speaks in the group where it was made |
+| conversation | whoever speaks in the chat where it was made |
+| deprecated, or of an unknown scope or place | nobody |
+
+Owners of a personal memory are its one owner and, with visibility `group`, those listed beside him. Platforms never
+mix. An admin sees all, and only if the request says so, which is audited elsewhere.
+
+A memory carries `audience_keys`, a viewer holds `viewer_keys`: he may see it exactly if they have one in common.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from holdfast.errors import InvalidRequest, LimitReached
+from holdfast.keys import key_of
+from holdfast.protocol.origin import UMOInfo, is_sender
+from holdfast.protocol.terms import SCOPES, VISIBILITIES, MemoryScope, MemoryVisibility
+
+MOST_OWNERS = 100
+
+AUDIENCE = "audience"  # the derived column that `conditions` speaks of
+EVERYBODY = "all"
+ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFacts:
+    """What decides who may see a memory."""
+
+    scope: str
+    visibility: str = MemoryVisibility.PRIVATE
+    origin: UMOInfo = field(default_factory=lambda: UMOInfo("", "", ""))  # where it was made
+    owner: str = ""  # sender id on the origin's platform
+    co_owners: tuple[str, ...] = ()
+    share_into_groups: bool = False
+    deprecated: bool = False
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Whose it is if it is personal."""
+        listed = self.co_owners if self.visibility == MemoryVisibility.GROUP else ()
+        return tuple(dict.fromkeys(one for one in (self.owner, *listed) if is_sender(one)))
+
+    @property
+    def stays_private(self) -> bool:
+        """Made in a private chat, and not to be recalled where others read along."""
+        return self.origin.is_private and not self.share_into_groups
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who asks, and in which chat: from structured fields of the request, never from a message's text."""
+
+    umo: str = ""
+    sender_id: str = ""
+    admin: bool = False  # asked for by this request, and allowed by its credential
+
+    @property
+    def origin(self) -> UMOInfo:
+        return UMOInfo.parse(self.umo)
+
+
+def may_see(memory: MemoryFacts, viewer: Viewer) -> bool:
+    """Whether the viewer may see the memory, where he is now."""
+    if viewer.admin:
+        return True
+    here = viewer.origin
+    if memory.deprecated or (viewer.umo and not here.is_valid):
+        return False
+    if memory.scope == MemoryScope.GLOBAL:
+        return True
+    made = memory.origin
+    if not here.is_valid or not made.is_valid or here.platform_id != made.platform_id:
+        return False
+    if memory.scope == MemoryScope.PERSONAL:
+        return viewer.sender_id in memory.owners and (here.is_private or not memory.stays_private)
+    if memory.scope == MemoryScope.GROUP:
+        return made.is_group and here == made
+    return memory.scope == MemoryScope.CONVERSATION and here == made
+
+
+def audience_keys(memory: MemoryFacts) -> tuple[str, ...]:
+    """The keys of everybody who may see the memory; stored beside it."""
+    return (*_audience(memory), ADMIN)
+
+
+def _audience(memory: MemoryFacts) -> tuple[str, ...]:
+    if memory.deprecated:
+        return ()
+    if memory.scope == MemoryScope.GLOBAL:
+        return (EVERYBODY,)
+    made = memory.origin
+    if not made.is_valid:
+        return ()
+    if memory.scope == MemoryScope.PERSONAL:
+        key = _in_private if memory.stays_private else _anywhere
+        return tuple(key(made.platform_id, owner) for owner in memory.owners)
+    if memory.scope == MemoryScope.CONVERSATION or (memory.scope == MemoryScope.GROUP and made.is_group):
+        return (_in_chat(made),)
+    return ()
+
+
+def viewer_keys(viewer: Viewer) -> tuple[str, ...]:
+    """The keys that the viewer holds, where he is now; none at all if he names a chat that there cannot be."""
+    return (*_held(viewer), ADMIN) if viewer.admin else _held(viewer)
+
+
+def _held(viewer: Viewer) -> tuple[str, ...]:
+    if not viewer.umo:
+        return (EVERYBODY,)
+    here = viewer.origin
+    if not here.is_valid:
+        return ()
+    held = [EVERYBODY, _in_chat(here)]
+    if is_sender(viewer.sender_id):
+        held.append(_anywhere(here.platform_id, viewer.sender_id))
+        if here.is_private:
+            held.append(_in_private(here.platform_id, viewer.sender_id))
+    return tuple(held)
+
+
+def conditions(viewer: Viewer) -> tuple[tuple[str, str], ...] | None:
+    """Column and value of each alternative that lets the viewer see a record; None if he sees all of them."""
+    return None if viewer.admin else tuple((AUDIENCE, key) for key in viewer_keys(viewer))
+
+
+# The first part says of what kind a key is, and every part is encoded: no name reaches into another's place.
+
+
+def _in_chat(chat: UMOInfo) -> str:
+    return key_of("chat", chat.platform_id, chat.session_type, chat.session_id)
+
+
+def _anywhere(platform_id: str, sender_id: str) -> str:
+    return key_of("person", platform_id, sender_id)
+
+
+def _in_private(platform_id: str, sender_id: str) -> str:
+    return key_of("private", platform_id, sender_id)
+
+
+def check_writable(memory: MemoryFacts) -> MemoryFacts:
+    """The facts, if a new memory may have them. Nothing is guessed and nothing cut: what is unclear is refused.
+
+    Raises:
+        InvalidRequest: scope, visibility, chat and owners do not fit together; the message says which.
+        LimitReached: more owners than one memory may have.
+    """
+    _check_words(memory)
+    if memory.scope == MemoryScope.GLOBAL:
+        return memory
+    if not memory.origin.is_valid:
+        raise InvalidRequest(
+            f"a memory of scope {memory.scope} needs the chat where it was made",
+            hint="Send umo: platform:type:session.",
+        )
+    if memory.scope == MemoryScope.GROUP:
+        _check_group(memory)
+    if memory.scope == MemoryScope.PERSONAL:
+        _check_personal(memory)
+    return memory
+
+
+def _check_words(memory: MemoryFacts) -> None:
+    if memory.scope not in SCOPES:
+        raise InvalidRequest(f"scope must be one of {', '.join(SCOPES)}")
+    if memory.visibility not in VISIBILITIES:
+        raise InvalidRequest(f"visibility must be one of {', '.join(VISIBILITIES)}")
+    if len(memory.co_owners) >= MOST_OWNERS:
+        raise LimitReached(f"owners: {len(memory.co_owners)} are listed; at most {MOST_OWNERS} are taken")
+    if not all(map(is_sender, memory.co_owners)):
+        raise InvalidRequest("owners: one of them is no id of a sender")
+
+
+def _check_group(memory: MemoryFacts) -> None:
+    if not memory.origin.is_group:
+        raise InvalidRequest("a memory of scope group can only be made in a group")
+    if memory.visibility != MemoryVisibility.GROUP:
+        raise InvalidRequest(
+            "a memory of scope group cannot be private: the whole group sees it",
+            hint="Use visibility group, or scope personal for what only its owner may see.",
+        )
+
+
+def _check_personal(memory: MemoryFacts) -> None:
+    if not is_sender(memory.owner):
+        raise InvalidRequest("a memory of scope personal needs its owner", hint="Send senderId.")
+    others = [one for one in memory.co_owners if one != memory.owner]
+    if others and memory.visibility == MemoryVisibility.PRIVATE:
+        raise InvalidRequest(
+            "a private memory has one owner; the others that are listed could not see it",
+            hint="Use visibility group, which lets exactly the listed owners see it.",
+        )
