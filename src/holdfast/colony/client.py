@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -19,7 +20,7 @@ from colony_sdk.client import DEFAULT_BASE_URL
 
 from holdfast.errors import ColonyInvalid, InvalidSettings
 from holdfast.ports import Clock
-from holdfast.remote.address import checked_site
+from holdfast.remote.address import Site, checked_site
 from holdfast.remote.exchange import answered, seconds_to_wait
 from holdfast.remote.failure import Failure
 from holdfast.remote.guard import Guard
@@ -49,10 +50,7 @@ class VaultClient(ColonyClient):
         **options: Any,
     ):
         super().__init__(api_key, base_url or DEFAULT_BASE_URL, **options)
-        try:
-            self._site = checked_site("base_url", self.base_url, keyed=True)
-        except InvalidSettings as error:
-            raise ColonyInvalid(error.message) from None
+        self._site = _site(self.base_url)
         self._clock = clock
         self._sleep = sleep
         self._http = httpx.Client(
@@ -165,6 +163,29 @@ class VaultClient(ColonyClient):
             seconds = None if wait is None else int(wait)
             return ColonyRateLimitError(said, status=429, response={}, code=code, retry_after=seconds)
         return ColonyAPIError(said, status=outcome.status, response={}, code=code)
+
+
+def _site(base_url: str) -> Site:
+    """The site of that URL, if a key may travel there.
+
+    Raises:
+        ColonyInvalid: it may not. A name by plain http may be anywhere, and the SDK sends the key before it can be seen.
+    """
+    try:
+        site = checked_site("base_url", base_url, keyed=True)
+    except InvalidSettings as error:
+        raise ColonyInvalid(error.message) from None
+    if site.url.scheme == "http" and site.url.host != "localhost" and not _is_address(site.url.host):
+        raise ColonyInvalid("base_url: a key is not sent to a name over plain http", hint="Take https.")
+    return site
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _path(filename: str) -> str:
