@@ -152,125 +152,126 @@ def _info(name: str, text: str) -> dict[str, Any]:
     return {"filename": name, "content_size": len(text.encode()), "created_at": TIME, "updated_at": TIME}
 
 
-def _request_class(colony: Colony) -> type[BaseHTTPRequestHandler]:
-    class Request(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class Request(BaseHTTPRequestHandler):
+    """One request to the vault API."""
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Quiet."""
+    protocol_version = "HTTP/1.1"
 
-        def _any(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            self.body = self.rfile.read(length)
-            path = self.path.removeprefix("/api/v1")
-            if self.command != "POST":
-                colony.seen.append(Seen(self.command, path, {k.lower(): v for k, v in self.headers.items()}))
-            play = colony.due(self.command, path)
-            if play is not None:
-                if not play(self):
-                    return
-                self.wfile = _Nowhere()  # type: ignore[assignment]
-            with colony.lock:
-                self._answer(path)
+    @property
+    def colony(self) -> Colony:
+        return self.server.colony  # type: ignore[attr-defined]
 
-        do_GET = do_PUT = do_DELETE = do_POST = _any
+    def log_message(self, format: str, *args: object) -> None:
+        """Quiet."""
 
-        def _answer(self, path: str) -> None:
-            split = urlsplit(path)
-            if split.path == "/auth/token":
-                return self._token()
-            if self.headers.get("Authorization", "").removeprefix("Bearer ") not in colony.tokens:
-                return _error(self, 401, "AUTH_INVALID_TOKEN")
-            if split.path == "/vault/status":
-                return self._status()
-            if split.path == "/vault/files":
-                return self._list({name: values[0] for name, values in parse_qs(split.query).items()})
-            return {"GET": self._get, "PUT": self._put, "DELETE": self._delete}[self.command](
-                unquote(split.path.removeprefix("/vault/files/"))
-            )
+    def _any(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        self.body = self.rfile.read(length)
+        path = self.path.removeprefix("/api/v1")
+        if self.command != "POST":
+            self.colony.seen.append(Seen(self.command, path, {k.lower(): v for k, v in self.headers.items()}))
+        play = self.colony.due(self.command, path)
+        if play is not None:
+            if not play(self):
+                return
+            self.wfile = _Nowhere()  # type: ignore[assignment]
+        with self.colony.lock:
+            self._answer(path)
 
-        def _token(self) -> None:
-            if json.loads(self.body).get("api_key") != KEY:
-                return _error(self, 401, "AUTH_INVALID_KEY")
-            colony.issued += 1
-            token = f"jwt-{colony.issued}"
-            colony.tokens.add(token)
-            return _reply(self, 200, {"access_token": token, "token_type": "bearer"})
+    do_GET = do_PUT = do_DELETE = do_POST = _any
 
-        def _status(self) -> None:
-            quota = QUOTA if colony.provisioned else 0
-            _reply(
-                self,
-                200,
-                {
-                    "quota_bytes": quota,
-                    "used_bytes": colony.used,
-                    "available_bytes": max(quota - colony.used, 0),
-                    "file_count": len(colony.files),
-                },
-            )
+    def _answer(self, path: str) -> None:
+        split = urlsplit(path)
+        if split.path == "/auth/token":
+            return self._token()
+        if self.headers.get("Authorization", "").removeprefix("Bearer ") not in self.colony.tokens:
+            return _error(self, 401, "AUTH_INVALID_TOKEN")
+        if split.path == "/vault/status":
+            return self._status()
+        if split.path == "/vault/files":
+            return self._list({name: values[0] for name, values in parse_qs(split.query).items()})
+        return {"GET": self._get, "PUT": self._put, "DELETE": self._delete}[self.command](
+            unquote(split.path.removeprefix("/vault/files/"))
+        )
 
-        def _list(self, asked: dict[str, str]) -> None:
-            names = [name for name in sorted(colony.files) if name.startswith(asked.get("prefix", ""))]
-            start = int(asked.get(colony.paged_by, 0))
-            end = len(names) if colony.page is None else start + colony.page
-            more = end < len(names)
-            items = [_info(name, colony.files[name]) for name in names[start:end]]
-            answer = {"items": items, "total": len(names), "has_more": more}
-            if colony.paged_by == "cursor":
-                answer["next_cursor"] = str(end) if more else None
-            _reply(self, 200, answer)
+    def _token(self) -> None:
+        if json.loads(self.body).get("api_key") != KEY:
+            return _error(self, 401, "AUTH_INVALID_KEY")
+        self.colony.issued += 1
+        token = f"jwt-{self.colony.issued}"
+        self.colony.tokens.add(token)
+        return _reply(self, 200, {"access_token": token, "token_type": "bearer"})
 
-        def _get(self, name: str) -> None:
-            if name not in colony.files:
-                return _error(self, 404, "NOT_FOUND")
-            text = colony.files[name]
-            return _reply(
-                self, 200, {**_info(name, text), "content": text, "etag": etag(text)}, {"ETag": etag(text)}
-            )
+    def _status(self) -> None:
+        quota = QUOTA if self.colony.provisioned else 0
+        _reply(
+            self,
+            200,
+            {
+                "quota_bytes": quota,
+                "used_bytes": self.colony.used,
+                "available_bytes": max(quota - self.colony.used, 0),
+                "file_count": len(self.colony.files),
+            },
+        )
 
-        def _limited(self) -> bool:
-            colony.changes += 1
-            if colony.changes_per_hour is None or colony.changes <= colony.changes_per_hour:
-                return False
-            _error(self, 429, "RATE_LIMITED", {"Retry-After": "1800"})
-            return True
+    def _list(self, asked: dict[str, str]) -> None:
+        names = [name for name in sorted(self.colony.files) if name.startswith(asked.get("prefix", ""))]
+        start = int(asked.get(self.colony.paged_by, 0))
+        end = len(names) if self.colony.page is None else start + self.colony.page
+        more = end < len(names)
+        items = [_info(name, self.colony.files[name]) for name in names[start:end]]
+        answer = {"items": items, "total": len(names), "has_more": more}
+        if self.colony.paged_by == "cursor":
+            answer["next_cursor"] = str(end) if more else None
+        _reply(self, 200, answer)
 
-        def _put(self, name: str) -> None:
-            colony.before_put(name)
-            text = json.loads(self.body)["content"]
-            if self._limited():
-                return None
-            if refusal := self._refusal(name, text):
-                return _error(self, *refusal)
-            colony.provisioned = True
-            colony.files[name] = text
-            return _reply(self, 200, _info(name, text), {"ETag": etag(text)})
+    def _get(self, name: str) -> None:
+        if name not in self.colony.files:
+            return _error(self, 404, "NOT_FOUND")
+        text = self.colony.files[name]
+        return _reply(self, 200, {**_info(name, text), "content": text, "etag": etag(text)}, {"ETag": etag(text)})
 
-        def _refusal(self, name: str, text: str) -> tuple[int, str] | None:
-            there = colony.files.get(name)
-            if self.headers.get("If-None-Match") == "*" and there is not None:
-                return 412, "PRECONDITION_FAILED"
-            match = self.headers.get("If-Match")
-            if match is not None and (there is None or match != etag(there)):
-                return 412, "PRECONDITION_FAILED"
-            if colony.karma < 10:
-                return 403, "KARMA_TOO_LOW"
-            if not name.endswith(ALLOWED):
-                return 400, "INVALID_INPUT"
-            rest = colony.used - len((there or "").encode())
-            if len(text.encode()) > MOST_FILE or rest + len(text.encode()) > QUOTA:
-                return 400, "QUOTA_EXCEEDED"
+    def _limited(self) -> bool:
+        self.colony.changes += 1
+        if self.colony.changes_per_hour is None or self.colony.changes <= self.colony.changes_per_hour:
+            return False
+        _error(self, 429, "RATE_LIMITED", {"Retry-After": "1800"})
+        return True
+
+    def _put(self, name: str) -> None:
+        self.colony.before_put(name)
+        text = json.loads(self.body)["content"]
+        if self._limited():
             return None
+        if refusal := self._refusal(name, text):
+            return _error(self, *refusal)
+        self.colony.provisioned = True
+        self.colony.files[name] = text
+        return _reply(self, 200, _info(name, text), {"ETag": etag(text)})
 
-        def _delete(self, name: str) -> None:
-            if self._limited():
-                return None
-            if colony.files.pop(name, None) is None:
-                return _error(self, 404, "NOT_FOUND")
-            return _reply(self, 204, None)
+    def _refusal(self, name: str, text: str) -> tuple[int, str] | None:
+        there = self.colony.files.get(name)
+        if self.headers.get("If-None-Match") == "*" and there is not None:
+            return 412, "PRECONDITION_FAILED"
+        match = self.headers.get("If-Match")
+        if match is not None and (there is None or match != etag(there)):
+            return 412, "PRECONDITION_FAILED"
+        if self.colony.karma < 10:
+            return 403, "KARMA_TOO_LOW"
+        if not name.endswith(ALLOWED):
+            return 400, "INVALID_INPUT"
+        rest = self.colony.used - len((there or "").encode())
+        if len(text.encode()) > MOST_FILE or rest + len(text.encode()) > QUOTA:
+            return 400, "QUOTA_EXCEEDED"
+        return None
 
-    return Request
+    def _delete(self, name: str) -> None:
+        if self._limited():
+            return None
+        if self.colony.files.pop(name, None) is None:
+            return _error(self, 404, "NOT_FOUND")
+        return _reply(self, 204, None)
 
 
 class _Nowhere:
@@ -296,7 +297,8 @@ def done_but_unanswered(request: Handler) -> bool:
 
 @contextmanager
 def running(colony: Colony) -> Iterator[Colony]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _request_class(colony))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Request)
+    server.colony = colony  # type: ignore[attr-defined]
     server.daemon_threads = True
     server.block_on_close = False
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

@@ -38,7 +38,10 @@ class MemVault:
 
     def vault_list_files(self) -> dict[str, Any]:
         self.hook("list", "")
-        items = [{"filename": name, "content_size": len(text.encode("utf-8", "replace"))} for name, text in sorted(self.files.items())]
+        items = [
+            {"filename": name, "content_size": len(text.encode("utf-8", "replace"))}
+            for name, text in sorted(self.files.items())
+        ]
         return {"items": items, "total": len(items), "next_cursor": None}
 
     def vault_get_file(self, filename: str) -> dict[str, Any]:

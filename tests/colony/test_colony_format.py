@@ -68,12 +68,15 @@ def test_no_changed_byte_changes_what_is_restored(name: str) -> None:
     for at in range(len(whole)):
         for bit in (1, 32):
             changed = whole[:at] + chr(ord(whole[at]) ^ bit) + whole[at + 1 :]
-            try:
-                restored = ColonyMemory(backend=MemVault({**SEALED.files, name: changed}), signer=ME).restore()
-            except ColonyMemoryError as refused:
-                assert isinstance(refused, ValueError)
-            else:
-                assert restored == {"a": "text", "b": "2"}
+            assert _restored({**SEALED.files, name: changed}) in (None, {"a": "text", "b": "2"})
+
+
+def _restored(files: dict[str, str]) -> dict[str, str] | None:
+    """What comes out; None when it is refused, as code that catches ValueError sees it."""
+    try:
+        return ColonyMemory(backend=MemVault(files), signer=ME).restore()
+    except ValueError:
+        return None
 
 
 @pytest.mark.parametrize("name", FILES, ids=["part", "manifest"])
@@ -88,11 +91,9 @@ def test_every_shorter_file_is_refused(name: str) -> None:
 @settings(max_examples=60)
 def test_whatever_a_vault_holds_only_our_faults_come_out(files: dict[str, str]) -> None:
     memory = ColonyMemory(backend=MemVault({**SEALED.files, **files}))
-    for use in (memory.restore, memory.latest):
-        with pytest.raises(ColonyMemoryError):
-            if use() is not None:  # type: ignore[operator]
-                memory.restore()
-    assert memory.list_snapshots() == [] or FILES[1] not in files
+    with pytest.raises(ColonyMemoryError):
+        memory.restore()
+    assert len(memory.list_snapshots()) + len(memory.refused_snapshots()) == 1
 
 
 @pytest.mark.parametrize(

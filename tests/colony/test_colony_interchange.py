@@ -17,7 +17,13 @@ from holdfast.colony import ColonyMemory, Ed25519Signer
 SEED = bytes(range(32))
 DOCUMENTS: dict[str, dict[str, str]] = {
     "plain": {"MEMORY.md": "# facts\n", "soul.txt": ""},
-    "unicode": {"日本語.txt": "記憶 🧠", "～": "BMP", "🧠": "astral", "": "no name", "a/../b": "\x00\x1f\x7f\u2028\ufeff"},
+    "unicode": {
+        "日本語.txt": "記憶 🧠",
+        "～": "BMP",
+        "🧠": "astral",
+        "": "no name",
+        "a/../b": "\x00\x1f\x7f\u2028\ufeff",
+    },
     "parts": {"big": random.Random(7).randbytes(900_000).hex(), "small": "x"},
 }
 each_kind = pytest.mark.parametrize("kind", DOCUMENTS)

@@ -169,7 +169,7 @@ def _site(base_url: str) -> Site:
     """The site of that URL, if a key may travel there.
 
     Raises:
-        ColonyInvalid: it may not. A name by plain http may be anywhere, and the SDK sends the key before it can be seen.
+        ColonyInvalid: it may not. Nobody knows where a name leads, and the SDK sends the key before we can see it.
     """
     try:
         site = checked_site("base_url", base_url, keyed=True)
