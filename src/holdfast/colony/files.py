@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
@@ -152,6 +152,11 @@ class Files:
             self._ask(f"delete {name}", lambda: self._backend.vault_delete_file(name), name)
         except Missing:
             return
+
+    def delete_all(self, names: Iterable[str]) -> None:
+        """Remove files in this order."""
+        for name in names:
+            self.delete(name)
 
     def changes_left(self, listing: Listing) -> int | None:
         """How many more changes the vault takes in this hour, as far as can be known here; None: as many as we like.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +11,6 @@ from holdfast.colony.files import Files, Missing, VaultBackend
 from holdfast.colony.listing import Listing
 from holdfast.colony.manifest import (
     FORMAT,
-    Built,
     Manifest,
     SnapshotInfo,
     build,
@@ -32,6 +31,7 @@ from holdfast.colony.plan import (
 from holdfast.colony.pointer import TRIES, Pointers
 from holdfast.colony.signing import Signer, did_of_signer, trusted_did
 from holdfast.colony.survey import Examined, RefusedSnapshot, State, Surveyor, Vanished, lacking
+from holdfast.colony.writing import settle, store
 from holdfast.errors import (
     ColonyConflict,
     ColonyDamaged,
@@ -108,7 +108,8 @@ class ColonyMemory:
             UnicodeEncodeError: a text holds half a surrogate pair.
             QuotaExceeded: it does not fit; nothing was changed.
             ColonyRateLimited: too many changes within the hour; details has retry_after.
-            ColonyMemoryError: the vault failed. Unless the manifest was stored already, what was written is withdrawn.
+            ColonyMemoryError: the vault failed. What was written is withdrawn; if the snapshot was whole by then, it
+                stays, and details has its id as `stored`.
         """
         series = series_of(label)
         keep = None if prune_keep is None else checked_keep(prune_keep, "prune_keep")
@@ -123,12 +124,16 @@ class ColonyMemory:
         room = self._files.room()
         left = self._files.changes_left(listing)
         plan = plan_backup(built, text, room, drops, left, self._files.seconds_to_wait())
-        self._store(built, listing, series, room, list(plan.first))
-        self._settle(built, series)
-        self._pointers.move(series, id, claim=not listing.finished(series))
-        self._spelled[series.label] = series.given
-        for drop in plan.after:
-            self._delete(listing.files_of(series, drop.id))
+        store(self._files, built, room, [(drop.size, listing.files_of(series, drop.id)) for drop in plan.first])
+        try:
+            settle(self._files, built, series)
+            self._pointers.move(series, id, claim=not listing.finished(series))
+            self._spelled[series.label] = series.given
+            for drop in plan.after:
+                self._files.delete_all(listing.files_of(series, drop.id))
+        except ColonyMemoryError as fault:
+            fault.details["stored"] = id
+            raise
         return built.info
 
     def _may_go(self, listing: Listing, series: Series, keep: int | None) -> list[Drop]:
@@ -137,49 +142,6 @@ class ColonyMemory:
         snapshots = [] if keep is None else self._survey().all(listing, series)
         old = [] if keep is None else prunable(snapshots, keep - 1)
         return [self._drop(listing, series, id, finished=id in old) for id in [*leftover, *old]]
-
-    def _store(self, built: Built, listing: Listing, series: Series, room: int | None, drops: list[Drop]) -> None:
-        """Write parts and manifest; the manifest makes them a snapshot."""
-        written: list[str] = []
-        try:
-            for name, text in built.files():
-                while room is not None and room < len(text) and drops:
-                    drop = drops.pop(0)
-                    self._delete(listing.files_of(series, drop.id))
-                    room += drop.size
-                written.append(name)
-                self._files.create(name, text)
-                room = None if room is None else room - len(text)
-            for drop in drops:  # for the pointer, the last few bytes
-                self._delete(listing.files_of(series, drop.id))
-        except ColonyMemoryError as fault:
-            self._withdraw(written, fault)
-            raise
-
-    def _withdraw(self, names: Sequence[str], fault: ColonyMemoryError) -> None:
-        """Delete what was written in vain, the manifest first. Where the vault fails again, prune() finds it later."""
-        if isinstance(fault, ColonyConflict):
-            names = names[:-1]  # the last one is another writer's
-        try:
-            self._delete(list(reversed(names)))
-        except ColonyMemoryError:
-            return  # the fault that began it is the one to tell
-
-    def _settle(self, built: Built, series: Series) -> None:
-        """Look once more: a pruning elsewhere may have taken parts for leftovers before their manifest was there."""
-        for _ in range(TRIES):
-            listing = self._files.list()
-            if built.manifest[0] not in listing:
-                newer = [id for id in listing.finished(series) if age_order(id) > age_order(built.info.snapshot_id)]
-                if newer:
-                    return  # pruned by whoever stored a newer one
-                raise ColonyConflict("backup: another writer deleted the snapshot while it was stored")
-            lost = [(name, text) for name, text in built.parts if name not in listing]
-            if not lost:
-                return
-            for name, text in lost:
-                self._files.create(name, text)
-        raise ColonyConflict("backup: another writer keeps deleting parts of the snapshot")
 
     # Restore
 
@@ -333,7 +295,7 @@ class ColonyMemory:
         """Delete it as it is now: leftover parts may have got their manifest since they were listed."""
         listing = self._files.list()
         if drop.finished or drop.id in listing.orphaned(series):
-            self._delete(listing.files_of(series, drop.id))
+            self._files.delete_all(listing.files_of(series, drop.id))
 
     def delete_snapshot(self, *, label: str, snapshot_id: str) -> None:
         """Delete one snapshot; that there is none is fine.
@@ -350,11 +312,7 @@ class ColonyMemory:
         if left is not None and len(names) + 1 > left:
             raise rate_limited("delete", len(names) + 1, left, self._files.seconds_to_wait())
         self._pointers.leave(listing, series, [snapshot_id], instead=rest[0] if rest else None)
-        self._delete(names)
-
-    def _delete(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._files.delete(name)
+        self._files.delete_all(names)
 
     # Progenly
 

@@ -20,10 +20,10 @@ class Ed25519Signer:
     """Signs manifests with an ed25519 key; `did_key` is its name."""
 
     def __init__(self, seed: bytes):
-        if not isinstance(seed, bytes) or len(seed) != 32:
+        if not isinstance(seed, bytes | bytearray) or len(seed) != 32:
             raise ColonyInvalid("Ed25519Signer: the seed must be 32 bytes")
-        self._seed = seed
-        self.did_key = did_of(public_of(seed))
+        self._seed = bytes(seed)
+        self.did_key = did_of(public_of(self._seed))
 
     @classmethod
     def generate(cls) -> Ed25519Signer:
