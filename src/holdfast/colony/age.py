@@ -53,6 +53,8 @@ def unseal(data: bytes, identities: Sequence[Any]) -> bytes:
 
 
 def _recipient(text: str) -> Any:
+    if not isinstance(text, str):
+        raise ColonyInvalid("recipients: one is not text")
     kind = pyrage.ssh.Recipient if text.startswith("ssh-") else pyrage.x25519.Recipient
     try:
         return kind.from_str(text)
@@ -63,7 +65,7 @@ def _recipient(text: str) -> Any:
 def _identity(text: str) -> Any:
     try:
         return pyrage.x25519.Identity.from_str(text)
-    except (pyrage.IdentityError, ValueError):
+    except (pyrage.IdentityError, ValueError, TypeError):
         pass
     # Out here: the library's error may quote the key, and would travel along as the cause.
     raise ColonyInvalid("identities: one is not an age identity")

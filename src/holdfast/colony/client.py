@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -54,6 +55,7 @@ class VaultClient(ColonyClient):
         self._clock = clock
         self._sleep = sleep
         self._http = httpx.Client(
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # none are kept
             follow_redirects=False,
             proxy=self.proxy,  # without one, the usual proxy variables count, as they do for the SDK's own requests
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
