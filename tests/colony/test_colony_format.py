@@ -14,9 +14,9 @@ from hypothesis import given, settings, strategies as st
 from mem_vault import MemVault
 from world import CountingEntropy, StillClock
 
-from holdfast.colony import ColonyInvalid, ColonyMemory, ColonyMemoryError, Ed25519Signer, SnapshotInfo
+from holdfast.colony import ColonyDamaged, ColonyInvalid, ColonyMemory, ColonyMemoryError, Ed25519Signer, SnapshotInfo
 from holdfast.colony.names import began, next_id, read_name, series_of
-from holdfast.colony.payload import canonical, pack
+from holdfast.colony.payload import canonical, pack, sha256
 
 ME = Ed25519Signer(bytes(range(32)))
 text = st.text(st.characters(exclude_categories=["Cs"]))
@@ -54,6 +54,26 @@ def test_several_gzip_members_are_one_payload(vault: MemVault) -> None:
     vault.files[manifest] = json.dumps({**json.loads(vault.files[manifest]), "blob_chars": len(blob)})
 
     assert ColonyMemory(backend=vault).restore() == {"a": "1"}
+
+
+def test_a_million_lists_are_refused_before_they_are_made(vault: MemVault) -> None:
+    plain = b'{"a":[' + b"[]," * 2_500_000 + b"[]]}"
+    blob = base64.b64encode(gzip.compress(plain)).decode()
+    ColonyMemory(backend=vault).backup({"a": "1"})
+    part, manifest = vault.one(".p0."), vault.one("manifest")
+    sizes = {"blob_chars": len(blob), "byte_size": len(plain), "plaintext_sha256": sha256(plain)}
+    vault.files[part] = json.dumps({**json.loads(vault.files[part]), "b64": blob})
+    vault.files[manifest] = json.dumps({**json.loads(vault.files[manifest]), **sizes})
+
+    with pytest.raises(ColonyDamaged, match="more values"):
+        ColonyMemory(backend=vault).restore()
+
+
+def test_a_text_of_many_commas_is_a_text(vault: MemVault) -> None:
+    memory = ColonyMemory(backend=vault)
+    memory.backup({"a": ',["\\{' * 1_500_000})
+
+    assert memory.restore() == {"a": ',["\\{' * 1_500_000}
 
 
 SEALED = MemVault()

@@ -79,6 +79,15 @@ def test_a_token_that_ran_out_is_renewed_once(colony: Colony, memory: ColonyMemo
     assert colony.issued == 2
 
 
+def test_a_token_that_is_never_taken_is_renewed_only_once(colony: Colony, memory: ColonyMemory) -> None:
+    colony.fail("GET", "/vault", status(401), times=99)
+
+    with pytest.raises(ColonyRefused):
+        memory.restore()
+
+    assert len(colony.asked("GET")) == 2
+
+
 def test_too_little_karma_is_told(colony: Colony, memory: ColonyMemory) -> None:
     colony.karma = 0
 

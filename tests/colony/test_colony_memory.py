@@ -222,6 +222,17 @@ def test_what_is_known_of_a_backup_is_what_is_listed(vault: MemVault) -> None:
     assert info.doc_names == ["a", "b"]
 
 
+def test_a_pointer_to_what_never_was_does_not_stand_in_the_way(vault: MemVault) -> None:
+    memory = ColonyMemory(backend=vault)
+    memory.backup({"a": "1"})
+    future = "20990101T000000000000Z-aaaaaa"
+    change(vault, "cmem.default.latest.json", lambda fields: fields.update(snapshot_id=future))
+
+    memory.backup({"a": "2"})
+
+    assert colony_memory.ColonyMemory(backend=vault).restore() == {"a": "2"}
+
+
 # Pruning
 
 
