@@ -21,7 +21,7 @@ _MOST_DID = 64
 # The field of the curve, and the y of the points of small order. A key of small order signs anything: a signature
 # that needs no secret holds for it.
 _P = 2**255 - 19
-_Y8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD83D3D706A17C7
+_Y8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
 _SMALL = {0, 1, _P - 1, _Y8, _P - _Y8}
 
 
