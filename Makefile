@@ -43,6 +43,7 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/vectors.py
 	$(BIN)/python bench/scale.py
 	$(BIN)/python bench/snapshots.py
+	$(BIN)/python bench/colony.py
 	$(BIN)/python bench/quality.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO),--sets coding,library,manual)
 	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.
 GROUND = (
-    "disk", "errors", "keys", "metrics", "model", "ports", "recalls", "settings", "shapes", "storable", "system",
+    "didkey", "disk", "errors", "keys", "metrics", "model", "ports", "recalls", "settings", "shapes", "storable", "system",
     "times", "tokens", "version",
 )  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (
@@ -304,6 +304,7 @@ def _imported_by(node: ast.AST) -> set[str]:
 
 # Where a broad `except` swallows what it caught, and why it may. A new one is added here by whoever can say why.
 BROAD = {
+    "holdfast.colony.files._ask": "a vault's client may raise anything; all of it is raised again as a fault",
     "holdfast.serve.guard.__call__": "the HTTP edge",
     "holdfast.serve.lane._is_prepared": "handed to the request that asked, which raises it",
     "holdfast.serve.lane._finish": "as above",

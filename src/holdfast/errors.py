@@ -224,6 +224,90 @@ class Restoring(Fault):
     hint = "Try again in a moment."
 
 
+class ColonyMemoryError(Fault, RuntimeError):
+    """The Colony vault could not do what was asked of it."""
+
+    code, http_status, exit_code = "colony_failed", 502, 50
+    hint = "See the message; nothing that was stored before is lost."
+
+
+class SnapshotNotFound(ColonyMemoryError):
+    """The vault has no such snapshot: it answered, and nothing of that name is there."""
+
+    code, http_status, exit_code = "colony_not_found", 404, 51
+    hint = "See list_snapshots() for what the vault has."
+
+
+class QuotaExceeded(ColonyMemoryError):
+    """The snapshot does not fit into the vault; nothing of it was stored."""
+
+    code, http_status, exit_code = "colony_full", 507, 52
+    hint = "Delete old snapshots with prune(), hand in prune_keep, or keep less."
+
+
+class ColonyDamaged(ColonyMemoryError, ValueError):
+    """What the vault has is not what was stored there."""
+
+    code, http_status, exit_code = "colony_damaged", 422, 53
+    hint = "Restore another snapshot by its id; see list_snapshots()."
+
+
+class ColonyUntrusted(ColonyMemoryError, ValueError):
+    """The snapshot is not signed by a key that is trusted here."""
+
+    code, http_status, exit_code = "colony_untrusted", 403, 54
+    hint = "If you know the signer, add its did:key to trusted."
+
+
+class ColonyLocked(ColonyMemoryError):
+    """The snapshot is encrypted, and no identity was given that opens it."""
+
+    code, http_status, exit_code = "colony_locked", 422, 55
+    hint = "Hand in the age identity it was encrypted for as one of identities."
+
+
+class ColonyUnreachable(ColonyMemoryError):
+    """The vault gave no usable answer."""
+
+    code, http_status, exit_code, retryable = "colony_unreachable", 502, 56, True
+    hint = "Try again later. This does not mean that nothing is stored: do not start with an empty memory."
+
+
+class ColonyRefused(ColonyMemoryError):
+    """The vault does not let this caller do that."""
+
+    code, http_status, exit_code = "colony_refused", 403, 57
+    hint = "Check the API key and the agent's karma."
+
+
+class ColonyRateLimited(ColonyMemoryError):
+    """The vault takes no more changes for now: 60 in an hour are the limit."""
+
+    code, http_status, exit_code, retryable = "colony_rate_limited", 429, 58, True
+    hint = "Wait as long as retry_after says and try again."
+
+
+class ColonyConflict(ColonyMemoryError):
+    """Another writer was at the same snapshots at the same time."""
+
+    code, http_status, exit_code, retryable = "colony_conflict", 409, 59, True
+    hint = "Try again; what the other writer stored is untouched."
+
+
+class ColonyUnknown(ColonyMemoryError, ValueError):
+    """The snapshot is of a format or codec that this version does not know."""
+
+    code, http_status, exit_code = "colony_unknown", 422, 60
+    hint = "Upgrade Holdfast; a newer version may know it."
+
+
+class ColonyInvalid(ColonyMemoryError, ValueError):
+    """A value handed to the Colony memory cannot be accepted as it is."""
+
+    code, http_status, exit_code = "colony_invalid", 400, 2
+    hint = "Correct the named value."
+
+
 def every_fault() -> list[type[Fault]]:
     """All faults by exit code, for the generated page of errors."""
 

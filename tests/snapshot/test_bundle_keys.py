@@ -13,9 +13,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, strategies as st
 
+from holdfast.didkey import NoKey, did_of, public_key, public_of, sign, verify_signature
 from holdfast.errors import Conflict, DataDamaged, InvalidRequest, NotFound, StorageFailed
 from holdfast.snapshot.keyring import Keyring
-from holdfast.snapshot.signing import NoKey, did_of, public_key, public_of, sign, verify_signature
 
 SEED = bytes(range(32))
 DID = did_of(public_of(SEED))

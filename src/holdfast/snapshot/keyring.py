@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from holdfast import didkey
 from holdfast.disk import disk_fault, sync_folder, write_durably
 from holdfast.errors import Conflict, DataDamaged, InvalidRequest, NotFound
 from holdfast.keys import key_of
 from holdfast.ports import Entropy
-from holdfast.snapshot import canonical, signing
+from holdfast.snapshot import canonical
 from holdfast.snapshot.canonical import Fields, Malformed
 from holdfast.system import SystemEntropy
 
@@ -51,7 +52,7 @@ class Keyring:
             Conflict: there is one, and it is not to be replaced.
         """
         seed = bytes.fromhex(self._entropy.hex(32) + self._entropy.hex(32))
-        did = signing.did_of(signing.public_of(seed))
+        did = didkey.did_of(didkey.public_of(seed))
         with self._locked():
             old = self.own()
             if old and not replace:
@@ -64,7 +65,7 @@ class Keyring:
     def own(self) -> str | None:
         """The own key's did:key, if there is a key."""
         seed = self._seed()
-        return None if seed is None else signing.did_of(signing.public_of(seed))
+        return None if seed is None else didkey.did_of(didkey.public_of(seed))
 
     def sign(self, data: bytes) -> str:
         """The own key's signature.
@@ -75,7 +76,7 @@ class Keyring:
         seed = self._seed()
         if seed is None:
             raise NotFound("key: this folder has no key to sign with", hint="Make one with holdfast key new.")
-        return signing.sign(seed, data)
+        return didkey.sign(seed, data)
 
     # Trust
 
@@ -88,7 +89,7 @@ class Keyring:
             pinned: dict[str, str] = dict(fields.pairs("keys", str, most=10_000))
             fields.end()
             for did in pinned:
-                signing.public_key(did)
+                didkey.public_key(did)
         return pinned
 
     def trust(self, did: str, note: str = "") -> None:
@@ -98,8 +99,8 @@ class Keyring:
             InvalidRequest: it is no did:key of an ed25519 key, or the note is too long.
         """
         try:
-            signing.public_key(did)
-        except signing.NoKey as error:
+            didkey.public_key(did)
+        except didkey.NoKey as error:
             raise InvalidRequest(f"key: {error}") from error
         if len(note) > _MOST_NOTE:
             raise InvalidRequest(f"key: a note has at most {_MOST_NOTE} characters")
@@ -169,7 +170,7 @@ class Keyring:
         with _damage(_OWN):
             did, seed = fields.text("did"), _from_base64url(fields.text("seed", _SEED))
             fields.end()
-            if signing.did_of(signing.public_of(seed)) != did:
+            if didkey.did_of(didkey.public_of(seed)) != did:
                 raise Malformed("its name is that of another key")
         return seed
 
@@ -241,7 +242,7 @@ def _damage(name: str) -> Iterator[None]:
     reason = None
     try:
         yield
-    except (Malformed, signing.NoKey) as error:
+    except (Malformed, didkey.NoKey) as error:
         reason = str(error)
     if reason is not None:
         raise DataDamaged(f"keys/{name} is damaged: {reason}", hint="Put the file back from a copy, or remove it.")

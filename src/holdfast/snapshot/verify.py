@@ -14,6 +14,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Protocol
 
+from holdfast.didkey import verify_signature
 from holdfast.errors import (
     Fault,
     IdentityNeeded,
@@ -26,7 +27,6 @@ from holdfast.errors import (
 )
 from holdfast.snapshot.keyring import Keyring
 from holdfast.snapshot.manifest import MOST_BYTES, is_id, manifest_name, read_manifest, signed_bytes
-from holdfast.snapshot.signing import verify_signature
 from holdfast.snapshot.unpack import open_regular, walk
 from holdfast.snapshot.values import Code, Finding, Manifest, Report
 

@@ -1,7 +1,7 @@
 """ed25519 signatures and the names of their keys: did:key, which holds the public key itself.
 
-did:key:z<base58btc of 0xed 0x01 and the 32 bytes of the key>. Such a name in a bundle is a claim; the keyring says
-whom to believe.
+did:key:z<base58btc of 0xed 0x01 and the 32 bytes of the key>. Such a name beside a signature is a claim; whom to
+believe is decided elsewhere.
 """
 
 from __future__ import annotations

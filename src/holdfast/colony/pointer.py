@@ -1,0 +1,78 @@
+"""The pointer to the latest snapshot. Other readers go by it; here nothing depends on what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from holdfast.colony.files import Content, Files, Missing
+from holdfast.colony.listing import Listing
+from holdfast.colony.manifest import Pointer, pointer_text, read_pointer
+from holdfast.colony.names import Series, age_order
+from holdfast.errors import ColonyConflict
+
+# Another writer's change in between is rare; one in each of several attempts is not chance.
+TRIES = 5
+
+
+@dataclass(frozen=True)
+class Pointers:
+    """Reads and moves pointers."""
+
+    files: Files
+    now: Callable[[], str]
+
+    def read(self, listing: Listing, series: Series) -> Pointer:
+        """What the pointer says; nothing, if there is none."""
+        seen = self._seen(listing, series)
+        return Pointer() if seen is None else read_pointer(seen.text)
+
+    def move(self, series: Series, id: str, *, claim: bool) -> None:
+        """Make the pointer name the snapshot, unless it names a newer one by now.
+
+        `claim` notes how the label was given, so that no other label can become the same by losing characters.
+
+        Raises:
+            ColonyConflict: others change it each time.
+        """
+        for _ in range(TRIES):
+            listing = self.files.list()
+            seen = self._seen(listing, series)
+            named = None if seen is None else read_pointer(seen.text)
+            if named and named.id in listing.finished(series) and age_order(named.id or "") > age_order(id):
+                return
+            given = series.given if claim else named.given if named else None
+            try:
+                self._write(Series(series.label, given), id, seen)
+            except ColonyConflict:
+                continue
+            return
+        raise ColonyConflict("backup: the snapshot is stored, but other writers keep changing its pointer")
+
+    def leave(self, listing: Listing, series: Series, gone: Iterable[str], *, instead: str | None) -> None:
+        """Before snapshots are deleted: if the pointer names one of them, let it name another, or go."""
+        seen = self._seen(listing, series)
+        if seen is None:
+            return
+        named = read_pointer(seen.text)
+        if named.id not in set(gone):
+            return
+        if instead is None:
+            self.files.delete(series.pointer)
+        else:
+            self._write(Series(series.label, named.given), instead, seen)
+
+    def _seen(self, listing: Listing, series: Series) -> Content | None:
+        if series.pointer not in listing:
+            return None
+        try:
+            return self.files.read(series.pointer)
+        except Missing:
+            return None
+
+    def _write(self, series: Series, id: str, seen: Content | None) -> None:
+        text = pointer_text(series, id, self.now())
+        if seen is None:
+            self.files.create(series.pointer, text)
+        else:
+            self.files.replace(series.pointer, text, seen.etag)

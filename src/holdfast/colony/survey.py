@@ -1,0 +1,106 @@
+"""What the snapshots of a label are worth: which can be restored, and why the others cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from holdfast.colony.files import Files, Missing
+from holdfast.colony.listing import Listing
+from holdfast.colony.manifest import Manifest, read_manifest
+from holdfast.colony.names import Series
+from holdfast.colony.signing import check_signature
+from holdfast.errors import ColonyDamaged, ColonyMemoryError, ColonyUnknown, ColonyUntrusted
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedSnapshot:
+    """A snapshot that is in the vault and would not be restored."""
+
+    snapshot_id: str
+    label: str
+    reason: str
+
+
+class State(Enum):
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"  # its manifest is sound, but not all parts are there
+    DAMAGED = "damaged"
+    STRANGE = "strange"  # of another signer or a format unknown here: somebody else may need it
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """One snapshot with a manifest."""
+
+    id: str
+    state: State
+    manifest: Manifest | None = None
+    reason: str = ""
+
+
+class Vanished(Exception):
+    """A listed file was gone when it was read: somebody deletes at the same time."""
+
+
+@dataclass(frozen=True)
+class Surveyor:
+    """Reads and judges manifests."""
+
+    files: Files
+    trusted: frozenset[str] | None  # None: a signature is not needed, and any that holds is taken
+
+    def manifest(self, series: Series, id: str, *, verify: bool = True) -> Manifest:
+        """The manifest of a listed snapshot.
+
+        Raises:
+            ColonyDamaged, ColonyUnknown, ColonyUntrusted: it cannot be relied on.
+            Vanished: it is gone.
+        """
+        manifest = read_manifest(self.text(series.manifest(id)), series, id)
+        if verify:
+            name = f"snapshot {series.label} {id}"
+            check_signature(manifest.signature, manifest.message, self.trusted, name)
+        return manifest
+
+    def text(self, name: str) -> str:
+        """The text of a listed file.
+
+        Raises:
+            Vanished: it is gone.
+        """
+        try:
+            return self.files.read(name).text
+        except Missing:
+            raise Vanished(name) from None
+
+    def examine(self, listing: Listing, series: Series, id: str) -> Examined:
+        """What a snapshot is worth, as far as its manifest and the names of its parts tell."""
+        try:
+            manifest = self.manifest(series, id)
+        except (ColonyUntrusted, ColonyUnknown) as fault:
+            return Examined(id, State.STRANGE, reason=_why(fault))
+        except ColonyDamaged as fault:
+            return Examined(id, State.DAMAGED, reason=_why(fault))
+        if lost := lacking(listing, manifest):
+            return Examined(id, State.INCOMPLETE, manifest, f"{len(lost)} of its parts are missing")
+        return Examined(id, State.COMPLETE, manifest)
+
+    def all(self, listing: Listing, series: Series) -> list[Examined]:
+        """Every snapshot of the series that has a manifest, newest first; one that goes meanwhile is left out."""
+        found = []
+        for id in listing.finished(series):
+            try:
+                found.append(self.examine(listing, series, id))
+            except Vanished:
+                continue
+        return found
+
+
+def lacking(listing: Listing, manifest: Manifest) -> list[str]:
+    """The parts that are not there."""
+    return [name for name in manifest.parts if name not in listing]
+
+
+def _why(fault: ColonyMemoryError) -> str:
+    return fault.message.partition(": ")[2] or fault.message

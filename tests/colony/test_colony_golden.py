@@ -1,0 +1,95 @@
+"""Vaults that colony-memory 0.1.1 wrote are restored; tampered ones are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from mem_vault import MemVault, golden
+from world import CountingEntropy, StillClock
+
+from holdfast.colony import ColonyMemory, ColonyMemoryError, Ed25519Signer
+from holdfast.colony.manifest import build, pointer_text
+from holdfast.colony.names import series_of
+from holdfast.colony.payload import canonical, pack
+
+GOLDEN = Path(__file__).parent / "golden"
+SOUND = sorted(path.name for path in GOLDEN.glob("0*"))
+TAMPERED = sorted(path.name for path in GOLDEN.glob("neg_*"))
+
+
+def _case(folder: Path) -> dict:
+    return json.loads((folder / "case.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_golden_vault_is_restored(name: str) -> None:
+    vault, folder = golden(name)
+    case = _case(folder)
+    trusted = [case["did_key"]] if case["did_key"] else None
+
+    memory = ColonyMemory(backend=vault, trusted=trusted)
+
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    assert memory.restore(label=case["backups"][0]["label"]) == expected
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_tampered_vault_is_refused(name: str) -> None:
+    vault, folder = golden(name)
+    case = _case(folder)
+    memory = ColonyMemory(backend=vault, trusted=[case["trusted_did"]])
+
+    with pytest.raises(ColonyMemoryError) as caught:
+        memory.restore(label=case["label"])
+
+    assert isinstance(caught.value, ValueError), "code that catches ValueError keeps working"
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_manifest_and_pointer_are_written_byte_for_byte(name: str) -> None:
+    """All but blob_chars and the signature over it depend only on the documents: the deflate may be another."""
+    vault, folder = golden(name)
+    case = _case(folder)
+    [backup] = case["backups"]
+    series = series_of(backup["label"])
+    signer = Ed25519Signer(bytes.fromhex(case["signer_seed_hex"])) if case["signer_seed_hex"] else None
+    documents = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    theirs = json.loads(vault.files[series.manifest(backup["snapshot_id"])])
+
+    built = build(pack(documents, []), series, backup["snapshot_id"], backup["created_at"], signer)
+
+    mine = json.loads(built.manifest[1])
+    assert list(mine) == list(theirs), "the same fields in the same order"
+    deflate = ("blob_chars", "signature", "part_count", "part_files")
+    assert {k: v for k, v in mine.items() if k not in deflate} == {k: v for k, v in theirs.items() if k not in deflate}
+    pointer = json.loads(pointer_text(series, backup["snapshot_id"], backup["updated_at"]))
+    pointer.pop("label_given", None)
+    assert json.dumps(pointer) == vault.files[series.pointer]
+
+
+@pytest.mark.parametrize("name", [name for name in SOUND if "signed" in name and "unsigned" not in name])
+def test_the_signature_of_the_golden_manifest_is_made_again(name: str) -> None:
+    vault, folder = golden(name)
+    case = _case(folder)
+    [(manifest_file, signed)] = case["signed_bytes_utf8"].items()
+    manifest = json.loads(vault.files[manifest_file])
+    signature = manifest.pop("signature")
+
+    assert canonical(manifest) == signed.encode()
+
+    signer = Ed25519Signer(bytes.fromhex(case["signer_seed_hex"]))
+    assert signer.did_key == case["did_key"] == signature["key_id"]
+
+
+def test_a_backup_after_golden_ones_comes_after_them() -> None:
+    vault, _ = golden("01_unsigned")
+    behind = StillClock(0)  # 1970
+    memory = ColonyMemory(backend=vault, clock=behind, entropy=CountingEntropy())
+
+    info = memory.backup({"new": "one"})
+
+    assert info.snapshot_id == "20260619T051643894212Z-000001"
+    assert memory.restore() == {"new": "one"}
+    assert isinstance(vault, MemVault)
