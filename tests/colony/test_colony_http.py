@@ -110,7 +110,9 @@ def test_a_server_that_fails_is_unreachable_and_the_backup_withdrawn(
     assert memory.restore() == {"a": "1"}
 
 
-@pytest.mark.parametrize("play", [status(503), status(429, Retry_After="7"), hang_up, cut_off], ids=str)
+@pytest.mark.parametrize(
+    "play", [status(503), status(429, Retry_After="7"), hang_up, cut_off], ids=["503", "429", "hang-up", "cut-off"]
+)
 def test_what_passes_is_tried_again(colony: Colony, memory: ColonyMemory, waits: Waits, play: Any) -> None:
     colony.fail("PUT", ".p0.json", play)
 
@@ -130,7 +132,11 @@ def test_a_long_retry_after_is_told_and_not_slept(colony: Colony, memory: Colony
     assert waits == []
 
 
-@pytest.mark.parametrize("play", [broken_json, status(200), status(307, Location="http://127.0.0.1:1/")], ids=str)
+@pytest.mark.parametrize(
+    "play",
+    [broken_json, status(200), status(307, Location="http://127.0.0.1:1/")],
+    ids=["broken", "empty", "elsewhere"],
+)
 def test_an_answer_that_is_none_is_never_an_absence(colony: Colony, memory: ColonyMemory, play: Any) -> None:
     memory.backup({"a": "1"})
     colony.fail("GET", "/vault/files", play, times=99)
