@@ -91,7 +91,7 @@ def test_an_encrypted_snapshot_is_not_taken_for_a_plain_one(vault: MemVault) -> 
         ColonyMemory(backend=vault, identities=[MINE]).restore()
 
 
-@pytest.mark.parametrize("key", ["", "age1", "ssh-rsa x", MINE])
+@pytest.mark.parametrize("key", ["", "age1", "ssh-rsa x", MINE], ids=["empty", "cut-off", "another", "private"])
 def test_a_recipient_must_be_a_public_key(key: str) -> None:
     with pytest.raises(ColonyInvalid) as caught:
         ColonyMemory(backend=MemVault(), recipients=[key])
