@@ -105,7 +105,13 @@ def branch(archive: Archive, named: Named, target: Path) -> Restored:
     folder = DataFolder(place)
     folder.make()
     with FolderLock(place):
-        return plant(archive, named, folder)
+        if folder.generations():
+            raise Conflict("into: another process just began a memory there")
+        try:
+            return plant(archive, named, folder)
+        except BaseException:  # nothing was in it: all that is there now is what was begun
+            shutil.rmtree(place, ignore_errors=True)
+            raise
 
 
 def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
