@@ -30,6 +30,7 @@ from holdfast.ops.declare import Operation, Stream
 from holdfast.ops.tally import counted
 from holdfast.rescue import Rescue
 from holdfast.settings import Settings
+from holdfast.snapshot.verify import UNUSABLE
 from holdfast.store.folder import DataFolder
 
 PREFIX = "/agentmemory"
@@ -189,10 +190,10 @@ def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep) -
 
 
 def _engine(settings: Settings) -> Engine | Rescue:
-    """The engine of the folder; of a damaged one, what is needed to restore it."""
+    """The engine of the folder; of a damaged one, or one that a vault cannot fill, what is needed to restore it."""
     try:
         return Engine(settings)
-    except (DataDamaged, DataTooNew) as fault:
+    except (DataDamaged, DataTooNew, *UNUSABLE) as fault:
         return Rescue(settings, fault)
 
 

@@ -351,3 +351,12 @@ def test_without_room_nothing_is_made_or_restored_and_the_memory_goes_on(small_d
 def test_a_snapshot_that_is_not_there_is_not_found(world: World) -> None:
     with pytest.raises(NotFound):
         world.call("snapshot_restore", id="latest", yes=True)
+
+
+def test_nothing_is_removed_while_the_store_cannot_be_opened(cli: Cli) -> None:
+    ids = [cli.create(), cli.create()]
+    garbage(cli.home / "gen-000001" / "memory.db")
+    assert cli("snapshot", "delete", ids[0]).code == 23
+    assert cli("snapshot", "prune", "--keep", "1").code == 23
+    assert cli("snapshot", "create").code == 23
+    assert cli.good("snapshot", "list")["count"] == 2

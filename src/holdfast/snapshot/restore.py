@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.disk import disk_fault
-from holdfast.errors import Conflict, DataDamaged, DataTooNew, NotFound
+from holdfast.errors import Conflict, Fault, NotFound
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import Found, Named, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish, create_locked
@@ -145,7 +145,7 @@ def _snapshot_before(archive: Archive) -> str | None:
         return None
     try:
         live_database(archive)
-    except (DataDamaged, DataTooNew):
+    except Fault:
         return None
     return create_locked(archive, BEFORE).id
 
