@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from kill_points import LATER, NEW, OLD, Outcome
 from processes import WAIT_SECONDS, environment
 from tracing import fired, need_strace, was_killed
 
-from holdfast.client import Holdfast
+from holdfast.engine import Engine
+from holdfast.model import Caller
+from holdfast.ops.registry import BY_NAME
+from holdfast.settings import load
 from holdfast.store.folder import DataFolder
+
+Call = Callable[..., Any]
 
 SNAPSHOT_SYSCALLS = (
     "write", "pwrite64", "fsync", "fdatasync", "rename", "unlink", "ftruncate", "link", "mkdir", "rmdir", "unlinkat",
     "renameat2",
 )  # fmt: skip
+FOLDERS = "notes=notes"
 NOTES = {"MEMORY.md": "one\n", "topics/tea.md": "keep it dry\n"}
 CHANGED = {"MEMORY.md": "one\ntwo\n"}
 ACTIONS = {
@@ -28,8 +35,7 @@ ACTIONS = {
     "prune": ("snapshot", "prune", "--keep", "1"),
 }
 
-# The command, with a marker written before it begins: what Python itself writes while it starts is not of interest.
-CHILD = "import os, sys; from holdfast.cli.main import main; import holdfast.client; sys.exit(main(sys.argv[1:]))"
+CHILD = "import sys; from holdfast.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:
@@ -41,10 +47,6 @@ def _write(folder: Path, files: dict[str, str]) -> None:
 
 def _notes(folder: Path) -> dict[str, str]:
     return {str(one.relative_to(folder)): one.read_text() for one in folder.rglob("*") if one.is_file()}
-
-
-def _settings(place: Path) -> dict[str, str]:
-    return {"HOLDFAST_MEMORY_FOLDERS": "notes=notes", "HOLDFAST_HOME": str(place), "HOLDFAST_LLM": "none"}
 
 
 def _template(folder: Path) -> Path:
@@ -66,14 +68,14 @@ def _template(folder: Path) -> Path:
 def _run_plain(home: Path, *words: str) -> None:
     command = [sys.executable, "-c", CHILD, *words, "--data", str(home), "--json"]
     done = subprocess.run(
-        command, env=_environment(home), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
+        command, env=_environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _environment(home: Path) -> dict[str, str]:
+def _environment() -> dict[str, str]:
     path = ":".join(entry for entry in sys.path if entry)
-    return environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", **_settings(home))
+    return environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", HOLDFAST_MEMORY_FOLDERS=FOLDERS)
 
 
 def _run(folder: Path, action: str, syscall: str, how: str, when: str) -> tuple[subprocess.CompletedProcess[str], Path]:
@@ -84,7 +86,7 @@ def _run(folder: Path, action: str, syscall: str, how: str, when: str) -> tuple[
     tracer = [need_strace(), "-f", "-qq", "-o", str(log), *inject]
     command = [*tracer, sys.executable, "-c", CHILD, *ACTIONS[action], "--data", str(home), "--json"]
     done = subprocess.run(
-        command, env=_environment(home), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
+        command, env=_environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
     )
     return done, log
 
@@ -108,7 +110,7 @@ def fail_snapshot(folder: Path, syscall: str, when: int, *, action: str, error: 
 
 
 def _outcome(folder: Path, action: str, done: subprocess.CompletedProcess[str], broken: bool) -> Outcome:
-    acknowledged = done.returncode == 0 and '"success":true' in done.stdout
+    acknowledged = done.returncode == 0
     changed = examine(folder / "memory", action)
     assert changed or not acknowledged, "acknowledged and not done"
     return Outcome(broken, acknowledged, changed)
@@ -117,38 +119,47 @@ def _outcome(folder: Path, action: str, done: subprocess.CompletedProcess[str], 
 def examine(home: Path, action: str) -> bool:
     """The memory opens and is sound, old or new; every listed snapshot verifies; nothing lies about after the next
     snapshot. Whether the work was done."""
-    kept = {name: value for name, value in os.environ.items() if name not in _settings(home)}
-    os.environ.update({**_settings(home), "HOLDFAST_EMBEDDER": "none"})
+    engine = Engine(load({"home": str(home), "embedder": "none", "memory_folders": FOLDERS}, {}))
+
+    def call(operation: str, **arguments: Any) -> Any:
+        return BY_NAME[operation].call(engine.desk(Caller()), arguments)
+
     try:
-        return _examined(home, action)
-    finally:
-        os.environ.clear()
-        os.environ.update(kept)
-
-
-def _examined(home: Path, action: str) -> bool:
-    with Holdfast(home) as memory:
-        report = memory.call("verify")
-        assert report["sound"], report["findings"]
-        texts = {one["content"] for one in memory.call("memories")["memories"]}
-        listed = memory.snapshots.list()
-        assert [one["status"] for one in listed] == ["whole"] * len(listed)
-        for one in listed:
-            assert memory.snapshots.verify(one["id"])["sound"]
-        assert memory.snapshots.verify("latest")["sound"]
-        restored = texts == {*OLD}
-        assert restored or texts == {*OLD, NEW}, texts
+        restored = _texts(call) == {*OLD}
+        count = _sound(call)
         assert _notes(home / "notes") == (NOTES if restored else CHANGED), "the folder is not that of the memory"
-        sequences = [int(one["id"][:6]) for one in listed]
-        memory.remember(LATER)
-        latest = memory.snapshots.create("after")["id"]
-        assert int(latest[:6]) > max(sequences)
-        memory.snapshots.restore(latest)
-        assert LATER in {one["content"] for one in memory.call("memories")["memories"]}
-        assert memory.call("verify")["sound"]
+        _goes_on(call)
+    finally:
+        engine.close()
     _no_litter(home)
-    count = len(listed)
     return {"create": count == 3, "restore": restored, "prune": count == 1}[action]
+
+
+def _texts(call: Call) -> set[str]:
+    texts = {one["content"] for one in call("memories")["memories"]}
+    assert texts in ({*OLD}, {*OLD, NEW}), texts
+    return texts
+
+
+def _sound(call: Call) -> int:
+    """The memory and every snapshot; how many there are."""
+    report = call("verify")
+    assert report["sound"], report["findings"]
+    listed = call("snapshot_list")["snapshots"]
+    assert [one["status"] for one in listed] == ["whole"] * len(listed)
+    for id in ("latest", *(one["id"] for one in listed)):
+        assert call("snapshot_verify", id=id)["sound"], id
+    return len(listed)
+
+
+def _goes_on(call: Call) -> None:
+    newest = call("snapshot_list")["snapshots"][0]["id"]
+    call("remember", content=LATER)
+    latest = call("snapshot_create")["id"]
+    assert latest[:6] > newest[:6]
+    call("snapshot_restore", id=latest, yes=True)
+    assert LATER in {one["content"] for one in call("memories")["memories"]}
+    assert call("verify")["sound"]
 
 
 def _no_litter(home: Path) -> None:

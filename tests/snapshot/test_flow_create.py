@@ -114,9 +114,7 @@ def test_what_is_secret_in_a_memory_folder_is_not_in_the_snapshot_and_the_report
     (notes / "MEMORY.md").write_text(f"the token is {SECRET}\n")
     (notes / "link.md").symlink_to("/etc/hostname")
     (notes / "large.md").write_text("x" * 300)
-    cli = Cli(
-        tmp_path / "memory", HOLDFAST_MEMORY_FOLDERS=f"notes={notes}", HOLDFAST_SNAPSHOT_FILE_LIMIT="200"
-    )
+    cli = Cli(tmp_path / "memory", HOLDFAST_MEMORY_FOLDERS=f"notes={notes}", HOLDFAST_SNAPSHOT_FILE_LIMIT="200")
     cli.remember(OLD)
     id = cli.create()
 
