@@ -44,6 +44,9 @@ ANSWER_SECONDS = 120.0
 SEARCHES = frozenset({"search", "smart_search"})
 FOLLOW_SECONDS = 3.0
 
+# What a restore mends: a memory that is damaged, or a vault that an empty folder could not begin from.
+CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, *UNUSABLE)
+
 
 class Door(Protocol):
     """Calls operations somewhere."""
@@ -193,7 +196,7 @@ def _engine(settings: Settings) -> Engine | Rescue:
     """The engine of the folder; of a damaged one, or one that a vault cannot fill, what is needed to restore it."""
     try:
         return Engine(settings)
-    except (DataDamaged, DataTooNew, *UNUSABLE) as fault:
+    except CANNOT_OPEN as fault:
         return Rescue(settings, fault)
 
 

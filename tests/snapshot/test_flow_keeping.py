@@ -10,7 +10,7 @@ import pytest
 from flows import NEW, OLD, Cli
 from world import DAY, World
 
-from holdfast.errors import Conflict, InvalidRequest, NotFound, SnapshotsBusy
+from holdfast.errors import Conflict, Fault, InvalidRequest, NotFound, SnapshotsBusy
 from holdfast.serve.schedule import Schedule
 from holdfast.snapshot.archive import archive_of
 
@@ -160,6 +160,27 @@ def test_a_clock_that_jumps_loses_no_snapshot_that_the_settings_keep(few: World,
     Schedule(few.engine).run_once()
     assert ids(few)[-1] == before[0] or ids(few) == before
     assert len(ids(few)) == 2
+
+
+def test_what_the_vault_did_not_take_is_sent_when_it_is_there_again(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    world = World(tmp_path / "memory", snapshot_every="1h", vault=str(vault))
+    try:
+        world.call("remember", content=OLD)
+        vault.rmdir()
+        vault.write_bytes(b"")  # something else is there now
+        schedule = Schedule(world.engine)
+        for _ in range(2):
+            with pytest.raises(Fault):
+                schedule.run_once()
+            world.clock.now += HOUR
+        assert len(ids(world)) == 1
+        vault.unlink()
+        schedule.run_once()
+        assert [path.name for path in vault.rglob("*.manifest.json")] == [f"{ids(world)[0]}.manifest.json"]
+    finally:
+        world.close()
 
 
 def bulk(world: World) -> list[str]:

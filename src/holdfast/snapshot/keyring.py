@@ -55,7 +55,7 @@ class Keyring:
         with self._locked():
             old = self.own()
             if old and not replace:
-                raise Conflict("key: this folder has a key already", hint="Replace it with --force if you mean it.")
+                raise Conflict("key: this folder has a key already", hint="Replace it with --replace if you mean it.")
             if old:
                 self._write_keys({**self.trusted(), old: "own key before"})
             self._write(_OWN, {"did": did, "seed": _base64url(seed)})
@@ -115,7 +115,7 @@ class Keyring:
         """
         with self._locked():
             if did == self.own():
-                hint = "Make a new one with holdfast key new --force, then untrust the old one."
+                hint = "Make a new one with holdfast key new --replace, then untrust the old one."
                 raise Conflict("key: the own key cannot be untrusted while it is the own key", hint=hint)
             pinned = self.trusted()
             if did not in pinned:
