@@ -30,6 +30,7 @@ from holdfast.ops.declare import Operation, Stream
 from holdfast.ops.tally import counted
 from holdfast.rescue import Rescue
 from holdfast.settings import Settings
+from holdfast.snapshot.verify import UNUSABLE
 from holdfast.store.folder import DataFolder
 
 PREFIX = "/agentmemory"
@@ -42,6 +43,9 @@ ANSWER_SECONDS = 120.0
 # Operations that find by meaning.
 SEARCHES = frozenset({"search", "smart_search"})
 FOLLOW_SECONDS = 3.0
+
+# What a restore mends: a memory that is damaged, or a vault that an empty folder could not begin from.
+CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, *UNUSABLE)
 
 
 class Door(Protocol):
@@ -189,10 +193,10 @@ def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep) -
 
 
 def _engine(settings: Settings) -> Engine | Rescue:
-    """The engine of the folder; of a damaged one, what is needed to restore it."""
+    """The engine of the folder; of a damaged one, or one that a vault cannot fill, what is needed to restore it."""
     try:
         return Engine(settings)
-    except (DataDamaged, DataTooNew) as fault:
+    except CANNOT_OPEN as fault:
         return Rescue(settings, fault)
 
 

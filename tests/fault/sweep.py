@@ -18,6 +18,7 @@ from pathlib import Path
 from generation_points import RESTORE_SYSCALLS, fail_restore, kill_restore
 from kill_points import SYSCALLS, Outcome, fail_remember, kill_remember, kill_serve
 from shelf_points import SHELF_SCENARIOS
+from snapshot_points import SNAPSHOT_SCENARIOS, SNAPSHOT_SYSCALLS
 
 WORKERS = 2
 MOST_POINTS = 1_000
@@ -58,7 +59,7 @@ def sweep(name: str, syscall: str) -> Line:
     with tempfile.TemporaryDirectory(prefix="holdfast-sweep-") as folder:
         for when in range(1, MOST_POINTS):
             try:
-                outcome = {**SCENARIOS, **RESTORES}[name](Path(folder), syscall, when)
+                outcome = {**SCENARIOS, **RESTORES, **SNAPSHOT_SCENARIOS}[name](Path(folder), syscall, when)
             except Exception as error:  # noqa: BLE001 - every kind of breakage is what is looked for
                 broken.append(f"{syscall} {when}: {type(error).__name__}: {str(error)[:300]}")
                 continue
@@ -72,6 +73,7 @@ def main() -> int:
     begin = time.monotonic()
     wanted = [(name, syscall) for name in SCENARIOS for syscall in SYSCALLS]
     wanted += [(name, syscall) for name in RESTORES for syscall in RESTORE_SYSCALLS]
+    wanted += [(name, syscall) for name in SNAPSHOT_SCENARIOS for syscall in SNAPSHOT_SYSCALLS]
     wanted = [one for one in wanted if all(word in one[0] for word in sys.argv[1:])]
     points = faults = 0
     with ThreadPoolExecutor(WORKERS) as pool:

@@ -303,6 +303,7 @@ class SnapshotDeleteAnswer(TypedDict):
 
 def snapshot_delete(desk: Desk, ask: SnapshotName) -> SnapshotDeleteAnswer:
     """Remove a snapshot. The last whole one stays, and so does one that is in use."""
+    desk.store.last_seq()  # without a store that can be opened nothing is removed: it may be all there is
     id = keeping.delete(archive_of(desk), ask.id)
     _audit(desk, "snapshot_delete", id)
     return {"success": True, "id": id}
@@ -330,6 +331,7 @@ def snapshot_prune(desk: Desk, ask: SnapshotPrune) -> SnapshotPruneAnswer:
     policy = Policy(ask.keep, ask.keep_days, ask.keep_daily, ask.keep_weekly, ask.keep_monthly)
     if policy == Policy():
         raise InvalidRequest("snapshot_prune: no rule says what to keep", hint="For example --keep 10 --keep-daily 7.")
+    desk.store.last_seq()  # as in delete
     done = keeping.prune(archive_of(desk), policy, dry_run=ask.dry_run)
     if done.removed:
         _audit(desk, "snapshot_prune", "", removed=list(done.removed))

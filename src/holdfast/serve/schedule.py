@@ -9,7 +9,7 @@ from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.model import Caller
 from holdfast.snapshot.archive import Archive, archive_of
-from holdfast.snapshot.automatic import make_if_changed
+from holdfast.snapshot.automatic import catch_up, make_if_changed
 from holdfast.snapshot.flow import Wish
 
 LOOK_SECONDS = 60.0
@@ -51,7 +51,8 @@ class Schedule:
                 return
             archive = archive_of(self._engine.desk(Caller(tenant=tenant, name="schedule")))
             if self._is_due(archive):
-                make_if_changed(archive, Wish(label="scheduled", made_by="schedule"))
+                if make_if_changed(archive, Wish(label="scheduled", made_by="schedule")) is None:
+                    catch_up(archive)
                 self._made[tenant] = self._engine.clock.steady()
 
     def _is_due(self, archive: Archive) -> bool:

@@ -66,6 +66,12 @@ def read_identities(path: Path) -> tuple[str, ...]:
     return found
 
 
+def recipients_of(identities: Sequence[str]) -> tuple[str, ...]:
+    """The age recipients that these identities open; an SSH key does not tell its own."""
+    found = (_identity(text, number) for number, text in enumerate(identities, 1))
+    return tuple(str(one.to_public()) for one in found if isinstance(one, pyrage.x25519.Identity))
+
+
 def _identity_text(path: Path) -> str:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -7,10 +7,12 @@ from typing import Literal
 from holdfast.desk import Desk
 from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.changes import is_changed
-from holdfast.snapshot.flow import Wish, create
+from holdfast.snapshot.flow import Wish, create, put_in_vault
 from holdfast.snapshot.keeping import policy_of, prune
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Maker
+from holdfast.snapshot.vaulting import list_vault
+from holdfast.vault.local import vault_from
 
 # Forgetting so many records at once is worth a snapshot; forgetting a few is everyday.
 BULK = 10
@@ -32,6 +34,20 @@ def before(desk: Desk, work: Work) -> None:
     if desk.home is None or work not in desk.settings.snapshot_before or not desk.store.last_seq():
         return
     make_if_changed(archive_of(desk), Wish(label=f"before {work}", made_by=_MAKERS[work]))
+
+
+def catch_up(archive: Archive) -> None:
+    """Copy the newest snapshot to the vault if it could not be reached when that one was made.
+
+    Raises:
+        StorageFull, StorageFailed, UpstreamFailed: it cannot be reached now either.
+    """
+    place = archive.settings.vault
+    newest = next((one for one in archive.shelf.each() if not one.damaged), None)
+    if not place or newest is None:
+        return
+    if newest.id not in {one.id for one in list_vault(vault_from(place), archive.tenant, archive.agent)}:
+        put_in_vault(archive, newest.id, place)
 
 
 def make_if_changed(archive: Archive, wish: Wish) -> Shelved | None:

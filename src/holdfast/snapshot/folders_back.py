@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from holdfast.errors import DataDamaged
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.folder_exchange import (
     Exchange,
@@ -45,7 +46,11 @@ def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[Exchan
 
 
 def _leaving(folder: DataFolder) -> str:
-    return folder.current() if folder.generations() else "gen-000000"
+    """The live generation; none if there is none yet, or nothing says which it is."""
+    try:
+        return folder.current()
+    except DataDamaged:
+        return "gen-000000"
 
 
 def _place(path: Path, old: Path, new: Path) -> Path | None:
@@ -69,7 +74,7 @@ def settle_folders(folder: DataFolder) -> None:
     found = pending(folder.home)
     if found is None:
         return
-    if found.goal == folder.current():
+    if found.goal == folder.opened():
         finish_pending(folder.home)
     else:
         abandon_pending(folder.home)

@@ -7,16 +7,17 @@ is live. Memory folders follow by a journal that the next start finishes if this
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.disk import disk_fault, write_durably
-from holdfast.errors import Conflict, DataDamaged, DataTooNew, NotFound
+from holdfast.errors import Conflict, Fault, NotFound
+from holdfast.snapshot.age import recipients_of
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import Found, Named, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish, create_locked
-from holdfast.snapshot.folder_exchange import Exchange, intend
+from holdfast.snapshot.folder_exchange import Exchange, intend, pending
 from holdfast.snapshot.folders_back import (
     drop_kept,
     drop_staged,
@@ -62,7 +63,7 @@ def restore(archive: Archive, named: Named) -> Restored:
     live = _live(archive)
     with archive.locked("restore"), sought(archive, named) as found:
         manifest = trusted(archive, named, found)
-        before = _snapshot_before(archive)
+        before = _snapshot_before(archive, manifest, identities_of(archive, named))
         archive.moved("restore", manifest.body_size)
         name, rows, folders = _restored(archive, live, named, found, manifest)
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
@@ -107,7 +108,13 @@ def branch(archive: Archive, named: Named, target: Path) -> Restored:
     folder = DataFolder(place)
     folder.make()
     with FolderLock(place):
-        return plant(archive, named, folder)
+        if folder.generations():
+            raise Conflict("into: another process just began a memory there")
+        try:
+            return plant(archive, named, folder)
+        except BaseException:  # nothing was in it: all that is there now is what was begun
+            shutil.rmtree(place, ignore_errors=True)
+            raise
 
 
 def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
@@ -147,15 +154,22 @@ def _live(archive: Archive) -> Home:
     return archive.live
 
 
-def _snapshot_before(archive: Archive) -> str | None:
-    """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay."""
+def _snapshot_before(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> str | None:
+    """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay.
+
+    It is sealed no weaker than what is restored: encrypted for whoever can open that, signed if that is.
+    """
     if "restore" not in archive.settings.snapshot_before:
         return None
     try:
         live_database(archive)
-    except (DataDamaged, DataTooNew):
+    except Fault:
         return None
-    return create_locked(archive, BEFORE).id
+    recipients = archive.settings.snapshot_recipients
+    if manifest.encrypted and not recipients:
+        recipients = recipients_of(identities)
+    sign = archive.settings.snapshot_sign or manifest.signer is not None
+    return create_locked(archive, replace(BEFORE, recipients=recipients, sign=sign)).id
 
 
 def _restored(archive: Archive, live: Home, named: Named, found: Found, manifest: Manifest) -> tuple[str, Rows, Names]:
@@ -177,7 +191,8 @@ def _restored(archive: Archive, live: Home, named: Named, found: Found, manifest
         name = _switched(archive, live, build)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
-        drop_staged(exchanges)
+        if pending(archive.home) is None:  # else the generation is live, and its folders are still to be put in place
+            drop_staged(exchanges)
         raise
     drop_kept(archive, folder.drop_old())
     return name, rows, tuple(one.live.name for one in exchanges)

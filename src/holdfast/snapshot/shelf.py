@@ -281,9 +281,7 @@ class Shelf:
         with disk_faults(f"delete {id}"), self._changing():
             one = self.find(id)
             if not last_too and not one.damaged and self._is_last_good(one.id):
-                raise Conflict(
-                    f"snapshot {one.id} is the last good one", hint="Make another one first, or say --last-too."
-                )
+                raise Conflict(f"snapshot {one.id} is the last good one", hint="Make another one first.")
             with _owned(one):
                 begin_change(self.root, one.id)
                 remove_files(self.root, one.id)

@@ -45,6 +45,9 @@ _FAULTS: dict[Code, type[Fault]] = {
 }
 
 
+UNUSABLE = tuple(_FAULTS.values())
+
+
 @dataclass(frozen=True, slots=True)
 class Expect:
     """What a snapshot must be to be accepted."""

@@ -72,7 +72,7 @@ class DataFolder:
             DataDamaged: the pointer is wrong, or the database it leads to is gone.
         """
         try:
-            name = self.current() if self._pointer.exists() else self._first()
+            name = self.opened()
             folder = self.home / name
             if not folder.exists():
                 folder.mkdir(mode=0o700)
@@ -131,11 +131,21 @@ class DataFolder:
         """
         try:
             name = self._pointer.read_bytes().decode("utf-8", "replace").strip()
+        except FileNotFoundError as error:
+            raise DataDamaged("data folder: CURRENT, which says the live generation, is gone") from error
         except OSError as error:
             raise disk_fault(error, f"read {self._pointer}") from error
         if not _GENERATION.fullmatch(name) or not (self.home / name).is_dir():
             raise DataDamaged("data folder: CURRENT does not name a generation that exists")
         return name
+
+    def opened(self) -> str:
+        """The generation that opening the folder means: the live one, or before any was live the first.
+
+        Raises:
+            DataDamaged: the pointer is wrong, or gone though there are several.
+        """
+        return self.current() if self._pointer.exists() else self._first()
 
     def database(self) -> Path:
         return self.home / self.current() / DATABASE

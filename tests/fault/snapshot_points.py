@@ -1,0 +1,185 @@
+"""Breaking `holdfast snapshot create`, `restore` and `prune` at one exact system call, and looking at what is left."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kill_points import LATER, NEW, OLD, Outcome
+from processes import WAIT_SECONDS, environment
+from tracing import fired, need_strace, was_killed
+
+from holdfast.engine import Engine
+from holdfast.model import Caller
+from holdfast.ops.registry import BY_NAME
+from holdfast.settings import load
+from holdfast.store.folder import DataFolder
+
+Call = Callable[..., Any]
+
+SNAPSHOT_SYSCALLS = (
+    "write", "pwrite64", "fsync", "fdatasync", "rename", "unlink", "ftruncate", "link", "mkdir", "rmdir", "unlinkat",
+    "renameat2",
+)  # fmt: skip
+FOLDERS = "notes=notes"
+NOTES = {"MEMORY.md": "one\n", "topics/tea.md": "keep it dry\n"}
+CHANGED = {"MEMORY.md": "one\ntwo\n"}
+ACTIONS = {
+    "create": ("snapshot", "create"),
+    "restore": ("snapshot", "restore", "000001", "--yes"),
+    "prune": ("snapshot", "prune", "--keep", "1"),
+}
+
+CHILD = "import sys; from holdfast.cli.main import main; sys.exit(main(sys.argv[1:]))"
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def _notes(folder: Path) -> dict[str, str]:
+    return {str(one.relative_to(folder)): one.read_text() for one in folder.rglob("*") if one.is_file()}
+
+
+def _template(folder: Path) -> Path:
+    """A memory with two snapshots that has gone on since."""
+    home = folder / "template"
+    if home.exists():
+        return home
+    _run_plain(home, "remember", OLD[0])
+    for text in OLD[1:]:
+        _run_plain(home, "remember", text)
+    _write(home / "notes", NOTES)
+    _run_plain(home, "snapshot", "create", "--label", "first")
+    _run_plain(home, "snapshot", "create", "--label", "second")
+    _run_plain(home, "remember", NEW)
+    _write(home / "notes", CHANGED)
+    return home
+
+
+def _run_plain(home: Path, *words: str) -> None:
+    command = [sys.executable, "-c", CHILD, *words, "--data", str(home), "--json"]
+    done = subprocess.run(
+        command, env=_environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _environment() -> dict[str, str]:
+    path = ":".join(entry for entry in sys.path if entry)
+    return environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", HOLDFAST_MEMORY_FOLDERS=FOLDERS)
+
+
+def _run(folder: Path, action: str, syscall: str, how: str, when: str) -> tuple[subprocess.CompletedProcess[str], Path]:
+    home, log = folder / "memory", folder / "strace.log"
+    shutil.rmtree(home, ignore_errors=True)
+    shutil.copytree(_template(folder), home)
+    inject = ["-e", f"trace={syscall}", "-e", f"inject={syscall}:{how}:when={when}"]
+    tracer = [need_strace(), "-f", "-qq", "-o", str(log), *inject]
+    command = [*tracer, sys.executable, "-c", CHILD, *ACTIONS[action], "--data", str(home), "--json"]
+    done = subprocess.run(
+        command, env=_environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
+    )
+    return done, log
+
+
+def kill_snapshot(folder: Path, syscall: str, when: int, *, action: str) -> Outcome:
+    """The command killed at that call; then the folder is opened and examined.
+
+    Raises:
+        AssertionError: something is broken, or was lost.
+    """
+    done, log = _run(folder, action, syscall, "signal=KILL", str(when))
+    killed = was_killed(log)
+    assert killed == (done.returncode != 0), done.stdout + done.stderr
+    return _outcome(folder, action, done, killed)
+
+
+def fail_snapshot(folder: Path, syscall: str, when: int, *, action: str, error: str, onward: bool) -> Outcome:
+    """The same with an error of the disk in place of that call, and of all that follow if `onward`."""
+    done, log = _run(folder, action, syscall, f"error={error}", f"{when}{'+' if onward else ''}")
+    return _outcome(folder, action, done, fired(log) > 0)
+
+
+def _outcome(folder: Path, action: str, done: subprocess.CompletedProcess[str], broken: bool) -> Outcome:
+    acknowledged = done.returncode == 0
+    changed = examine(folder / "memory", action)
+    assert changed or not acknowledged, "acknowledged and not done"
+    return Outcome(broken, acknowledged, changed)
+
+
+def examine(home: Path, action: str) -> bool:
+    """The memory opens and is sound, old or new; every listed snapshot verifies; nothing lies about after the next
+    snapshot. Whether the work was done."""
+    engine = Engine(load({"home": str(home), "embedder": "none", "memory_folders": FOLDERS}, {}))
+
+    def call(operation: str, **arguments: Any) -> Any:
+        return BY_NAME[operation].call(engine.desk(Caller()), arguments)
+
+    try:
+        restored = _texts(call) == {*OLD}
+        count = _sound(call)
+        assert _notes(home / "notes") == (NOTES if restored else CHANGED), "the folder is not that of the memory"
+        _goes_on(call)
+    finally:
+        engine.close()
+    _no_litter(home)
+    return {"create": count == 3, "restore": restored, "prune": count == 1}[action]
+
+
+def _texts(call: Call) -> set[str]:
+    texts = {one["content"] for one in call("memories")["memories"]}
+    assert texts in ({*OLD}, {*OLD, NEW}), texts
+    return texts
+
+
+def _sound(call: Call) -> int:
+    """The memory and every snapshot; how many there are."""
+    report = call("verify")
+    assert report["sound"], report["findings"]
+    listed = call("snapshot_list")["snapshots"]
+    assert [one["status"] for one in listed] == ["whole"] * len(listed)
+    for id in ("latest", *(one["id"] for one in listed)):
+        assert call("snapshot_verify", id=id)["sound"], id
+    return len(listed)
+
+
+def _goes_on(call: Call) -> None:
+    newest = call("snapshot_list")["snapshots"][0]["id"]
+    call("remember", content=LATER)
+    latest = call("snapshot_create")["id"]
+    assert latest[:6] > newest[:6]
+    call("snapshot_restore", id=latest, yes=True)
+    assert LATER in {one["content"] for one in call("memories")["memories"]}
+    assert call("verify")["sound"]
+
+
+def _no_litter(home: Path) -> None:
+    generations = DataFolder(home).generations()
+    assert len(generations) <= 2, generations
+    hidden = {one.name for one in home.rglob(".*")}
+    kept = {f".notes.holdfast-old-{name}" for name in generations}
+    assert hidden <= {".lock", *kept}, hidden
+
+
+def _scenarios() -> dict[str, partial[Outcome]]:
+    kills = {f"snapshot, {action}": partial(kill_snapshot, action=action) for action in ACTIONS}
+    failures = {
+        f"snapshot, {action}, {error} {'onward' if onward else 'once'}": partial(
+            fail_snapshot, action=action, error=error, onward=onward
+        )
+        for action in ACTIONS
+        for error, onward in (("EIO", False), ("EIO", True), ("ENOSPC", True))
+    }
+    return {**kills, **failures}
+
+
+SNAPSHOT_SCENARIOS = _scenarios()

@@ -1,0 +1,46 @@
+"""The commands that make, restore and prune snapshots are killed or failed at single system calls.
+
+A few points of each kind; `make faults` goes through all of them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from snapshot_points import fail_snapshot, kill_snapshot
+
+
+@pytest.mark.parametrize(
+    ("action", "syscall", "when"),
+    [
+        ("create", "pwrite64", 40),
+        ("create", "rename", 5),
+        ("create", "fsync", 8),
+        ("restore", "rename", 8),
+        ("restore", "rename", 11),
+        ("restore", "renameat2", 1),
+        ("restore", "fsync", 40),
+        ("restore", "unlinkat", 5),
+        ("prune", "unlink", 4),
+    ],
+)
+def test_a_command_killed_at_one_call_leaves_old_or_new(tmp_path: Path, action: str, syscall: str, when: int) -> None:
+    assert kill_snapshot(tmp_path, syscall, when, action=action).fired, "the fault did not fire"
+
+
+@pytest.mark.parametrize(
+    ("action", "syscall", "when", "error"),
+    [
+        ("create", "fsync", 6, "EIO"),
+        ("create", "pwrite64", 50, "ENOSPC"),
+        ("restore", "fsync", 30, "EIO"),
+        ("restore", "pwrite64", 80, "ENOSPC"),
+    ],
+)
+def test_a_command_whose_disk_fails_never_says_that_it_succeeded(
+    tmp_path: Path, action: str, syscall: str, when: int, error: str
+) -> None:
+    outcome = fail_snapshot(tmp_path, syscall, when, action=action, error=error, onward=True)
+    assert outcome.fired, "the fault did not fire"
+    assert not outcome.acknowledged
