@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,8 @@ from holdfast.redact import redact_text
 from holdfast.store import words
 from holdfast.store.port import Condition, Reader, Table, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
+
+_embedding = ThreadPoolExecutor(4, "question")
 
 CLEAR_LIKENESS = 0.4
 LEAST_LIKENESS = 0.05  # texts that have nothing in common mostly lie below it
@@ -69,8 +72,8 @@ def search(desk: Desk, question: Question) -> list[Hit]:
 
 def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
     query = words.query(question.query)
-    meaning = _meaning(desk, question.query)
-    if not query and meaning is None:
+    meaning = _soon(desk, question.query)
+    if not query and meaning() is None:
         return []
     bounds: list[tuple[Table[Any], tuple[Condition, ...]]] = []
     if "memory" in question.kinds:
@@ -78,6 +81,13 @@ def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
     if "observation" in question.kinds:
         bounds.append((OBSERVATIONS, observation_bounds(desk, question)))
     return [gather(reader, table, desk.tenant, query, meaning, some, question.limit) for table, some in bounds]
+
+
+def _soon(desk: Desk, text: str) -> Callable[[], Meaning | None]:
+    """The question as a vector, made by another thread while this one looks for its words."""
+    if desk.embedder is None:
+        return lambda: None
+    return _embedding.submit(_meaning, desk, text).result
 
 
 def _meaning(desk: Desk, text: str) -> Meaning | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,16 +40,20 @@ def gather(
     table: Table[Any],
     tenant: str,
     query: Sequence[str],
-    meaning: Meaning | None,
+    soon: Callable[[], Meaning | None],
     conditions: Sequence[Condition],
     most: int,
 ) -> Pool:
-    """What may answer, of one table, within the conditions; at least `most` if there are as many."""
+    """What may answer, of one table, within the conditions; at least `most` if there are as many.
+
+    `soon` gives the question's meaning, which may still be in the making while its words are looked for.
+    """
     depth = max(DEPTH, most)
     words = reader.words(table, tenant, query, conditions, depth)
     if not words.inside:
         return Pool(table, {}, Corpus(words.documents, words.average_length, words.frequency))
     by_words = [hit.seq for hit in words.hits]
+    meaning = soon()
     near = _nearest(reader, table, tenant, meaning, conditions, depth, words) if meaning else {}
     by_meaning = list(near)
     rows = _rows(reader, table, tenant, {*by_words, *by_meaning}, conditions)
