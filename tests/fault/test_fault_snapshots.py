@@ -35,6 +35,8 @@ def test_a_command_killed_at_one_call_leaves_old_or_new(tmp_path: Path, action: 
         ("create", "fsync", 6, "EIO"),
         ("create", "pwrite64", 50, "ENOSPC"),
         ("restore", "fsync", 30, "EIO"),
+        ("restore", "fsync", 45, "EIO"),
+        ("restore", "renameat2", 1, "EIO"),
         ("restore", "pwrite64", 80, "ENOSPC"),
     ],
 )

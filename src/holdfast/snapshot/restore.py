@@ -16,7 +16,7 @@ from holdfast.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import Found, Named, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish, create_locked
-from holdfast.snapshot.folder_exchange import Exchange, intend
+from holdfast.snapshot.folder_exchange import Exchange, intend, pending
 from holdfast.snapshot.folders_back import (
     drop_kept,
     drop_staged,
@@ -177,7 +177,8 @@ def _restored(
         name = _switched(archive, live, build)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
-        drop_staged(exchanges)
+        if pending(archive.home) is None:  # what is intended is put in place or taken back, now or at the next start
+            drop_staged(exchanges)
         raise
     drop_kept(archive, folder.drop_old())
     return name, rows, tuple(one.live.name for one in exchanges)
