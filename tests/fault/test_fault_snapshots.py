@@ -11,6 +11,12 @@ import pytest
 from snapshot_points import fail_snapshot, kill_snapshot
 
 
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Shared, as the memory that is broken in it is copied anew each time."""
+    return tmp_path_factory.mktemp("snapshots")
+
+
 @pytest.mark.parametrize(
     ("action", "syscall", "when"),
     [
@@ -25,8 +31,8 @@ from snapshot_points import fail_snapshot, kill_snapshot
         ("prune", "unlink", 4),
     ],
 )
-def test_a_command_killed_at_one_call_leaves_old_or_new(tmp_path: Path, action: str, syscall: str, when: int) -> None:
-    assert kill_snapshot(tmp_path, syscall, when, action=action).fired, "the fault did not fire"
+def test_a_command_killed_at_one_call_leaves_old_or_new(place: Path, action: str, syscall: str, when: int) -> None:
+    assert kill_snapshot(place, syscall, when, action=action).fired, "the fault did not fire"
 
 
 @pytest.mark.parametrize(
@@ -35,12 +41,14 @@ def test_a_command_killed_at_one_call_leaves_old_or_new(tmp_path: Path, action: 
         ("create", "fsync", 6, "EIO"),
         ("create", "pwrite64", 50, "ENOSPC"),
         ("restore", "fsync", 30, "EIO"),
+        ("restore", "fsync", 45, "EIO"),
+        ("restore", "renameat2", 1, "EIO"),
         ("restore", "pwrite64", 80, "ENOSPC"),
     ],
 )
 def test_a_command_whose_disk_fails_never_says_that_it_succeeded(
-    tmp_path: Path, action: str, syscall: str, when: int, error: str
+    place: Path, action: str, syscall: str, when: int, error: str
 ) -> None:
-    outcome = fail_snapshot(tmp_path, syscall, when, action=action, error=error, onward=True)
+    outcome = fail_snapshot(place, syscall, when, action=action, error=error, onward=True)
     assert outcome.fired, "the fault did not fire"
     assert not outcome.acknowledged

@@ -156,6 +156,7 @@ FILES = [
     ("search", {"at": "latest", "query": "a", "identity": "/etc/passwd"}),
     ("snapshot_restore", {"id": "/tmp/x", "yes": True}),
     ("snapshot_restore", {"id": "latest", "into": "/tmp/new"}),
+    ("snapshot_restore", {"id": "latest", "yes": True, "alone": True}),
     ("snapshot_restore", {"id": "latest", "from": "/tmp/vault", "dryRun": True}),
     ("snapshot_restore", {"id": "latest", "identity": "/etc/passwd", "dryRun": True}),
 ]

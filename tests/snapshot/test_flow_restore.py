@@ -360,3 +360,30 @@ def test_nothing_is_removed_while_the_store_cannot_be_opened(cli: Cli) -> None:
     assert cli("snapshot", "prune", "--keep", "1").code == 23
     assert cli("snapshot", "create").code == 23
     assert cli.good("snapshot", "list")["count"] == 2
+
+
+@pytest.mark.parametrize("part", [0.2, 0.4, 0.6, 0.8])
+def test_a_store_that_opens_and_is_damaged_inside_is_restored_too(tmp_path: Path, part: float) -> None:
+    world = World(tmp_path / "memory")
+    try:
+        for number in range(60):
+            world.call("lesson_save", content=f"Lesson {number}: " + f"word{number} " * 40)
+        id = world.call("snapshot_create")["id"]
+    finally:
+        world.close()
+    database = tmp_path / "memory" / "gen-000001" / "memory.db"
+    data = bytearray(database.read_bytes())
+    begin = int(len(data) * part) // 4096 * 4096
+    data[begin : begin + 3 * 4096] = b"\xa5" * (3 * 4096)
+    database.write_bytes(data)
+    cli = Cli(tmp_path / "memory")
+
+    said = cli("snapshot", "restore", id, "--yes")
+    if said.code:  # even who else is in it cannot be read
+        assert said.code == 23
+        assert "--alone" in said.fault["hint"]
+        said = cli("snapshot", "restore", id, "--yes", "--alone")
+    assert said.code == 0, said.out + said.err
+    assert said.answer["rows"]["lessons"] == 60
+    assert cli.good("lessons", "--limit", "100")["lessons"]
+    sound(cli)

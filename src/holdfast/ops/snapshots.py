@@ -205,6 +205,9 @@ class SnapshotRestore(SnapshotUse):
         default=None, alias="as", description="Take another agent's memory over as this agent's."
     )
     into: Name | None = Field(default=None, description="Start a second memory from it in this new folder.")
+    alone: bool = Field(
+        default=False, description="Leave tokens and other tenants behind, if what is live is too damaged to read them."
+    )
     limit: int = limit(100, 10_000)
 
 
@@ -226,6 +229,8 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
     With dryRun it shows what would change; with into it starts a second memory in a new folder instead.
     """
     _root_for(desk, into=ask.into)
+    if ask.alone and not desk.caller.may("root"):
+        raise Forbidden("alone: only root may leave other tenants' memory behind")
     archive, named = archive_of(desk), ask.named(desk, take_over=ask.take_over)
     if ask.dry_run:
         changes = preview(archive, named, ask.limit)
@@ -238,7 +243,7 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
             "snapshot_restore: this replaces the live memory, and was not confirmed",
             hint="Look with --dry-run what would change; then say --yes (REST and MCP: yes).",
         )
-    made = restore(archive, named)
+    made = restore(archive, named, alone=ask.alone)
     _audit(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
     return _restored_shape(made)
 

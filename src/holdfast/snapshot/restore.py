@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.disk import disk_fault, write_durably
-from holdfast.errors import Conflict, Fault, NotFound
+from holdfast.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.age import recipients_of
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import Found, Named, identities_of, sought, trusted
@@ -51,21 +51,24 @@ class Restored:
     folders: tuple[str, ...]
 
 
-def restore(archive: Archive, named: Named) -> Restored:
+def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
     """Make the snapshot's memory the live one. Any failure leaves the live one untouched.
+
+    Tokens and other tenants' memory come along from what is live; if it is too damaged for that, only `alone` goes on
+    without them.
 
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not
             be used.
         SnapshotsBusy: another process makes, restores or removes snapshots.
-        DataDamaged: what was in it is not sound.
+        DataDamaged: what was in it is not sound, or what is live cannot be read.
     """
     live = _live(archive)
     with archive.locked("restore"), sought(archive, named) as found:
         manifest = trusted(archive, named, found)
         before = _snapshot_before(archive, manifest, identities_of(archive, named))
         archive.moved("restore", manifest.body_size)
-        name, rows, folders = _restored(archive, live, named, found, manifest)
+        name, rows, folders = _restored(archive, live, named, found, manifest, alone)
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
     return Restored(manifest, name, before, dict(rows), folders)
 
@@ -168,11 +171,16 @@ def _snapshot_before(archive: Archive, manifest: Manifest, identities: Sequence[
     recipients = archive.settings.snapshot_recipients
     if manifest.encrypted and not recipients:
         recipients = recipients_of(identities)
-    sign = archive.settings.snapshot_sign or manifest.signer is not None
-    return create_locked(archive, replace(BEFORE, recipients=recipients, sign=sign)).id
+    sign = archive.settings.snapshot_sign or (manifest.signer is not None and archive.keyring.own() is not None)
+    try:
+        return create_locked(archive, replace(BEFORE, recipients=recipients, sign=sign)).id
+    except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and undo goes back to it
+        return None
 
 
-def _restored(archive: Archive, live: Home, named: Named, found: Found, manifest: Manifest) -> tuple[str, Rows, Names]:
+def _restored(
+    archive: Archive, live: Home, named: Named, found: Found, manifest: Manifest, alone: bool
+) -> tuple[str, Rows, Names]:
     folder = DataFolder(archive.home)
     building = folder.new_generation()
     exchanges: tuple[Exchange, ...] = ()
@@ -182,8 +190,8 @@ def _restored(archive: Archive, live: Home, named: Named, found: Found, manifest
         shutil.rmtree(building / _BUNDLE)
 
         def build(old: Path | None) -> str:
-            if old is not None:
-                join(building / DATABASE, old, archive.tenant)
+            if old is not None and not alone:
+                _take_along(building / DATABASE, old, archive.tenant)
             name = folder.finish(building)
             intend(archive.home, name, exchanges)
             return name
@@ -191,11 +199,22 @@ def _restored(archive: Archive, live: Home, named: Named, found: Found, manifest
         name = _switched(archive, live, build)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
-        if pending(archive.home) is None:  # else the generation is live, and its folders are still to be put in place
+        if pending(archive.home) is None:  # what is intended is put in place or taken back, now or at the next start
             drop_staged(exchanges)
         raise
     drop_kept(archive, folder.drop_old())
     return name, rows, tuple(one.live.name for one in exchanges)
+
+
+def _take_along(database: Path, old: Path, tenant: str) -> None:
+    try:
+        join(database, old, tenant)
+    except DataDamaged as fault:
+        raise DataDamaged(
+            "restore: what is live is too damaged to take its tokens and other tenants' memory along",
+            hint="With --alone they are left behind, in the files of the old generation; holdfast snapshot undo goes "
+            "back to it.",
+        ) from fault
 
 
 def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, building: Path) -> Rows:
