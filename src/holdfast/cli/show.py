@@ -24,7 +24,7 @@ _COLUMNS = (
     "reason",
     "kind", "score", "confidence", "priority", "status", "type", "operation",
     "project", "agentId", "title", "content", "concept", "file", "frequency",
-    "observationCount", "version", "scopes", "message", "size", "createdBy", "startedAt", "timestamp", "createdAt",
+    "observationCount", "version", "scopes", "message", "size", "startedAt", "timestamp", "createdAt",
     "path",
 )  # fmt: skip
 _SHOWN = 6
@@ -51,8 +51,13 @@ def print_answer(answer: Any) -> None:
         elif isinstance(value, dict):
             _print_record(console, name, value)
         elif value not in (None, ""):
-            text = "yes" if value is True else "no" if value is False else _printable(str(value))
-            console.print(Text(f"{name}: {text}"))
+            console.print(Text(f"{name}: {_shown(value)}"))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return _printable(", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 def _is_rows(value: Any) -> bool:
