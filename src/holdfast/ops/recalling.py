@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NotRequired
+from typing import Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -62,21 +62,18 @@ class SearchAnswer(TypedDict):
     text: NotRequired[str]
 
 
-def _question(desk: Desk, ask: Search) -> Question:
+def _question(desk: Desk, ask: Search | SmartSearch, query: str, **more: Any) -> Question:
+    """What both searches ask for, and what else this one does."""
     return Question(
-        query=ask.query,
+        query=query,
         limit=ask.limit,
         project=ask.project,
         agent=ask.agent_id,
         session_id=ask.session_id,
-        type=ask.type,
-        concepts=ask.concepts,
-        files=ask.files,
         before=moment(desk, ask.before, "before"),
         after=moment(desk, ask.after, "after"),
         as_of=moment(desk, ask.as_of, "asOf"),
-        kinds=(ask.kind,) if ask.kind else ("memory", "observation"),
-        per_session=ask.per_session,
+        **more,
     )
 
 
@@ -90,7 +87,17 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
     if ask.at is not None:
         with past_desk(desk, ask.at, ask.identity) as then:
             return search(then, ask.model_copy(update={"at": None}))
-    hits = search_records(desk, _question(desk, ask))
+    question = _question(
+        desk,
+        ask,
+        ask.query,
+        type=ask.type,
+        concepts=ask.concepts,
+        files=ask.files,
+        kinds=(ask.kind,) if ask.kind else ("memory", "observation"),
+        per_session=ask.per_session,
+    )
+    hits = search_records(desk, question)
     form = _full if ask.format == "full" else _compact
     results: list[Json] = []
     used = 0
@@ -196,17 +203,7 @@ def smart_search(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
         return _expand(desk, ask)
     if ask.query is None:
         raise InvalidRequest("smart_search: query is required")
-    question = Question(
-        query=ask.query,
-        limit=ask.limit,
-        project=ask.project,
-        agent=ask.agent_id,
-        session_id=ask.session_id,
-        before=moment(desk, ask.before, "before"),
-        after=moment(desk, ask.after, "after"),
-        as_of=moment(desk, ask.as_of, "asOf"),
-    )
-    hits = search_records(desk, question)
+    hits = search_records(desk, _question(desk, ask, ask.query))
     _count(desk, hits)
     lessons = search_lessons(desk, ask.query, ask.project, 0.1, 5)
     return {
