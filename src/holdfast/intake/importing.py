@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from holdfast.desk import Desk
+from holdfast.desk import Desk, facts_of
 from holdfast.errors import InvalidRequest
 from holdfast.intake.compress import compress
 from holdfast.intake.event import CleanEvent, content_hash
@@ -34,6 +34,8 @@ from holdfast.model import (
     Slot,
     Summary,
 )
+from holdfast.protocol.access import check_writable, stored_keys
+from holdfast.protocol.terms import MemoryScope
 from holdfast.redact import redact_value
 from holdfast.shapes import record_from
 from holdfast.storable import check_storable
@@ -299,9 +301,11 @@ def _memory(desk: Desk, item: Json) -> Memory:
         "createdAt": created,
         "updatedAt": created,
         "validFrom": created,
+        "scope": MemoryScope.GLOBAL,
     }
     filled = {**item, **{name: value for name, value in defaults.items() if item.get(name) is None}}
     memory = record_from(Memory, filled, {"tenant": desk.tenant, "seq": 0, "content_hash": ""})
+    memory = dataclasses.replace(memory, audience=stored_keys(check_writable(facts_of(memory))))
     if not 1 <= memory.version <= MOST_VERSIONS:
         raise InvalidRequest(f"version must be between 1 and {MOST_VERSIONS}")
     return with_hash(memory)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 from pydantic import Field, field_validator
 from typing_extensions import TypedDict
@@ -25,7 +25,7 @@ from holdfast.intake.remember import (
 )
 from holdfast.model import CleanText, Json, Memory
 from holdfast.ops.answers import MemoryShape
-from holdfast.ops.declare import Operation, Request
+from holdfast.ops.declare import ChatRequest, Operation, Request
 from holdfast.ops.fields import (
     CleanBody,
     CleanLine,
@@ -39,15 +39,17 @@ from holdfast.ops.fields import (
     limit,
     moment,
 )
+from holdfast.protocol.ownership import owned
 from holdfast.shapes import shape
 from holdfast.snapshot.automatic import BULK, before
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES
 
 BATCH = 1_000
+DOMAIN_CHARS = 80
 
 
-class Remember(Request):
+class Remember(ChatRequest):
     content: CleanBody
     type: CleanName = CleanText("fact")
     title: CleanLine | None = None
@@ -59,6 +61,22 @@ class Remember(Request):
     created_at: Time | None = None
     ttl_days: float | None = Field(default=None, gt=0, le=36_500, allow_inf_nan=False)
     importance: int = Field(default=3, ge=1, le=5)
+    scope: Literal["global", "personal", "group", "conversation"] | None = Field(
+        default=None, description="Whom it concerns; from a chat personal, else global."
+    )
+    visibility: Literal["private", "group"] | None = Field(
+        default=None, description="Of a personal memory: for its owner alone, or for all owners."
+    )
+    owners: Names = Field(default=(), description="Ids of senders whose memory it is, beside the one who speaks.")
+    share_into_groups: bool = Field(
+        default=False, description="Made in private, but its owner allows that groups where he asks get to read it."
+    )
+    memory_type: Literal["normal", "permanent"] = "normal"
+    domain: CleanLine = Field(default=CleanText(""), max_length=DOMAIN_CHARS)
+    disclosure: CleanLine = Field(default=CleanText(""), description="When to recall it.")
+    subject: CleanLine = CleanText("")
+    entities: CleanList = ()
+    topics: CleanList = ()
 
     @field_validator("type", mode="before")
     @classmethod
@@ -94,6 +112,20 @@ def _draft(ask: Remember) -> MemoryDraft:
         created_at=ask.created_at,
         ttl_days=ask.ttl_days,
         importance=ask.importance,
+        facts=owned(
+            ask.umo,
+            ask.sender_id,
+            scope=ask.scope,
+            visibility=ask.visibility,
+            owners=ask.owners,
+            share_into_groups=ask.share_into_groups,
+        ),
+        domain=ask.domain,
+        memory_type=ask.memory_type,
+        disclosure=ask.disclosure,
+        subject=ask.subject,
+        entities=ask.entities,
+        topics=ask.topics,
     )
 
 
@@ -167,7 +199,7 @@ def _one_of_batch(desk: Desk, operation: Operation, item: Json) -> BatchItem:
     return kept
 
 
-class Evolve(Request):
+class Evolve(ChatRequest):
     memory_id: Name
     new_content: CleanBody
     new_title: CleanLine | None = None
@@ -184,7 +216,7 @@ def evolve(desk: Desk, ask: Evolve) -> EvolveAnswer:
     return {"success": True, "memory": shape(memory)}
 
 
-class Memories(Request):
+class Memories(ChatRequest):
     latest: bool = True
     count: bool = False
     project: Name | None = None
@@ -203,7 +235,7 @@ class MemoriesAnswer(TypedDict):
 def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     """List memories, newest first; with asOf, those that were known at that moment."""
     reader = desk.store.read()
-    bounds = [*desk.sees(ask.agent_id), *where(project=ask.project, type=ask.type)]
+    bounds = [*desk.sees_memories(ask.agent_id), *where(project=ask.project, type=ask.type)]
     if ask.session_id:
         bounds.append(Condition("session_ids", "has", desk.session_key(reader, ask.session_id)))
     as_of = moment(desk, ask.as_of, "asOf")
@@ -218,7 +250,7 @@ def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     return {"memories": [shape(one) for one in found], "total": total}
 
 
-class MemoryAsk(Request):
+class MemoryAsk(ChatRequest):
     id: Name
 
 
@@ -241,7 +273,7 @@ def _memory(desk: Desk, id: str, agent: str | None) -> Memory:
     return found
 
 
-class Forget(Request):
+class Forget(ChatRequest):
     memory_id: Name | None = None
     session_id: Name | None = None
     observation_ids: Names = ()
@@ -271,7 +303,7 @@ def forget(desk: Desk, ask: Forget) -> ForgetAnswer:
     return {"success": True, "deleted": tally.total, "counts": tally.counts}
 
 
-class GovernanceDelete(Request):
+class GovernanceDelete(ChatRequest):
     memory_ids: Names
     reason: CleanLine = CleanText("")
 
@@ -295,7 +327,7 @@ def governance_delete(desk: Desk, ask: GovernanceDelete) -> GovernanceAnswer:
     if len(ask.memory_ids) >= BULK:
         before(desk, "forget")
     tally = forget_memories(desk, ask.memory_ids, agent=ask.agent_id, reason=ask.reason, operation="governance_delete")
-    left = desk.store.read().count(MEMORIES, desk.tenant, *desk.sees(ask.agent_id), *where(latest=True))
+    left = desk.store.read().count(MEMORIES, desk.tenant, *desk.sees_memories(ask.agent_id), *where(latest=True))
     return {"success": True, "deleted": tally.total, "requested": len(ask.memory_ids), "total": left}
 
 

@@ -14,6 +14,7 @@ import orjson
 from holdfast.desk import Desk
 from holdfast.keys import session_name
 from holdfast.model import Json
+from holdfast.recall.links import seen_relations
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, Reader, Table, where
 from holdfast.store.tables import (
@@ -62,6 +63,10 @@ def export_pieces(
     with desk.store.snapshot() as reader:
         head = {"format": FORMAT, "version": version, "exportedAt": iso(desk.clock.now_ms())}
         yield orjson.dumps(head)[:-1]
+        if desk.in_chat:
+            yield from _list("memories", (shape(one) for one in _records(desk, reader, MEMORIES, bounds)))
+            yield b"}"
+            return
         yield from _list("sessions", (shape(one) for one in _sessions(desk, reader, bounds, max_sessions, offset)))
         yield b',"observations":{'
         yield from _observations(desk, reader, bounds, max_sessions, offset)
@@ -70,15 +75,24 @@ def export_pieces(
             for name, table, equal in LISTS:
                 if name in _AGENTLESS and bounds:
                     continue
-                yield from _list(
-                    name, (shape(one) for one in reader.each(table, desk.tenant, *bounds, *where(**equal)))
-                )
+                yield from _list(name, (shape(one) for one in _records(desk, reader, table, bounds, **equal)))
         if max_sessions is not None:
             total = reader.count(SESSIONS, desk.tenant, *bounds)
             more = offset + max_sessions < total
             page = {"offset": offset, "maxSessions": max_sessions, "total": total, "hasMore": more}
             yield b',"pagination":' + orjson.dumps(page)
         yield b"}"
+
+
+def _records(
+    desk: Desk, reader: Reader, table: Table[Any], bounds: tuple[Condition, ...], **equal: str
+) -> Iterable[Any]:
+    if table is MEMORIES:
+        return (one for one in reader.each(table, desk.tenant, *desk.sees_memories()) if desk.may_see(one))
+    if table is AUDIT:
+        return reader.each(table, desk.tenant, *desk.sees_audit())
+    found = reader.each(table, desk.tenant, *bounds, *where(**equal))
+    return seen_relations(desk, reader, found) if table is RELATIONS else found
 
 
 def _sessions(

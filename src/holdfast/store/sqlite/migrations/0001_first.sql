@@ -72,6 +72,19 @@ CREATE TABLE memories (
     forget_after INTEGER,
     content_hash TEXT NOT NULL,
     metadata TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    visibility TEXT NOT NULL,
+    umo TEXT NOT NULL,
+    owners TEXT NOT NULL,
+    share_into_groups INTEGER NOT NULL,
+    audience TEXT NOT NULL,
+    uri TEXT NOT NULL,
+    domain TEXT NOT NULL,
+    memory_type TEXT NOT NULL,
+    disclosure TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    entities TEXT NOT NULL,
+    topics TEXT NOT NULL,
     checksum INTEGER NOT NULL,
     UNIQUE (tenant, id)
 ) STRICT;
@@ -230,6 +243,7 @@ CREATE TABLE audit (
     agent TEXT,
     target_ids TEXT NOT NULL,
     details TEXT NOT NULL,
+    audience TEXT NOT NULL,
     checksum INTEGER NOT NULL,
     UNIQUE (tenant, id)
 ) STRICT;
