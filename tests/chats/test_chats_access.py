@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,7 +51,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, li
         word, content = content_of(number)
         memory = world.call("remember", content=content, **arguments)["memory"]
         kept.append(Kept(word, facts_of(arguments), memory["id"]))
-    for one, other in zip(kept, kept[1:], strict=False):
+    for one, other in itertools.pairwise(kept):
         world.call("relate", sourceId=one.id, targetId=other.id, type="related")
     world.observe(tool_name="Bash", tool_input={"command": "make harbour"}, tool_output="harbour keeper wrote")
     yield world, kept
@@ -108,7 +109,7 @@ def test_a_link_is_shown_where_both_its_ends_are(name: str, filled: tuple[World,
     world, kept = filled
     seen = seen_by(VIEWERS[name], kept)
     ids = {one.id for one in kept if one.word in seen}
-    pairs = {(one.id, other.id) for one, other in zip(kept, kept[1:], strict=False) if {one.id, other.id} <= ids}
+    pairs = {(one.id, other.id) for one, other in itertools.pairwise(kept) if {one.id, other.id} <= ids}
 
     found = world.call("relations", limit=1000, **asked_by(VIEWERS[name]))["relations"]
 
@@ -130,9 +131,7 @@ def test_context_and_timeline_hold_nothing_that_the_viewer_may_not_see(
 
 
 @pytest.mark.parametrize("operation", ["claude_bridge_sync", "audit", "write_log", "graph", "auto_forget"])
-def test_without_a_chat_nothing_tells_of_what_was_said_in_one(
-    operation: str, filled: tuple[World, list[Kept]]
-) -> None:
+def test_without_a_chat_nothing_tells_of_what_was_said_in_one(operation: str, filled: tuple[World, list[Kept]]) -> None:
     world, kept = filled
     given: dict[str, Any] = {"limit": 500} if operation in ("audit", "write_log", "graph") else {}
 
