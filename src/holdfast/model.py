@@ -152,6 +152,21 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Address:
+    """A name, domain://path, of a line of memories; its id is the address itself. See `intake/addresses.py`."""
+
+    tenant: str
+    id: str
+    seq: int
+    root: str
+    kind: str
+    agent: str | None
+    moved_from: str
+    moved_to: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Lesson:
     tenant: str
     id: str

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import orjson
 
 from holdfast.desk import Desk
+from holdfast.errors import NotFound
+from holdfast.intake.addresses import drop_addresses, memory_named
 from holdfast.intake.remember import DAY_MS, line_of
 from holdfast.model import EVERYBODY, Event, Memory, Observation
 from holdfast.store.port import Condition, Tx, where
@@ -63,15 +66,14 @@ class Tally:
 def forget_memories(
     desk: Desk, ids: Iterable[str], *, agent: str | None, reason: str = "", operation: str = "forget"
 ) -> Tally:
-    """Remove memories the caller may see. The latest version takes its whole line with it: whoever
-    forgets a fact does not want its earlier wording kept. An old version goes alone."""
+    """Remove memories the caller may see, by their ids or addresses. The latest version takes its whole line with it:
+    whoever forgets a fact does not want its earlier wording kept. An old version goes alone."""
 
     def store(tx: Tx) -> Tally:
         tally = Tally()
         for id in ids:
-            memory = tx.get(MEMORIES, desk.tenant, id)
-            if memory is not None and desk.may_see(memory, agent):
-                _drop_memory(desk, tx, memory, tally)
+            with suppress(NotFound):
+                _drop_memory(desk, tx, memory_named(desk, tx, id, agent), tally)
         _finish(desk, tx, tally, (), operation, reason)
         return tally
 
@@ -166,6 +168,8 @@ def sweep(desk: Desk, plan: Sweep) -> Tally:
 
 
 def _drop_memory(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
+    if memory.latest:
+        drop_addresses(desk, tx, memory)
     for version in line_of(tx, memory) if memory.latest else [memory]:
         tx.delete(MEMORIES, desk.tenant, version.id)
         tally.add_memory(version)
@@ -178,6 +182,8 @@ def _expire(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
     before = tx.get(MEMORIES, desk.tenant, memory.parent_id) if memory.latest and memory.parent_id else None
     if before is not None:
         tx.replace(MEMORIES, dataclasses.replace(before, latest=True, valid_to=None))
+    elif memory.latest:
+        drop_addresses(desk, tx, memory)
 
 
 def _drop_observation(desk: Desk, tx: Tx, seen: Observation, tally: Tally) -> None:

@@ -20,6 +20,7 @@ from holdfast.intake.remember import title_of, with_hash
 from holdfast.intake.sessions import commit_id
 from holdfast.model import (
     Action,
+    Address,
     AuditEntry,
     CleanText,
     Commit,
@@ -42,6 +43,7 @@ from holdfast.storable import check_storable
 from holdfast.store.port import Table, Tx, where
 from holdfast.store.tables import (
     ACTIONS,
+    ADDRESSES,
     AUDIT,
     COMMITS,
     INSIGHTS,
@@ -345,6 +347,7 @@ _SEEN = _Kind("observations", OBSERVATIONS, _observation)
 _KINDS = (
     _Kind("sessions", SESSIONS, _session),
     _Kind("memories", MEMORIES, _memory),
+    _Kind("addresses", ADDRESSES, _plain(Address, "id", "rootId")),
     _Kind("summaries", SUMMARIES, _summary),
     _Kind("lessons", LESSONS, _plain(Lesson)),
     _Kind("slots", SLOTS, _plain(Slot, "id", "label")),

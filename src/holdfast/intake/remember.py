@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from holdfast.desk import Desk
-from holdfast.errors import NotFound
+from holdfast.intake.addresses import fresh_address, keep_address, memory_named, owner_of
 from holdfast.model import CleanText, Json, Memory
 from holdfast.protocol.access import MemoryFacts, stored_keys
 from holdfast.protocol.terms import MemoryScope, MemoryType, MemoryVisibility
@@ -54,6 +54,7 @@ class MemoryDraft:
     subject: CleanText = _SILENT
     entities: tuple[CleanText, ...] = ()
     topics: tuple[CleanText, ...] = ()
+    uri: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,9 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     if draft.session_id:
         draft = dataclasses.replace(draft, session_id=CleanText(desk.session_key(tx, draft.session_id)))
     memory = _first_version(desk, tx, draft, agent)
+    there = owner_of(desk, tx, draft.uri) if draft.uri else None
+    if there is not None:
+        return Remembered(_revised(desk, tx, there, memory))
     alike = _alike(desk, tx, memory, words)
     for _, known in alike:
         if known.content_hash == memory.content_hash and desk.within(known.updated_at, desk.settings.dedup_seconds):
@@ -92,9 +96,11 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     if old:
         memory = supersede(tx, old, memory)
     else:
+        memory = _addressed(desk, tx, memory)
         tx.add(MEMORIES, memory)
-    desk.audit(tx, "remember", (memory.id,), agent, memory.audience, version=memory.version)
-    desk.tell(tx, "memory", memory)
+    if memory.uri and not (old and old.uri):
+        keep_address(desk, tx, memory, memory.uri)
+    _tell(desk, tx, memory, agent)
     similar = [
         Similar(other.id, other.title, round(score, 3))
         for score, other in alike
@@ -103,18 +109,38 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     return Remembered(memory, tuple(similar[:SIMILAR_SHOWN]))
 
 
+def _addressed(desk: Desk, tx: Tx, memory: Memory) -> Memory:
+    """The memory with an address: its own, or one of chance if it was made in a chat or is of a domain."""
+    if memory.uri or not (memory.umo or memory.domain):
+        return memory
+    return with_hash(dataclasses.replace(memory, uri=fresh_address(desk, tx, memory.domain)))
+
+
+def _revised(desk: Desk, tx: Tx, old: Memory, new: Memory) -> Memory:
+    """What lies at the address said anew. Who may see it stays as it was; saying the same again changes nothing."""
+    if old.content == new.content:
+        return old
+    kept = ("agent", "scope", "visibility", "umo", "owners", "share_into_groups", "audience", "uri")
+    same = {name: getattr(old, name) for name in kept}
+    memory = supersede(tx, old, with_hash(dataclasses.replace(new, **same)))
+    _tell(desk, tx, memory, memory.agent)
+    return memory
+
+
+def _tell(desk: Desk, tx: Tx, memory: Memory, agent: str | None) -> None:
+    desk.audit(tx, "remember", (memory.id,), agent, memory.audience, version=memory.version)
+    desk.tell(tx, "memory", memory)
+
+
 def evolve(desk: Desk, memory_id: str, content: CleanText, title: CleanText | None, agent: str | None) -> Memory:
-    """A new version of a memory. Naming an old version evolves the latest one of its line.
+    """A new version of the memory of an id or at an address. Naming an old version evolves the latest one of its line.
 
     Raises:
         NotFound: no such memory, or not the caller's to see.
     """
 
     def store(tx: Tx) -> Memory:
-        named = tx.get(MEMORIES, desk.tenant, memory_id)
-        if named is None or not desk.may_see(named, agent):
-            raise NotFound("memory: no memory of that id")
-        old = latest_of(tx, named)
+        old = latest_of(tx, memory_named(desk, tx, memory_id, agent))
         now = desk.clock.now_ms()
         fresh = dataclasses.replace(
             old,
@@ -165,6 +191,7 @@ def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
         supersedes=(old.id,),
         session_ids=tuple(dict.fromkeys((*old.session_ids, *new.session_ids))),
         valid_from=turn,
+        uri=new.uri or old.uri,
     )
     tx.add(MEMORIES, linked)
     recalled = tx.recalls(old.tenant, [old.seq])
@@ -200,6 +227,8 @@ def _belongs_alike(known: Memory, new: Memory) -> bool:
 
 def _is_version(draft: MemoryDraft, memory: Memory, words: frozenset[str], score: float) -> bool:
     """Whether the draft says nearly the same. Dated statements of two sessions are two statements."""
+    if draft.uri and memory.uri:
+        return False  # two addresses, two memories
     if draft.created_at is not None and memory.dated and memory.session_ids != _sessions(draft):
         return False
     if len(words) < FEW_WORDS:
@@ -252,6 +281,7 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
         owners=(facts.owner, *facts.co_owners) if facts.owner else (),
         share_into_groups=facts.share_into_groups,
         audience=stored_keys(facts),
+        uri=draft.uri,
         domain=draft.domain,
         memory_type=draft.memory_type,
         disclosure=draft.disclosure,

@@ -8,6 +8,7 @@ from holdfast.keys import key_of
 from holdfast.model import (
     EVERYBODY,
     Action,
+    Address,
     Answer,
     AuditEntry,
     CleanText,
@@ -89,6 +90,7 @@ MEMORIES: Table[Memory] = Table(
     timed="created_at",
     told=True,
 )
+ADDRESSES = Table("addresses", Address)
 LESSONS = Table("lessons", Lesson, told=True)
 SLOTS = Table("slots", Slot, told=True)
 ACTIONS = Table("actions", Action)
@@ -105,6 +107,7 @@ TABLES: tuple[Table[Any], ...] = (
     SESSIONS,
     OBSERVATIONS,
     MEMORIES,
+    ADDRESSES,
     LESSONS,
     SLOTS,
     ACTIONS,
