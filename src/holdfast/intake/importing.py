@@ -14,6 +14,7 @@ from typing import Any
 
 from holdfast.desk import Desk, facts_of
 from holdfast.errors import InvalidRequest
+from holdfast.intake.addresses import keep_address, latest_at
 from holdfast.intake.compress import compress
 from holdfast.intake.event import CleanEvent, content_hash
 from holdfast.intake.remember import title_of, with_hash
@@ -149,9 +150,10 @@ def _store(desk: Desk, kind: _Kind, records: Iterator[Any], replace: bool, repor
 
         def put(tx: Tx, batch: list[Any] = batch) -> tuple[int, int]:
             done = 0
-            for record in batch:
-                known = tx.get(kind.table, desk.tenant, record.id)
-                if known is None or replace:
+            for given in batch:
+                record = _fitting(desk, tx, given)
+                known = tx.get(kind.table, desk.tenant, given.id)
+                if record is not None and (known is None or replace or _says_more(known, record)):
                     tx.replace(kind.table, dataclasses.replace(record, seq=known.seq if known else tx.next_seq()))
                     done += 1
             if kind.table is MEMORIES:
@@ -162,6 +164,28 @@ def _store(desk: Desk, kind: _Kind, records: Iterator[Any], replace: bool, repor
         done, skipped = desk.store.write(put)
         report.imported[kind.name] = report.imported.get(kind.name, 0) + done
         report.skipped[kind.name] = report.skipped.get(kind.name, 0) + skipped
+
+
+def _fitting(desk: Desk, tx: Tx, record: Any) -> Any:
+    """The record as it may be stored: an address that leads elsewhere here stays where it leads."""
+    if isinstance(record, Address):
+        known = tx.get(ADDRESSES, desk.tenant, record.id)
+        elsewhere = known is not None and known.root != record.root
+        return None if elsewhere or latest_at(tx, desk.tenant, record.root) is None else record
+    if isinstance(record, Memory) and record.uri:
+        known = tx.get(ADDRESSES, desk.tenant, record.uri)
+        if known is None:
+            keep_address(desk, tx, record, record.uri)
+        elif known.root != record.root:
+            return dataclasses.replace(record, uri="")
+    return record
+
+
+def _says_more(known: Any, record: Any) -> bool:
+    """An address that was made along with its memory does not say yet from where that was moved."""
+    if not isinstance(record, Address):
+        return False
+    return (known.kind, known.moved_from, known.moved_to) != (record.kind, record.moved_from, record.moved_to)
 
 
 def _one_latest(desk: Desk, tx: Tx, root: str) -> None:
