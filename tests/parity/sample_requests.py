@@ -138,7 +138,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("address_alias", {"id": "<memory-old>", "alias": f"facts://{MARK}/ledger"}),
     Sample("address_move", {"id": f"facts://{MARK}/ledger", "to": f"facts://{MARK}/book"}),
     Sample("addresses", {"under": f"facts://{MARK}", "limit": 5, "offset": 0}),
-    Sample("memory", {"id": f"facts://{MARK}/book"}, also="by its address"),
+    Sample("memory", {"id": f"facts://{MARK}/lamp"}, also="by its address"),
     Sample("forget", {"memoryId": "<memory-forgotten>"}),
     Sample("forget", {"sessionId": "s-gone", "observationIds": ["<s-gone/0>", "<s-gone/1>"]}, also="observations"),
     Sample("governance_delete", {"memoryIds": ["<memory-governed>", "mem_unknown"], "reason": "asked for"}),
