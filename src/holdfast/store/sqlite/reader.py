@@ -25,6 +25,7 @@ from holdfast.store.sqlite.wordparts import Bounds
 from holdfast.store.tables import TABLES, TOKENS
 from holdfast.store.words import stems
 
+FEW = 5_000  # records that are fetched one by one rather than looked for among all
 SHORT_LIST = 500  # up to here a loop is faster than numpy's set operations
 
 _TABLES = frozenset(table.name for table in TABLES)
@@ -167,7 +168,7 @@ class SqliteReader(VectorReads):
         offset: int = 0,
     ) -> list[R]:
         shape = shape_of(table)
-        clause, values = _clause(table, tenant, conditions)
+        clause, values = self._narrow(table, tenant, conditions)
         sql = f"SELECT {_columns(table)} FROM {table.name} WHERE {clause} ORDER BY {_order(shape, order)}"
         if limit is not None or offset:
             sql += " LIMIT ? OFFSET ?"
@@ -188,8 +189,21 @@ class SqliteReader(VectorReads):
                 db.close()
 
     def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int:
-        clause, values = _clause(table, tenant, conditions)
+        clause, values = self._narrow(table, tenant, conditions)
         return int(self._rows(f"SELECT count(*) FROM {table.name} WHERE {clause}", values)[0][0])
+
+    def _narrow(self, table: Table[Any], tenant: str, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
+        """The clause of the conditions. Where few records hold one of several values, the index of words knows which:
+        listing the 20 memories that somebody may see of 10,000 took 21 ms without it.
+
+        Not inside a write, where what is remembered of the index is not yet true.
+        """
+        some = [one for one in conditions if one.op == "any" and one.column in table.scoped and len(one.value) > 1]
+        found = self.within(table, tenant, some, FEW) if some and self._db.get_autocommit() else None
+        if found is None:
+            return _clause(table, tenant, conditions)
+        clause, values = _clause(table, tenant, conditions)
+        return f"seq IN carray(?) AND +{clause}", [apsw.carray(found), *values]
 
     def words(
         self, table: Table[Any], tenant: str, query: Sequence[str], conditions: Sequence[Condition], limit: int
