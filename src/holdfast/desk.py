@@ -12,8 +12,10 @@ from typing import Any
 from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.keys import needs_own_key, own_session
 from holdfast.metrics import Metrics
-from holdfast.model import AuditEntry, Caller, Event, Json, Lifecycle
+from holdfast.model import EVERYBODY, AuditEntry, Caller, Event, Json, Lifecycle, Memory
 from holdfast.ports import Clock, Embedder, Entropy, Summarizer
+from holdfast.protocol.access import AUDIENCE, MemoryFacts, Viewer, may_see, viewer_keys
+from holdfast.protocol.origin import UMOInfo
 from holdfast.recalls import Recalls
 from holdfast.settings import Settings
 from holdfast.store.port import Condition, Home, Reader, Store, Tx, where
@@ -30,6 +32,18 @@ def base36(number: int) -> str:
         number, digit = divmod(number, 36)
         text = _DIGITS[digit] + text
     return text or "0"
+
+
+def facts_of(memory: Memory) -> MemoryFacts:
+    """What decides who may see a stored memory."""
+    owner, *others = memory.owners or ("",)
+    origin = UMOInfo.parse(memory.umo) if memory.umo else _NOWHERE
+    return MemoryFacts(
+        memory.scope, memory.visibility, origin, owner, tuple(others), memory.share_into_groups, not memory.audience
+    )
+
+
+_NOWHERE = UMOInfo("", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +64,7 @@ class Desk:
     home: Home | None = None  # where the memory lives; None for a past one, which is only read
     started: tuple[int, float] | None = None  # wall and steady clock when the engine was opened
     metrics: Metrics = field(default_factory=Metrics)  # what the engine counts
+    viewer: Viewer = field(default_factory=Viewer)  # who asks, and in which chat
 
     @property
     def tenant(self) -> str:
@@ -119,9 +134,34 @@ class Desk:
         """Conditions for records that agents share unless they are isolated."""
         return self.sees(asked) if self.settings.isolated else ()
 
+    @property
+    def in_chat(self) -> bool:
+        """Whether somebody in a chat asks, who sees memories and nothing else."""
+        return bool(self.viewer.umo) and not self.viewer.admin and not self.whole
+
+    def sees_memories(self, asked: str | None = None) -> tuple[Condition, ...]:
+        """The conditions of `sees`, and that of the chats: each memory is for its audience alone."""
+        return (*self.sees(asked), *self._is_for_viewer())
+
+    def _is_for_viewer(self) -> tuple[Condition, ...]:
+        if self.whole or self.viewer.admin:
+            return ()
+        return (Condition(AUDIENCE, "any", viewer_keys(self.viewer)),)
+
+    def sees_audit(self, asked: str | None = None) -> tuple[Condition, ...]:
+        """The same for the audit log: whoever may not see a memory does not learn what was done to it."""
+        return self.sees_memories(asked)
+
     def may_see(self, record: Any, asked: str | None = None) -> bool:
         """Whether a record that was fetched by its id is the caller's to see. Elsewhere than in isolated scope
-        a named agent only narrows lists."""
+        a named agent only narrows lists. Chats are shown memories alone."""
+        if not self._is_own(record, asked):
+            return False
+        if isinstance(record, Memory):
+            return self.whole or may_see(facts_of(record), self.viewer)
+        return not self.in_chat
+
+    def _is_own(self, record: Any, asked: str | None = None) -> bool:
         return all(getattr(record, one.column) == one.value for one in self.sees_shared(asked))
 
     def session_key(self, reader: Reader, name: str) -> str:
@@ -137,11 +177,19 @@ class Desk:
             return name
         own = own_session(agent, name)
         known = reader.get(SESSIONS, self.tenant, name)
-        taken = known is not None and not self.may_see(known)
+        taken = known is not None and not self._is_own(known)
         return own if taken or reader.get(SESSIONS, self.tenant, own) is not None else name
 
-    def audit(self, tx: Tx, operation: str, targets: tuple[str, ...], agent: str | None = None, **details: Any) -> None:
-        """Say in the audit log who did what to which records; never their text."""
+    def audit(
+        self,
+        tx: Tx,
+        operation: str,
+        targets: tuple[str, ...],
+        agent: str | None = None,
+        audience: tuple[str, ...] = (EVERYBODY,),
+        **details: Any,
+    ) -> None:
+        """Say in the audit log who did what to which records, for those who may see all of them; never their text."""
         entry = AuditEntry(
             tenant=self.tenant,
             id=self.new_id("aud"),
@@ -152,13 +200,15 @@ class Desk:
             agent=agent if agent is not None else self.agent(),
             target_ids=targets,
             details={**details, **({"redacted": list(self.redacted)} if self.redacted else {})},
+            audience=audience,
         )
         tx.add(AUDIT, entry)
 
     def tell(self, tx: Tx, kind: str, record: Any) -> None:
         """Publish a stored record to live readers who may see it, once the write is on disk."""
         session = getattr(record, "session_id", None)
-        tx.publish(Event(self.tenant, kind, record, session, getattr(record, "agent", None)))
+        audience = getattr(record, "audience", (EVERYBODY,))
+        tx.publish(Event(self.tenant, kind, record, session, getattr(record, "agent", None), audience))
 
     def announce(self, kind: Lifecycle, body: Json, agent: str | None = None) -> None:
         """Tell live readers of the tenant, and the broker, what happened to a snapshot; never memory text.

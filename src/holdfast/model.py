@@ -17,6 +17,7 @@ Scope = Literal["read", "write", "admin", "root"]
 Json = dict[str, Any]
 
 DEFAULT_TENANT = "default"
+EVERYBODY = "all"  # the key that everybody holds; what only some may see has others
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Event:
     body: Any  # a record, or JSON; it is given its shape only if somebody reads it
     session_id: str | None = None
     agent: str | None = None
+    audience: tuple[str, ...] = (EVERYBODY,)
 
 
 Lifecycle = Literal["created", "restored", "deleted", "pruned"]
@@ -101,7 +103,11 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One version of a kept fact. `root` is the id of the first version: it names the line of versions."""
+    """One version of a kept fact. `root` is the id of the first version: it names the line of versions.
+
+    `umo` is the chat where it was made, `owners` are senders there; `audience` follows from these and the scope, and
+    decides who sees it.
+    """
 
     tenant: str
     id: str
@@ -130,6 +136,34 @@ class Memory:
     forget_after: int | None
     content_hash: str
     metadata: Json = field(default_factory=dict)
+    scope: str = "global"
+    visibility: str = "group"
+    umo: str = ""
+    owners: tuple[str, ...] = ()
+    share_into_groups: bool = False
+    audience: tuple[str, ...] = (EVERYBODY,)
+    uri: str = ""
+    domain: str = ""
+    memory_type: str = "normal"
+    disclosure: str = ""
+    subject: str = ""
+    entities: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A name, domain://path, of a line of memories; its id is the address itself. See `intake/addresses.py`."""
+
+    tenant: str
+    id: str
+    seq: int
+    root: str
+    kind: str
+    agent: str | None
+    moved_from: str
+    moved_to: str
+    created_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +319,7 @@ class AuditEntry:
     agent: str | None
     target_ids: tuple[str, ...]
     details: Json
+    audience: tuple[str, ...] = (EVERYBODY,)  # who may see all of the targets
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from holdfast.errors import InvalidRequest
 from holdfast.keys import session_name
-from holdfast.model import Commit, Json, Memory, Observation, Session, Slot, Summary
+from holdfast.model import EVERYBODY, AuditEntry, Commit, Json, Memory, Observation, Session, Slot, Summary
 from holdfast.times import iso, parse_time
 
 R = TypeVar("R")
@@ -28,6 +28,15 @@ _OWN_NAMES: dict[tuple[type[Any], str], str] = {
     (Summary, "decisions"): "keyDecisions",
     (Summary, "files"): "filesModified",
 }
+_OWN_HIDDEN = {(Memory, "audience")}  # follows from the scope, the chat and the owners
+# Names that say nothing where they have these values: most memories were made in no chat.
+_USUAL: dict[type[Any], Json] = {
+    Memory: {
+        "visibility": "group", "umo": "", "owners": [], "shareIntoGroups": False, "uri": "", "domain": "",
+        "memoryType": "normal", "disclosure": "", "subject": "", "entities": [], "topics": [],
+    },
+    AuditEntry: {"audience": [EVERYBODY]},
+}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +66,7 @@ def _read_fields(record: type[Any]) -> tuple[_Field, ...]:
     hints = typing.get_type_hints(record)
     found = []
     for field in dataclasses.fields(record):
-        if field.name in _HIDDEN:
+        if field.name in _HIDDEN or (record, field.name) in _OWN_HIDDEN:
             continue
         hint = hints[field.name]
         optional = isinstance(hint, types.UnionType)
@@ -79,9 +88,14 @@ def shape(record: Any) -> Json:
         value = answer[name]
         if value is not None:
             answer[name] = turn(value)
+    for name, usual in _USUAL.get(kind, _NOTHING).items():
+        if answer[name] == usual:
+            del answer[name]
     extra = _EXTRAS.get(kind)
     return {**answer, **extra(record)} if extra else answer
 
+
+_NOTHING: Json = {}
 
 _Turn = Callable[[Any], Any]
 _Turns = tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]], tuple[tuple[str, _Turn], ...]]
@@ -135,15 +149,16 @@ _EXTRAS: dict[type[Any], Callable[[Any], Json]] = {Observation: _observation_ext
 def record_from(record: type[R], data: Mapping[str, Any], given: Mapping[str, Any]) -> R:
     """A record from its JSON; `given` are columns that the caller decides, over anything in the data.
 
-    Missing names take the empty value of their type, so that exports of older systems can be read.
+    Missing names take their usual value or the empty one of their type, so that exports of older systems can be read.
 
     Raises:
         InvalidRequest: a value has the wrong type; the message names it.
     """
     values: dict[str, Any] = {}
+    usual = _USUAL.get(record, _NOTHING)
     for field in _fields(record):
         if field.column not in given:
-            values[field.column] = _value(field, data.get(field.name))
+            values[field.column] = _value(field, data.get(field.name, usual.get(field.name)))
     return record(**{**values, **given})
 
 

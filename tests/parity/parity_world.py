@@ -166,6 +166,7 @@ def _kept(call: Any) -> dict[str, str]:
         ids[name] = call("lesson_save", content=text, project=PROJECT, tags=["sea"])["lesson"]["id"]
     for name in ("action", "action-other"):
         ids[name] = call("action_create", title=f"Oil the {MARK} {name}", project=PROJECT, priority=7)["action"]["id"]
+    call("address_alias", id=ids["memory"], alias=f"facts://{MARK}/lamp")
     call("relate", sourceId=ids["memory"], targetId=ids["memory-other"], type="supports")
     call("slot_create", label="keepers", content=f"Two keepers live in the {MARK}.", scope="global", sizeLimit=200)
     call("slot_create", label="fogs", content=f"Fog around the {MARK}.", scope="global")

@@ -31,6 +31,8 @@ class Sample:
         return f"{self.name}-{self.also}" if self.also else self.name
 
 
+_PRIVATE = "tg:FriendMessage:ada"
+
 _FACT: Json = {
     "content": f"The {MARK} keeper's daughter knows every reef by name.",
     "type": "fact",
@@ -103,6 +105,25 @@ SAMPLES: tuple[Sample, ...] = (
     # memories
     Sample("remember", _FACT),
     Sample("remember", {"content": _FACT["content"], "project": PROJECT}, also="again"),
+    Sample(
+        "remember",
+        {
+            "content": f"Ada keeps the {MARK} key under the third stone.",
+            "umo": _PRIVATE,
+            "senderId": "ada",
+            "scope": "personal",
+            "visibility": "group",
+            "owners": ["ben"],
+            "shareIntoGroups": True,
+            "memoryType": "permanent",
+            "domain": "preferences",
+            "disclosure": "when a key is lost",
+            "subject": "Ada",
+            "entities": ["Ada", "key"],
+            "topics": ["keys"],
+        },
+        also="in a chat",
+    ),
     Sample("agent_remember", {"content": "Nets dry on the quay.", "project": PROJECT, "agentId": "fisher"}),
     Sample(
         "remember_batch",
@@ -112,7 +133,12 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("memories", {"project": PROJECT, "latest": False, "limit": 3}),
     Sample("memories", {"count": True}, also="counted"),
     Sample("memories", {"asOf": "2026-09-21T14:05:00Z"}, also="as of a moment"),
+    Sample("memories", {"umo": _PRIVATE, "senderId": "ada"}, also="in a chat"),
     Sample("memory", {"id": "<memory-old>"}),
+    Sample("address_alias", {"id": "<memory-old>", "alias": f"facts://{MARK}/ledger"}),
+    Sample("address_move", {"id": f"facts://{MARK}/ledger", "to": f"facts://{MARK}/book"}),
+    Sample("addresses", {"under": f"facts://{MARK}", "limit": 5, "offset": 0}),
+    Sample("memory", {"id": f"facts://{MARK}/lamp"}, also="by its address"),
     Sample("forget", {"memoryId": "<memory-forgotten>"}),
     Sample("forget", {"sessionId": "s-gone", "observationIds": ["<s-gone/0>", "<s-gone/1>"]}, also="observations"),
     Sample("governance_delete", {"memoryIds": ["<memory-governed>", "mem_unknown"], "reason": "asked for"}),
@@ -125,13 +151,20 @@ SAMPLES: tuple[Sample, ...] = (
         {"query": MARK, "format": "compact", "kind": "observation", "before": str(NOON), "files": []},
         also="compact",
     ),
+    Sample("search", {"query": f"{MARK} key", "umo": _PRIVATE, "senderId": "ada"}, also="in a chat"),
     Sample("smart_search", {"query": f"{MARK} storm", "limit": 4, "project": PROJECT}),
     Sample("smart_search", {"query": MARK, "after": "3 days ago", "asOf": "now"}, also="with words for times"),
     Sample("smart_search", {"query": "x", "expandIds": ["<memory>", "<s-build/1>", "unknown"]}, also="expanded"),
     Sample("context", {"project": PROJECT, "sessionId": "s-build", "budget": 600}),
+    Sample(
+        "context",
+        {"project": PROJECT, "umo": _PRIVATE, "senderId": "ada", "query": f"{MARK} key", "locale": "zh"},
+        also="in a chat",
+    ),
     Sample("enrich", {"files": [f"/w/{MARK}/lamp.py"], "terms": ["wick", "horn"], "project": PROJECT}),
     Sample("timeline", {"anchor": "<s-build/1>", "before": 1, "after": 5, "project": PROJECT}),
     Sample("timeline", {"anchor": "yesterday"}, also="around words"),
+    Sample("timeline", {"anchor": "now", "umo": _PRIVATE, "senderId": "ada"}, also="in a chat"),
     Sample("profile", {"project": PROJECT}),
     Sample("replay_sessions", {"limit": 2}),
     Sample("replay_load", {"sessionId": "s-build"}),
@@ -208,6 +241,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("claude_bridge_sync", {}),
     # transfer
     Sample("export", {}),
+    Sample("export", {"umo": _PRIVATE, "senderId": "ada"}, also="of a chat"),
     Sample("export", {"maxSessions": 1, "offset": 1}, also="a page"),
     Sample("import_", {"exportData": _EXPORTED, "strategy": "replace"}),
     Sample("import_jsonl", {"path": "<transcripts>", "maxFiles": 3}),

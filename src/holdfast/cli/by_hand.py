@@ -72,6 +72,9 @@ def _mcp(given: argparse.Namespace) -> int:
     return 0
 
 
+SYSTEMS = ("plugin", "mem0", "letta", "basic-memory", "markdown")
+
+
 def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
@@ -79,14 +82,23 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
         help="an export as JSON, or a folder or .jsonl of transcripts; - reads standard input",
     )
     parser.add_argument("--replace", action="store_true", help="replace records that exist")
+    parser.add_argument("--from", dest="system", choices=SYSTEMS, help="the memory system whose export it is")
+    parser.add_argument("--platform", default="", help="with --from: where the names of owners are sender ids")
+    parser.add_argument("--owner", default="", help="with --from: whose memories are that name nobody")
 
 
 def _import(given: argparse.Namespace) -> int:
-    from holdfast.cli.importing import import_document, import_transcripts
+    from holdfast.cli.importing import import_document, import_foreign, import_transcripts
     from holdfast.door import OpenDoor
 
     settings = settings_of(given)
     path = Path(given.file)
+    if given.system:
+        with OpenDoor(settings) as door:
+            wish = {"platform": given.platform, "owner": given.owner, "replace": given.replace}
+            answer = import_foreign(door, path, given.system, **wish)
+        _show(given, answer)
+        return 0 if answer["success"] else InvalidRequest.exit_code
     if given.file != "-" and (path.is_dir() or path.suffix == ".jsonl"):
         # Whoever can run this command can read the files, so the folder is allowed for this one import.
         roots = (*settings.import_roots, str(path.resolve()))

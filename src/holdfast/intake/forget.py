@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import orjson
 
 from holdfast.desk import Desk
+from holdfast.errors import NotFound
+from holdfast.intake.addresses import drop_addresses, memory_named
 from holdfast.intake.remember import DAY_MS, line_of
-from holdfast.model import Event, Memory, Observation
+from holdfast.model import EVERYBODY, Event, Memory, Observation
 from holdfast.store.port import Condition, Tx, where
 from holdfast.store.tables import (
     ANSWERS,
@@ -37,10 +40,23 @@ class Tally:
 
     counts: dict[str, int] = field(default_factory=dict)
     ids: list[str] = field(default_factory=list)
+    audiences: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of memories that not everybody saw
 
     def add(self, kind: str, id: str) -> None:
         self.counts[kind] = self.counts.get(kind, 0) + 1
         self.ids.append(id)
+
+    def add_memory(self, memory: Memory) -> None:
+        self.add("memories", memory.id)
+        if memory.audience != (EVERYBODY,):
+            self.audiences[memory.id] = memory.audience
+
+    def by_audience(self) -> dict[tuple[str, ...], list[str]]:
+        """What may be told to whom: ids by those who saw the records."""
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for id in self.ids:
+            groups.setdefault(self.audiences.get(id, (EVERYBODY,)), []).append(id)
+        return groups
 
     @property
     def total(self) -> int:
@@ -50,15 +66,14 @@ class Tally:
 def forget_memories(
     desk: Desk, ids: Iterable[str], *, agent: str | None, reason: str = "", operation: str = "forget"
 ) -> Tally:
-    """Remove memories the caller may see. The latest version takes its whole line with it: whoever
-    forgets a fact does not want its earlier wording kept. An old version goes alone."""
+    """Remove memories the caller may see, by their ids or addresses. The latest version takes its whole line with it:
+    whoever forgets a fact does not want its earlier wording kept. An old version goes alone."""
 
     def store(tx: Tx) -> Tally:
         tally = Tally()
         for id in ids:
-            memory = tx.get(MEMORIES, desk.tenant, id)
-            if memory is not None and desk.may_see(memory, agent):
-                _drop_memory(desk, tx, memory, tally)
+            with suppress(NotFound):
+                _drop_memory(desk, tx, memory_named(desk, tx, id, agent), tally)
         _finish(desk, tx, tally, (), operation, reason)
         return tally
 
@@ -115,12 +130,9 @@ def plan_sweep(desk: Desk) -> Sweep:
     old = now - desk.settings.retention_days * DAY_MS
     unimportant = Condition("importance", "<=", UNIMPORTANT)
     bounds = desk.sees()
+    ended = (*desk.sees_memories(), Condition("forget_after", "<=", now))
     return Sweep(
-        memories=tuple(
-            reader.find(
-                MEMORIES, desk.tenant, *bounds, Condition("forget_after", "<=", now), order="seq", limit=SWEEP_ROWS
-            )
-        ),
+        memories=tuple(reader.find(MEMORIES, desk.tenant, *ended, order="seq", limit=SWEEP_ROWS)),
         observations=tuple(
             reader.find(
                 OBSERVATIONS,
@@ -156,18 +168,22 @@ def sweep(desk: Desk, plan: Sweep) -> Tally:
 
 
 def _drop_memory(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
+    if memory.latest:
+        drop_addresses(desk, tx, memory)
     for version in line_of(tx, memory) if memory.latest else [memory]:
         tx.delete(MEMORIES, desk.tenant, version.id)
-        tally.add("memories", version.id)
+        tally.add_memory(version)
 
 
 def _expire(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
     """Remove one version whose time is over; what it superseded holds again."""
     tx.delete(MEMORIES, desk.tenant, memory.id)
-    tally.add("memories", memory.id)
+    tally.add_memory(memory)
     before = tx.get(MEMORIES, desk.tenant, memory.parent_id) if memory.latest and memory.parent_id else None
     if before is not None:
         tx.replace(MEMORIES, dataclasses.replace(before, latest=True, valid_to=None))
+    elif memory.latest:
+        drop_addresses(desk, tx, memory)
 
 
 def _drop_observation(desk: Desk, tx: Tx, seen: Observation, tally: Tally) -> None:
@@ -235,5 +251,7 @@ def _finish(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str], operation
     if not tally.total:
         return
     _drop_drawn(desk, tx, tally, tuple(sessions))
-    desk.audit(tx, operation, tuple(tally.ids[:1000]), counts=tally.counts, reason=reason)
-    tx.publish(Event(desk.tenant, "forgotten", {"ids": tally.ids[:1000], "counts": tally.counts}))
+    for audience, ids in tally.by_audience().items():
+        counts = tally.counts if len(ids) == len(tally.ids) else {"records": len(ids)}
+        desk.audit(tx, operation, tuple(ids[:1000]), audience=audience, counts=counts, reason=reason)
+        tx.publish(Event(desk.tenant, "forgotten", {"ids": ids[:1000], "counts": counts}, audience=audience))

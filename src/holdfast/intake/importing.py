@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from holdfast.desk import Desk
+from holdfast.desk import Desk, facts_of
 from holdfast.errors import InvalidRequest
+from holdfast.intake.addresses import keep_address, latest_at
 from holdfast.intake.compress import compress
 from holdfast.intake.event import CleanEvent, content_hash
 from holdfast.intake.remember import title_of, with_hash
 from holdfast.intake.sessions import commit_id
 from holdfast.model import (
     Action,
+    Address,
     AuditEntry,
     CleanText,
     Commit,
@@ -34,12 +36,15 @@ from holdfast.model import (
     Slot,
     Summary,
 )
+from holdfast.protocol.access import check_writable, stored_keys
+from holdfast.protocol.terms import MemoryScope
 from holdfast.redact import redact_value
 from holdfast.shapes import record_from
 from holdfast.storable import check_storable
 from holdfast.store.port import Table, Tx, where
 from holdfast.store.tables import (
     ACTIONS,
+    ADDRESSES,
     AUDIT,
     COMMITS,
     INSIGHTS,
@@ -145,9 +150,10 @@ def _store(desk: Desk, kind: _Kind, records: Iterator[Any], replace: bool, repor
 
         def put(tx: Tx, batch: list[Any] = batch) -> tuple[int, int]:
             done = 0
-            for record in batch:
-                known = tx.get(kind.table, desk.tenant, record.id)
-                if known is None or replace:
+            for given in batch:
+                record = _fitting(desk, tx, given)
+                known = tx.get(kind.table, desk.tenant, given.id)
+                if record is not None and (known is None or replace or _says_more(known, record)):
                     tx.replace(kind.table, dataclasses.replace(record, seq=known.seq if known else tx.next_seq()))
                     done += 1
             if kind.table is MEMORIES:
@@ -158,6 +164,28 @@ def _store(desk: Desk, kind: _Kind, records: Iterator[Any], replace: bool, repor
         done, skipped = desk.store.write(put)
         report.imported[kind.name] = report.imported.get(kind.name, 0) + done
         report.skipped[kind.name] = report.skipped.get(kind.name, 0) + skipped
+
+
+def _fitting(desk: Desk, tx: Tx, record: Any) -> Any:
+    """The record as it may be stored: an address that leads elsewhere here stays where it leads."""
+    if isinstance(record, Address):
+        known = tx.get(ADDRESSES, desk.tenant, record.id)
+        elsewhere = known is not None and known.root != record.root
+        return None if elsewhere or latest_at(tx, desk.tenant, record.root) is None else record
+    if isinstance(record, Memory) and record.uri:
+        known = tx.get(ADDRESSES, desk.tenant, record.uri)
+        if known is None:
+            keep_address(desk, tx, record, record.uri)
+        elif known.root != record.root:
+            return dataclasses.replace(record, uri="")
+    return record
+
+
+def _says_more(known: Any, record: Any) -> bool:
+    """An address that was made along with its memory does not say yet from where that was moved."""
+    if not isinstance(record, Address):
+        return False
+    return (known.kind, known.moved_from, known.moved_to) != (record.kind, record.moved_from, record.moved_to)
 
 
 def _one_latest(desk: Desk, tx: Tx, root: str) -> None:
@@ -299,9 +327,11 @@ def _memory(desk: Desk, item: Json) -> Memory:
         "createdAt": created,
         "updatedAt": created,
         "validFrom": created,
+        "scope": MemoryScope.GLOBAL,
     }
     filled = {**item, **{name: value for name, value in defaults.items() if item.get(name) is None}}
     memory = record_from(Memory, filled, {"tenant": desk.tenant, "seq": 0, "content_hash": ""})
+    memory = dataclasses.replace(memory, audience=stored_keys(check_writable(facts_of(memory))))
     if not 1 <= memory.version <= MOST_VERSIONS:
         raise InvalidRequest(f"version must be between 1 and {MOST_VERSIONS}")
     return with_hash(memory)
@@ -341,6 +371,7 @@ _SEEN = _Kind("observations", OBSERVATIONS, _observation)
 _KINDS = (
     _Kind("sessions", SESSIONS, _session),
     _Kind("memories", MEMORIES, _memory),
+    _Kind("addresses", ADDRESSES, _plain(Address, "id", "rootId")),
     _Kind("summaries", SUMMARIES, _summary),
     _Kind("lessons", LESSONS, _plain(Lesson)),
     _Kind("slots", SLOTS, _plain(Slot, "id", "label")),

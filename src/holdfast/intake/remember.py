@@ -10,8 +10,10 @@ from typing import Any
 import orjson
 
 from holdfast.desk import Desk
-from holdfast.errors import NotFound
+from holdfast.intake.addresses import fresh_address, keep_address, memory_named, owner_of
 from holdfast.model import CleanText, Json, Memory
+from holdfast.protocol.access import MemoryFacts, stored_keys
+from holdfast.protocol.terms import MemoryScope, MemoryType, MemoryVisibility
 from holdfast.store.near import distinct_words, jaccard
 from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.tables import MEMORIES, memory_sketch
@@ -22,6 +24,10 @@ FEW_WORDS = 5  # below this one word more or less decides, so only identical tex
 CANDIDATES = 8  # those that share the most hashes come first; a version shares five of eight on average
 SIMILAR_SHOWN = 5
 DAY_MS = 86_400_000
+
+
+_AGENTS_OWN = MemoryFacts(MemoryScope.GLOBAL, MemoryVisibility.GROUP)
+_SILENT = CleanText("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,14 @@ class MemoryDraft:
     ttl_days: float | None = None
     importance: int = 3
     metadata: Json = dataclasses.field(default_factory=dict)
+    facts: MemoryFacts = _AGENTS_OWN  # whose it is
+    domain: CleanText = _SILENT
+    memory_type: str = MemoryType.NORMAL
+    disclosure: CleanText = _SILENT
+    subject: CleanText = _SILENT
+    entities: tuple[CleanText, ...] = ()
+    topics: tuple[CleanText, ...] = ()
+    uri: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +85,10 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     if draft.session_id:
         draft = dataclasses.replace(draft, session_id=CleanText(desk.session_key(tx, draft.session_id)))
     memory = _first_version(desk, tx, draft, agent)
-    alike = _alike(desk, tx, draft, agent, words)
+    there = owner_of(desk, tx, draft.uri) if draft.uri else None
+    if there is not None:
+        return Remembered(_revised(desk, tx, there, memory))
+    alike = _alike(desk, tx, memory, words)
     for _, known in alike:
         if known.content_hash == memory.content_hash and desk.within(known.updated_at, desk.settings.dedup_seconds):
             return Remembered(known, first=False)
@@ -79,9 +96,11 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     if old:
         memory = supersede(tx, old, memory)
     else:
+        memory = _addressed(desk, tx, memory)
         tx.add(MEMORIES, memory)
-    desk.audit(tx, "remember", (memory.id,), agent, version=memory.version)
-    desk.tell(tx, "memory", memory)
+    if memory.uri and not (old and old.uri):
+        keep_address(desk, tx, memory, memory.uri)
+    _tell(desk, tx, memory, agent)
     similar = [
         Similar(other.id, other.title, round(score, 3))
         for score, other in alike
@@ -90,18 +109,38 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     return Remembered(memory, tuple(similar[:SIMILAR_SHOWN]))
 
 
+def _addressed(desk: Desk, tx: Tx, memory: Memory) -> Memory:
+    """The memory with an address: its own, or one of chance if it was made in a chat or is of a domain."""
+    if memory.uri or not (memory.umo or memory.domain):
+        return memory
+    return with_hash(dataclasses.replace(memory, uri=fresh_address(desk, tx, memory.domain)))
+
+
+def _revised(desk: Desk, tx: Tx, old: Memory, new: Memory) -> Memory:
+    """What lies at the address said anew. Who may see it stays as it was; saying the same again changes nothing."""
+    if old.content == new.content:
+        return old
+    kept = ("agent", "scope", "visibility", "umo", "owners", "share_into_groups", "audience", "uri")
+    same = {name: getattr(old, name) for name in kept}
+    memory = supersede(tx, old, with_hash(dataclasses.replace(new, **same)))
+    _tell(desk, tx, memory, memory.agent)
+    return memory
+
+
+def _tell(desk: Desk, tx: Tx, memory: Memory, agent: str | None) -> None:
+    desk.audit(tx, "remember", (memory.id,), agent, memory.audience, version=memory.version)
+    desk.tell(tx, "memory", memory)
+
+
 def evolve(desk: Desk, memory_id: str, content: CleanText, title: CleanText | None, agent: str | None) -> Memory:
-    """A new version of a memory. Naming an old version evolves the latest one of its line.
+    """A new version of the memory of an id or at an address. Naming an old version evolves the latest one of its line.
 
     Raises:
         NotFound: no such memory, or not the caller's to see.
     """
 
     def store(tx: Tx) -> Memory:
-        named = tx.get(MEMORIES, desk.tenant, memory_id)
-        if named is None or not desk.may_see(named, agent):
-            raise NotFound("memory: no memory of that id")
-        old = latest_of(tx, named)
+        old = latest_of(tx, memory_named(desk, tx, memory_id, agent))
         now = desk.clock.now_ms()
         fresh = dataclasses.replace(
             old,
@@ -117,7 +156,7 @@ def evolve(desk: Desk, memory_id: str, content: CleanText, title: CleanText | No
             dated=False,
         )
         memory = supersede(tx, old, with_hash(fresh))
-        desk.audit(tx, "evolve", (memory.id, old.id), memory.agent, version=memory.version)
+        desk.audit(tx, "evolve", (memory.id, old.id), memory.agent, memory.audience, version=memory.version)
         desk.tell(tx, "memory", memory)
         return memory
 
@@ -152,6 +191,7 @@ def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
         supersedes=(old.id,),
         session_ids=tuple(dict.fromkeys((*old.session_ids, *new.session_ids))),
         valid_from=turn,
+        uri=new.uri or old.uri,
     )
     tx.add(MEMORIES, linked)
     recalled = tx.recalls(old.tenant, [old.seq])
@@ -160,24 +200,35 @@ def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
     return linked
 
 
-def _alike(
-    desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None, words: frozenset[str]
-) -> list[tuple[float, Memory]]:
-    """Latest memories of the same project and agent that share words, most alike first."""
-    seqs = tx.near(desk.tenant, memory_sketch(draft.content, draft.project, agent), CANDIDATES)
+def _alike(desk: Desk, tx: Tx, new: Memory, words: frozenset[str]) -> list[tuple[float, Memory]]:
+    """Latest memories of the same project, agent and people that share words, most alike first."""
+    seqs = tx.near(desk.tenant, memory_sketch(new.content, new.project, new.agent, new.audience), CANDIDATES)
     if not seqs:
         return []
     found = tx.find(MEMORIES, desk.tenant, *where(latest=True), Condition("seq", "in", seqs))
     scored = [
-        (jaccard(words, distinct_words(memory.content)), memory)
-        for memory in found
-        if memory.project == draft.project and memory.agent == agent
+        (jaccard(words, distinct_words(known.content)), known)
+        for known in found
+        if _belongs_alike(known, new) and desk.may_see(known)
     ]
     return sorted(scored, key=lambda pair: (-pair[0], -pair[1].seq))
 
 
+def _belongs_alike(known: Memory, new: Memory) -> bool:
+    """Whether both are of one project, agent and audience; what is somebody's own, also of one owner."""
+    personal = MemoryScope.PERSONAL in (known.scope, new.scope)
+    return (known.project, known.agent, known.scope, known.audience) == (
+        new.project,
+        new.agent,
+        new.scope,
+        new.audience,
+    ) and not (personal and known.owners != new.owners)
+
+
 def _is_version(draft: MemoryDraft, memory: Memory, words: frozenset[str], score: float) -> bool:
     """Whether the draft says nearly the same. Dated statements of two sessions are two statements."""
+    if draft.uri and memory.uri:
+        return False  # two addresses, two memories
     if draft.created_at is not None and memory.dated and memory.session_ids != _sessions(draft):
         return False
     if len(words) < FEW_WORDS:
@@ -195,7 +246,8 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
     id = desk.new_id("mem")
     title = draft.title or title_of(draft.content)
     lasts = None if draft.ttl_days is None else int(draft.ttl_days * DAY_MS)
-    return Memory(
+    facts = draft.facts
+    memory = Memory(
         tenant=desk.tenant,
         id=id,
         seq=tx.next_seq(),
@@ -221,13 +273,23 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
         valid_from=created,
         valid_to=None,
         forget_after=None if lasts is None else now + lasts,
-        content_hash=_hash(
-            what=[draft.content, draft.type, draft.concepts, draft.files, draft.project, agent],
-            when=[_sessions(draft), draft.created_at],
-            how=[title, draft.importance, lasts],
-        ),
+        content_hash="",
         metadata=draft.metadata,
+        scope=facts.scope,
+        visibility=facts.visibility,
+        umo=facts.origin.to_umo() if facts.origin.is_valid else "",
+        owners=(facts.owner, *facts.co_owners) if facts.owner else (),
+        share_into_groups=facts.share_into_groups,
+        audience=stored_keys(facts),
+        uri=draft.uri,
+        domain=draft.domain,
+        memory_type=draft.memory_type,
+        disclosure=draft.disclosure,
+        subject=draft.subject,
+        entities=draft.entities,
+        topics=draft.topics,
     )
+    return with_hash(memory)
 
 
 def title_of(content: str) -> str:
@@ -246,9 +308,12 @@ def with_hash(memory: Memory) -> Memory:
         what=[memory.content, memory.type, memory.concepts, memory.files, memory.project, memory.agent],
         when=[memory.session_ids, memory.created_at if memory.dated else None],
         how=[memory.title, memory.importance, lasts],
+        whose=[memory.scope, memory.visibility, memory.umo, memory.owners, memory.share_into_groups],
+        about=[memory.uri, memory.domain, memory.memory_type, memory.disclosure, memory.subject],
+        names=[memory.entities, memory.topics],
     )
     return dataclasses.replace(memory, content_hash=said)
 
 
-def _hash(*, what: list[Any], when: list[Any], how: list[Any]) -> str:
-    return sha256(orjson.dumps([*what, *when, *how])).hexdigest()[:32]
+def _hash(**parts: list[Any]) -> str:
+    return sha256(orjson.dumps(list(parts.values()))).hexdigest()[:32]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hashlib import sha256
 
 from holdfast.desk import Desk
-from holdfast.model import Relation
+from holdfast.model import EVERYBODY, Event, Relation
 from holdfast.store.port import Tx
-from holdfast.store.tables import RELATIONS
+from holdfast.store.tables import MEMORIES, RELATIONS
 
 
 def keep_relation(desk: Desk, tx: Tx, source: str, target: str, type: str, agent: str | None) -> Relation:
@@ -28,6 +28,14 @@ def keep_relation(desk: Desk, tx: Tx, source: str, target: str, type: str, agent
         created_at=desk.clock.now_ms(),
     )
     tx.add(RELATIONS, relation)
-    desk.audit(tx, "relate", (id,), agent)
-    desk.tell(tx, "relation", relation)
+    audience = _audience(desk, tx, source, target)
+    desk.audit(tx, "relate", (id,), agent, audience)
+    tx.publish(Event(desk.tenant, "relation", relation, agent=agent, audience=audience))
     return relation
+
+
+def _audience(desk: Desk, tx: Tx, *ends: str) -> tuple[str, ...]:
+    """Who may see both ends."""
+    known = [tx.get(MEMORIES, desk.tenant, id) for id in ends]
+    narrow = [set(one.audience) for one in known if one is not None and one.audience != (EVERYBODY,)]
+    return tuple(sorted(set.intersection(*narrow))) if narrow else (EVERYBODY,)

@@ -15,8 +15,9 @@ from holdfast.errors import NotFound
 from holdfast.learn.relations import keep_relation
 from holdfast.model import Action, CleanText, Json
 from holdfast.ops.answers import ActionShape, RelationShape
-from holdfast.ops.declare import Nothing, Operation, Request
+from holdfast.ops.declare import ChatRequest, Nothing, Operation, Request
 from holdfast.ops.fields import CleanList, CleanLoose, CleanName, Name, Offset, limit
+from holdfast.recall.links import seen_relations
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, Tx, where
 from holdfast.store.tables import ACTIONS, MEMORIES, RELATIONS
@@ -135,7 +136,7 @@ def frontier(desk: Desk, ask: Nothing) -> FrontierAnswer:
     }
 
 
-class Relations(Request):
+class Relations(ChatRequest):
     id: Name | None = None
     limit: int = limit(500, 1000)
     offset: Offset = 0
@@ -154,7 +155,7 @@ def relations(desk: Desk, ask: Relations) -> RelationsAnswer:
         for end in ends
         for one in reader.find(RELATIONS, desk.tenant, *desk.sees(), *end, limit=ask.limit, offset=ask.offset)
     ]
-    return {"relations": [shape(one) for one in found]}
+    return {"relations": [shape(one) for one in seen_relations(desk, reader, found)]}
 
 
 class Relate(Request):
@@ -171,7 +172,7 @@ def relate(desk: Desk, ask: Relate) -> RelationShape:
     return shape(desk.store.write(store))
 
 
-class GraphAsk(Request):
+class GraphAsk(ChatRequest):
     project: Name | None = None
     limit: int = limit(500, GRAPH_MEMORIES)
 
@@ -185,7 +186,7 @@ class GraphAnswer(TypedDict):
 def graph(desk: Desk, ask: GraphAsk) -> GraphAnswer:
     """Draw memories, their concepts and files, and the relations between them as nodes and edges."""
     reader = desk.store.read()
-    bounds = (*desk.sees(), *where(latest=True, project=ask.project))
+    bounds = (*desk.sees_memories(), *where(latest=True, project=ask.project))
     kept = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit)
     weights: Counter[tuple[str, str]] = Counter()
     edges: list[Json] = []
@@ -200,7 +201,8 @@ def graph(desk: Desk, ask: GraphAsk) -> GraphAnswer:
         for (kind, name), count in weights.most_common()
     ]
     known = {node["id"] for node in nodes}
-    for relation in reader.find(RELATIONS, desk.tenant, *desk.sees(), limit=GRAPH_MEMORIES):
+    related = reader.find(RELATIONS, desk.tenant, *desk.sees(), limit=GRAPH_MEMORIES)
+    for relation in seen_relations(desk, reader, related):
         edges.append({"source": relation.source_id, "target": relation.target_id, "type": relation.type})
         for end in (relation.source_id, relation.target_id):
             if end not in known:

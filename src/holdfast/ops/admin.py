@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from hashlib import sha256
-from typing import Literal, NotRequired
+from typing import Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -14,11 +14,11 @@ from holdfast.errors import Forbidden, NotFound
 from holdfast.learn.lessons import decay_lessons
 from holdfast.model import CleanText, Json, Token
 from holdfast.ops.answers import AuditShape, Success, TokenShape
-from holdfast.ops.declare import Nothing, Operation, Request
+from holdfast.ops.declare import Nothing, Operation, Request, SeeingAll
 from holdfast.ops.fields import CleanLine, CleanName, Name, Offset, limit
 from holdfast.settings import SETTINGS
 from holdfast.shapes import shape
-from holdfast.store.port import Reader, Tx, where
+from holdfast.store.port import Reader, Table, Tx, where
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
 from holdfast.version import VERSION
 
@@ -76,10 +76,14 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
         "databaseStatus": failed or "ok",
         "index": _index_health(desk, reader),
         "events": {"pending": reader.undispatched(desk.tenant)},
-        "counts": {} if hidden else {name: reader.count(table, desk.tenant, *desk.sees()) for name, table in tables},
+        "counts": {} if hidden else {name: _count(desk, reader, table) for name, table in tables},
         "summarizer": desk.summarizer.name if desk.summarizer else "none",
         "viewerPort": desk.settings.port,
     }
+
+
+def _count(desk: Desk, reader: Reader, table: Table[Any]) -> int:
+    return reader.count(table, desk.tenant, *(desk.sees_memories() if table is MEMORIES else desk.sees()))
 
 
 def _index_health(desk: Desk, reader: Reader) -> IndexHealth:
@@ -165,7 +169,7 @@ def diagnostics_followup(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
     return diagnostics(desk, ask)
 
 
-class Audit(Request):
+class Audit(SeeingAll):
     operation: Name | None = None
     limit: int = limit(50, 1000)
     offset: Offset = 0
@@ -178,7 +182,7 @@ class AuditAnswer(TypedDict):
 
 def audit(desk: Desk, ask: Audit) -> AuditAnswer:
     """Show who changed what and when, newest first; never the text itself."""
-    bounds = (*desk.sees(ask.agent_id), *where(operation=ask.operation))
+    bounds = (*desk.sees_audit(ask.agent_id), *where(operation=ask.operation))
     found = desk.store.read().find(AUDIT, desk.tenant, *bounds, order="-seq", limit=ask.limit, offset=ask.offset)
     entries = [
         {**shape(one), "userId": one.caller, "functionId": f"mem::{one.operation}", "qualityScore": None}

@@ -51,7 +51,8 @@ def profile_shape(desk: Desk, project: str) -> Json:
     reader = desk.store.read()
     bounds = (*desk.sees(), *where(project=project))
     seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=PROFILED_OBSERVATIONS)
-    kept = reader.find(MEMORIES, desk.tenant, *bounds, *where(latest=True), limit=PROFILED_MEMORIES)
+    known = (*desk.sees_memories(), *where(project=project, latest=True))
+    kept = reader.find(MEMORIES, desk.tenant, *known, limit=PROFILED_MEMORIES)
     made = profile(seen, kept, 0)
     times = [one.at for one in seen[:1]] + [one.updated_at for one in kept[:1]]
     return {

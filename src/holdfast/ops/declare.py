@@ -16,7 +16,8 @@ from pydantic.alias_generators import to_camel
 from holdfast.desk import Desk
 from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.model import Scope
-from holdfast.ops.fields import CleanName, collect_findings
+from holdfast.ops.fields import CleanName, Name, collect_findings
+from holdfast.protocol.access import Viewer
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 Effect = Literal["read", "write", "destroy"]
@@ -36,6 +37,31 @@ class Request(BaseModel):
     agent_id: CleanName | None = Field(
         default=None, description="The agent that writes, or whose records are asked for; a token may be bound to one."
     )
+
+
+class SeeingAll(Request):
+    """A request for which an admin may ask to see what was said in every chat."""
+
+    all_chats: bool = Field(
+        default=False, description="Whatever chat it comes from: for admins only, and noted in the audit log."
+    )
+
+    def viewer(self) -> Viewer:
+        return Viewer(admin=self.all_chats)
+
+
+class ChatRequest(SeeingAll):
+    """A request from a chat: who asks, and where. Ids of people are compared as they are, so they are not redacted."""
+
+    umo: Name | None = Field(
+        default=None, description="The chat this comes from, platform:type:session; without it, the agent's own memory."
+    )
+    sender_id: Name | None = Field(
+        default=None, description="Who speaks or asks there: the platform's id of the sender."
+    )
+
+    def viewer(self) -> Viewer:
+        return Viewer(self.umo or "", self.sender_id or "", self.all_chats)
 
 
 class Nothing(Request):
@@ -133,7 +159,15 @@ class Operation:
         redacted = tuple(sorted(found))
         if desk.asked != request.agent_id or desk.redacted != redacted:
             desk = dataclasses.replace(desk, asked=request.agent_id, redacted=redacted)
-        return desk, request
+        return self._seen_by(desk, request), request
+
+    def _seen_by(self, desk: Desk, request: Request) -> Desk:
+        viewer = request.viewer() if isinstance(request, SeeingAll) else Viewer()
+        if viewer.admin:
+            if not desk.caller.may("admin"):
+                raise Forbidden(f"{self.name}: allChats needs a token with the scope admin")
+            desk.store.write(lambda tx: desk.audit(tx, "see_all_chats", (), asked=self.name))
+        return desk if desk.viewer == viewer else dataclasses.replace(desk, viewer=viewer)
 
     def call(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
         """Prepare and run.

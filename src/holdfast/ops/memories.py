@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from itertools import islice
+from typing import Any, Literal, NotRequired
 
 from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
-from holdfast.errors import Fault, InvalidRequest, NotFound
+from holdfast.errors import Fault, InvalidRequest
+from holdfast.intake.addresses import add_alias, address_shape, memory_named, move, names_of, places
 from holdfast.intake.forget import (
     forget_memories,
     forget_observations,
@@ -23,9 +25,9 @@ from holdfast.intake.remember import (
     line_of,
     remember as remember_fact,
 )
-from holdfast.model import CleanText, Json, Memory
+from holdfast.model import Address, CleanText, Json, Memory
 from holdfast.ops.answers import MemoryShape
-from holdfast.ops.declare import Operation, Request
+from holdfast.ops.declare import ChatRequest, Operation, Request
 from holdfast.ops.fields import (
     CleanBody,
     CleanLine,
@@ -38,16 +40,20 @@ from holdfast.ops.fields import (
     When,
     limit,
     moment,
+    storable,
 )
+from holdfast.protocol.address import check_address
+from holdfast.protocol.ownership import owned
 from holdfast.shapes import shape
 from holdfast.snapshot.automatic import BULK, before
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES
 
 BATCH = 1_000
+DOMAIN_CHARS = 80
 
 
-class Remember(Request):
+class Remember(ChatRequest):
     content: CleanBody
     type: CleanName = CleanText("fact")
     title: CleanLine | None = None
@@ -59,6 +65,25 @@ class Remember(Request):
     created_at: Time | None = None
     ttl_days: float | None = Field(default=None, gt=0, le=36_500, allow_inf_nan=False)
     importance: int = Field(default=3, ge=1, le=5)
+    scope: Literal["global", "personal", "group", "conversation"] | None = Field(
+        default=None, description="Whom it concerns; from a chat personal, else global."
+    )
+    visibility: Literal["private", "group"] | None = Field(
+        default=None, description="Of a personal memory: for its owner alone, or for all owners."
+    )
+    owners: Names = Field(default=(), description="Ids of senders whose memory it is, beside the one who speaks.")
+    share_into_groups: bool = Field(
+        default=False, description="Made in private, but its owner allows that groups where he asks get to read it."
+    )
+    memory_type: Literal["normal", "permanent"] = "normal"
+    uri: CleanName | None = Field(
+        default=None, description="Its address, domain://path; what lies there already becomes a new version."
+    )
+    domain: CleanLine = Field(default=CleanText(""), max_length=DOMAIN_CHARS)
+    disclosure: CleanLine = Field(default=CleanText(""), description="When to recall it.")
+    subject: CleanLine = CleanText("")
+    entities: CleanList = ()
+    topics: CleanList = ()
 
     @field_validator("type", mode="before")
     @classmethod
@@ -94,6 +119,21 @@ def _draft(ask: Remember) -> MemoryDraft:
         created_at=ask.created_at,
         ttl_days=ask.ttl_days,
         importance=ask.importance,
+        facts=owned(
+            ask.umo,
+            ask.sender_id,
+            scope=ask.scope,
+            visibility=ask.visibility,
+            owners=ask.owners,
+            share_into_groups=ask.share_into_groups,
+        ),
+        uri=str(check_address(ask.uri)) if ask.uri else "",
+        domain=ask.domain,
+        memory_type=ask.memory_type,
+        disclosure=ask.disclosure,
+        subject=ask.subject,
+        entities=ask.entities,
+        topics=ask.topics,
     )
 
 
@@ -167,8 +207,8 @@ def _one_of_batch(desk: Desk, operation: Operation, item: Json) -> BatchItem:
     return kept
 
 
-class Evolve(Request):
-    memory_id: Name
+class Evolve(ChatRequest):
+    memory_id: Name = Field(description="Its id, or its address.")
     new_content: CleanBody
     new_title: CleanLine | None = None
 
@@ -184,7 +224,7 @@ def evolve(desk: Desk, ask: Evolve) -> EvolveAnswer:
     return {"success": True, "memory": shape(memory)}
 
 
-class Memories(Request):
+class Memories(ChatRequest):
     latest: bool = True
     count: bool = False
     project: Name | None = None
@@ -203,7 +243,7 @@ class MemoriesAnswer(TypedDict):
 def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     """List memories, newest first; with asOf, those that were known at that moment."""
     reader = desk.store.read()
-    bounds = [*desk.sees(ask.agent_id), *where(project=ask.project, type=ask.type)]
+    bounds = [*desk.sees_memories(ask.agent_id), *where(project=ask.project, type=ask.type)]
     if ask.session_id:
         bounds.append(Condition("session_ids", "has", desk.session_key(reader, ask.session_id)))
     as_of = moment(desk, ask.as_of, "asOf")
@@ -218,30 +258,80 @@ def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     return {"memories": [shape(one) for one in found], "total": total}
 
 
-class MemoryAsk(Request):
-    id: Name
+class MemoryAsk(ChatRequest):
+    id: Name = Field(description="Its id, or its address.")
 
 
 class MemoryAnswer(TypedDict):
     memory: MemoryShape
     versions: list[MemoryShape]
+    addresses: NotRequired[list[Json]]
 
 
 def memory(desk: Desk, ask: MemoryAsk) -> MemoryAnswer:
-    """Show one memory and all versions of it, newest first."""
-    found = _memory(desk, ask.id, ask.agent_id)
-    line = [one for one in line_of(desk.store.read(), found) if desk.may_see(one, ask.agent_id)]
-    return {"memory": shape(found), "versions": [shape(one) for one in line]}
+    """Show one memory, by its id or address, and all versions of it, newest first."""
+    reader = desk.store.read()
+    found = memory_named(desk, reader, ask.id, ask.agent_id)
+    line = [one for one in line_of(reader, found) if desk.may_see(one, ask.agent_id)]
+    answer: MemoryAnswer = {"memory": shape(found), "versions": [shape(one) for one in line]}
+    names = names_of(reader, found)
+    return {**answer, "addresses": [address_shape(one) for one in names]} if names else answer
 
 
-def _memory(desk: Desk, id: str, agent: str | None) -> Memory:
-    found = desk.store.read().get(MEMORIES, desk.tenant, id)
-    if found is None or not desk.may_see(found, agent):
-        raise NotFound("memory: no memory of that id")
-    return found
+class Addresses(ChatRequest):
+    under: str = Field(
+        default="", max_length=512, description="What they begin with, such as facts:// or facts://home/"
+    )
+    limit: int = limit(100, 1000)
+    offset: Offset = 0
 
 
-class Forget(Request):
+class AddressesAnswer(TypedDict):
+    addresses: list[Json]
+
+
+def addresses(desk: Desk, ask: Addresses) -> AddressesAnswer:
+    """List addresses of memories in the order of their names, and what lies there."""
+    storable(ask.under)
+    found = islice(places(desk, ask.under, ask.agent_id), ask.offset, ask.offset + ask.limit)
+    return {
+        "addresses": [
+            {**address_shape(one.address), "memoryId": one.memory.id, "title": one.memory.title} for one in found
+        ]
+    }
+
+
+class AddressAlias(ChatRequest):
+    id: Name = Field(description="The memory: its id, or an address of it.")
+    alias: CleanName = Field(description="Another address for it, domain://path.")
+
+
+class AddressAnswer(TypedDict):
+    success: bool
+    memory: MemoryShape
+    addresses: list[Json]
+
+
+def address_alias(desk: Desk, ask: AddressAlias) -> AddressAnswer:
+    """Give a memory a further address; all of them lead to it, whatever version it has."""
+    return _address_answer(*add_alias(desk, ask.id, ask.alias, ask.agent_id))
+
+
+class AddressMove(ChatRequest):
+    id: Name = Field(description="The memory: its id, or an address of it.")
+    to: CleanName = Field(description="Its new address, domain://path.")
+
+
+def address_move(desk: Desk, ask: AddressMove) -> AddressAnswer:
+    """Give a memory another address; whoever asks for the old one is led to it."""
+    return _address_answer(*move(desk, ask.id, ask.to, ask.agent_id))
+
+
+def _address_answer(memory: Memory, names: list[Address]) -> AddressAnswer:
+    return {"success": True, "memory": shape(memory), "addresses": [address_shape(one) for one in names]}
+
+
+class Forget(ChatRequest):
     memory_id: Name | None = None
     session_id: Name | None = None
     observation_ids: Names = ()
@@ -271,7 +361,7 @@ def forget(desk: Desk, ask: Forget) -> ForgetAnswer:
     return {"success": True, "deleted": tally.total, "counts": tally.counts}
 
 
-class GovernanceDelete(Request):
+class GovernanceDelete(ChatRequest):
     memory_ids: Names
     reason: CleanLine = CleanText("")
 
@@ -295,7 +385,7 @@ def governance_delete(desk: Desk, ask: GovernanceDelete) -> GovernanceAnswer:
     if len(ask.memory_ids) >= BULK:
         before(desk, "forget")
     tally = forget_memories(desk, ask.memory_ids, agent=ask.agent_id, reason=ask.reason, operation="governance_delete")
-    left = desk.store.read().count(MEMORIES, desk.tenant, *desk.sees(ask.agent_id), *where(latest=True))
+    left = desk.store.read().count(MEMORIES, desk.tenant, *desk.sees_memories(ask.agent_id), *where(latest=True))
     return {"success": True, "deleted": tally.total, "requested": len(ask.memory_ids), "total": left}
 
 
@@ -350,9 +440,36 @@ MEMORY_OPERATIONS = (
         tool_required=("project",),
     ),
     Operation(remember_batch, "POST", "/remember/batch", effect="write", status=201, bulk=True),
-    Operation(evolve, "POST", "/evolve", effect="write", cli="evolve", positional=("memoryId", "newContent")),
+    Operation(
+        evolve,
+        "POST",
+        "/evolve",
+        effect="write",
+        tool="memory_evolve",
+        cli="evolve",
+        positional=("memoryId", "newContent"),
+    ),
     Operation(memories, "GET", "/memories", cli="memories"),
-    Operation(memory, "GET", "/memories/{id}", cli="memory", positional=("id",)),
+    Operation(memory, "GET", "/memories/{id}", tool="memory_get", cli="memory", positional=("id",)),
+    Operation(addresses, "GET", "/addresses", tool="memory_addresses", cli="address list", positional=("under",)),
+    Operation(
+        address_alias,
+        "POST",
+        "/addresses/alias",
+        effect="write",
+        tool="memory_address_alias",
+        cli="address alias",
+        positional=("id", "alias"),
+    ),
+    Operation(
+        address_move,
+        "POST",
+        "/addresses/move",
+        effect="write",
+        tool="memory_address_move",
+        cli="address move",
+        positional=("id", "to"),
+    ),
     Operation(
         forget,
         "POST",

@@ -147,7 +147,7 @@ BRIDGED = 50
 
 def claude_bridge_sync(desk: Desk, ask: Nothing) -> BridgeAnswer:
     """Give the newest memories as a MEMORY.md page for agents that keep one."""
-    kept = desk.store.read().find(MEMORIES, desk.tenant, *desk.sees(), *where(latest=True), limit=BRIDGED)
+    kept = desk.store.read().find(MEMORIES, desk.tenant, *desk.sees_memories(), *where(latest=True), limit=BRIDGED)
     lines = [f"- [{line(one.type, 40)}] {line(one.content, 1_000)}" for one in kept]
     return {"success": True, "memories": len(kept), "markdown": "\n".join(["# Memory", "", *lines, ""])}
 

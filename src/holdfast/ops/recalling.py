@@ -13,14 +13,15 @@ from holdfast.errors import InvalidRequest
 from holdfast.keys import session_name
 from holdfast.learn.lessons import search_lessons
 from holdfast.model import Json, Memory, Observation
-from holdfast.ops.answers import LessonShape, ObservationShape, SessionShape
+from holdfast.ops.answers import LessonShape, MemoryShape, ObservationShape, SessionShape
 from holdfast.ops.context import context_for, enrichment, profile_shape
-from holdfast.ops.declare import Operation, Request
+from holdfast.ops.declare import ChatRequest, Operation, Request
 from holdfast.ops.fields import Name, Names, Offset, Query, When, limit, moment
 from holdfast.ops.past import past_desk
+from holdfast.recall.chats import chat_context
 from holdfast.recall.explain import why
 from holdfast.recall.flow import Hit, Question, search as search_records
-from holdfast.recall.timeline import replay, timeline as around
+from holdfast.recall.timeline import remembered, replay, timeline as around
 from holdfast.shapes import shape
 from holdfast.store.port import Condition
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
@@ -30,7 +31,7 @@ from holdfast.tokens import estimate
 SHOWN = 600  # characters of a record in the short form
 
 
-class Search(Request):
+class Search(ChatRequest):
     query: Query
     limit: int = limit(10, 100)
     project: Name | None = None
@@ -176,7 +177,7 @@ def _observation(record: Memory | Observation) -> Json:
     return full
 
 
-class SmartSearch(Request):
+class SmartSearch(ChatRequest):
     query: Query | None = None
     limit: int = limit(10, 100)
     project: Name | None = None
@@ -205,7 +206,7 @@ def smart_search(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
         raise InvalidRequest("smart_search: query is required")
     hits = search_records(desk, _question(desk, ask, ask.query))
     _count(desk, hits)
-    lessons = search_lessons(desk, ask.query, ask.project, 0.1, 5)
+    lessons = [] if desk.in_chat else search_lessons(desk, ask.query, ask.project, 0.1, 5)
     return {
         "mode": "compact",
         "results": [
@@ -226,10 +227,12 @@ def _expand(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
     return {"mode": "expanded", "results": results, "truncated": len(wanted) < len(ask.expand_ids)}
 
 
-class Context(Request):
+class Context(ChatRequest):
     session_id: Name | None = None
     project: str = Field(max_length=512)
     budget: int | None = Field(default=None, ge=50, le=200_000)
+    query: Query | None = Field(default=None, description="In a chat: what was just said, to recall by.")
+    locale: Literal["en", "zh"] = Field(default="en", description="In a chat: the language around the memories.")
 
 
 class ContextAnswer(TypedDict):
@@ -244,9 +247,13 @@ def context(desk: Desk, ask: Context) -> ContextAnswer:
     """Get what an agent should know before it works on a project, within a budget of tokens.
 
     Pinned slots, the project's profile, lessons, memories and past sessions, in that order. With sessionId, memories
-    that answer what this session is about come first. What was left out or shortened is counted by section.
+    that answer what this session is about come first. What was left out or shortened is counted by section. With umo,
+    only what whoever asks may see there: a block of memories by scope, each with where it came from, whose and when.
     """
     budget = ask.budget or desk.settings.token_budget
+    if desk.in_chat:
+        text, shown = chat_context(desk, ask.project, ask.query or "", budget, ask.locale, ask.agent_id)
+        return {"context": text, "blocks": shown, "tokens": estimate(text), "omitted": {}, "shortened": {}}
     made = context_for(desk, ask.project, ask.session_id, budget, ask.agent_id)
     return {
         "context": made.text,
@@ -275,7 +282,7 @@ def enrich(desk: Desk, ask: Enrich) -> EnrichAnswer:
     return {"context": text}
 
 
-class Timeline(Request):
+class Timeline(ChatRequest):
     anchor: Name | None = None
     project: Name | None = None
     session_id: Name | None = None
@@ -287,15 +294,20 @@ class TimelineAnswer(TypedDict):
     success: bool
     observations: list[ObservationShape]
     anchorIndex: int
+    memories: NotRequired[list[MemoryShape]]
 
 
 def timeline(desk: Desk, ask: Timeline) -> TimelineAnswer:
     """Show what happened before and after a moment.
 
     The anchor is the id of an observation or memory, a time such as 2026-11-15T20:41:34Z, or words such as
-    "3 days ago". Use it after a search, to see what led to a hit and what followed.
+    "3 days ago". Use it after a search, to see what led to a hit and what followed. In a chat, whose speakers see
+    no observations, it shows memories.
     """
     anchor = ask.anchor or iso(desk.clock.now_ms())
+    if desk.in_chat:
+        told = remembered(desk, anchor, ask.project, ask.before, ask.after, ask.agent_id)
+        return {"success": True, "observations": [], "anchorIndex": 0, "memories": [shape(one) for one in told]}
     window = around(desk, anchor, ask.project, ask.session_id, ask.before, ask.after, ask.agent_id)
     return {
         "success": True,

@@ -16,7 +16,7 @@ from holdfast.intake.flow import Stored, observe
 from holdfast.intake.importing import import_memory
 from holdfast.intake.transcripts import TranscriptEvent, find_transcripts, read_transcript
 from holdfast.model import CleanText, Json
-from holdfast.ops.declare import Operation, Request, Stream
+from holdfast.ops.declare import ChatRequest, Operation, Request, Stream
 from holdfast.ops.fields import Name, Offset
 from holdfast.recall.export import export_pieces
 from holdfast.redact import redact_text, redact_value
@@ -26,7 +26,7 @@ from holdfast.version import VERSION
 FILES_UPPER_BOUND = 1_000
 
 
-class Export(Request):
+class Export(ChatRequest):
     max_sessions: int | None = Field(default=None, ge=1, le=1000)
     offset: Offset = 0
 

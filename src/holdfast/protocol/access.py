@@ -23,13 +23,13 @@ from dataclasses import dataclass, field
 
 from holdfast.errors import InvalidRequest, LimitReached
 from holdfast.keys import key_of
+from holdfast.model import EVERYBODY
 from holdfast.protocol.origin import UMOInfo, is_sender
 from holdfast.protocol.terms import SCOPES, VISIBILITIES, MemoryScope, MemoryVisibility
 
 MOST_OWNERS = 100
 
 AUDIENCE = "audience"  # the derived column that `conditions` speaks of
-EVERYBODY = "all"
 ADMIN = "admin"
 
 
@@ -90,11 +90,12 @@ def may_see(memory: MemoryFacts, viewer: Viewer) -> bool:
 
 
 def audience_keys(memory: MemoryFacts) -> tuple[str, ...]:
-    """The keys of everybody who may see the memory; stored beside it."""
-    return (*_audience(memory), ADMIN)
+    """The keys of everybody who may see the memory."""
+    return (*stored_keys(memory), ADMIN)
 
 
-def _audience(memory: MemoryFacts) -> tuple[str, ...]:
+def stored_keys(memory: MemoryFacts) -> tuple[str, ...]:
+    """Those of them that are stored beside it: an admin's need not be, as `conditions` lets him see all."""
     if memory.deprecated:
         return ()
     if memory.scope == MemoryScope.GLOBAL:

@@ -13,11 +13,13 @@ import orjson
 
 from holdfast.desk import Desk
 from holdfast.keys import session_name
-from holdfast.model import Json
+from holdfast.model import Address, Json
+from holdfast.recall.links import seen_relations
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, Reader, Table, where
 from holdfast.store.tables import (
     ACTIONS,
+    ADDRESSES,
     AUDIT,
     COMMITS,
     INSIGHTS,
@@ -37,6 +39,7 @@ FORMAT = "holdfast-export/1"
 # The name of each list in the document, as the earlier system's exports have them where it had them.
 LISTS: tuple[tuple[str, Table[Any], dict[str, str]], ...] = (
     ("memories", MEMORIES, {}),
+    ("addresses", ADDRESSES, {}),
     ("summaries", SUMMARIES, {}),
     ("lessons", LESSONS, {}),
     ("slots", SLOTS, {}),
@@ -62,6 +65,10 @@ def export_pieces(
     with desk.store.snapshot() as reader:
         head = {"format": FORMAT, "version": version, "exportedAt": iso(desk.clock.now_ms())}
         yield orjson.dumps(head)[:-1]
+        if desk.in_chat:
+            yield from _list("memories", (shape(one) for one in _records(desk, reader, MEMORIES, bounds)))
+            yield b"}"
+            return
         yield from _list("sessions", (shape(one) for one in _sessions(desk, reader, bounds, max_sessions, offset)))
         yield b',"observations":{'
         yield from _observations(desk, reader, bounds, max_sessions, offset)
@@ -70,15 +77,33 @@ def export_pieces(
             for name, table, equal in LISTS:
                 if name in _AGENTLESS and bounds:
                     continue
-                yield from _list(
-                    name, (shape(one) for one in reader.each(table, desk.tenant, *bounds, *where(**equal)))
-                )
+                yield from _list(name, (shape(one) for one in _records(desk, reader, table, bounds, **equal)))
         if max_sessions is not None:
             total = reader.count(SESSIONS, desk.tenant, *bounds)
             more = offset + max_sessions < total
             page = {"offset": offset, "maxSessions": max_sessions, "total": total, "hasMore": more}
             yield b',"pagination":' + orjson.dumps(page)
         yield b"}"
+
+
+def _records(
+    desk: Desk, reader: Reader, table: Table[Any], bounds: tuple[Condition, ...], **equal: str
+) -> Iterable[Any]:
+    if table is MEMORIES:
+        return (one for one in reader.each(table, desk.tenant, *desk.sees_memories()) if desk.may_see(one))
+    if table is AUDIT:
+        return reader.each(table, desk.tenant, *desk.sees_audit())
+    if table is ADDRESSES:
+        return (one for one in reader.each(table, desk.tenant, *bounds) if _is_seen(desk, reader, one))
+    found = reader.each(table, desk.tenant, *bounds, *where(**equal))
+    return seen_relations(desk, reader, found) if table is RELATIONS else found
+
+
+def _is_seen(desk: Desk, reader: Reader, address: Address) -> bool:
+    """Whether the caller may see what lies there: all versions of a memory have one audience."""
+    line = reader.get(MEMORIES, desk.tenant, address.root)
+    found = [line] if line else reader.find(MEMORIES, desk.tenant, *where(root=address.root), limit=1)
+    return bool(found) and desk.may_see(found[0])
 
 
 def _sessions(

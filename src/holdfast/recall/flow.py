@@ -78,7 +78,7 @@ def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
     bounds: list[tuple[Table[Any], tuple[Condition, ...]]] = []
     if "memory" in question.kinds:
         bounds.append((MEMORIES, memory_bounds(desk, question)))
-    if "observation" in question.kinds:
+    if "observation" in question.kinds and not desk.in_chat:
         bounds.append((OBSERVATIONS, observation_bounds(desk, question)))
     return [gather(reader, table, desk.tenant, query, meaning, some, question.limit) for table, some in bounds]
 
@@ -137,7 +137,7 @@ def _hits(desk: Desk, reader: Reader, ranked: Sequence[Ranked], pools: Sequence[
 
 def memory_bounds(desk: Desk, question: Question) -> tuple[Condition, ...]:
     """Conditions on memories: the latest versions, or those that held at a moment."""
-    conditions = [*desk.sees(question.agent), *where(project=question.project, type=question.type)]
+    conditions = [*desk.sees_memories(question.agent), *where(project=question.project, type=question.type)]
     if question.as_of is None:
         conditions += where(latest=True)
     else:

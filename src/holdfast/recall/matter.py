@@ -93,7 +93,7 @@ def _candidates(desk: Desk, project: str | None, agent: str | None) -> Iterable[
     now = desk.clock.now_ms()
     reader = desk.store.read()
     lasting = (Condition("forget_after", "until", now), Condition("valid_to", "until", now))
-    bounds = (*desk.sees(agent), *where(latest=True), *lasting)
+    bounds = (*desk.sees_memories(agent), *where(latest=True), *lasting)
     places = [Condition("project", "is null"), *where(project=project or None)]
     for place in places:
         newest = reader.find(MEMORIES, desk.tenant, *bounds, place, limit=NEWEST)

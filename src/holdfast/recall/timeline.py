@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from holdfast.desk import Desk
 from holdfast.errors import InvalidRequest, NotFound
-from holdfast.model import Json, Observation, Session
+from holdfast.model import Json, Memory, Observation, Session
 from holdfast.recall.when import parse_moment
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, where
@@ -48,6 +48,23 @@ def timeline(
     head.reverse()
     shown = [*head, *([anchored] if anchored else []), *later]
     return Window(tuple(shown), len(head) if anchored else max(0, len(head) - 1))
+
+
+def remembered(
+    desk: Desk, anchor: str, project: str | None, before: int, after: int, agent: str | None
+) -> list[Memory]:
+    """The memories around the anchor, oldest first: what a chat is shown instead of observations.
+
+    Raises:
+        NotFound, InvalidRequest: as above.
+    """
+    reader = desk.store.read()
+    at, _ = _anchor(desk, anchor, agent)
+    bounds = (*desk.sees_memories(agent), *where(project=project, latest=True))
+    until, since = Condition("created_at", "<=", at), Condition("created_at", ">", at)
+    earlier = reader.find(MEMORIES, desk.tenant, *bounds, until, order="-created_at", limit=before + 1)
+    later = reader.find(MEMORIES, desk.tenant, *bounds, since, order="created_at", limit=after)
+    return [one for one in (*reversed(earlier), *later) if desk.may_see(one, agent)]
 
 
 def _anchor(desk: Desk, anchor: str, agent: str | None) -> tuple[int, Observation | None]:

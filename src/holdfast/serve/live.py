@@ -14,6 +14,7 @@ from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.keys import session_name
 from holdfast.model import Caller, Event, Json
+from holdfast.protocol.access import Viewer, viewer_keys
 from holdfast.serve.auth import Auth
 from holdfast.serve.strict_json import dumps
 from holdfast.shapes import shape
@@ -56,6 +57,7 @@ class Reader:
     caller: Caller
     credential: str | None  # asked again before every frame: it may have been revoked or have run out
     agent: str | None  # only this agent's events; None sees all of the tenant's
+    viewer: Viewer
     loop: asyncio.AbstractEventLoop
     frames: deque[bytes] = field(default_factory=deque)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -117,10 +119,11 @@ class Live:
         desk = self._engine.desk(caller)
         if not caller.may("read"):
             raise Fault("the token lacks the scope read")
-        asked = parse_qs(scope["query_string"].decode("latin-1")).get("agentId", [None])[0]
-        bounds = desk.sees(asked)
+        asked = {name: values[0] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
+        bounds = desk.sees(asked.get("agentId"))
         agent = str(bounds[0].value) if bounds else None
-        return Reader(caller, credential, agent, asyncio.get_running_loop())
+        viewer = Viewer(asked.get("umo", ""), asked.get("senderId", ""))
+        return Reader(caller, credential, agent, viewer, asyncio.get_running_loop())
 
     def _credential(self, scope: Scope) -> str | None:
         """From ?token=, as browsers cannot set headers on a socket, or from the header."""
@@ -147,8 +150,15 @@ class Live:
                 await send({"type": "websocket.send", "text": reader.frames.popleft().decode()})
 
 
+_IN_CHATS = ("memory", "forgotten")  # events of which somebody in a chat learns
+
+
 def _reaches(event: Event, reader: Reader) -> bool:
-    return event.tenant == reader.caller.tenant and reader.agent in (None, event.agent)
+    if event.tenant != reader.caller.tenant or reader.agent not in (None, event.agent):
+        return False
+    if reader.viewer.umo and event.kind not in _IN_CHATS:
+        return False
+    return not set(event.audience).isdisjoint(viewer_keys(reader.viewer))
 
 
 async def _until_gone(receive: Receive, reader: Reader) -> None:

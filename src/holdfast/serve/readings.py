@@ -15,7 +15,7 @@ from holdfast.engine import Engine
 from holdfast.metrics import gauge
 from holdfast.model import Caller
 from holdfast.serve.broker import Broker
-from holdfast.store.tables import TABLES
+from holdfast.store.tables import MEMORIES, TABLES
 from holdfast.version import VERSION
 
 
@@ -64,4 +64,8 @@ def _own_records(desk: Desk) -> Iterator[str]:
         return  # nobody to count for
     reader = desk.store.read()
     told = [table for table in TABLES if table.told]
-    yield from gauge("holdfast_records", {(one.name,): reader.count(one, desk.tenant, *desk.sees()) for one in told})
+    bounds = {one.name: desk.sees_memories() if one is MEMORIES else desk.sees() for one in told}
+    counts: dict[tuple[str, ...], float] = {
+        (one.name,): reader.count(one, desk.tenant, *bounds[one.name]) for one in told
+    }
+    yield from gauge("holdfast_records", counts)

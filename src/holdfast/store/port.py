@@ -21,7 +21,7 @@ from holdfast.model import CleanText, Dispatch, Event, Json, Token
 R = TypeVar("R")
 T = TypeVar("T")
 
-Op = Literal["=", "!=", "<", "<=", ">", ">=", "in", "is null", "not null", "has", "until"]
+Op = Literal["=", "!=", "<", "<=", ">", ">=", "in", "is null", "not null", "has", "any", "until"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,8 @@ class Table(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """column op value. `has`: a list column contains the value. `until`: the column is empty or later."""
+    """column op value. `has`: a list column contains the value. `any`: it contains one of the values. `until`: the
+    column is empty or later."""
 
     column: str
     op: Op

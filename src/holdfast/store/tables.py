@@ -6,7 +6,9 @@ from typing import Any
 
 from holdfast.keys import key_of
 from holdfast.model import (
+    EVERYBODY,
     Action,
+    Address,
     Answer,
     AuditEntry,
     CleanText,
@@ -27,14 +29,16 @@ from holdfast.store.port import IndexText, Table
 from holdfast.store.words import index_text
 
 
-def memory_sketch(content: str, project: str | None, agent: str | None) -> tuple[int, ...]:
-    """Hashes by which near-duplicates of the same project and agent are found."""
-    return sketch(content, distinct_words(content), key_of(project, agent))
+def memory_sketch(
+    content: str, project: str | None, agent: str | None, audience: tuple[str, ...] = (EVERYBODY,)
+) -> tuple[int, ...]:
+    """Hashes by which near-duplicates of the same project, agent and audience are found."""
+    return sketch(content, distinct_words(content), key_of(project, agent, *audience))
 
 
 def _memory_text(memory: Memory) -> IndexText:
     tags = " ".join((*memory.concepts, *memory.files, memory.type))
-    hashes = memory_sketch(memory.content, memory.project, memory.agent) if memory.latest else ()
+    hashes = memory_sketch(memory.content, memory.project, memory.agent, memory.audience) if memory.latest else ()
     # A title cut from the text would count its first words twice.
     title = "" if memory.content.startswith(memory.title.removesuffix("…")) else memory.title
     scopes = MEMORIES.scopes(memory)
@@ -82,10 +86,11 @@ MEMORIES: Table[Memory] = Table(
     Memory,
     _memory_text,
     _memory_passage,
-    scoped=("project", "agent", "type", "latest", "session_ids", "concepts", "files"),
+    scoped=("project", "agent", "type", "latest", "session_ids", "concepts", "files", "audience"),
     timed="created_at",
     told=True,
 )
+ADDRESSES = Table("addresses", Address)
 LESSONS = Table("lessons", Lesson, told=True)
 SLOTS = Table("slots", Slot, told=True)
 ACTIONS = Table("actions", Action)
@@ -102,6 +107,7 @@ TABLES: tuple[Table[Any], ...] = (
     SESSIONS,
     OBSERVATIONS,
     MEMORIES,
+    ADDRESSES,
     LESSONS,
     SLOTS,
     ACTIONS,

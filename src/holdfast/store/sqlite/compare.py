@@ -38,7 +38,8 @@ TITLE_CHARS = 80
 TITLES: Mapping[Table[Any], tuple[str, ...]] = {
     SESSIONS: ("title", "first_prompt", "id"),
     OBSERVATIONS: ("title", "narrative"),
-    MEMORIES: ("title", "content"),
+    # Of what only some may see, no word.
+    MEMORIES: ("iif(audience = '[\"all\"]', title, '')", "iif(audience = '[\"all\"]', content, '')"),
     LESSONS: ("content",),
     SLOTS: ("label",),
     ACTIONS: ("title", "description"),

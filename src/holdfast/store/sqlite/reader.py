@@ -25,10 +25,20 @@ from holdfast.store.sqlite.wordparts import Bounds
 from holdfast.store.tables import TABLES, TOKENS
 from holdfast.store.words import stems
 
+FEW = 5_000  # records that are fetched one by one rather than looked for among all
 SHORT_LIST = 500  # up to here a loop is faster than numpy's set operations
 
 _TABLES = frozenset(table.name for table in TABLES)
 _VALUELESS = {"is null": "IS NULL", "not null": "IS NOT NULL"}
+
+
+def _any_sql(name: str, arity: int) -> str:
+    """A list that holds one of the values. Most lists have one member, which is compared without reading the list:
+    counting 100,000 memories took a fifth of the time."""
+    if not arity:
+        return "0"
+    marks = ", ".join("?" * arity)
+    return f"({name} IN ({marks}) OR EXISTS (SELECT 1 FROM json_each({name}) WHERE value IN ({marks})))"
 
 
 @lru_cache(maxsize=512)
@@ -48,6 +58,8 @@ def _where(table: Table[Any], conditions: tuple[tuple[str, str, int], ...], pref
             parts.append(f"{name} {_VALUELESS[op]}")
         elif op == "has":
             parts.append(f"EXISTS (SELECT 1 FROM json_each({name}) WHERE value = ?)")
+        elif op == "any":
+            parts.append(_any_sql(name, arity))
         elif op == "until":
             parts.append(f"({name} IS NULL OR {name} > ?)")
         elif op == "!=":
@@ -58,11 +70,13 @@ def _where(table: Table[Any], conditions: tuple[tuple[str, str, int], ...], pref
 
 
 def _clause(table: Table[Any], tenant: str, conditions: Sequence[Condition], prefix: str = "") -> tuple[str, list[Any]]:
-    shapes = tuple((one.column, one.op, len(one.value) if one.op == "in" else 1) for one in conditions)
+    shapes = tuple((one.column, one.op, len(one.value) if one.op in ("in", "any") else 1) for one in conditions)
     values: list[Any] = [tenant]
     for one in conditions:
         if one.op == "in":
             values.extend(one.value)
+        elif one.op == "any":
+            values += [*(orjson.dumps([value]).decode() for value in one.value), *one.value]
         elif one.op not in _VALUELESS:
             values.append(int(one.value) if isinstance(one.value, bool) else one.value)
     return _where(table, shapes, prefix), values
@@ -77,7 +91,7 @@ def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[Bound
     for one in conditions:
         if one.column in table.scoped and one.op in ("=", "has") and one.value is not None:
             scopes.append((scope(table.name, one.column, one.value),))
-        elif one.column in table.scoped and one.op == "in":
+        elif one.column in table.scoped and one.op in ("in", "any"):
             scopes.append(tuple(scope(table.name, one.column, value) for value in one.value))
         elif one.column == table.timed and one.op in (">", ">="):
             since = max(one.value + (one.op == ">"), since if since is not None else one.value)
@@ -154,7 +168,7 @@ class SqliteReader(VectorReads):
         offset: int = 0,
     ) -> list[R]:
         shape = shape_of(table)
-        clause, values = _clause(table, tenant, conditions)
+        clause, values = self._narrow(table, tenant, conditions)
         sql = f"SELECT {_columns(table)} FROM {table.name} WHERE {clause} ORDER BY {_order(shape, order)}"
         if limit is not None or offset:
             sql += " LIMIT ? OFFSET ?"
@@ -175,8 +189,21 @@ class SqliteReader(VectorReads):
                 db.close()
 
     def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int:
-        clause, values = _clause(table, tenant, conditions)
+        clause, values = self._narrow(table, tenant, conditions)
         return int(self._rows(f"SELECT count(*) FROM {table.name} WHERE {clause}", values)[0][0])
+
+    def _narrow(self, table: Table[Any], tenant: str, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
+        """The clause of the conditions. Where few records hold one of several values, the index of words knows which:
+        listing the 20 memories that somebody may see of 10,000 took 21 ms without it.
+
+        Not inside a write, where what is remembered of the index is not yet true.
+        """
+        some = [one for one in conditions if one.op == "any" and one.column in table.scoped and len(one.value) > 1]
+        found = self.within(table, tenant, some, FEW) if some and self._db.get_autocommit() else None
+        if found is None:
+            return _clause(table, tenant, conditions)
+        clause, values = _clause(table, tenant, conditions)
+        return f"seq IN carray(?) AND +{clause}", [apsw.carray(found), *values]
 
     def words(
         self, table: Table[Any], tenant: str, query: Sequence[str], conditions: Sequence[Condition], limit: int

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from holdfast.errors import Conflict
-from holdfast.model import Dispatch, Event, Json
+from holdfast.model import EVERYBODY, Dispatch, Event, Json
 from holdfast.ports import Clock
 from holdfast.store.port import R, Table
 from holdfast.store.sqlite.alike import Alike, pack
@@ -35,6 +35,11 @@ def signed64(value: int) -> int:
 def _insert_sql(table: Table[Any]) -> str:
     columns = (*shape_of(table).columns, "checksum")
     return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+def _is_open(record: Any) -> bool:
+    """Whether everybody may see it; of anything else no hash is told, from which a short text could be guessed."""
+    return getattr(record, "audience", (EVERYBODY,)) == (EVERYBODY,)
 
 
 class SqliteTx(VectorWrites, SqliteReader):
@@ -81,15 +86,15 @@ class SqliteTx(VectorWrites, SqliteReader):
     def _tell_mutation(self, table: Table[R], old: R | None, new: R | None) -> None:
         """Say that a record changed, never what stands in it."""
         record: Any = old if new is None else new
-        before, after = (None if one is None else shape_of(table).content_hash(one) for one in (old, new))
         body = {
             "scope": table.name,
             "op": "insert" if old is None else "delete" if new is None else "update",
             "key": record.id,
-            "oldHash": before,
-            "newHash": after,
             "seq": self._next_seq(),
         }
+        if all(_is_open(one) for one in (old, new) if one is not None):
+            before, after = (None if one is None else shape_of(table).content_hash(one) for one in (old, new))
+            body |= {"oldHash": before, "newHash": after}
         self.dispatch("mutated", record.tenant, record.agent, body)
 
     def add(self, table: Table[R], record: R) -> None:

@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import Any
 
 import apsw
+import orjson
 
 from holdfast.errors import DataDamaged
 from holdfast.store.port import Finding, Table
@@ -165,11 +166,20 @@ def _tally(db: apsw.Connection, table: Table[Any], rows: int, total: int) -> Ite
 def sketch_rows(db: apsw.Connection) -> Iterator[tuple[int, str, bytes]]:
     """The sketches that the latest memories should have, by seq."""
     shape = shape_of(MEMORIES)
-    at = {name: shape.columns.index(name) for name in ("tenant", "latest", "content", "project", "agent")}
+    at = {name: shape.columns.index(name) for name in ("tenant", "latest", "content", "project", "agent", "audience")}
     for seq, row in stored_rows(db, MEMORIES):
         if row and row[at["latest"]] == 1:
-            hashes = memory_sketch(str(row[at["content"]]), row[at["project"]], row[at["agent"]])
+            audience = _names(row[at["audience"]])
+            hashes = memory_sketch(str(row[at["content"]]), row[at["project"]], row[at["agent"]], audience)
             yield seq, row[at["tenant"]], pack(hashes)
+
+
+def _names(text: Any) -> tuple[str, ...]:
+    """The members of a stored list; none of a damaged one, which its row's checksum tells of."""
+    try:
+        return tuple(str(one) for one in orjson.loads(text))
+    except (TypeError, ValueError):
+        return ()
 
 
 def _sketches(db: apsw.Connection) -> Iterator[Finding]:

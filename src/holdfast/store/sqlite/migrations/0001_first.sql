@@ -72,6 +72,33 @@ CREATE TABLE memories (
     forget_after INTEGER,
     content_hash TEXT NOT NULL,
     metadata TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    visibility TEXT NOT NULL,
+    umo TEXT NOT NULL,
+    owners TEXT NOT NULL,
+    share_into_groups INTEGER NOT NULL,
+    audience TEXT NOT NULL,
+    uri TEXT NOT NULL,
+    domain TEXT NOT NULL,
+    memory_type TEXT NOT NULL,
+    disclosure TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    entities TEXT NOT NULL,
+    topics TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (tenant, id)
+) STRICT;
+
+CREATE TABLE addresses (
+    tenant TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY,
+    root TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    agent TEXT,
+    moved_from TEXT NOT NULL,
+    moved_to TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
     checksum INTEGER NOT NULL,
     UNIQUE (tenant, id)
 ) STRICT;
@@ -230,6 +257,7 @@ CREATE TABLE audit (
     agent TEXT,
     target_ids TEXT NOT NULL,
     details TEXT NOT NULL,
+    audience TEXT NOT NULL,
     checksum INTEGER NOT NULL,
     UNIQUE (tenant, id)
 ) STRICT;
@@ -267,6 +295,7 @@ CREATE INDEX memories_by_project ON memories (tenant, latest, project, seq);
 -- A first version is found by its id, which is the root's; most memories have no second one.
 CREATE INDEX memories_by_root ON memories (tenant, root, version) WHERE parent_id IS NOT NULL;
 CREATE INDEX memories_by_end ON memories (tenant, forget_after) WHERE forget_after IS NOT NULL;
+CREATE INDEX addresses_by_root ON addresses (tenant, root);
 CREATE INDEX lessons_by_confidence ON lessons (tenant, deleted, confidence);
 CREATE INDEX actions_by_status ON actions (tenant, status, priority);
 CREATE INDEX relations_by_source ON relations (tenant, source_id);
