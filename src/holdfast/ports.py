@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
 import numpy as np
@@ -94,16 +94,53 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Bytes in a vault: their name and size."""
+    """Bytes in a vault: their name and size. What the vault says beyond that is not part of what they are."""
 
     name: str
     size: int
+    tag: str = field(default="", compare=False)  # another one for other bytes; for `replace`
+    sha256: str | None = field(default=None, compare=False)  # the vault's own word, where it has one
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Bytes to be put: their name, how many they are, and how to open them each time they must be sent."""
+
+    name: str
+    size: int
+    open: Callable[[], BinaryIO]
+
+
+@dataclass(frozen=True, slots=True)
+class Can:
+    """What a vault can do beyond the rest. A caller asks before it relies on it."""
+
+    replace: bool = True
+    together: bool = False  # `put_all` is one step: all of them or none
+    delete: bool = True
+    most_bytes: int | None = None  # of one name
+
+
+@dataclass(frozen=True, slots=True)
+class VaultState:
+    """How a vault is, as far as it can tell without reading everything."""
+
+    free: int | None = None  # bytes that it still takes; None if it cannot tell
+    used: int | None = None
+    public: bool = False  # whether anybody may read it
 
 
 class Vault(Protocol):
     """Named bytes elsewhere. Names are relative paths of safe characters with `/` between their parts.
 
-    A failing network or disk is a fault of its own, never "not found".
+    Every method may raise what its place is up to, each kind as itself and none of them as "not found":
+
+        VaultUnauthorized, VaultRefused: the credential is not valid, or does not reach this far.
+        VaultBusy: too many requests; `details["retryAfter"]` are the seconds that the vault asks to wait, if it does.
+        VaultUnreachable: no answer that can be used.
+        VaultDamaged: an answer that contradicts itself.
+        StorageFull (VaultFull), StorageFailed: no room, or a disk that fails.
+        InvalidRequest: that is no name.
     """
 
     @property
@@ -111,27 +148,62 @@ class Vault(Protocol):
         """Where it is, without credentials: for messages, and as the key of what was seen there."""
         ...
 
+    @property
+    def can(self) -> Can:
+        """What it can do."""
+        ...
+
     def put(self, name: str, data: BinaryIO) -> None:
         """Store the bytes whole or not at all, durable when it returns.
 
         Raises:
             Conflict: the name exists already; it is never overwritten.
-            StorageFull, StorageFailed, UpstreamFailed: it could not be stored.
+        """
+        ...
+
+    def put_all(self, parcels: Sequence[Parcel]) -> None:
+        """Store all of them in this order; in one step if it can `together`, else some may stay if it fails.
+
+        Raises:
+            Conflict: one of the names exists already.
+        """
+        ...
+
+    def replace(self, name: str, data: BinaryIO, tag: str) -> None:
+        """Store the bytes in the place of those that have this tag, whole or not at all.
+
+        Raises:
+            Conflict: the name has other bytes by now, or none.
         """
         ...
 
     def open(self, name: str) -> BinaryIO:
-        """The bytes, to be read and closed.
+        """The bytes, to be read and closed. A read may raise the same faults as a method.
 
         Raises:
             NotFound: there are none of that name.
         """
         ...
 
-    def list(self, prefix: str = "") -> Iterator[Named]:
-        """What lies under the prefix, in the order of names."""
+    def look(self, name: str) -> Named:
+        """Size and tag of a name.
+
+        Raises:
+            NotFound: there are no bytes of that name.
+        """
+        ...
+
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+        """What lies under the prefix, in the order of names, from the first one after `after` on.
+
+        Whoever was interrupted, or wants only a page, goes on after the last name he saw.
+        """
         ...
 
     def delete(self, name: str) -> None:
         """Remove the bytes; gone already is no fault."""
+        ...
+
+    def state(self) -> VaultState:
+        """How the vault is now; at least that it can be reached."""
         ...

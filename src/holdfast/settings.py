@@ -325,7 +325,48 @@ SETTINGS: tuple[Setting, ...] = (
         "How long to wait for another process that makes, restores or removes snapshots.",
         whole(0, 86_400),
     ),
-    Setting("vault", "", "Folder where snapshots are copied to, and an empty memory is restored from."),
+    Setting(
+        "vault",
+        "",
+        "Where snapshots are copied to, and an empty memory is restored from: a folder, file:///…, s3://bucket/…, "
+        "gs://bucket/…, az://container/… or hf://datasets/owner/name.",
+    ),
+    Setting(
+        "vault_credentials",
+        "",
+        "File that only its owner can read, with lines NAME=value: keys and tokens of vaults that are not set here.",
+    ),
+    Setting(
+        "vault_endpoint",
+        "",
+        "Address of a compatible server for s3://, gs:// and az:// if it is not the provider's own.",
+        text,
+        ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+    ),
+    Setting("vault_region", "", "Region of an s3:// bucket.", text, ("AWS_REGION", "AWS_DEFAULT_REGION")),
+    Setting("vault_attempts", "5", "How often a vault is asked when it fails in passing.", whole(1, 100)),
+    Setting("vault_quota", "0", "Bytes that a vault may hold in all; 0 is no limit.", whole(0, 2**60)),
+    Setting(
+        "vault_calls_per_hour",
+        "0",
+        "Requests to a vault in any hour; 0 is no limit.",
+        whole(0, 10_000_000),
+    ),
+    Setting("vault_key_id", "", "Id of the key of an s3:// vault.", secret, ("AWS_ACCESS_KEY_ID",), True),
+    Setting("vault_key", "", "The key itself.", secret, ("AWS_SECRET_ACCESS_KEY",), True),
+    Setting("vault_session_token", "", "Session token of a temporary key.", secret, ("AWS_SESSION_TOKEN",), True),
+    Setting(
+        "google_account",
+        "",
+        "File with the service account of a gs:// vault.",
+        text,
+        ("GOOGLE_APPLICATION_CREDENTIALS",),
+    ),
+    Setting("azure_account", "", "Storage account of an az:// vault.", text, ("AZURE_STORAGE_ACCOUNT_NAME",)),
+    Setting("azure_key", "", "Key of that account.", secret, ("AZURE_STORAGE_ACCOUNT_KEY",), True),
+    Setting("azure_sas_token", "", "Shared access signature instead.", secret, ("AZURE_STORAGE_SAS_TOKEN",), True),
+    Setting("hub_token", "", "Token of an hf:// vault.", secret, ("HF_TOKEN",), True),
+    Setting("hub_url", "https://huggingface.co", "Address of the hub of hf:// vaults.", text, ("HF_ENDPOINT",)),
     Setting("nats_url", "", "NATS servers for events of memory and snapshots; empty sends none.", broker, (), True),
     Setting("nats_prefix", "holdfast", "How every NATS subject begins.", subject),
     Setting(
@@ -403,6 +444,21 @@ class Settings:
     snapshot_keep_monthly: int
     snapshot_lock_seconds: int
     vault: str
+    vault_credentials: str
+    vault_endpoint: str
+    vault_region: str
+    vault_attempts: int
+    vault_quota: int
+    vault_calls_per_hour: int
+    vault_key_id: str | None
+    vault_key: str | None
+    vault_session_token: str | None
+    google_account: str
+    azure_account: str
+    azure_key: str | None
+    azure_sas_token: str | None
+    hub_token: str | None
+    hub_url: str
     nats_url: str | None
     nats_prefix: str
     nats_confirm: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from io import BytesIO
@@ -21,12 +21,14 @@ from holdfast.errors import (
     StorageFailed,
     UpstreamFailed,
 )
-from holdfast.ports import Named
+from holdfast.ports import Parcel
 from holdfast.snapshot.manifest import manifest_bytes
 from holdfast.snapshot.places import shelf_folder, sidecar
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.vaulting import fetch, list_vault, send
+from holdfast.vault.around import Around
 from holdfast.vault.local import LocalVault
+from holdfast.vault.parcels import put_each
 
 PREFIX = f"{TENANT}/{AGENT}/"
 
@@ -46,31 +48,22 @@ def vault(tmp_path: Path) -> LocalVault:
     return LocalVault(tmp_path / "vault")
 
 
-class Failing:
+class Failing(Around):
     """A vault whose network ends after so many puts; it notes their order."""
 
     def __init__(self, vault: LocalVault, puts: int):
-        self.vault, self.puts = vault, puts
+        super().__init__(vault)
+        self.puts = puts
         self.order: list[str] = []
-
-    @property
-    def place(self) -> str:
-        return self.vault.place
 
     def put(self, name: str, data: BinaryIO) -> None:
         if len(self.order) >= self.puts:
             raise UpstreamFailed("vault: the network is gone")
-        self.vault.put(name, data)
+        super().put(name, data)
         self.order.append(name)
 
-    def open(self, name: str) -> BinaryIO:
-        return self.vault.open(name)
-
-    def list(self, prefix: str = "") -> Iterator[Named]:
-        return self.vault.list(prefix)
-
-    def delete(self, name: str) -> None:
-        self.vault.delete(name)
+    def put_all(self, parcels: Sequence[Parcel]) -> None:
+        put_each(self, parcels)
 
 
 @pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "encrypted"])

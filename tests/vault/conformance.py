@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from io import BytesIO, RawIOBase
 from typing import BinaryIO, cast
 
 import pytest
 
 from holdfast.errors import Conflict, InvalidRequest, NotFound
-from holdfast.ports import Named, Vault
+from holdfast.ports import Named, Parcel, Vault
 
 NAMES = ["a", "acme/quill/000001-x.tar.zst", "%2Ehidden/%none/x.sha256", "a-b/c", "A/~x_y", "x" * 200]
 NOT_NAMES = [
@@ -26,7 +27,7 @@ LARGE = bytes(range(256)) * 20_000  # five megabytes
 
 
 class Breaking(RawIOBase):
-    """A stream that fails in its middle."""
+    """A stream that fails in its middle, each time it is read."""
 
     def __init__(self) -> None:
         self.left = 3
@@ -34,11 +35,21 @@ class Breaking(RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return 0
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self.left = 3
+        return 0
+
     def read(self, size: int = -1) -> bytes:
         self.left -= 1
         if not self.left:
             raise NotFound("the source is gone")
-        return b"x" * max(size, 1)
+        return b"x" * max(min(size, 100), 1)
 
 
 class Dripping(BytesIO):
@@ -51,6 +62,10 @@ class Dripping(BytesIO):
 def read(vault: Vault, name: str) -> bytes:
     with vault.open(name) as stream:
         return stream.read()
+
+
+def parcel(name: str, data: bytes) -> Parcel:
+    return Parcel(name, len(data), partial(BytesIO, data))
 
 
 def names(vault: Vault, prefix: str = "") -> list[str]:
@@ -156,7 +171,14 @@ class Conformance:
 
     @pytest.mark.parametrize("name", NOT_NAMES)
     def test_what_is_no_name_is_refused(self, vault: Vault, name: str) -> None:
-        for call in (vault.open, vault.delete, lambda name: vault.put(name, BytesIO(b"x"))):
+        for call in (
+            vault.open,
+            vault.look,
+            vault.delete,
+            lambda name: vault.put(name, BytesIO(b"x")),
+            lambda name: vault.put_all([parcel(name, b"x")]),
+            lambda name: vault.replace(name, BytesIO(b"x"), "tag"),
+        ):
             with pytest.raises(InvalidRequest):
                 call(name)
         assert names(vault) == []
@@ -167,6 +189,98 @@ class Conformance:
 
         with pytest.raises(InvalidRequest):
             list(vault.list(prefix))
+
+    def test_a_list_goes_on_after_any_name(self, vault: Vault) -> None:
+        put = ["a", "a-b", "b/c", "b/d/e", "b/d-", "b-", "c/1", "c/2"]
+        for name in put:
+            vault.put(name, BytesIO(b"x"))
+
+        for after in ("", "0", "a", "a-b", "a0", "b", "b/", "b/c", "b/d/", "b/d/e", "c/1", "c/2", "d"):
+            assert [one.name for one in vault.list("", after)] == sorted(name for name in put if name > after), after
+            expected = sorted(name for name in put if name > after and name.startswith("b/"))
+            assert [one.name for one in vault.list("b/", after)] == expected, after
+
+    def test_what_is_listed_is_what_a_look_says(self, vault: Vault) -> None:
+        vault.put("a/b", BytesIO(b"12345"))
+
+        (listed,) = vault.list("a/")
+        looked = vault.look("a/b")
+        assert (listed, listed.tag) == (looked, looked.tag) == (Named("a/b", 5), looked.tag)
+        assert looked.tag
+
+    @pytest.mark.parametrize("name", ["a", "a/b/c", "x"])
+    def test_a_look_at_nothing_is_not_found(self, vault: Vault, name: str) -> None:
+        vault.put("a/b", BytesIO(b"x"))
+
+        with pytest.raises(NotFound):
+            vault.look(name)
+
+    def test_all_are_put_in_their_order(self, vault: Vault) -> None:
+        vault.put_all([parcel("a/2", b"two"), parcel("a/1", b""), parcel("b", LARGE)])
+
+        assert list(vault.list()) == [Named("a/1", 0), Named("a/2", 3), Named("b", len(LARGE))]
+        assert [read(vault, name) for name in ("a/1", "a/2", "b")] == [b"", b"two", LARGE]
+        vault.put_all([])
+
+    def test_of_all_nothing_is_overwritten(self, vault: Vault) -> None:
+        vault.put("a/2", BytesIO(b"first"))
+
+        with pytest.raises(Conflict):
+            vault.put_all([parcel("a/1", b"new"), parcel("a/2", b"second"), parcel("a/3", b"new")])
+        assert read(vault, "a/2") == b"first"
+        assert names(vault) == (["a/2"] if vault.can.together else ["a/1", "a/2"])
+
+    def test_bytes_are_replaced_if_they_are_still_the_same(self, vault: Vault) -> None:
+        vault.put("a/b", BytesIO(b"one"))
+        first = vault.look("a/b").tag
+        vault.replace("a/b", BytesIO(b"two!"), first)
+
+        assert read(vault, "a/b") == b"two!"
+        assert list(vault.list()) == [Named("a/b", 4)]
+        with pytest.raises(Conflict):
+            vault.replace("a/b", BytesIO(b"three"), first)
+        assert read(vault, "a/b") == b"two!"
+
+    def test_what_is_gone_is_not_replaced(self, vault: Vault) -> None:
+        vault.put("a/b", BytesIO(b"one"))
+        tag = vault.look("a/b").tag
+        vault.delete("a/b")
+
+        with pytest.raises(Conflict):
+            vault.replace("a/b", BytesIO(b"two"), tag)
+        assert names(vault) == []
+
+    def test_of_many_that_replace_the_same_bytes_one_wins(self, vault: Vault) -> None:
+        vault.put("a/b", BytesIO(b"old"))
+        tag = vault.look("a/b").tag
+        ready = threading.Barrier(6)
+
+        def replace(number: int) -> bool:
+            ready.wait(30)
+            try:
+                vault.replace("a/b", BytesIO(bytes([number]) * 10_000), tag)
+            except Conflict:
+                return False
+            return True
+
+        with ThreadPoolExecutor(6) as pool:
+            won = list(pool.map(replace, range(6)))
+        assert sum(won) == 1
+        assert read(vault, "a/b") == bytes([won.index(True)]) * 10_000
+
+    def test_a_replacement_whose_source_fails_changes_nothing(self, vault: Vault) -> None:
+        vault.put("a", BytesIO(b"old"))
+
+        with pytest.raises(NotFound, match="source"):
+            vault.replace("a", cast(BinaryIO, Breaking()), vault.look("a").tag)
+        assert read(vault, "a") == b"old"
+
+    def test_it_says_how_it_is(self, vault: Vault) -> None:
+        vault.put("a", BytesIO(b"x"))
+        state = vault.state()
+
+        assert state.free is None or state.free >= 0
+        assert not state.public
 
     def test_it_says_where_it_is(self, vault: Vault) -> None:
         assert vault.place

@@ -9,11 +9,11 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from conformance import Conformance, names, read
+from conformance import Conformance, names
 
-from holdfast.errors import InvalidSettings, NotFound, StorageFailed
+from holdfast.errors import NotFound, StorageFailed
 from holdfast.ports import Vault
-from holdfast.vault.local import LocalVault, vault_from
+from holdfast.vault.local import LocalVault
 
 
 class TestLocalVault(Conformance):
@@ -105,20 +105,29 @@ def test_a_file_in_the_place_of_the_folder_is_a_fault(tmp_path: Path) -> None:
         LocalVault(tmp_path / "vault").put("a", BytesIO(b"x"))
 
 
-def test_a_setting_names_a_folder(tmp_path: Path) -> None:
-    for text in (str(tmp_path), f"file://{tmp_path}", f"file://localhost{tmp_path}", f" {tmp_path} "):
-        vault = vault_from(text)
-        assert vault.place == str(tmp_path)
-    assert vault_from("file:///with%20space").place == "/with space"
-    assert vault_from("~/vault").place == str(Path("~/vault").expanduser())
-    vault_from(str(tmp_path)).put("a", BytesIO(b"x"))
-    assert read(LocalVault(tmp_path), "a") == b"x"
+def test_replacing_leaves_nothing_but_the_bytes(tmp_path: Path) -> None:
+    vault = LocalVault(tmp_path / "vault")
+    vault.put("a/b", BytesIO(b"x"))
+    vault.replace("a/b", BytesIO(b"y"), vault.look("a/b").tag)
+
+    assert [path.name for path in tmp_path.rglob("*")] == ["vault", "a", "b"]
+    assert (tmp_path / "vault/a/b").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize(
-    "text", ["", "vault", "./vault", "s3://key:hunter2@bucket/x", "file://host/x", "file:///x?y", "file://"]
-)
-def test_a_setting_that_names_no_known_vault_is_refused(text: str) -> None:
-    with pytest.raises(InvalidSettings) as caught:
-        vault_from(text)
-    assert "hunter2" not in caught.value.message
+def test_equal_bytes_put_anew_are_other_ones(tmp_path: Path) -> None:
+    vault = LocalVault(tmp_path / "vault")
+    vault.put("a", BytesIO(b"x"))
+    first = vault.look("a").tag
+    vault.delete("a")
+    vault.put("b", BytesIO(b"x"))
+    vault.put("a", BytesIO(b"x"))
+
+    assert vault.look("a").tag != first
+
+
+def test_the_disk_says_how_much_it_takes(tmp_path: Path) -> None:
+    disk = os.statvfs(tmp_path)
+
+    free = LocalVault(tmp_path / "vault").state().free
+    assert free is not None
+    assert 0 <= free <= disk.f_blocks * disk.f_frsize

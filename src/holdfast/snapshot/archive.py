@@ -12,13 +12,14 @@ from holdfast.desk import Desk
 from holdfast.errors import Conflict, Fault
 from holdfast.metrics import Metrics
 from holdfast.model import Json, Lifecycle
-from holdfast.ports import Clock, Entropy
+from holdfast.ports import Clock, Entropy, Vault
 from holdfast.settings import Settings
 from holdfast.snapshot.keyring import Keyring
 from holdfast.snapshot.locks import SnapshotLock
 from holdfast.snapshot.places import shelf_folder
 from holdfast.snapshot.shelf import Shelf
 from holdfast.store.port import Home
+from holdfast.vault.address import vault_from
 
 DEFAULT_AGENT = "default"
 
@@ -52,6 +53,14 @@ class Archive:
     @property
     def keyring(self) -> Keyring:
         return Keyring(self.home / "keys", self.entropy)
+
+    def vault(self, text: str) -> Vault:
+        """The vault that is named.
+
+        Raises:
+            InvalidSettings: it is none.
+        """
+        return vault_from(text, self.settings, self.clock, self.entropy)
 
     @contextmanager
     def locked(self, operation: str) -> Iterator[None]:

@@ -16,7 +16,7 @@ from holdfast.snapshot.values import Manifest, Report
 from holdfast.snapshot.vaulting import fetch
 from holdfast.snapshot.verify import Expect, fault_of, verify
 from holdfast.store.sqlite.connect import store_schema
-from holdfast.vault.local import vault_from
+from holdfast.vault.readonly import ReadOnly
 
 LATEST = "latest"
 SHELF = "shelf"
@@ -60,7 +60,7 @@ def sought(archive: Archive, named: Named) -> Iterator[Found]:
         Conflict: the beginning fits several.
     """
     if named.vault:
-        vault = vault_from(named.vault)
+        vault = ReadOnly(archive.vault(named.vault))
         id = None if named.name == LATEST else named.name
         with archive.shelf.staging() as private:
             shelf = Shelf(private / "fetched")

@@ -7,7 +7,6 @@ from holdfast.snapshot.finding import LATEST, Named
 from holdfast.snapshot.restore import plant
 from holdfast.snapshot.vaulting import list_vault
 from holdfast.store.folder import DataFolder
-from holdfast.vault.local import vault_from
 
 
 def begin_from_vault(archive: Archive, folder: DataFolder) -> bool:
@@ -20,7 +19,7 @@ def begin_from_vault(archive: Archive, folder: DataFolder) -> bool:
         Fault: it could not be restored.
     """
     place = archive.settings.vault
-    if not list_vault(vault_from(place), archive.tenant, archive.agent):
+    if not list_vault(archive.vault(place), archive.tenant, archive.agent):
         return False
     plant(archive, Named(LATEST, vault=place), folder)
     return True

@@ -23,7 +23,6 @@ from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
 from holdfast.snapshot.vaulting import send
-from holdfast.vault.local import vault_from
 from holdfast.version import VERSION
 
 T = TypeVar("T")
@@ -81,7 +80,7 @@ def put_in_vault(archive: Archive, id: str, named: str | None) -> None:
     """Copy a snapshot to the vault that is named, or to the one in the settings; to none if there is none."""
     vault = _said(named, archive.settings.vault)
     if vault:
-        send(archive.shelf, id, vault_from(vault))
+        send(archive.shelf, id, archive.vault(vault))
 
 
 def _said(asked: T | None, usual: T) -> T:

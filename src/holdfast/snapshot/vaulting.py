@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from io import BytesIO
 from typing import BinaryIO
 
 from holdfast.disk import disk_faults
 from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign
-from holdfast.ports import Vault
+from holdfast.ports import Named, Parcel, Vault
 from holdfast.snapshot.carrying import Files, read_files
 from holdfast.snapshot.copying import checked, copy_new, open_file
 from holdfast.snapshot.manifest import read_manifest
@@ -72,25 +73,57 @@ def send(shelf: Shelf, id: str, vault: Vault) -> None:
     """
     with shelf.hold(id) as one:
         files = read_files(shelf.root, one.id)
-        manifest = files.manifest
-        prefix = _prefix(manifest.identity.tenant, manifest.identity.agent)
-        there = {one.name for one in vault.list(f"{prefix}{files.id}.")}
-        with disk_faults(f"send {files.id}"), open_file(one.path) as body:
-            source = checked(body, manifest.body_name, manifest.body_size, manifest.body_sha256)
-            _put(vault, f"{prefix}{manifest.body_name}", source, manifest.body_sha256, there)
-        for name, data in files.small.items():
-            _put(vault, f"{prefix}{name}", BytesIO(data), sha256(data).hexdigest(), there)
+        identity = files.manifest.identity
+        prefix = _prefix(identity.tenant, identity.agent)
+        items = _items(one, files, prefix)
+        there = {named.name: named for named in vault.list(f"{prefix}{files.id}.")}
+        for item in items:
+            if item.parcel.name in there:
+                _check_same(vault, there[item.parcel.name], item.sha256)
+        _put_missing(vault, [item for item in items if item.parcel.name not in there])
 
 
-def _put(vault: Vault, name: str, data: BinaryIO, digest: str, there: set[str]) -> None:
-    """Put, or make sure that what is there is the same."""
-    if name not in there:
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One file of a snapshot on its way, and what its bytes must be."""
+
+    parcel: Parcel
+    sha256: str
+
+
+def _items(one: Shelved, files: Files, prefix: str) -> list[_Item]:
+    """All files of the snapshot in the order in which they are sent."""
+    manifest = files.manifest
+
+    def body() -> BinaryIO:
+        with disk_faults(f"send {files.id}"):
+            return checked(open_file(one.path), manifest.body_name, manifest.body_size, manifest.body_sha256)
+
+    return [
+        _Item(Parcel(f"{prefix}{manifest.body_name}", manifest.body_size, body), manifest.body_sha256),
+        *(
+            _Item(Parcel(f"{prefix}{name}", len(data), partial(BytesIO, data)), sha256(data).hexdigest())
+            for name, data in files.small.items()
+        ),
+    ]
+
+
+def _put_missing(vault: Vault, items: list[_Item]) -> None:
+    try:
+        return vault.put_all([item.parcel for item in items])
+    except Conflict:
+        pass  # somebody else just sent some of it
+    for item in items:
         try:
-            return vault.put(name, data)
+            vault.put_all([item.parcel])
         except Conflict:
-            pass  # somebody else just sent it
-    if _digest(vault, name) != digest:
-        raise Conflict(f"vault: {name} is there with other bytes", hint="Look who writes to this vault.")
+            _check_same(vault, vault.look(item.parcel.name), item.sha256)
+
+
+def _check_same(vault: Vault, there: Named, digest: str) -> None:
+    """Refuse other bytes in the place of ours. What the vault says of them is enough: they are verified when used."""
+    if (there.sha256 or _digest(vault, there.name)) != digest:
+        raise Conflict(f"vault: {there.name} is there with other bytes", hint="Look who writes to this vault.")
 
 
 def _digest(vault: Vault, name: str) -> str:
@@ -171,6 +204,9 @@ def _small(vault: Vault, name: str, most: int) -> bytes:
 
 def _check_size(vault: Vault, name: str, size: int) -> None:
     """Before a disk is filled with what cannot be right."""
-    there = next((one.size for one in vault.list(name) if one.name == name), None)
+    try:
+        there = vault.look(name).size
+    except NotFound as error:
+        raise SnapshotDamaged(f"vault: {name} is gone") from error
     if there != size:
         raise SnapshotDamaged(f"vault: {name} has not the {size} bytes that its manifest says")

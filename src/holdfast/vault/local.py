@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import os
-import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import unquote, urlsplit
 
 from holdfast.disk import claim, disk_fault, disk_faults, make_folder, publish, release, sync_folder
-from holdfast.errors import Conflict, InvalidRequest, InvalidSettings, NotFound, StorageFailed
-from holdfast.ports import Named, Vault
+from holdfast.errors import Conflict, NotFound, StorageFailed
+from holdfast.ports import Can, Named, Parcel, VaultState
+from holdfast.vault.names import check_name, check_prefix, is_part
+from holdfast.vault.parcels import put_each
 
-_PART = re.compile(r"[A-Za-z0-9_~%-][A-Za-z0-9._~%-]{0,254}", re.ASCII)
-_PREFIX = re.compile(r"([A-Za-z0-9._~%-]+/)*[A-Za-z0-9._~%-]*", re.ASCII)
-_LONGEST_NAME = 1_000
 _TEMPORARY = ".put-"  # no name of the vault begins so
 _CHUNK = 1 << 20
 _numbers = itertools.count()  # no name twice in a process: a put removes its own name when it ends
-
-
-def check_name(name: str) -> None:
-    """Refuse what is no name in a vault.
-
-    Raises:
-        InvalidRequest: a part is empty, hidden, too long or has unsafe characters.
-    """
-    if len(name) > _LONGEST_NAME or not all(_PART.fullmatch(part) for part in name.split("/")):
-        raise InvalidRequest("vault: names are letters, digits and . _ ~ % - with / between their parts")
 
 
 class LocalVault:
@@ -43,6 +31,10 @@ class LocalVault:
     @property
     def place(self) -> str:
         return str(self._root)
+
+    @property
+    def can(self) -> Can:
+        return Can()
 
     def put(self, name: str, data: BinaryIO) -> None:
         check_name(name)
@@ -62,6 +54,25 @@ class LocalVault:
                     raise Conflict(f"vault: {name} exists already") from error
             sync_folder(path.parent)
 
+    def put_all(self, parcels: Sequence[Parcel]) -> None:
+        put_each(self, parcels)
+
+    def replace(self, name: str, data: BinaryIO, tag: str) -> None:
+        check_name(name)
+        self._reachable()
+        path = self._root / name
+        with disk_faults(f"vault: replace {name}"):
+            self._inside(path.parent)
+            if not _has_tag(path, tag):
+                raise Conflict(f"vault: {name} was changed meanwhile")
+            with _temporary(path.parent) as (temporary, handle):
+                _copy(data, handle)
+                with _alone_in(path.parent):
+                    if not _has_tag(path, tag):
+                        raise Conflict(f"vault: {name} was changed meanwhile")
+                    temporary.rename(path)
+            sync_folder(path.parent)
+
     def open(self, name: str) -> BinaryIO:
         check_name(name)
         self._reachable()
@@ -78,13 +89,23 @@ class LocalVault:
             raise NotFound(f"vault: there is no {name}")
         return os.fdopen(handle, "rb")
 
-    def list(self, prefix: str = "") -> Iterator[Named]:
-        if not _PREFIX.fullmatch(prefix) or {".", ".."} & set(prefix.split("/")):
-            raise InvalidRequest("vault: that is no beginning of a name")
+    def look(self, name: str) -> Named:
+        check_name(name)
+        self._reachable()
+        path = self._root / name
+        with disk_faults(f"vault: look at {name}"):
+            self._inside(path.parent)
+            seen = _seen(path)
+        if seen is None:
+            raise NotFound(f"vault: there is no {name}")
+        return Named(name, seen.st_size, _tag(seen))
+
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+        check_prefix(prefix)
         self._reachable()
         if self._root.exists():
             with disk_faults("vault: list"):
-                yield from _walk(self._root, "", prefix)
+                yield from _walk(self._root, "", prefix, after)
 
     def delete(self, name: str) -> None:
         check_name(name)
@@ -94,8 +115,15 @@ class LocalVault:
             self._inside(path.parent)
             if stat.S_ISDIR(path.lstat().st_mode):
                 return  # a beginning of names, not a name
-            path.unlink()
+            with _alone_in(path.parent):
+                path.unlink()
             sync_folder(path.parent)
+
+    def state(self) -> VaultState:
+        self._reachable()
+        with disk_faults("vault: state"):
+            disk = os.statvfs(self._root if self._root.exists() else self._root.parent)
+        return VaultState(free=disk.f_bavail * disk.f_frsize)
 
     def _reachable(self) -> None:
         """A disk that is not mounted is no empty vault.
@@ -121,21 +149,57 @@ class LocalVault:
             raise StorageFailed("vault: a link in it leads elsewhere", hint="Remove the link from the vault.")
 
 
-def _walk(folder: Path, before: str, prefix: str) -> Iterator[Named]:
+def _seen(path: Path) -> os.stat_result | None:
+    """What a regular file is; None for anything else, and for nothing."""
+    try:
+        seen = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return seen if stat.S_ISREG(seen.st_mode) else None
+
+
+def _tag(seen: os.stat_result) -> str:
+    """Bytes are never changed in place, so others are another file: of another number, or of a later time."""
+    return f"{seen.st_ino}-{seen.st_mtime_ns}-{seen.st_size}"
+
+
+def _has_tag(path: Path, tag: str) -> bool:
+    seen = _seen(path)
+    return seen is not None and _tag(seen) == tag
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Nobody else replaces or deletes names of this folder inside the block."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        release(handle)
+
+
+def _walk(folder: Path, before: str, prefix: str, after: str) -> Iterator[Named]:
     """What lies below in the order of whole names: a folder stands where its name with a slash does."""
     try:
         with os.scandir(folder) as entries:
-            found = [entry for entry in entries if _PART.fullmatch(entry.name)]
+            found = [entry for entry in entries if is_part(entry.name)]
     except FileNotFoundError:
         return  # removed since it was seen
     names = {f"{before}{entry.name}{'/' if entry.is_dir(follow_symlinks=False) else ''}": entry for entry in found}
     for name in sorted(names):
         if name.endswith("/"):
-            if name.startswith(prefix) or prefix.startswith(name):
-                yield from _walk(folder / names[name].name, name, prefix)
-        elif name.startswith(prefix) and names[name].is_file(follow_symlinks=False):
+            if (name.startswith(prefix) or prefix.startswith(name)) and not _all_before(name, after):
+                yield from _walk(folder / names[name].name, name, prefix, after)
+        elif name.startswith(prefix) and name > after and names[name].is_file(follow_symlinks=False):
             with suppress(FileNotFoundError):
-                yield Named(name, names[name].stat(follow_symlinks=False).st_size)
+                seen = names[name].stat(follow_symlinks=False)
+                yield Named(name, seen.st_size, _tag(seen))
+
+
+def _all_before(folder: str, after: str) -> bool:
+    """Whether no name below the folder comes after."""
+    return folder < after and not after.startswith(folder)
 
 
 @contextmanager
@@ -187,27 +251,3 @@ def _copy(data: BinaryIO, handle: int) -> None:
         while rest:
             rest = rest[os.write(handle, rest) :]
     os.fsync(handle)
-
-
-def vault_from(text: str) -> Vault:
-    """The vault that a setting names: a folder as a path or a file:// URL.
-
-    Raises:
-        InvalidSettings: it names nothing that is known, or a folder that depends on where Holdfast was started.
-    """
-    path = Path(_path_in(text.strip())).expanduser()
-    if not path.is_absolute():
-        raise InvalidSettings("vault: the folder is not given in full", hint="Give a path that begins with / or ~.")
-    return LocalVault(path)
-
-
-def _path_in(text: str) -> str:
-    if "://" not in text:
-        return text
-    url = urlsplit(text)
-    if url.scheme != "file":
-        # The rest may hold a password.
-        raise InvalidSettings(f"vault: {url.scheme[:20]}:// is not known yet", hint="Use a folder or a file:// URL.")
-    if url.netloc not in ("", "localhost") or url.query or url.fragment:
-        raise InvalidSettings("vault: a file:// URL has a path and nothing else", hint="Write file:///path/of/folder.")
-    return unquote(url.path)

@@ -1,0 +1,309 @@
+"""Vaults in object storage through obstore: S3, GCS, Azure and what is compatible with them.
+
+Every write has a condition, which the server decides on. Small bytes are put in one request. Large ones are sent in
+parts under a hidden name and copied to their own by the server, which does so only if that name is free: neither S3's
+multipart upload nor obstore's has a condition of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import obstore
+from obstore import exceptions as gone_wrong
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from holdfast.errors import (
+    Conflict,
+    Fault,
+    LimitReached,
+    NotFound,
+    VaultBusy,
+    VaultDamaged,
+    VaultFull,
+    VaultRefused,
+    VaultUnauthorized,
+    VaultUnreachable,
+)
+from holdfast.ports import Can, Entropy, Named, Parcel, VaultState
+from holdfast.settings import Settings
+from holdfast.vault.names import check_name, check_prefix, folder_of, is_name
+from holdfast.vault.parcels import put_each
+from holdfast.vault.streams import pieces_of, read_whole, stream_of, watched
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
+Store = S3Store | GCSStore | AzureStore
+
+IN_ONE_REQUEST = 32 << 20
+# Four parts of this size are in flight at most, so an upload takes some 70 MB of memory whatever its size.
+_PART = 8 << 20
+_AT_ONCE = 4
+_MOST = 5 << 30  # what S3 copies at once
+_PAGE = 1_000
+_READ = 1 << 20
+_HIDDEN = ".incoming/"  # no name of a vault begins so
+_ABANDONED = timedelta(days=2)  # nobody uploads a body of at most 5 GB for so long
+
+_STATUS = re.compile(r"status code: (\d{3})")
+_NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
+_BAD_KEY = re.compile(
+    r"InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|TokenRefreshRequired"
+)
+_DENIED = re.compile(r"AccessDenied|Access Denied")
+_FULL = re.compile(r"QuotaExceeded|InsufficientCapacity|StorageFull")
+
+
+def object_vault(kind: str, bucket: str, prefix: str, settings: Settings, entropy: Entropy) -> ObjectVault:
+    """The vault in a bucket, with the keys of the settings; without any, those that the machine itself has."""
+    store = _STORES[kind](bucket, prefix, settings)
+    place = "/".join(part for part in (f"{kind}://{bucket}", prefix) if part)
+    if settings.vault_endpoint:
+        place = f"{place} at {settings.vault_endpoint}"
+    return ObjectVault(store, place, entropy)
+
+
+def _s3(bucket: str, prefix: str, settings: Settings) -> Store:
+    return S3Store(
+        bucket,
+        prefix=prefix or None,
+        **_given(
+            endpoint=settings.vault_endpoint,
+            region=settings.vault_region or "us-east-1",
+            access_key_id=settings.vault_key_id,
+            secret_access_key=settings.vault_key,
+            session_token=settings.vault_session_token,
+        ),
+        copy_if_not_exists="multipart",
+        **_common(settings),
+    )
+
+
+def _gcs(bucket: str, prefix: str, settings: Settings) -> Store:
+    given = _given(application_credentials=settings.google_account, base_url=settings.vault_endpoint)
+    return GCSStore(bucket, prefix=prefix or None, **given, **_common(settings))
+
+
+def _azure(bucket: str, prefix: str, settings: Settings) -> Store:
+    given = _given(
+        account_name=settings.azure_account,
+        account_key=settings.azure_key,
+        sas_key=settings.azure_sas_token,
+        endpoint=settings.vault_endpoint,
+    )
+    return AzureStore(bucket, prefix=prefix or None, **given, **_common(settings))
+
+
+_STORES = {"s3": _s3, "gs": _gcs, "az": _azure}
+
+
+def _given(**values: str | None) -> Any:
+    return {name: value for name, value in values.items() if value}
+
+
+def _common(settings: Settings) -> Any:
+    """A part of a large upload that fails is sent again here, since the stream it came from cannot be brought back;
+    whole calls are tried again by the wrapper."""
+    return {
+        "client_options": {"allow_http": settings.vault_endpoint.startswith("http://"), "timeout": "120s"},
+        "retry_config": {"max_retries": 2, "retry_timeout": timedelta(seconds=60)},
+    }
+
+
+class ObjectVault:
+    """Named bytes in a bucket, or below a prefix of it."""
+
+    def __init__(self, store: Store, place: str, entropy: Entropy):
+        self._store, self._place, self._entropy = store, place, entropy
+
+    @property
+    def place(self) -> str:
+        return self._place
+
+    @property
+    def can(self) -> Can:
+        return Can(most_bytes=_MOST)
+
+    def put(self, name: str, data: BinaryIO) -> None:
+        check_name(name)
+        head = read_whole(data, IN_ONE_REQUEST + 1)
+        with _faults(f"put {name}"):
+            if len(head) <= IN_ONE_REQUEST:
+                obstore.put(self._store, name, head, mode="create", use_multipart=False)
+                return
+            self._refuse_existing(name)
+            with self._uploaded(name, head, data) as hidden:
+                obstore.copy(self._store, hidden, name, overwrite=False)
+
+    def put_all(self, parcels: Sequence[Parcel]) -> None:
+        put_each(self, parcels)
+
+    def replace(self, name: str, data: BinaryIO, tag: str) -> None:
+        check_name(name)
+        new = read_whole(data, IN_ONE_REQUEST + 1)
+        if len(new) > IN_ONE_REQUEST:
+            raise LimitReached(f"vault: {name}: only up to {IN_ONE_REQUEST} bytes can be replaced")
+        etag, _, version = tag.partition("\n")
+        wanted: Any = {"e_tag": etag, "version": version} if version else {"e_tag": etag}
+        with _faults(f"replace {name}"):
+            try:
+                obstore.put(self._store, name, new, mode=wanted, use_multipart=False)
+            except FileNotFoundError as error:
+                if _NO_BUCKET.search(str(error)):
+                    raise
+                raise Conflict(f"vault: {name} is gone") from None
+
+    def open(self, name: str) -> BinaryIO:
+        check_name(name)
+        with _faults(f"open {name}"):
+            found = obstore.get(self._store, name)
+            size = found.meta["size"]
+            return stream_of(_checked_pieces(found.stream(min_chunk_size=_READ), name, size))
+
+    def look(self, name: str) -> Named:
+        check_name(name)
+        with _faults(f"look at {name}"):
+            try:
+                return _named(obstore.head(self._store, name))
+            except FileNotFoundError:
+                self.state()  # the answer to a HEAD has no body that would say what is missing
+                raise
+
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+        check_prefix(prefix)
+        with _faults("list"):
+            found = [_named(one) for one in self._below(folder_of(prefix)) if is_name(one["path"])]
+        # Not all stores list in the order of names: some list folder by folder.
+        yield from sorted(
+            (one for one in found if one.name.startswith(prefix) and one.name > after), key=lambda one: one.name
+        )
+
+    def _below(self, folder: str) -> Iterator[ObjectMeta]:
+        for page in obstore.list(self._store, folder or None, chunk_size=_PAGE):
+            yield from page
+
+    def delete(self, name: str) -> None:
+        check_name(name)
+        with _faults(f"delete {name}"), suppress(NotFound):
+            try:
+                obstore.delete(self._store, name)
+            except FileNotFoundError as error:
+                if _NO_BUCKET.search(str(error)):
+                    raise
+
+    def state(self) -> VaultState:
+        with _faults("state"):
+            next(iter(obstore.list(self._store, chunk_size=1)), None)
+        return VaultState()
+
+    def _refuse_existing(self, name: str) -> None:
+        """Before much is sent for nothing."""
+        try:
+            obstore.head(self._store, name)
+        except FileNotFoundError:
+            return
+        raise Conflict(f"vault: {name} exists already")
+
+    @contextmanager
+    def _uploaded(self, name: str, head: bytes, rest: BinaryIO) -> Iterator[str]:
+        """The bytes under a hidden name that is gone after the block."""
+        hidden = f"{_HIDDEN}{self._entropy.hex(32)}"
+        try:
+            # The writer is handed pieces from outside: a stream that obstore reads by itself could not come from
+            # another of its stores.
+            writer = obstore.open_writer(self._store, hidden, buffer_size=_PART, max_concurrency=_AT_ONCE)
+            try:
+                for piece in _bounded(name, head, rest):
+                    writer.write(piece)
+            finally:
+                writer.close()
+            self._sweep(hidden)
+            yield hidden
+        finally:
+            with suppress(gone_wrong.BaseError, OSError):  # a later upload sweeps it
+                obstore.delete(self._store, hidden)
+
+    def _sweep(self, own: str) -> None:
+        """Remove what killed uploads left. What is old says the store's clock, by which our own is new."""
+        now = obstore.head(self._store, own)["last_modified"]
+        for one in self._below(_HIDDEN):
+            if one["last_modified"] < now - _ABANDONED:
+                obstore.delete(self._store, one["path"])
+
+
+def _bounded(name: str, head: bytes, rest: BinaryIO) -> Iterator[bytes]:
+    left = _MOST - len(head)
+
+    def passed(count: int) -> None:
+        nonlocal left
+        left -= count
+        if left < 0:
+            raise LimitReached(f"vault: {name} has more than {_MOST} bytes, and the store cannot take it")
+
+    for start in range(0, len(head), _PART):
+        yield head[start : start + _PART]
+    yield from pieces_of(watched(rest, passed), _PART)
+
+
+def _checked_pieces(pieces: Iterator[Any], name: str, size: int) -> Iterator[memoryview]:
+    seen = 0
+    with _faults(f"read {name}"):
+        for piece in pieces:
+            view = memoryview(piece)
+            seen += len(view)
+            yield view
+    if seen != size:
+        raise VaultDamaged(f"vault: {name} has {seen} bytes, and {size} were announced")
+
+
+def _named(meta: ObjectMeta) -> Named:
+    version = meta.get("version")
+    tag = f"{meta['e_tag']}\n{version}" if version else meta["e_tag"] or ""
+    return Named(meta["path"], meta["size"], tag)
+
+
+@contextmanager
+def _faults(doing: str) -> Iterator[None]:
+    """What obstore raises as faults. Its texts hold addresses, which may hold a signature: none is passed on."""
+    try:
+        yield
+    except (gone_wrong.BaseError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # of a file that was being read, not of the store
+        raise _fault(error, f"vault: {doing}") from None
+
+
+def _fault(error: BaseException, doing: str) -> Fault:
+    text = str(error)
+    if isinstance(error, FileNotFoundError):
+        if _NO_BUCKET.search(text):
+            return VaultRefused(f"{doing}: there is no such bucket")
+        return NotFound(f"{doing}: there is none")
+    if isinstance(error, gone_wrong.AlreadyExistsError):
+        return Conflict(f"{doing}: it exists already")
+    if isinstance(error, gone_wrong.PreconditionError):
+        return Conflict(f"{doing}: it was changed meanwhile")
+    if isinstance(error, gone_wrong.UnauthenticatedError) or _BAD_KEY.search(text):
+        return VaultUnauthorized(f"{doing}: the store does not take the key")
+    if isinstance(error, gone_wrong.PermissionDeniedError) or _DENIED.search(text):
+        return VaultRefused(f"{doing}: the key may not do this")
+    return _by_status(text, doing)
+
+
+def _by_status(text: str, doing: str) -> Fault:
+    found = _STATUS.search(text)
+    status = int(found[1]) if found else 0
+    if status == 507 or _FULL.search(text):
+        return VaultFull(f"{doing}: the store is full")
+    if status in (429, 503):
+        return VaultBusy(f"{doing}: the store asks for a pause")
+    if status == 401:
+        return VaultUnauthorized(f"{doing}: the store does not take the key")
+    if 400 <= status < 500 or status == 501:
+        return VaultRefused(f"{doing}: the store answers {status}")
+    return VaultUnreachable(f"{doing}: the store answers {status}" if status else f"{doing}: no answer")

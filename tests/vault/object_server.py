@@ -1,0 +1,76 @@
+"""A real S3 server for tests: SeaweedFS on free ports, with a key that may write and one that may only read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sysconfig
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+import httpx
+from broker import free_port, until
+
+from holdfast.settings import Settings, load
+
+PROGRAM = Path(sysconfig.get_path("scripts")) / "weed"
+BUCKET = "memory"
+WRITER, READER, STRANGER = ("AKwriter", "SKwriter"), ("AKreader", "SKreader"), ("AKnobody", "SKnobody")
+_PORTS = ("master", "volume", "filer", "s3")
+
+
+def _identity(name: str, key: tuple[str, str], *actions: str) -> dict[str, object]:
+    return {"name": name, "credentials": [{"accessKey": key[0], "secretKey": key[1]}], "actions": list(actions)}
+
+
+class ObjectServer:
+    """SeaweedFS with its S3 port."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ports = {name: (free_port(), free_port()) for name in _PORTS}
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._ports['s3'][0]}"
+
+    def settings(self, key: tuple[str, str] = WRITER, **others: object) -> Settings:
+        """Settings that reach this server."""
+        given = {"vault_endpoint": self.endpoint, "vault_key_id": key[0], "vault_key": key[1], **others}
+        return load({name: str(value) for name, value in given.items()}, environ={})
+
+    def start(self) -> Self:
+        people = [
+            _identity("writer", WRITER, "Admin", "Read", "Write", "List", "Tagging"),
+            _identity("reader", READER, "Read", "List"),
+        ]
+        config = self._folder / "s3.json"
+        config.write_text(json.dumps({"identities": people}))
+        (self._folder / "data").mkdir()
+        options = [f"-{name}.port={port}" for name, (port, _) in self._ports.items()]
+        options += [f"-{name}.port.grpc={port}" for name, (_, port) in self._ports.items()]
+        command = [
+            str(PROGRAM), "server", f"-dir={self._folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer",
+            "-s3", f"-s3.config={config}", "-iam=false", "-master.telemetry=false", "-master.volumeSizeLimitMB=64",
+            "-volume.max=100", *options,
+        ]  # fmt: skip
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self._folder
+        )
+        until(self._answers, "the S3 server answers", 60)
+        return self
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, "the S3 server ended at its start"
+        with suppress(httpx.HTTPError):
+            return httpx.get(self.endpoint, timeout=5, trust_env=False).status_code == 403
+        return False
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None

@@ -1,0 +1,361 @@
+"""What stands around a vault: all that any vault does, and what each wrapper adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import pytest
+from conformance import Conformance, Dripping, names, parcel, read
+
+from holdfast.errors import (
+    Conflict,
+    Fault,
+    NotFound,
+    VaultBusy,
+    VaultDamaged,
+    VaultFull,
+    VaultRefused,
+    VaultUnauthorized,
+    VaultUnreachable,
+)
+from holdfast.ports import Named, Parcel, Vault
+from holdfast.vault.around import Around
+from holdfast.vault.local import LocalVault
+from holdfast.vault.parcels import put_each
+from holdfast.vault.planned import HOUR, Pace, Paced, Quota
+from holdfast.vault.progress import Watched
+from holdfast.vault.readonly import ReadOnly
+from holdfast.vault.retrying import Retrying
+
+
+class StillClock:
+    """A clock that goes on only while somebody sleeps by it."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+        self.slept: list[float] = []
+
+    def now_ms(self) -> int:
+        return int(self.now * 1000)
+
+    def steady(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+class Chance:
+    def __init__(self, hex: str = "ffff"):
+        self._hex = hex
+
+    def hex(self, chars: int) -> str:
+        return self._hex[:chars]
+
+
+class Flaky(Around):
+    """A vault that fails now and then: each call takes a fault from the list first, None being none.
+
+    `after`: the call is made before it fails, as when an answer is lost.
+    """
+
+    def __init__(self, vault: Vault, faults: Sequence[Fault | None], *, after: bool = False):
+        super().__init__(vault)
+        self.faults, self.after = list(faults), after
+        self.calls = 0
+
+    def _do(self, call: Callable[[], object]) -> object:
+        self.calls += 1
+        fault = self.faults.pop(0) if self.faults else None
+        if fault is None:
+            return call()
+        if self.after:
+            call()
+        raise fault
+
+    def put(self, name: str, data: BinaryIO) -> None:
+        self._do(lambda: super(Flaky, self).put(name, data))
+
+    def put_all(self, parcels: Sequence[Parcel]) -> None:
+        put_each(self, parcels)
+
+    def replace(self, name: str, data: BinaryIO, tag: str) -> None:
+        self._do(lambda: super(Flaky, self).replace(name, data, tag))
+
+    def open(self, name: str) -> BinaryIO:
+        return cast(BinaryIO, self._do(lambda: super(Flaky, self).open(name)))
+
+    def look(self, name: str) -> Named:
+        return cast(Named, self._do(lambda: super(Flaky, self).look(name)))
+
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+        for one in super().list(prefix, after):
+            yield one
+            self._do(lambda: None)
+
+    def delete(self, name: str) -> None:
+        self._do(lambda: super(Flaky, self).delete(name))
+
+
+AWAY = VaultUnreachable("vault: away")
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalVault:
+    return LocalVault(tmp_path / "vault")
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+class TestAround(Conformance):
+    @pytest.fixture
+    def vault(self, local: LocalVault) -> Vault:
+        return Around(local)
+
+
+class TestRetrying(Conformance):
+    @pytest.fixture
+    def vault(self, local: LocalVault, clock: StillClock) -> Vault:
+        return Retrying(local, Chance(), sleep=clock.sleep)
+
+
+class TestRetryingWhatFails(Conformance):
+    """Every second call fails in passing, and nobody notices."""
+
+    @pytest.fixture
+    def vault(self, local: LocalVault, clock: StillClock) -> Vault:
+        return Retrying(Flaky(local, [AWAY, None] * 500), Chance(), attempts=100, sleep=clock.sleep)
+
+
+class TestQuota(Conformance):
+    @pytest.fixture
+    def vault(self, local: LocalVault) -> Vault:
+        return Quota(local, 100_000_000)
+
+
+class TestPaced(Conformance):
+    @pytest.fixture
+    def vault(self, local: LocalVault, clock: StillClock) -> Vault:
+        return Paced(local, Pace(10, clock, HOUR, clock.sleep))
+
+
+class TestWatched(Conformance):
+    @pytest.fixture
+    def vault(self, local: LocalVault) -> Vault:
+        return Watched(local, lambda name, count: None)
+
+
+class TestAllTogether(Conformance):
+    @pytest.fixture
+    def vault(self, local: LocalVault, clock: StillClock) -> Vault:
+        inner = Quota(Paced(local, Pace(1_000, clock, HOUR, clock.sleep)), 100_000_000)
+        return Watched(Retrying(inner, Chance(), sleep=clock.sleep), lambda name, count: None)
+
+
+# Trying again
+
+
+def test_pauses_grow_by_chance_up_to_a_limit(local: LocalVault, clock: StillClock) -> None:
+    vault = Retrying(Flaky(local, [AWAY] * 9), Chance("ffff"), attempts=10, sleep=clock.sleep)
+    vault.put("a", BytesIO(b"x"))
+
+    assert clock.slept == [1, 2, 4, 8, 16, 30, 30, 30, 30]
+    assert read(local, "a") == b"x"
+    clock.slept.clear()
+    Retrying(Flaky(local, [AWAY] * 2), Chance("0000"), sleep=clock.sleep).look("a")
+    assert clock.slept == [0, 0]
+
+
+def test_a_vault_that_asks_for_a_pause_gets_it(local: LocalVault, clock: StillClock) -> None:
+    busy = VaultBusy("vault: busy", details={"retryAfter": 7})
+    Retrying(Flaky(local, [busy]), Chance("0000"), sleep=clock.sleep).put("a", BytesIO(b"x"))
+
+    assert clock.slept == [7]
+
+
+def test_a_pause_beyond_all_patience_is_left_to_the_caller(local: LocalVault, clock: StillClock) -> None:
+    busy = VaultBusy("vault: busy", details={"retryAfter": 3_000})
+    with pytest.raises(VaultBusy) as caught:
+        Retrying(Flaky(local, [busy]), Chance(), sleep=clock.sleep).put("a", BytesIO(b"x"))
+    assert caught.value.details["retryAfter"] == 3_000
+    assert clock.slept == []
+
+
+def test_tries_have_an_end(local: LocalVault, clock: StillClock) -> None:
+    flaky = Flaky(local, [AWAY] * 100)
+    vault = Retrying(flaky, Chance(), attempts=4, sleep=clock.sleep)
+
+    with pytest.raises(VaultUnreachable):
+        vault.put("a", BytesIO(b"x"))
+    assert flaky.calls == 4
+
+
+@pytest.mark.parametrize(
+    "kind", [VaultUnauthorized, VaultRefused, VaultDamaged, VaultFull, NotFound, Conflict], ids=lambda kind: kind.code
+)
+def test_what_would_fail_again_is_not_tried_again(local: LocalVault, clock: StillClock, kind: type[Fault]) -> None:
+    flaky = Flaky(local, [kind("vault: no")])
+    with pytest.raises(kind):
+        Retrying(flaky, Chance(), sleep=clock.sleep).put("a", BytesIO(b"x"))
+    assert flaky.calls == 1
+
+
+def test_a_put_whose_answer_was_lost_has_succeeded(local: LocalVault, clock: StillClock) -> None:
+    vault = Retrying(Flaky(local, [AWAY], after=True), Chance(), sleep=clock.sleep)
+    vault.put("a", BytesIO(b"x" * 100))
+    assert read(local, "a") == b"x" * 100
+
+
+@pytest.mark.parametrize("data", [b"y" * 100, b"x" * 99, b"x" * 101, b""])
+def test_a_put_that_meets_other_bytes_after_a_failure_is_a_conflict(
+    local: LocalVault, clock: StillClock, data: bytes
+) -> None:
+    local.put("a", BytesIO(data))
+    vault = Retrying(Flaky(local, [AWAY]), Chance(), sleep=clock.sleep)
+
+    with pytest.raises(Conflict):
+        vault.put("a", BytesIO(b"x" * 100))
+    assert read(local, "a") == data
+
+
+def test_a_stream_is_sent_again_from_where_it_stood(local: LocalVault, clock: StillClock) -> None:
+    stream = BytesIO(b"head-body")
+    stream.seek(5)
+    Retrying(Flaky(local, [AWAY, AWAY]), Chance(), sleep=clock.sleep).put("a", stream)
+
+    assert read(local, "a") == b"body"
+    assert not stream.closed
+
+
+def test_a_stream_that_cannot_go_back_is_sent_once(local: LocalVault, clock: StillClock) -> None:
+    class Pipe(Dripping):
+        def seekable(self) -> bool:
+            return False
+
+    flaky = Flaky(local, [AWAY])
+    with pytest.raises(VaultUnreachable):
+        Retrying(flaky, Chance(), sleep=clock.sleep).put("a", Pipe(b"x"))
+    assert flaky.calls == 1
+
+
+def test_each_parcel_has_its_own_tries(local: LocalVault, clock: StillClock) -> None:
+    flaky = Flaky(local, [AWAY, AWAY, None, AWAY, AWAY, None])
+    Retrying(flaky, Chance(), attempts=3, sleep=clock.sleep).put_all([parcel("a", b"1"), parcel("b", b"2")])
+
+    assert (read(local, "a"), read(local, "b"), flaky.calls) == (b"1", b"2", 6)
+
+
+def test_a_list_goes_on_where_it_broke(local: LocalVault, clock: StillClock) -> None:
+    for name in "abcdef":
+        local.put(name, BytesIO(b"x"))
+    flaky = Flaky(local, [None, AWAY, None, AWAY, AWAY])
+
+    assert names(Retrying(flaky, Chance(), attempts=2, sleep=clock.sleep)) == list("abcdef")
+
+
+# Limits
+
+
+def test_what_would_pass_the_quota_is_refused_before_it_is_sent(local: LocalVault) -> None:
+    vault = Quota(local, 10)
+    vault.put("a", BytesIO(b"123456"))
+
+    with pytest.raises(VaultFull):
+        vault.put_all([parcel("b", b"12"), parcel("c", b"123")])
+    with pytest.raises(VaultFull):
+        vault.put("b", BytesIO(b"12345"))
+    assert names(local) == ["a"]
+    vault.put_all([parcel("b", b"12"), parcel("c", b"12")])
+    assert (vault.state().used, vault.state().free) == (10, 0)
+
+
+def test_a_full_vault_still_takes_a_replacement_of_the_same_size_and_gives_room_back(local: LocalVault) -> None:
+    vault = Quota(local, 10)
+    vault.put("a", BytesIO(b"1234567890"))
+    vault.replace("a", BytesIO(b"abcdefghij"), vault.look("a").tag)
+    with pytest.raises(VaultFull):
+        vault.replace("a", BytesIO(b"abcdefghijk"), vault.look("a").tag)
+    assert read(local, "a") == b"abcdefghij"
+    vault.delete("a")
+    vault.put("b", BytesIO(b"12345"))
+
+
+def test_what_others_put_counts_too(local: LocalVault) -> None:
+    vault = Quota(local, 10)
+    local.put("theirs", BytesIO(b"12345678"))
+
+    with pytest.raises(VaultFull):
+        vault.put("ours", BytesIO(b"123"))
+
+
+def test_requests_of_any_hour_stay_below_the_limit(local: LocalVault, clock: StillClock) -> None:
+    vault = Paced(local, Pace(3, clock, HOUR, clock.sleep))
+    when = []
+    for number in range(8):
+        vault.put(f"{number}", BytesIO(b"x"))
+        when.append(clock.now)
+        clock.now += 60
+
+    assert all(later - earlier >= HOUR for earlier, later in zip(when, when[3:], strict=False))
+
+
+def test_a_wait_beyond_patience_is_refused_before_anything_is_sent(local: LocalVault, clock: StillClock) -> None:
+    vault = Paced(local, Pace(3, clock, 60, clock.sleep))
+    vault.put("a", BytesIO(b"x"))
+
+    with pytest.raises(VaultBusy) as caught:
+        vault.put_all([parcel("b", b"1"), parcel("c", b"2"), parcel("d", b"3")])
+    assert caught.value.details["retryAfter"] == HOUR
+    with pytest.raises(VaultBusy):
+        vault.put_all([parcel(name, b"x") for name in "bcde"])
+    assert names(local) == ["a"]
+    vault.put_all([parcel("b", b"1"), parcel("c", b"2")])
+
+
+# Reading only
+
+
+def test_nothing_is_changed_through_a_vault_that_is_only_read(local: LocalVault) -> None:
+    local.put("a/b", BytesIO(b"x"))
+    vault = ReadOnly(local)
+    for change in (
+        lambda: vault.put("c", BytesIO(b"x")),
+        lambda: vault.put_all([parcel("c", b"x")]),
+        lambda: vault.replace("a/b", BytesIO(b"y"), local.look("a/b").tag),
+        lambda: vault.delete("a/b"),
+    ):
+        with pytest.raises(VaultRefused):
+            change()
+
+    assert names(vault) == names(local) == ["a/b"]
+    assert read(vault, "a/b") == b"x"
+    assert vault.look("a/b") == local.look("a/b")
+    assert not vault.can.replace
+    assert not vault.can.delete
+    assert vault.state().free == 0
+
+
+# Progress
+
+
+def test_every_byte_that_passes_is_told(local: LocalVault) -> None:
+    told: dict[str, int] = {}
+
+    def passed(name: str, count: int) -> None:
+        told[name] = told.get(name, 0) + count
+
+    vault = Watched(local, passed)
+    vault.put("a", BytesIO(b"x" * 3_000_000))
+    vault.put_all([parcel("b", b"12"), parcel("c", b"")])
+    assert told == {"a": 3_000_000, "b": 2}
+    told.clear()
+    read(vault, "a")
+    vault.replace("b", BytesIO(b"123"), vault.look("b").tag)
+    assert told == {"a": 3_000_000, "b": 3}
