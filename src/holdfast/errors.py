@@ -311,42 +311,42 @@ class ColonyInvalid(ColonyMemoryError, ValueError):
 class VaultUnauthorized(UpstreamFailed):
     """The vault does not take the credential."""
 
-    code, http_status, exit_code, retryable = "vault_unauthorized", 502, 70, False
+    code, http_status, exit_code, retryable = "vault_unauthorized", 502, 33, False
     hint = "Check the vault's key or token; docs/vaults.md says where each is read from."
 
 
 class VaultRefused(UpstreamFailed):
     """The vault knows the credential and does not allow this, or there is no such vault."""
 
-    code, http_status, exit_code, retryable = "vault_refused", 502, 71, False
+    code, http_status, exit_code, retryable = "vault_refused", 502, 34, False
     hint = "Check the vault's name and what its credential may do."
 
 
 class VaultBusy(UpstreamFailed):
     """The vault was asked too much in too short a time."""
 
-    code, http_status, exit_code, retryable = "vault_busy", 503, 72, True
+    code, http_status, exit_code, retryable = "vault_busy", 503, 35, True
     hint = "Try again later; what was sent already is not sent again."
 
 
 class VaultUnreachable(UpstreamFailed):
     """The vault gave no answer that can be used."""
 
-    code, http_status, exit_code, retryable = "vault_unreachable", 502, 73, True
+    code, http_status, exit_code, retryable = "vault_unreachable", 502, 36, True
     hint = "Check the network and the vault's address, and try again; what was sent already is not sent again."
 
 
 class VaultDamaged(UpstreamFailed):
     """What the vault gave contradicts what it says of it."""
 
-    code, http_status, exit_code, retryable = "vault_damaged", 502, 74, False
+    code, http_status, exit_code, retryable = "vault_damaged", 502, 37, False
     hint = "Run holdfast vault verify; restore from another vault or an older snapshot."
 
 
 class VaultFull(StorageFull):
     """The vault takes no more; nothing of this was stored."""
 
-    code, http_status, exit_code, retryable = "vault_full", 507, 75, False
+    code, http_status, exit_code, retryable = "vault_full", 507, 38, False
     hint = "Remove old snapshots with holdfast vault prune, or raise the vault's quota."
 
 

@@ -12,7 +12,6 @@ from holdfast.snapshot.keeping import policy_of, prune
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Maker
 from holdfast.snapshot.vaulting import list_vault
-from holdfast.vault.local import vault_from
 
 # Forgetting so many records at once is worth a snapshot; forgetting a few is everyday.
 BULK = 10
@@ -46,7 +45,7 @@ def catch_up(archive: Archive) -> None:
     newest = next((one for one in archive.shelf.each() if not one.damaged), None)
     if not place or newest is None:
         return
-    if newest.id not in {one.id for one in list_vault(vault_from(place), archive.tenant, archive.agent)}:
+    if newest.id not in {one.id for one in list_vault(archive.vault(place), archive.tenant, archive.agent)}:
         put_in_vault(archive, newest.id, place)
 
 
