@@ -3,11 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from nexo_bundles import bundle
-from parity_world import Prepared, prepare
+from parity_world import Prepared, inside, prepare
 from sample_requests import Sample
 from surfaces import DIRECT, WAYS, Outcome, Surface
 
@@ -36,12 +35,8 @@ def outcomes(prepared: Prepared) -> Callable[[str, tuple[Sample, ...]], dict[str
 
 
 def _called(surface: Surface, sample: Sample, prepared: Prepared, home: Path) -> Outcome:
-    arguments = {name: _inside(value, home) for name, value in prepared.filled(sample.arguments).items()}
+    arguments = inside(prepared.filled(sample.arguments), home)
     try:
         return surface.call(sample.operation, arguments)
     except Exception as error:  # noqa: BLE001 - told by the test of this sample; the others are sent all the same
         return Outcome(broke=repr(error))
-
-
-def _inside(value: Any, home: Path) -> Any:
-    return value.replace("{home}", str(home)) if isinstance(value, str) else value

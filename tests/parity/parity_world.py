@@ -93,6 +93,14 @@ class Prepared:
         return value
 
 
+def inside(arguments: Json, home: Path) -> Json:
+    """The arguments with every {home} replaced by the folder of the copy."""
+    return {
+        name: value.replace("{home}", str(home)) if isinstance(value, str) else value
+        for name, value in arguments.items()
+    }
+
+
 def still_engine(settings: Settings) -> Engine:
     """An engine whose answers depend on the requests alone."""
     return Engine(settings, StillClock(), CountingEntropy())

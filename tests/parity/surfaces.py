@@ -61,8 +61,8 @@ class Outcome:
 
 
 # What a file weighs depends on when its pages were written, which the surfaces decide for themselves.
-WEIGHTS = {"sha256", "size", "bytes"}
-_HOME = re.compile(r"/[^\s'\"]*?/(?=(snapshots|exported)/)")
+WEIGHTS = {"sha256", "size", "bytes", "sentBytes", "remainingBytes", "free"}
+_HOME = re.compile(r"/[^\s'\"]*?/(?=(snapshots|exported)/|vault(-copy)?(?![\w/-]))")
 
 
 def anywhere(value: Any) -> Any:

@@ -282,6 +282,7 @@ def test_a_credential_is_refused_before_the_body_is_read(guarded: Guarded) -> No
 
 # They take in files of the machine, which is no tenant's memory; a test of their own says who may.
 _KEYS = {"key_new", "key_show", "key_trust", "key_untrust"}
+_VAULTS = {"vault_status", "vault_list", "vault_verify", "vault_prune", "vault_copy", "vault_sync"}
 _OF_THE_MACHINE = {
     "import_jsonl",
     "antigravity_sync",
@@ -289,6 +290,7 @@ _OF_THE_MACHINE = {
     "snapshot_export",
     "snapshot_import",
     *_KEYS,
+    *_VAULTS,
 }
 FOREIGN = [sample for sample in SAMPLES if sample.name not in _OF_THE_MACHINE]
 _TOOL_CALLS = [sample for sample in FOREIGN if sample.operation.tool]

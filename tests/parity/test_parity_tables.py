@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from parity_world import Prepared, settings_for, still_server
+from parity_world import Prepared, inside, settings_for, still_server
 from sample_requests import SAMPLES, Sample
 from surfaces import COMMAND, DIRECT, Mcp, http_client, mcp_http, mcp_stdio
 
@@ -218,10 +218,11 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> No
     ids=lambda sample: sample.id,
 )
 def test_an_operation_that_only_reads_changes_nothing(sample: Sample, prepared: Prepared) -> None:
-    with DIRECT.open(prepared, prepared.copy(f"read-{sample.id.replace(' ', '-')}")) as direct:
+    home = prepared.copy(f"read-{sample.id.replace(' ', '-')}")
+    with DIRECT.open(prepared, home) as direct:
         before = direct.call(BY_NAME["export"], {}).answer
 
-        outcome = direct.call(sample.operation, prepared.filled(sample.arguments))
+        outcome = direct.call(sample.operation, inside(prepared.filled(sample.arguments), home))
 
         assert outcome.fault is None
         assert direct.call(BY_NAME["export"], {}).answer == before

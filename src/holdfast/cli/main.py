@@ -117,10 +117,16 @@ def _operation(given: argparse.Namespace) -> int:
     from holdfast.cli.options import arguments_of
     from holdfast.cli.reach import settings_of
     from holdfast.cli.show import print_answer, print_json, working
+    from holdfast.cli.steps import in_steps
     from holdfast.door import OpenDoor
 
-    with OpenDoor(settings_of(given)) as door, working(given.operation.summary):
-        answer = door.call(given.operation, arguments_of(given.operation, given))
+    arguments = arguments_of(given.operation, given)
+    with OpenDoor(settings_of(given)) as door:
+        if given.operation.steps and "limit" not in arguments:
+            answer = in_steps(door, given.operation, arguments)
+        else:
+            with working(given.operation.summary):
+                answer = door.call(given.operation, arguments)
     (print_json if given.json or given.operation.name == "export" else print_answer)(answer)
     return _exit_code(answer)
 

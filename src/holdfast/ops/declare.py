@@ -96,6 +96,7 @@ class Operation:
     secret_answer: bool = False  # the answer holds a new secret and is never kept
     unguarded: bool = False  # answers without a credential
     short: bool = False  # one write of a millisecond, nothing else: may share its transaction with others
+    steps: bool = False  # takes a limit and answers what remains: the command line asks on and shows how far it is
     bulk: bool = False  # the body may be as large as an import
 
     @property

@@ -22,6 +22,7 @@ from holdfast.ops.recalling import RECALL
 from holdfast.ops.slots import SLOT_OPERATIONS
 from holdfast.ops.snapshots import SNAPSHOTS
 from holdfast.ops.transfer import TRANSFER
+from holdfast.ops.vaults import VAULTS
 
 OPERATIONS: tuple[Operation, ...] = (
     *INTAKE,
@@ -34,6 +35,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *NOTE_OPERATIONS,
     *TRANSFER,
     *SNAPSHOTS,
+    *VAULTS,
     *FOREIGN,
     *KEY_OPERATIONS,
     *ADMIN,

@@ -6,7 +6,7 @@ sent last and read first, so a snapshot that has one is whole there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +23,7 @@ from holdfast.snapshot.manifest import read_manifest
 from holdfast.snapshot.places import BODIES, MANIFEST, SIDECAR, parse_id, place_of, sequence_of, split_name
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.shelved import MOST_MANIFEST, Shelved, check_names
+from holdfast.snapshot.values import Manifest
 
 _CHUNK = 1 << 20
 
@@ -51,6 +52,30 @@ def list_vault(vault: Vault, tenant: str, agent: str) -> list[Vaulted]:
     return sorted(found, key=lambda one: (one.sequence, one.id), reverse=True)
 
 
+def leftovers(vault: Vault, tenant: str, agent: str) -> list[Named]:
+    """Files of snapshots without a manifest: sent halfway, or removed halfway."""
+    prefix = _prefix(tenant, agent)
+    found = [(one, parts) for one in vault.list(prefix) if (parts := split_name(one.name.removeprefix(prefix)))]
+    whole = {id for _, (id, suffix) in found if suffix == MANIFEST}
+    return [one for one, (id, _) in found if id not in whole]
+
+
+def take_out(vault: Vault, tenant: str, agent: str, id: str) -> None:
+    """Remove a snapshot from the vault; the manifest goes first, so that what is left halfway is none."""
+    prefix = f"{_prefix(tenant, agent)}{id}"
+    there = [one.name for one in vault.list(f"{prefix}.")]
+    for name in sorted(there, key=lambda name: name != f"{prefix}{MANIFEST}"):
+        vault.delete(name)
+
+
+def open_body(vault: Vault, manifest: Manifest) -> BinaryIO:
+    """The body that a manifest in the vault names; whether it is the right one is for whoever reads it."""
+    try:
+        return vault.open(f"{_prefix(manifest.identity.tenant, manifest.identity.agent)}{manifest.body_name}")
+    except NotFound as error:
+        raise SnapshotDamaged(f"vault: {manifest.body_name} is gone") from error
+
+
 def _missing(sizes: dict[str, int]) -> str | None:
     body = next((suffix for suffix in BODIES if suffix in sizes), None)
     if body is None:
@@ -73,14 +98,24 @@ def send(shelf: Shelf, id: str, vault: Vault) -> None:
     """
     with shelf.hold(id) as one:
         files = read_files(shelf.root, one.id)
-        identity = files.manifest.identity
-        prefix = _prefix(identity.tenant, identity.agent)
-        items = _items(one, files, prefix)
-        there = {named.name: named for named in vault.list(f"{prefix}{files.id}.")}
-        for item in items:
-            if item.parcel.name in there:
-                _check_same(vault, there[item.parcel.name], item.sha256)
-        _put_missing(vault, [item for item in items if item.parcel.name not in there])
+
+        def body() -> BinaryIO:
+            with disk_faults(f"send {files.id}"):
+                return open_file(one.path)
+
+        deliver(vault, files, body)
+
+
+def deliver(vault: Vault, files: Files, body: Callable[[], BinaryIO]) -> None:
+    """Put a snapshot's files, of which `body` opens the large one, wherever it comes from. Faults as of `send`."""
+    identity = files.manifest.identity
+    prefix = _prefix(identity.tenant, identity.agent)
+    items = _items(files, prefix, body)
+    there = {named.name: named for named in vault.list(f"{prefix}{files.id}.")}
+    for item in items:
+        if item.parcel.name in there:
+            _check_same(vault, there[item.parcel.name], item.sha256)
+    _put_missing(vault, [item for item in items if item.parcel.name not in there])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +126,15 @@ class _Item:
     sha256: str
 
 
-def _items(one: Shelved, files: Files, prefix: str) -> list[_Item]:
+def _items(files: Files, prefix: str, body: Callable[[], BinaryIO]) -> list[_Item]:
     """All files of the snapshot in the order in which they are sent."""
     manifest = files.manifest
 
-    def body() -> BinaryIO:
-        with disk_faults(f"send {files.id}"):
-            return checked(open_file(one.path), manifest.body_name, manifest.body_size, manifest.body_sha256)
+    def checked_body() -> BinaryIO:
+        return checked(body(), manifest.body_name, manifest.body_size, manifest.body_sha256)
 
     return [
-        _Item(Parcel(f"{prefix}{manifest.body_name}", manifest.body_size, body), manifest.body_sha256),
+        _Item(Parcel(f"{prefix}{manifest.body_name}", manifest.body_size, checked_body), manifest.body_sha256),
         *(
             _Item(Parcel(f"{prefix}{name}", len(data), partial(BytesIO, data)), sha256(data).hexdigest())
             for name, data in files.small.items()
@@ -151,7 +185,7 @@ def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: Shelf) ->
         SnapshotForeign: it is of another memory.
         Conflict: another snapshot of that id is on the shelf.
     """
-    files = _read(vault, tenant, agent, _newest(vault, tenant, agent) if id is None else id)
+    files = read_vaulted(vault, tenant, agent, _newest(vault, tenant, agent) if id is None else id)
     if (there := into.has(files)) is not None:
         return there
     manifest = files.manifest
@@ -172,8 +206,13 @@ def _newest(vault: Vault, tenant: str, agent: str) -> str:
     return found[0].id
 
 
-def _read(vault: Vault, tenant: str, agent: str, id: str) -> Files:
-    """The manifest in the vault, which must be of that memory and agree with both sidecars."""
+def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> Files:
+    """The manifest in the vault, which must be of that memory and agree with both sidecars.
+
+    Raises:
+        NotFound: there is none.
+        SnapshotDamaged, SnapshotTooNew, SnapshotForeign: it cannot be used.
+    """
     parse_id(id)
     prefix = _prefix(tenant, agent)
     data = _small(vault, f"{prefix}{id}{MANIFEST}", MOST_MANIFEST)

@@ -1,0 +1,26 @@
+"""Long work in steps: each is a request of its own, so that it is seen to move, and can be broken off and resumed."""
+
+from __future__ import annotations
+
+from holdfast.cli.importing import progress
+from holdfast.door import Door
+from holdfast.model import Json
+from holdfast.ops.declare import Operation
+
+
+def in_steps(door: Door, operation: Operation, arguments: Json) -> Json:
+    """Ask until nothing remains; the last answer, with what all of them did."""
+    with progress() as bar:
+        task = bar.add_task(operation.summary.rstrip("."), total=None)
+        whole: Json = door.call(operation, {**arguments, "limit": 1})
+        while True:
+            done = sum(one["size"] for one in whole["sent"])
+            bar.update(task, completed=done, total=done + whole["remainingBytes"])
+            if not whole["remaining"]:
+                return whole
+            whole = _added(whole, door.call(operation, {**arguments, "limit": 1}))
+
+
+def _added(before: Json, answer: Json) -> Json:
+    sent = [*before["sent"], *answer["sent"]]
+    return {**answer, "sent": sent, "sentBytes": sum(one["size"] for one in sent)}

@@ -1,0 +1,253 @@
+"""Operations on vaults: status, list, verify, prune, copy, sync. They reach places of the server's user: root only."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.desk import Desk
+from holdfast.errors import InvalidRequest
+from holdfast.model import Json
+from holdfast.ops.declare import Operation, Request
+from holdfast.ops.fields import Name, limit
+from holdfast.ports import Vault
+from holdfast.snapshot.archive import Archive, archive_of
+from holdfast.snapshot.finding import Named, examine, sought
+from holdfast.snapshot.retention import Policy
+from holdfast.snapshot.shapes import report_shape
+from holdfast.snapshot.values import Report
+from holdfast.snapshot.vault_keeping import Moved, copy, prune_vault, standing, sync, verify_all
+from holdfast.snapshot.vaulting import Vaulted, list_vault
+from holdfast.snapshot.verify import fault_of
+from holdfast.vault.readonly import ReadOnly
+
+MOST = 100_000
+
+
+class VaultName(Request):
+    vault: Name | None = Field(
+        default=None,
+        description="A folder, file:///…, s3://…, gs://…, az://… or hf://datasets/…; without it HOLDFAST_VAULT.",
+    )
+
+    def named(self, archive: Archive) -> str:
+        """The text that names the vault.
+
+        Raises:
+            InvalidRequest: neither the request nor the settings do.
+        """
+        text = self.vault or archive.settings.vault
+        if not text:
+            raise InvalidRequest("vault: none is named", hint="Name one, or set HOLDFAST_VAULT.")
+        return text
+
+    def open(self, archive: Archive) -> Vault:
+        return archive.vault(self.named(archive))
+
+
+def _shape(one: Vaulted) -> Json:
+    return {"id": one.id, "size": one.size, "status": one.damaged or "whole"}
+
+
+class VaultStatusAnswer(TypedDict):
+    place: str
+    public: bool
+    free: int | None
+    snapshots: int
+    bytes: int
+    newest: str | None
+    damaged: list[Json]
+    missing: list[str]
+    leftovers: int
+
+
+def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
+    """Show how a vault is: whether it can be reached, what it holds of this memory, and what it lacks."""
+    archive = archive_of(desk)
+    vault = ask.open(archive)
+    found = standing(archive, vault)
+    return {
+        "place": vault.place,
+        "public": found.state.public,
+        "free": found.state.free,
+        "snapshots": len(found.snapshots),
+        "bytes": sum(one.size for one in found.snapshots),
+        "newest": next((one.id for one in found.snapshots if not one.damaged), None),
+        "damaged": [_shape(one) for one in found.snapshots if one.damaged],
+        "missing": list(found.missing),
+        "leftovers": found.leftovers,
+    }
+
+
+class VaultList(VaultName):
+    limit: int = limit(100, 10_000)
+
+
+class VaultListAnswer(TypedDict):
+    place: str
+    snapshots: list[Json]
+    count: int
+    bytes: int
+
+
+def vault_list(desk: Desk, ask: VaultList) -> VaultListAnswer:
+    """List this memory's snapshots in a vault, newest first; what lacks a file is shown as damaged."""
+    archive = archive_of(desk)
+    vault = ask.open(archive)
+    found = list_vault(vault, archive.tenant, archive.agent)
+    return {
+        "place": vault.place,
+        "snapshots": [_shape(one) for one in found[: ask.limit]],
+        "count": len(found),
+        "bytes": sum(one.size for one in found),
+    }
+
+
+class VaultVerify(VaultName):
+    id: Name | None = Field(default=None, description="Only this snapshot: its whole id, or latest.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens encrypted ones.")
+    allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
+
+
+class VaultVerifyAnswer(TypedDict):
+    place: str
+    sound: bool
+    exitCode: int
+    snapshots: list[Json]
+
+
+def vault_verify(desk: Desk, ask: VaultVerify) -> VaultVerifyAnswer:
+    """Fetch every snapshot of this memory from a vault and check it, without trusting the vault; nothing is kept."""
+    archive = archive_of(desk)
+    vault = ask.open(archive)
+    named = Named(ask.id or "", ask.named(archive), ask.identity, allow_unsigned=ask.allow_unsigned)
+    reports = [_one(archive, named)] if ask.id else list(verify_all(archive, vault, named))
+    faults = [fault for report in reports if (fault := fault_of(report))]
+    return {
+        "place": vault.place,
+        "sound": not faults,
+        "exitCode": faults[0].exit_code if faults else 0,
+        "snapshots": [report_shape(report) for report in reports],
+    }
+
+
+def _one(archive: Archive, named: Named) -> Report:
+    with sought(archive, named) as found:
+        return examine(archive, named, found)
+
+
+class VaultPrune(VaultName):
+    keep: int = Field(default=0, ge=0, le=100_000, description="So many of the newest.")
+    keep_days: int = Field(default=0, ge=0, le=36_500, description="All of so many days before the newest.")
+    keep_daily: int = Field(default=0, ge=0, le=100_000, description="The last of so many days.")
+    keep_weekly: int = Field(default=0, ge=0, le=100_000, description="The last of so many weeks.")
+    keep_monthly: int = Field(default=0, ge=0, le=100_000, description="The last of so many months.")
+    tidy: bool = Field(default=False, description="Remove files too that were sent halfway; nobody may be sending.")
+    dry_run: bool = Field(default=False, description="Show what would go, and remove nothing.")
+
+
+class VaultPruneAnswer(TypedDict):
+    success: bool
+    place: str
+    dryRun: bool
+    keep: list[Json]
+    remove: list[str]
+    leftovers: int
+
+
+def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
+    """Remove snapshots from a vault that no rule keeps; never the newest whole one."""
+    policy = Policy(ask.keep, ask.keep_days, ask.keep_daily, ask.keep_weekly, ask.keep_monthly)
+    if policy.empty and not ask.tidy:
+        raise InvalidRequest("vault_prune: no rule says what to keep", hint="For example --keep 10 --keep-daily 7.")
+    archive = archive_of(desk)
+    vault = ask.open(archive)
+    done = prune_vault(archive, vault, policy, tidy=ask.tidy, dry_run=ask.dry_run)
+    if done.removed:
+        desk.store.write(lambda tx: desk.audit(tx, "vault_prune", done.removed, None, place=vault.place))
+    return {
+        "success": True,
+        "place": vault.place,
+        "dryRun": ask.dry_run,
+        "keep": [{"id": id, "why": list(reasons)} for id, reasons in done.plan.keep],
+        "remove": list(done.plan.remove if ask.dry_run else done.removed),
+        "leftovers": done.leftovers,
+    }
+
+
+class VaultMovedAnswer(TypedDict):
+    success: bool
+    place: str
+    sent: list[Json]
+    sentBytes: int
+    remaining: int
+    remainingBytes: int
+    damaged: list[Json]
+
+
+def _moved(place: str, done: Moved) -> VaultMovedAnswer:
+    return {
+        "success": not done.damaged,
+        "place": place,
+        "sent": [{"id": id, "size": size} for id, size in done.sent],
+        "sentBytes": sum(size for _, size in done.sent),
+        "remaining": len(done.remaining),
+        "remainingBytes": sum(size for _, size in done.remaining),
+        "damaged": [{"id": id, "status": why} for id, why in done.damaged],
+    }
+
+
+class VaultCopy(Request):
+    source: Name = Field(alias="from", description="The vault that is read.")
+    to: Name = Field(description="The vault that gets what it lacks.")
+    limit: int = limit(MOST, MOST)
+
+
+def vault_copy(desk: Desk, ask: VaultCopy) -> VaultMovedAnswer:
+    """Copy this memory's snapshots from one vault to another that lacks them; each is checked on its way."""
+    archive = archive_of(desk)
+    source, target = ReadOnly(archive.vault(ask.source)), archive.vault(ask.to)
+    if source.place == target.place:
+        raise InvalidRequest("vault_copy: both are the same vault")
+    return _moved(target.place, copy(archive, source, target, ask.limit))
+
+
+class VaultSync(VaultName):
+    limit: int = limit(MOST, MOST)
+
+
+def vault_sync(desk: Desk, ask: VaultSync) -> VaultMovedAnswer:
+    """Send every snapshot to a vault that it lacks, the newest first; what was interrupted is taken up again."""
+    archive = archive_of(desk)
+    vault = ask.open(archive)
+    return _moved(vault.place, sync(archive, vault, ask.limit))
+
+
+VAULTS = (
+    Operation(vault_status, "GET", "/vault", scope="root", cli="vault status", positional=("vault",)),
+    Operation(vault_list, "GET", "/vault/snapshots", scope="root", cli="vault list", positional=("vault",)),
+    Operation(vault_verify, "POST", "/vault/verify", scope="root", cli="vault verify", positional=("vault",)),
+    Operation(
+        vault_prune, "POST", "/vault/prune", effect="destroy", scope="root", cli="vault prune", positional=("vault",)
+    ),
+    Operation(
+        vault_copy,
+        "POST",
+        "/vault/copy",
+        effect="write",
+        scope="root",
+        cli="vault copy",
+        positional=("from", "to"),
+        steps=True,
+    ),
+    Operation(
+        vault_sync,
+        "POST",
+        "/vault/sync",
+        effect="write",
+        scope="root",
+        cli="vault sync",
+        positional=("vault",),
+        steps=True,
+    ),
+)

@@ -1,0 +1,180 @@
+"""The vaults of a memory: how they are, what they lack, what is pruned from them and copied between them.
+
+A vault is not trusted: what it holds is verified from its own bytes, and copied only if they are those of the manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from holdfast.errors import Fault, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, VaultDamaged
+from holdfast.ports import Vault, VaultState
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.finding import LATEST, Named, examine, sought
+from holdfast.snapshot.keeping import ASKED_FOR
+from holdfast.snapshot.retention import Item, Plan, Policy, plan
+from holdfast.snapshot.values import Code, Finding, Report
+from holdfast.snapshot.vaulting import (
+    Vaulted,
+    deliver,
+    leftovers,
+    list_vault,
+    open_body,
+    read_vaulted,
+    send,
+    take_out,
+)
+
+_UNUSABLE = (SnapshotDamaged, SnapshotTooNew, SnapshotForeign)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a vault stands to this memory."""
+
+    state: VaultState
+    snapshots: tuple[Vaulted, ...]  # newest first
+    missing: tuple[str, ...]  # on the shelf, not in the vault
+    leftovers: int  # files that belong to no snapshot
+
+
+def standing(archive: Archive, vault: Vault) -> Standing:
+    """How the vault is, and what of the shelf it lacks."""
+    found = tuple(list_vault(vault, archive.tenant, archive.agent))
+    left = leftovers(vault, archive.tenant, archive.agent)
+    return Standing(vault.state(), found, tuple(id for id, _ in _lacking(archive, found)), len(left))
+
+
+def _lacking(archive: Archive, found: tuple[Vaulted, ...]) -> list[tuple[str, int]]:
+    """Whole snapshots of the shelf that are not whole in the vault, newest first, with their sizes."""
+    there = {one.id for one in found if not one.damaged}
+    return [(one.id, one.size) for one in archive.shelf.each() if not one.damaged and one.id not in there]
+
+
+# Sending and copying
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What was sent, what is left to send, and what cannot be: it is damaged where it comes from."""
+
+    sent: tuple[tuple[str, int], ...]
+    remaining: tuple[tuple[str, int], ...]
+    damaged: tuple[tuple[str, str], ...] = ()
+
+
+def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
+    """Send so many of the shelf's snapshots that the vault lacks, the newest first.
+
+    What an interrupted run left in the vault is taken up again, not sent again.
+
+    Raises:
+        Conflict: the vault has other bytes under one of their names.
+    """
+    lacking = _lacking(archive, tuple(list_vault(vault, archive.tenant, archive.agent)))
+    with archive.counted("sync"):
+        for id, size in lacking[:limit]:
+            send(archive.shelf, id, vault)
+            archive.moved("sync", size)
+    damaged = tuple((one.id, one.damaged) for one in archive.shelf.each() if one.damaged)
+    return Moved(tuple(lacking[:limit]), tuple(lacking[limit:]), damaged)
+
+
+def copy(archive: Archive, source: Vault, target: Vault, limit: int) -> Moved:
+    """Copy so many of this memory's snapshots that the target lacks from one vault to another, the newest first.
+
+    Raises:
+        Conflict: the target has other bytes under one of their names.
+    """
+    there = {one.id for one in list_vault(target, archive.tenant, archive.agent) if not one.damaged}
+    lacking = [one for one in list_vault(source, archive.tenant, archive.agent) if one.id not in there]
+    sent: list[tuple[str, int]] = []
+    damaged: list[tuple[str, str]] = []
+    with archive.counted("copy"):
+        for position, one in enumerate(lacking):
+            if len(sent) >= limit:
+                return Moved(tuple(sent), _sizes(lacking[position:]), tuple(damaged))
+            try:
+                _copy_one(archive, source, target, one)
+                sent.append((one.id, one.size))
+            except (*_UNUSABLE, VaultDamaged) as fault:
+                damaged.append((one.id, fault.message))
+    return Moved(tuple(sent), (), tuple(damaged))
+
+
+def _sizes(some: list[Vaulted]) -> tuple[tuple[str, int], ...]:
+    return tuple((one.id, one.size) for one in some)
+
+
+def _copy_one(archive: Archive, source: Vault, target: Vault, one: Vaulted) -> None:
+    files = read_vaulted(source, archive.tenant, archive.agent, one.id)
+    deliver(target, files, partial(open_body, source, files.manifest))
+    archive.moved("copy", one.size)
+
+
+# Verifying
+
+
+def verify_all(archive: Archive, vault: Vault, named: Named) -> Iterator[Report]:
+    """What is to be said of each snapshot in the vault, newest first; each is fetched to a private place for it.
+
+    The newest is asked for as such, so that an old one in its place is noticed.
+    """
+    for number, one in enumerate(list_vault(vault, archive.tenant, archive.agent)):
+        about = replace(named, name=one.id if number else LATEST)
+        try:
+            with sought(archive, about) as found:
+                yield replace(examine(archive, about, found), place=one.id)
+        except (*_UNUSABLE, NotFound) as fault:
+            yield Report(one.id, None, (Finding(_code(fault), fault.message),), ())
+
+
+def _code(fault: Fault) -> Code:
+    codes: dict[type[Fault], Code] = {SnapshotTooNew: "too_new", SnapshotForeign: "foreign"}
+    return codes.get(type(fault), "damaged")
+
+
+# Pruning
+
+
+@dataclass(frozen=True, slots=True)
+class VaultPruned:
+    """What a policy keeps and removes, and how many files of no snapshot went."""
+
+    plan: Plan
+    removed: tuple[str, ...]
+    leftovers: int
+
+
+def prune_vault(
+    archive: Archive, vault: Vault, policy: Policy, *, tidy: bool = False, dry_run: bool = False
+) -> VaultPruned:
+    """Remove what the policy does not keep; never the newest whole one. With `tidy` also what was sent halfway."""
+    found = list_vault(vault, archive.tenant, archive.agent)
+    decided = plan([_item(archive, vault, one) for one in found], policy, archive.clock.now_ms())
+    left = leftovers(vault, archive.tenant, archive.agent) if tidy else []
+    if dry_run:
+        return VaultPruned(decided, (), len(left))
+    with archive.counted("vault_prune"):
+        for id in decided.remove:
+            take_out(vault, archive.tenant, archive.agent, id)
+        for one in left:
+            vault.delete(one.name)
+    return VaultPruned(decided, decided.remove, len(left))
+
+
+def _item(archive: Archive, vault: Vault, one: Vaulted) -> Item:
+    try:
+        about = read_vaulted(vault, archive.tenant, archive.agent, one.id).manifest.identity
+    except (*_UNUSABLE, NotFound):
+        return Item(one.id, one.sequence, 0, good=False, in_use=False, automatic=False)
+    return Item(
+        id=one.id,
+        sequence=one.sequence,
+        created_at=about.created_at,
+        good=not one.damaged,
+        in_use=False,
+        automatic=about.created_by != ASKED_FOR,
+    )
