@@ -8,6 +8,7 @@ from holdfast.protocol.ids import build_user_id
 from holdfast.protocol.injection import Locale, format_memory_for_injection
 from holdfast.protocol.ownership import ownership_metadata
 from holdfast.recall.context import CHARS_PER_TOKEN
+from holdfast.recall.links import current, linked
 from holdfast.recall.matter import ranked_memories
 from holdfast.times import iso
 
@@ -16,7 +17,9 @@ def chat_context(
     desk: Desk, project: str | None, said: str, tokens: int, locale: Locale, agent: str | None
 ) -> tuple[str, int]:
     """The block, and of how many scopes it tells; empty if there is nothing to tell."""
-    seen = [one for one in ranked_memories(desk, project or None, agent, said) if desk.may_see(one, agent)]
+    reader = desk.store.read()
+    ranked = [one for one in ranked_memories(desk, project or None, agent, said) if desk.may_see(one, agent)]
+    seen = current(desk, reader, [*ranked, *linked(desk, reader, ranked, agent)])
     viewer = desk.viewer
     user = build_user_id(viewer.origin.platform_id, viewer.sender_id) if viewer.sender_id else ""
     text = format_memory_for_injection(
