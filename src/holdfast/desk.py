@@ -39,7 +39,13 @@ def facts_of(memory: Memory) -> MemoryFacts:
     owner, *others = memory.owners or ("",)
     origin = UMOInfo.parse(memory.umo) if memory.umo else _NOWHERE
     return MemoryFacts(
-        memory.scope, memory.visibility, origin, owner, tuple(others), memory.share_into_groups, not memory.audience
+        memory.scope,
+        memory.visibility,
+        origin,
+        owner,
+        tuple(others),
+        memory.share_into_groups,
+        memory.state == "deprecated",
     )
 
 
@@ -155,13 +161,14 @@ class Desk:
     def may_see(self, record: Any, asked: str | None = None) -> bool:
         """Whether a record that was fetched by its id is the caller's to see. Elsewhere than in isolated scope
         a named agent only narrows lists. Chats are shown memories alone."""
-        if not self._is_own(record, asked):
+        if not self.is_own(record, asked):
             return False
         if isinstance(record, Memory):
             return self.whole or may_see(facts_of(record), self.viewer)
         return not self.in_chat
 
-    def _is_own(self, record: Any, asked: str | None = None) -> bool:
+    def is_own(self, record: Any, asked: str | None = None) -> bool:
+        """Whether it belongs to the agent that asks; where agents are not isolated, all records do."""
         return all(getattr(record, one.column) == one.value for one in self.sees_shared(asked))
 
     def session_key(self, reader: Reader, name: str) -> str:
@@ -177,7 +184,7 @@ class Desk:
             return name
         own = own_session(agent, name)
         known = reader.get(SESSIONS, self.tenant, name)
-        taken = known is not None and not self._is_own(known)
+        taken = known is not None and not self.is_own(known)
         return own if taken or reader.get(SESSIONS, self.tenant, own) is not None else name
 
     def audit(

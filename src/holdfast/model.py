@@ -138,7 +138,7 @@ class Memory:
     metadata: Json = field(default_factory=dict)
     scope: str = "global"
     visibility: str = "group"
-    umo: str = ""
+    umo: str | None = None
     owners: tuple[str, ...] = ()
     share_into_groups: bool = False
     audience: tuple[str, ...] = (EVERYBODY,)
@@ -149,6 +149,9 @@ class Memory:
     subject: str = ""
     entities: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+    state: str = "active"  # or folded, or deprecated: see `protocol/lifecycle.py`
+    deprecated_at: int | None = None
+    folded_into: str | None = None  # the summary that stands for it
 
 
 @dataclass(frozen=True, slots=True)

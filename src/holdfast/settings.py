@@ -180,6 +180,12 @@ SETTINGS: tuple[Setting, ...] = (
         whole(1, 86_400),
     ),
     Setting(
+        "expire_days",
+        "0",
+        "Memories of chats that nobody used for so many days are deprecated, and purged a week later; 0: never.",
+        whole(0, 36_500),
+    ),
+    Setting(
         "consolidation",
         "false",
         "Consolidate sessions in the background.",
@@ -407,6 +413,7 @@ class Settings:
     rate: float
     retention_days: int
     maintenance_seconds: int
+    expire_days: int
     consolidation: bool
     graph_extraction: bool
     auto_compress: bool

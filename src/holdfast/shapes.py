@@ -32,8 +32,9 @@ _OWN_HIDDEN = {(Memory, "audience")}  # follows from the scope, the chat and the
 # Names that say nothing where they have these values: most memories were made in no chat.
 _USUAL: dict[type[Any], Json] = {
     Memory: {
-        "visibility": "group", "umo": "", "owners": [], "shareIntoGroups": False, "uri": "", "domain": "",
+        "visibility": "group", "umo": None, "owners": [], "shareIntoGroups": False, "uri": "", "domain": "",
         "memoryType": "normal", "disclosure": "", "subject": "", "entities": [], "topics": [],
+        "state": "active", "deprecatedAt": None, "foldedInto": None,
     },
     AuditEntry: {"audience": [EVERYBODY]},
 }  # fmt: skip

@@ -43,6 +43,8 @@ def holds(record: Any, condition: Condition) -> bool:
             return have is not None
         case "has":
             return value in have
+        case "any":
+            return any(one in have for one in value)
         case "until":
             return have is None or have > value
         case other:
@@ -50,7 +52,7 @@ def holds(record: Any, condition: Condition) -> bool:
 
 
 def test_the_model_knows_every_operator() -> None:
-    known = {"=", "!=", "in", "is null", "not null", "has", "until", *COMPARE}
+    known = {"=", "!=", "in", "is null", "not null", "has", "any", "until", *COMPARE}
     assert set(get_args(Op)) == known
 
 
@@ -71,7 +73,10 @@ COLUMNS: list[tuple[str, st.SearchStrategy[Any]]] = [
 def conditions(draw: st.DrawFn) -> Condition:
     column, values = draw(st.sampled_from(COLUMNS))
     if column == "concepts":
-        return Condition(column, "has", draw(values))
+        return draw(
+            st.builds(lambda value: Condition(column, "has", value), values)
+            | st.builds(lambda some: Condition(column, "any", some), st.lists(values, max_size=3))
+        )
     ops = ["=", "!=", "in", "is null", "not null"]
     if column != "latest":
         ops += [*COMPARE, "until"]

@@ -86,7 +86,7 @@ def _memory(id: str, taken: Taken, facts: MemoryFacts, agent: str | None) -> Jso
         "metadata": {**taken.metadata, "importedFrom": source},
         "scope": facts.scope,
         "visibility": facts.visibility,
-        "umo": facts.origin.to_umo() if facts.origin.is_valid else "",
+        "umo": facts.origin.to_umo() if facts.origin.is_valid else None,
         "owners": [facts.owner, *facts.co_owners] if facts.owner else [],
         "shareIntoGroups": facts.share_into_groups,
         "uri": taken.uri,

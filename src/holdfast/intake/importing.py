@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 from holdfast.desk import Desk, facts_of
 from holdfast.errors import InvalidRequest
@@ -37,6 +37,7 @@ from holdfast.model import (
     Summary,
 )
 from holdfast.protocol.access import check_writable, stored_keys
+from holdfast.protocol.lifecycle import State
 from holdfast.protocol.terms import MemoryScope
 from holdfast.redact import redact_value
 from holdfast.shapes import record_from
@@ -331,7 +332,10 @@ def _memory(desk: Desk, item: Json) -> Memory:
     }
     filled = {**item, **{name: value for name, value in defaults.items() if item.get(name) is None}}
     memory = record_from(Memory, filled, {"tenant": desk.tenant, "seq": 0, "content_hash": ""})
-    memory = dataclasses.replace(memory, audience=stored_keys(check_writable(facts_of(memory))))
+    if memory.state not in get_args(State):
+        raise InvalidRequest("state is none that a memory may have")
+    keys = stored_keys(check_writable(facts_of(memory)))
+    memory = dataclasses.replace(memory, audience=keys if memory.state == "active" else ())
     if not 1 <= memory.version <= MOST_VERSIONS:
         raise InvalidRequest(f"version must be between 1 and {MOST_VERSIONS}")
     return with_hash(memory)

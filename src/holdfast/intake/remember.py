@@ -277,7 +277,7 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
         metadata=draft.metadata,
         scope=facts.scope,
         visibility=facts.visibility,
-        umo=facts.origin.to_umo() if facts.origin.is_valid else "",
+        umo=facts.origin.to_umo() if facts.origin.is_valid else None,
         owners=(facts.owner, *facts.co_owners) if facts.owner else (),
         share_into_groups=facts.share_into_groups,
         audience=stored_keys(facts),

@@ -10,6 +10,7 @@ from holdfast.errors import NotFound
 from holdfast.model import Json
 from holdfast.ops.actions import ACTION_OPERATIONS
 from holdfast.ops.admin import ADMIN
+from holdfast.ops.aging import AGING
 from holdfast.ops.declare import Operation
 from holdfast.ops.foreign import FOREIGN
 from holdfast.ops.intake import INTAKE
@@ -27,6 +28,7 @@ from holdfast.ops.vaults import VAULTS
 OPERATIONS: tuple[Operation, ...] = (
     *INTAKE,
     *MEMORY_OPERATIONS,
+    *AGING,
     *RECALL,
     *LESSON_OPERATIONS,
     *SLOT_OPERATIONS,

@@ -7,21 +7,23 @@ from holdfast.model import Json, Memory
 from holdfast.protocol.ids import build_user_id
 from holdfast.protocol.injection import Locale, format_memory_for_injection
 from holdfast.protocol.ownership import ownership_metadata
+from holdfast.recall.context import CHARS_PER_TOKEN
+from holdfast.recall.links import current, linked
 from holdfast.recall.matter import ranked_memories
 from holdfast.times import iso
-
-MOST_CHARS = 800_000  # the budget is tokens; this only bounds the work
 
 
 def chat_context(
     desk: Desk, project: str | None, said: str, tokens: int, locale: Locale, agent: str | None
 ) -> tuple[str, int]:
     """The block, and of how many scopes it tells; empty if there is nothing to tell."""
-    seen = [one for one in ranked_memories(desk, project or None, agent, said) if desk.may_see(one, agent)]
+    reader = desk.store.read()
+    ranked = [one for one in ranked_memories(desk, project or None, agent, said) if desk.may_see(one, agent)]
+    seen = current(desk, reader, [*ranked, *linked(desk, reader, ranked, agent)])
     viewer = desk.viewer
     user = build_user_id(viewer.origin.platform_id, viewer.sender_id) if viewer.sender_id else ""
     text = format_memory_for_injection(
-        [injected(one) for one in seen], MOST_CHARS, max_tokens=tokens, locale=locale, current_user=user
+        [injected(one) for one in seen], tokens * CHARS_PER_TOKEN, max_tokens=tokens, locale=locale, current_user=user
     )
     desk.recalls.add(desk.tenant, (one.seq for one in seen) if text else ())
     return text, len({one.scope for one in seen}) if text else 0

@@ -12,6 +12,7 @@ from holdfast.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.model import Memory, Observation
 from holdfast.recall.fold import diverse, fold
 from holdfast.recall.gather import Meaning, Pool, gather
+from holdfast.recall.links import current
 from holdfast.recall.rank import Asked, Candidate, Parts, Ranked, rank
 from holdfast.redact import redact_text
 from holdfast.store import words
@@ -67,7 +68,14 @@ def search(desk: Desk, question: Question) -> list[Hit]:
     pools = _pools(desk, reader, question)
     ranked = _ranked(desk, question, pools)
     hits = _hits(desk, reader, ranked, pools)
-    return [hit for hit in hits if desk.may_see(hit.record, question.agent)]
+    seen = [hit for hit in hits if desk.may_see(hit.record, question.agent)]
+    return _current(desk, reader, seen) if desk.in_chat else seen
+
+
+def _current(desk: Desk, reader: Reader, hits: list[Hit]) -> list[Hit]:
+    """In a chat nobody is told two things that contradict each other."""
+    stay = {one.id for one in current(desk, reader, [hit.record for hit in hits if isinstance(hit.record, Memory)])}
+    return [hit for hit in hits if hit.record.id in stay]
 
 
 def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:

@@ -94,6 +94,7 @@ class Row:
     at: int
     importance: int
     text: str
+    disclosure: str = ""
 
 
 def _rows(
@@ -104,7 +105,7 @@ def _rows(
     return {row[0]: read(row) for row in rows}
 
 
-MEMORY_COLUMNS = ("seq", "session_ids", "created_at", "importance", "content")
+MEMORY_COLUMNS = ("seq", "session_ids", "created_at", "importance", "content", "disclosure")
 OBSERVATION_COLUMNS = ("seq", "session_id", "at", "importance", "title", "narrative")
 
 
@@ -162,6 +163,7 @@ def _counted(
             row.text,
             row.importance,
             recalls.get(seq, 0),
+            row.disclosure,
         )
         for seq, row in rows.items()
         if (held := counted.get(seq)) is not None

@@ -49,6 +49,7 @@ SPEAKER = 0.1
 DATE = 0.3
 EXACT = 0.2
 ASKING = 0.3
+DISCLOSED = 0.25  # of a memory for whose moment the question is: as much as half a perfect match of words
 ASKING_LENGTH = 50  # a record this long tells something beside its questions
 
 # Tie-breakers: together less than what one more matching word of a question brings.
@@ -75,6 +76,7 @@ class Candidate:
     text: str
     importance: int  # 1 to 10
     recalls: int
+    disclosure: str = ""  # when to recall it, in its writer's words
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ class Parts:
     important: float
     recalled: float
     neighbours: float  # of words and meaning, how much stands beside the record: explains, is not added
+    disclosed: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,7 @@ def _score(asked: Asked, rows: Sequence[Candidate], corpus: Corpus) -> _Scored:
         "date": DATE * signals.dated(moments, spans(asked.text, asked.now)),
         "exact": EXACT * signals.exact(texts, signals.names(asked.text), likely),
         "asking": -ASKING * asking * np.maximum(0, 1 - lengths / ASKING_LENGTH),
+        "disclosed": DISCLOSED * signals.disclosed([row.disclosure for row in rows], asked.terms),
         **_tie_breakers(rows, moments, asked.now, matched=bool(words.any() or meaning.any())),
     }
     beside = share * (words - own_words) + (1 - share) * (meaning - own_meaning)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.recall.dates import DAY_MS, UNIX_DAY, Span
+from holdfast.store import words
 
 Floats = NDArray[np.float64]
 
@@ -69,6 +70,17 @@ def exact(texts: Sequence[str], wanted: Sequence[str], likely: Sequence[bool]) -
             low = text[:READ_CHARS].lower()
             shares[at] = sum(pattern.search(low) is not None for pattern in patterns) / len(patterns)
     return shares
+
+
+def disclosed(disclosures: Sequence[str], terms: Sequence[str]) -> Floats:
+    """Which share of the words that say when to recall a record the question holds."""
+    asked = set(terms)
+    return np.array([_share_asked(text, asked) if text else 0.0 for text in disclosures])
+
+
+def _share_asked(text: str, asked: set[str]) -> float:
+    wanted = {stem for word in words.query(text[:READ_CHARS]) for stem in words.stems(word)}
+    return len(wanted & asked) / len(wanted) if wanted else 0.0
 
 
 def dated(moments: NDArray[np.int64], spans: Sequence[Span]) -> Floats:

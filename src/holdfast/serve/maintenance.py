@@ -13,6 +13,7 @@ import threading
 from holdfast.desk import Desk
 from holdfast.engine import Engine
 from holdfast.errors import Fault
+from holdfast.intake.aging import age, plan_aging, rules_of
 from holdfast.intake.follow import Follower
 from holdfast.intake.forget import plan_sweep, sweep
 from holdfast.keys import session_name
@@ -80,7 +81,8 @@ class Maintenance:
         """Write what searches returned since the last time, in one transaction."""
         counts = self._engine.recalls.take()
         if counts:
-            self._engine.store.write(lambda tx: tx.add_recalls(counts))
+            now = self._engine.clock.now_ms()
+            self._engine.store.write(lambda tx: tx.add_recalls(counts, now))
 
     def _follow(self) -> None:
         self._stop.wait(FIRST_SECONDS)
@@ -118,6 +120,9 @@ class Maintenance:
             if len(plan.memories) + len(plan.observations) >= BULK:
                 before(desk, "forget")
             sweep(desk, plan)
+            if self._engine.settings.expire_days:
+                rules = rules_of(self._engine.settings.expire_days)
+                age(desk, plan_aging(desk, rules), rules)
             decay_lessons(desk)
             drop_old_answers(desk)
             self._learn(desk)

@@ -207,6 +207,10 @@ class Reader(Protocol):
         """How often searches returned these records, by seq; without those that none returned."""
         ...
 
+    def last_recalls(self, tenant: str, seqs: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """The same, each with the moment of its last recall; 0 where that is not known."""
+        ...
+
     def tokens_by_id(self, id: str) -> list[Token]:
         """Tokens of that id in any tenant: the one look-up made before the tenant is known."""
         ...
@@ -301,8 +305,9 @@ class Tx(Reader, Protocol):
         """Remove a record, its words, its sketch, its vector and its recalls; False if there was none."""
         ...
 
-    def add_recalls(self, counts: Mapping[tuple[str, int], int]) -> None:
-        """Add how often searches returned records, by tenant and seq; a record that is gone is passed over."""
+    def add_recalls(self, counts: Mapping[tuple[str, int], int], at: int = 0) -> None:
+        """Add how often searches returned records, by tenant and seq, and until when; a record that is gone is passed
+        over."""
         ...
 
     def put_vectors(self, model: str, made: Sequence[MadeVector]) -> int:

@@ -37,7 +37,8 @@ def memory_sketch(
 
 
 def _memory_text(memory: Memory) -> IndexText:
-    tags = " ".join((*memory.concepts, *memory.files, memory.type))
+    about = (memory.subject, *memory.entities, *memory.topics, memory.disclosure)
+    tags = " ".join(filter(None, (*memory.concepts, *memory.files, memory.type, *about)))
     hashes = memory_sketch(memory.content, memory.project, memory.agent, memory.audience) if memory.latest else ()
     # A title cut from the text would count its first words twice.
     title = "" if memory.content.startswith(memory.title.removesuffix("…")) else memory.title
@@ -59,7 +60,8 @@ PASSAGE_CHARS = 4_000
 def _memory_passage(memory: Memory) -> CleanText:
     """The content, which most titles are the beginning of."""
     titled = memory.content.startswith(memory.title.removesuffix("…").rstrip())
-    return _passage(memory.content) if titled else _passage(memory.title, memory.content)
+    about = (memory.disclosure, ", ".join((*memory.entities, *memory.topics)))
+    return _passage(memory.content, *about) if titled else _passage(memory.title, memory.content, *about)
 
 
 def _observation_passage(seen: Observation) -> CleanText:

@@ -16,7 +16,7 @@ from holdfast.model import Dispatch, Token
 from holdfast.store.port import Condition, R, Table, WordHits, scope
 from holdfast.store.sqlite.dispatches import count_dispatches, read_dispatches
 from holdfast.store.sqlite.faults import as_faults
-from holdfast.store.sqlite.recalls import count_recalls
+from holdfast.store.sqlite.recalls import count_recalls, last_recalls
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
 from holdfast.store.sqlite.vectorcodes import VectorCodes
 from holdfast.store.sqlite.vectors import VectorReads
@@ -200,9 +200,11 @@ class SqliteReader(VectorReads):
         """
         some = [one for one in conditions if one.op == "any" and one.column in table.scoped and len(one.value) > 1]
         found = self.within(table, tenant, some, FEW) if some and self._db.get_autocommit() else None
-        if found is None:
-            return _clause(table, tenant, conditions)
+        if found is not None and not len(found):
+            return "0", []
         clause, values = _clause(table, tenant, conditions)
+        if found is None:
+            return clause, values
         return f"seq IN carray(?) AND +{clause}", [apsw.carray(found), *values]
 
     def words(
@@ -252,6 +254,10 @@ class SqliteReader(VectorReads):
     def recalls(self, tenant: str, seqs: Sequence[int]) -> dict[int, int]:
         with as_faults():
             return count_recalls(self._db, tenant, seqs)
+
+    def last_recalls(self, tenant: str, seqs: Sequence[int]) -> dict[int, tuple[int, int]]:
+        with as_faults():
+            return last_recalls(self._db, tenant, seqs)
 
     def tokens_by_id(self, id: str) -> list[Token]:
         return self._records(TOKENS, f"SELECT {_columns(TOKENS)} FROM tokens WHERE id = ?", (id,))

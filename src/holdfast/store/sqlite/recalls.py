@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import apsw
 import orjson
@@ -14,8 +15,8 @@ MOST = 1_000_000  # more says nothing more, and a number that was damaged cannot
 _SEARCHED = [table.name for table in TABLES if table.index]
 _HELD = " OR ".join(f"EXISTS (SELECT 1 FROM {name} WHERE seq = ?1 AND tenant = ?2)" for name in _SEARCHED)
 _ADD = (
-    f"INSERT INTO recalls (seq, tenant, count) SELECT ?1, ?2, min(?3, {MOST}) WHERE {_HELD} "
-    f"ON CONFLICT (seq) DO UPDATE SET count = min(count + excluded.count, {MOST})"
+    f"INSERT INTO recalls (seq, tenant, count, at) SELECT ?1, ?2, min(?3, {MOST}), ?4 WHERE {_HELD} "
+    f"ON CONFLICT (seq) DO UPDATE SET count = min(count + excluded.count, {MOST}), at = max(at, excluded.at)"
 )
 _SWEEP = "DELETE FROM recalls WHERE " + " AND ".join(f"seq NOT IN (SELECT seq FROM {name})" for name in _SEARCHED)
 
@@ -27,9 +28,16 @@ def count_recalls(db: apsw.Connection, tenant: str, seqs: Sequence[int]) -> dict
     return dict(rows)  # type: ignore[arg-type]
 
 
-def add_recalls(db: apsw.Connection, counts: Mapping[tuple[str, int], int]) -> None:
+def last_recalls(db: apsw.Connection, tenant: str, seqs: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """How often and when last, of those of the records that have a count."""
+    sql = "SELECT r.seq, r.count, r.at FROM json_each(?) AS asked CROSS JOIN recalls AS r ON r.seq = asked.value"
+    rows: Any = db.execute(f"{sql} WHERE r.tenant = ?", (orjson.dumps(list(seqs)).decode(), tenant)).fetchall()
+    return {seq: (count, at) for seq, count, at in rows}
+
+
+def add_recalls(db: apsw.Connection, counts: Mapping[tuple[str, int], int], at: int) -> None:
     """Add to the counts of the tenants' records that are still there."""
-    db.executemany(_ADD, [(seq, tenant, count) for (tenant, seq), count in counts.items()])
+    db.executemany(_ADD, [(seq, tenant, count, at) for (tenant, seq), count in counts.items()])
 
 
 def move_recalls(db: apsw.Connection, old: int, new: int) -> None:

@@ -139,8 +139,8 @@ class SqliteTx(VectorWrites, SqliteReader):
             self._tell_mutation(table, dropped, None)
         return dropped is not None
 
-    def add_recalls(self, counts: Mapping[tuple[str, int], int]) -> None:
-        add_recalls(self._db, counts)
+    def add_recalls(self, counts: Mapping[tuple[str, int], int], at: int = 0) -> None:
+        add_recalls(self._db, counts, at)
 
     def _drop(self, table: Table[R], tenant: str, id: str) -> R | None:
         shape = shape_of(table)

@@ -74,7 +74,7 @@ CREATE TABLE memories (
     metadata TEXT NOT NULL,
     scope TEXT NOT NULL,
     visibility TEXT NOT NULL,
-    umo TEXT NOT NULL,
+    umo TEXT,
     owners TEXT NOT NULL,
     share_into_groups INTEGER NOT NULL,
     audience TEXT NOT NULL,
@@ -85,6 +85,9 @@ CREATE TABLE memories (
     subject TEXT NOT NULL,
     entities TEXT NOT NULL,
     topics TEXT NOT NULL,
+    state TEXT NOT NULL,
+    deprecated_at INTEGER,
+    folded_into TEXT,
     checksum INTEGER NOT NULL,
     UNIQUE (tenant, id)
 ) STRICT;
@@ -295,6 +298,7 @@ CREATE INDEX memories_by_project ON memories (tenant, latest, project, seq);
 -- A first version is found by its id, which is the root's; most memories have no second one.
 CREATE INDEX memories_by_root ON memories (tenant, root, version) WHERE parent_id IS NOT NULL;
 CREATE INDEX memories_by_end ON memories (tenant, forget_after) WHERE forget_after IS NOT NULL;
+CREATE INDEX memories_of_chats ON memories (tenant, updated_at) WHERE umo IS NOT NULL;
 CREATE INDEX addresses_by_root ON addresses (tenant, root);
 CREATE INDEX lessons_by_confidence ON lessons (tenant, deleted, confidence);
 CREATE INDEX actions_by_status ON actions (tenant, status, priority);
@@ -391,12 +395,13 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_by_tenant ON events (tenant);
 
--- How often searches returned each record, which orders equal hits. Derived: it has no checksum, and what was counted
+-- How often searches returned each record, which orders equal hits, and when last. Derived: it has no checksum, and what was counted
 -- in the seconds before a crash is lost.
 CREATE TABLE recalls (
     seq INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
-    count INTEGER NOT NULL
+    count INTEGER NOT NULL,
+    at INTEGER NOT NULL
 ) STRICT;
 
 -- How many rows each table has and the sum of their checksums: finds rows removed or added behind the store's back.
