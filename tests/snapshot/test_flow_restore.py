@@ -290,6 +290,50 @@ def test_a_lost_pointer_among_generations_is_mended_by_a_restore(cli: Cli) -> No
     sound(cli)
 
 
+def test_while_nothing_says_which_generation_was_live_none_is_removed(cli: Cli) -> None:
+    """After an undo the older generation is the live one, with what was remembered since."""
+    id = changed(cli)
+    cli.good("snapshot", "restore", id, "--yes")
+    cli.good("snapshot", "undo", "--yes")
+    later = "Written after the undo and in no snapshot"
+    cli.remember(later)
+    (cli.home / "CURRENT").unlink()
+
+    cli.good("snapshot", "restore", id, "--yes")
+    assert cli.texts() == {OLD}
+    (cli.home / "CURRENT").write_text("gen-000001\n")
+    assert cli.texts() == {OLD, NEW, later}
+
+
+def test_a_pointer_that_is_lost_twice_keeps_the_folders_of_both_times(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "memory", HOLDFAST_MEMORY_FOLDERS="notes=notes")
+    cli.remember(OLD)
+    notes = cli.home / "notes"
+    notes.mkdir()
+    (notes / "MEMORY.md").write_text("one\n")
+    id = cli.create()
+    for text in ("two\n", "three\n"):
+        (notes / "MEMORY.md").write_text(text)
+        (cli.home / "CURRENT").write_bytes(b"")
+        cli.good("snapshot", "restore", id, "--yes")
+        assert tree(notes) == {"MEMORY.md": b"one\n"}
+    aside = [path.read_text() for path in cli.home.glob(".notes.holdfast-old-*/MEMORY.md")]
+    assert sorted(aside) == ["three\n", "two\n"]
+    sound(cli)
+
+
+def test_an_undo_of_a_damaged_store_never_ends_in_an_empty_memory(cli: Cli) -> None:
+    id = changed(cli)
+    cli.good("snapshot", "restore", id, "--yes")
+    (cli.home / "gen-000001" / "memory.db").unlink()
+    garbage(cli.home / "gen-000002" / "memory.db")
+
+    said = cli("snapshot", "undo", "--yes")
+    assert said.code == 23
+    assert (cli.home / "CURRENT").read_text() == "gen-000002\n"
+    assert not (cli.home / "gen-000001" / "memory.db").exists()
+
+
 def test_a_damaged_body_leaves_the_live_memory_as_it_was(cli: Cli) -> None:
     id = changed(cli)
     path = cli.shelf / f"{id}.tar.zst"

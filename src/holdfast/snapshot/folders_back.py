@@ -5,6 +5,8 @@ What was live goes aside under the name of the generation it belonged to, and co
 
 from __future__ import annotations
 
+import itertools
+import os
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -38,19 +40,27 @@ def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[Exchan
                 continue
             staged = place_of_new(live)
             stage_folder(extracted, source.name, staged)
-            exchanges.append(Exchange(live, staged, place_of_old(live, leaving)))
+            exchanges.append(Exchange(live, staged, _aside(live, leaving)))
     except BaseException:
         drop_staged(exchanges)
         raise
     return tuple(exchanges)
 
 
-def _leaving(folder: DataFolder) -> str:
+def _leaving(folder: DataFolder) -> str | None:
     """The live generation; none if there is none yet, or nothing says which it is."""
     try:
         return folder.current()
     except DataDamaged:
-        return "gen-000000"
+        return None
+
+
+def _aside(live: Path, leaving: str | None) -> Path:
+    """Where the live folder goes. Of no known generation there may be several over time, and each is kept."""
+    if leaving is not None:
+        return place_of_old(live, leaving)
+    places = (place_of_old(live, f"unknown-{number}") for number in itertools.count(1))
+    return next(place for place in places if not os.path.lexists(place))
 
 
 def _place(path: Path, old: Path, new: Path) -> Path | None:
