@@ -16,6 +16,7 @@ from world import World, running
 from holdfast.client import Holdfast
 from holdfast.errors import NotFound, SnapshotForeign, StorageFull
 from holdfast.model import Caller
+from holdfast.snapshot.folder_exchange import Exchange, intend, place_of_old
 
 A = "/agentmemory"
 ACME = Caller(tenant="acme", name="acme")
@@ -238,6 +239,37 @@ def test_the_memory_folder_comes_back_with_the_memory_and_goes_again(tmp_path: P
     assert tree(notes) == first
     beside = {path.name for path in tmp_path.iterdir()} - {"notes", "memory"}
     assert len(beside) == 1, beside  # what undo would bring back
+
+
+def test_folders_that_wait_to_be_put_in_place_are_before_the_next_restore(tmp_path: Path) -> None:
+    """As when the disk was full for a moment after the switch: the journal says what is still to be done."""
+    world = World(tmp_path / "memory", memory_folders="notes=notes")
+    home = world.engine.path
+    notes, staged = home / "notes", home / ".notes.holdfast-new"
+    try:
+        for folder, text in ((notes, "one\n"), (staged, "waiting\n")):
+            folder.mkdir()
+            (folder / "MEMORY.md").write_text(text)
+        id = world.call("snapshot_create")["id"]
+        intend(home, "gen-000001", [Exchange(notes, staged, place_of_old(notes, "unknown-1"))])
+        world.call("snapshot_restore", id=id, yes=True)
+    finally:
+        world.close()
+    assert tree(notes) == {"MEMORY.md": b"one\n"}
+    assert tree(place_of_old(notes, "gen-000001")) == {"MEMORY.md": b"waiting\n"}
+
+
+def test_a_place_for_the_folder_of_now_that_is_taken_is_told_before_the_switch(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "memory", HOLDFAST_MEMORY_FOLDERS="notes=notes")
+    cli.remember(OLD)
+    (cli.home / "notes").mkdir()
+    (cli.home / "notes" / "MEMORY.md").write_text("one\n")
+    id = changed(cli)
+    place_of_old(cli.home / "notes", "gen-000001").mkdir()
+
+    assert cli("snapshot", "restore", id, "--yes").fault["code"] == "conflict"
+    assert cli.texts() == {OLD, NEW}
+    assert not list(cli.home.glob("*.pending"))
 
 
 def garbage(path: Path) -> None:

@@ -220,9 +220,13 @@ class DataFolder:
         if _UNFINISHED.fullmatch(building.name) and building.exists():
             _remove_tree(building)
 
+    def name_of(self, building: Path) -> str:
+        """The name of the generation that is being built there."""
+        return building.name.removeprefix(".")
+
     def finish(self, building: Path) -> str:
         """Make what was built durable, and a generation; its name. It is not live before `switch`."""
-        name = building.name.removeprefix(".")
+        name = self.name_of(building)
         try:
             (building / MADE).touch(mode=0o600)
             for folder, _, files in os.walk(building):
