@@ -13,7 +13,7 @@ from holdfast.model import Caller
 from holdfast.ports import Embedder
 from holdfast.settings import Settings
 from holdfast.store.closed import ClosedStore
-from holdfast.store.folder import DATABASE, DataFolder, FolderLock
+from holdfast.store.folder import DataFolder, FolderLock
 from holdfast.store.port import Store
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.system import SystemClock, SystemEntropy
@@ -53,7 +53,7 @@ class Rescue:
     def exchange(self, build: Callable[[Path | None], str]) -> str:
         """Make the generation live whose name `build` gives; the one that cannot be opened stays where it is."""
         name = build(None)
-        store = SqliteStore(self.folder.home / name / DATABASE, lambda event: None)
+        store = SqliteStore(self.folder.database_of(name), lambda event: None)
         try:
             self._point(name)
         except BaseException:

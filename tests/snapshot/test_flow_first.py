@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flows import NEW, OLD, Cli, identity_file, recipient, tree
 from world import running
+
+from holdfast.store.folder import DataFolder
 
 
 def made(tmp_path: Path, *words: str, **environment: str) -> tuple[Cli, Cli]:
@@ -109,3 +112,26 @@ def test_a_first_start_that_is_killed_before_the_pointer_is_finished_by_the_next
     assert second.texts() == {OLD}
     (second.home / "CURRENT").unlink()
     assert second.texts() == {OLD}
+
+
+@pytest.mark.parametrize("step", ["finish", "switch"])
+@pytest.mark.parametrize("done", [False, True])
+def test_a_first_start_that_ends_anywhere_leaves_no_memory_without_its_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, done: bool
+) -> None:
+    first, second = made(tmp_path, HOLDFAST_MEMORY_FOLDERS="notes=notes")
+    (first.home / "notes").mkdir()
+    (first.home / "notes" / "MEMORY.md").write_text("inside\n")
+    first.create()
+    real = getattr(DataFolder, step)
+
+    def ends_here(*given: Any) -> None:
+        if done:
+            real(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DataFolder, step, ends_here)
+        assert second("memories").code != 0
+    assert second.texts() == {OLD}
+    assert tree(second.home / "notes") == {"MEMORY.md": b"inside\n"}

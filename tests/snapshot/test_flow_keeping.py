@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from flows import NEW, OLD, Cli
 from world import DAY, World
 
-from holdfast.errors import Conflict, Fault, InvalidRequest, NotFound, SnapshotsBusy
+from holdfast.errors import Conflict, DataDamaged, Fault, InvalidRequest, NotFound, SnapshotsBusy
+from holdfast.model import Caller
 from holdfast.serve.schedule import Schedule
 from holdfast.snapshot.archive import archive_of
 
@@ -105,11 +107,13 @@ def test_deleting_the_newest_on_purpose_is_not_a_rollback(kept: World) -> None:
 # Automatic
 
 
+TWO = {"snapshot_keep_last": "2"} | {f"snapshot_keep_{name}": "0" for name in ("days", "daily", "weekly", "monthly")}
+
+
 @pytest.fixture
 def few(tmp_path: Path) -> Iterator[World]:
     """A memory that keeps two automatic snapshots."""
-    nothing = {f"snapshot_keep_{name}": "0" for name in ("days", "daily", "weekly", "monthly")}
-    made = World(tmp_path / "memory", snapshot_keep_last="2", snapshot_every="1h", **nothing)
+    made = World(tmp_path / "memory", snapshot_every="1h", **TWO)
     made.call("remember", content=OLD)
     yield made
     made.close()
@@ -181,6 +185,57 @@ def test_what_the_vault_did_not_take_is_sent_when_it_is_there_again(tmp_path: Pa
         assert [path.name for path in vault.rglob("*.manifest.json")] == [f"{ids(world)[0]}.manifest.json"]
     finally:
         world.close()
+
+
+def test_while_the_vault_is_away_no_more_snapshots_are_made_or_kept_than_else(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    world = World(tmp_path / "memory", snapshot_every="1h", vault=str(disk / "vault"), **TWO)
+    try:
+        disk.rmdir()
+        schedule = Schedule(world.engine)
+        for number in range(4):
+            change(world, number)
+            for _ in range(3):  # three looks within the hour, and something new before each
+                change(world, 10 + number)
+                with pytest.raises(Fault):
+                    schedule.run_once()
+            assert len(ids(world)) == min(number + 1, 2)
+            world.clock.now += HOUR
+        disk.mkdir()
+        schedule.run_once()
+        assert len(list(disk.rglob("*.manifest.json"))) == 1
+    finally:
+        world.close()
+
+
+def test_a_fault_of_one_tenant_keeps_no_other_from_its_snapshots(few: World) -> None:
+    acme, zeta = (Caller(tenant=name, name=name) for name in ("acme", "zeta"))
+    for caller in (acme, zeta):
+        few.call("remember", caller, content=OLD)
+    shelf = archive_of(few.engine.desk(acme)).shelf
+    shelf.root.mkdir(parents=True)
+    (shelf.root / "newest").write_text("no number\n")
+    with pytest.raises(DataDamaged):
+        Schedule(few.engine).run_once()
+    assert archive_of(few.engine.desk(zeta)).shelf.count() == 1
+
+
+def test_an_unexpected_failure_does_not_end_the_schedule(few: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, second = [], threading.Event()
+    monkeypatch.setattr("holdfast.serve.schedule.LOOK_SECONDS", 0.01)
+
+    class Failing(Schedule):
+        def run_once(self) -> None:
+            looks.append(1)
+            if len(looks) > 1:
+                second.set()
+            raise RuntimeError
+
+    schedule = Failing(few.engine)
+    schedule.start()
+    assert second.wait(30)
+    schedule.stop()
 
 
 def bulk(world: World) -> list[str]:

@@ -16,6 +16,7 @@ from world import World, running
 from holdfast.client import Holdfast
 from holdfast.errors import NotFound, SnapshotForeign, StorageFull
 from holdfast.model import Caller
+from holdfast.snapshot.folder_exchange import Exchange, intend, place_of_old
 
 A = "/agentmemory"
 ACME = Caller(tenant="acme", name="acme")
@@ -240,6 +241,37 @@ def test_the_memory_folder_comes_back_with_the_memory_and_goes_again(tmp_path: P
     assert len(beside) == 1, beside  # what undo would bring back
 
 
+def test_folders_that_wait_to_be_put_in_place_are_before_the_next_restore(tmp_path: Path) -> None:
+    """As when the disk was full for a moment after the switch: the journal says what is still to be done."""
+    world = World(tmp_path / "memory", memory_folders="notes=notes")
+    home = world.engine.path
+    notes, staged = home / "notes", home / ".notes.holdfast-new"
+    try:
+        for folder, text in ((notes, "one\n"), (staged, "waiting\n")):
+            folder.mkdir()
+            (folder / "MEMORY.md").write_text(text)
+        id = world.call("snapshot_create")["id"]
+        intend(home, "gen-000001", [Exchange(notes, staged, place_of_old(notes, "unknown-1"))])
+        world.call("snapshot_restore", id=id, yes=True)
+    finally:
+        world.close()
+    assert tree(notes) == {"MEMORY.md": b"one\n"}
+    assert tree(place_of_old(notes, "gen-000001")) == {"MEMORY.md": b"waiting\n"}
+
+
+def test_a_place_for_the_folder_of_now_that_is_taken_is_told_before_the_switch(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "memory", HOLDFAST_MEMORY_FOLDERS="notes=notes")
+    cli.remember(OLD)
+    (cli.home / "notes").mkdir()
+    (cli.home / "notes" / "MEMORY.md").write_text("one\n")
+    id = changed(cli)
+    place_of_old(cli.home / "notes", "gen-000001").mkdir()
+
+    assert cli("snapshot", "restore", id, "--yes").fault["code"] == "conflict"
+    assert cli.texts() == {OLD, NEW}
+    assert not list(cli.home.glob("*.pending"))
+
+
 def garbage(path: Path) -> None:
     path.write_bytes(b"not a database at all" * 999)
 
@@ -288,6 +320,50 @@ def test_a_lost_pointer_among_generations_is_mended_by_a_restore(cli: Cli) -> No
     cli.good("snapshot", "restore", id, "--yes")
     assert cli.texts() == {OLD}
     sound(cli)
+
+
+def test_while_nothing_says_which_generation_was_live_none_is_removed(cli: Cli) -> None:
+    """After an undo the older generation is the live one, with what was remembered since."""
+    id = changed(cli)
+    cli.good("snapshot", "restore", id, "--yes")
+    cli.good("snapshot", "undo", "--yes")
+    later = "Written after the undo and in no snapshot"
+    cli.remember(later)
+    (cli.home / "CURRENT").unlink()
+
+    cli.good("snapshot", "restore", id, "--yes")
+    assert cli.texts() == {OLD}
+    (cli.home / "CURRENT").write_text("gen-000001\n")
+    assert cli.texts() == {OLD, NEW, later}
+
+
+def test_a_pointer_that_is_lost_twice_keeps_the_folders_of_both_times(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "memory", HOLDFAST_MEMORY_FOLDERS="notes=notes")
+    cli.remember(OLD)
+    notes = cli.home / "notes"
+    notes.mkdir()
+    (notes / "MEMORY.md").write_text("one\n")
+    id = cli.create()
+    for text in ("two\n", "three\n"):
+        (notes / "MEMORY.md").write_text(text)
+        (cli.home / "CURRENT").write_bytes(b"")
+        cli.good("snapshot", "restore", id, "--yes")
+        assert tree(notes) == {"MEMORY.md": b"one\n"}
+    aside = [path.read_text() for path in cli.home.glob(".notes.holdfast-old-*/MEMORY.md")]
+    assert sorted(aside) == ["three\n", "two\n"]
+    sound(cli)
+
+
+def test_an_undo_of_a_damaged_store_never_ends_in_an_empty_memory(cli: Cli) -> None:
+    id = changed(cli)
+    cli.good("snapshot", "restore", id, "--yes")
+    (cli.home / "gen-000001" / "memory.db").unlink()
+    garbage(cli.home / "gen-000002" / "memory.db")
+
+    said = cli("snapshot", "undo", "--yes")
+    assert said.code == 23
+    assert (cli.home / "CURRENT").read_text() == "gen-000002\n"
+    assert not (cli.home / "gen-000001" / "memory.db").exists()
 
 
 def test_a_damaged_body_leaves_the_live_memory_as_it_was(cli: Cli) -> None:

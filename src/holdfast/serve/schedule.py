@@ -24,6 +24,7 @@ class Schedule:
         self._engine = engine
         self._every = engine.settings.snapshot_every
         self._made: dict[str, float] = {}  # by tenant, by the steady clock: the other one may jump
+        self._unsent: set[str] = set()  # tenants whose newest snapshot the vault may not have yet
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="snapshots", daemon=True)
 
@@ -43,23 +44,37 @@ class Schedule:
                 self.run_once()
             except Fault as fault:  # the next look tries again; health shows how old the newest one is
                 log.warning("snapshots: %s (%s)", fault.message, fault.code)
+            except Exception as error:  # noqa: BLE001 - a bug in one look must not end all later ones
+                log.error("snapshots: unexpected %s", type(error).__name__)
 
     def run_once(self) -> None:
-        """Make what is due."""
+        """Make what is due. What fails for one tenant is raised once the others had their turn."""
+        faults: list[Fault] = []
         for tenant in self._engine.store.read().tenants():
             if self._stop.is_set():
                 return
-            archive = archive_of(self._engine.desk(Caller(tenant=tenant, name="schedule")))
-            if self._is_due(archive):
-                if make_if_changed(archive, Wish(label="scheduled", made_by="schedule")) is None:
-                    catch_up(archive)
-                self._made[tenant] = self._engine.clock.steady()
+            try:
+                self._look(archive_of(self._engine.desk(Caller(tenant=tenant, name="schedule"))))
+            except Fault as fault:
+                faults.append(fault)
+        if faults:
+            raise faults[0]
+
+    def _look(self, archive: Archive) -> None:
+        tenant = archive.tenant
+        if self._is_due(archive):
+            make_if_changed(archive, Wish(label="scheduled", made_by="schedule"))
+            self._made[tenant] = self._engine.clock.steady()
+            self._unsent.add(tenant)
+        if tenant in self._unsent:
+            catch_up(archive)
+            self._unsent.discard(tenant)
 
     def _is_due(self, archive: Archive) -> bool:
         steady = self._engine.clock.steady()
         if archive.tenant in self._made:
             return steady - self._made[archive.tenant] >= self._every
-        newest = next((one.manifest for one in archive.shelf.list() if one.manifest and not one.damaged), None)
+        newest = next((one.manifest for one in archive.shelf.each() if one.manifest and not one.damaged), None)
         age_ms = self._engine.clock.now_ms() - newest.identity.created_at if newest else None
         # A time in the future says nothing about how old it is.
         due = age_ms is None or age_ms < 0 or age_ms >= self._every * 1000

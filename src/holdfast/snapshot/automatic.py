@@ -7,7 +7,7 @@ from typing import Literal
 from holdfast.desk import Desk
 from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.changes import is_changed
-from holdfast.snapshot.flow import Wish, create, put_in_vault
+from holdfast.snapshot.flow import Wish, create_locked, put_in_vault
 from holdfast.snapshot.keeping import policy_of, prune
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Maker
@@ -32,7 +32,10 @@ def before(desk: Desk, work: Work) -> None:
     """
     if desk.home is None or work not in desk.settings.snapshot_before or not desk.store.last_seq():
         return
-    make_if_changed(archive_of(desk), Wish(label=f"before {work}", made_by=_MAKERS[work]))
+    archive = archive_of(desk)
+    made = make_if_changed(archive, Wish(label=f"before {work}", made_by=_MAKERS[work]))
+    if made is not None:
+        put_in_vault(archive, made.id, None)
 
 
 def catch_up(archive: Archive) -> None:
@@ -50,9 +53,11 @@ def catch_up(archive: Archive) -> None:
 
 
 def make_if_changed(archive: Archive, wish: Wish) -> Shelved | None:
-    """A snapshot if the newest one does not hold what is there; older automatic ones leave as the settings say."""
+    """A snapshot on the shelf if the newest one does not hold what is there; older automatic ones leave as the settings
+    say. The vault comes after that: while it is away, the shelf must not fill the disk."""
     if not is_changed(archive):
         return None
-    made = create(archive, wish)
+    with archive.locked("create"):
+        made = create_locked(archive, wish)
     prune(archive, policy_of(archive.settings), automatic_only=True)
     return made

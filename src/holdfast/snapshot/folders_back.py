@@ -5,11 +5,13 @@ What was live goes aside under the name of the generation it belonged to, and co
 
 from __future__ import annotations
 
+import itertools
+import os
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from holdfast.errors import DataDamaged
+from holdfast.errors import Conflict, DataDamaged
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.folder_exchange import (
     Exchange,
@@ -38,19 +40,34 @@ def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[Exchan
                 continue
             staged = place_of_new(live)
             stage_folder(extracted, source.name, staged)
-            exchanges.append(Exchange(live, staged, place_of_old(live, leaving)))
+            exchanges.append(Exchange(live, staged, _free(_aside(live, leaving))))
     except BaseException:
         drop_staged(exchanges)
         raise
     return tuple(exchanges)
 
 
-def _leaving(folder: DataFolder) -> str:
+def _leaving(folder: DataFolder) -> str | None:
     """The live generation; none if there is none yet, or nothing says which it is."""
     try:
         return folder.current()
     except DataDamaged:
-        return "gen-000000"
+        return None
+
+
+def _aside(live: Path, leaving: str | None) -> Path:
+    """Where the live folder goes. Of no known generation there may be several over time, and each is kept."""
+    if leaving is not None:
+        return place_of_old(live, leaving)
+    places = (place_of_old(live, f"unknown-{number}") for number in itertools.count(1))
+    return next(place for place in places if not os.path.lexists(place))
+
+
+def _free(place: Path) -> Path:
+    """Told before the switch: after it the folders could neither follow nor go back."""
+    if os.path.lexists(place):
+        raise Conflict(f"memory folders: {place.name} is there already", hint="Move it elsewhere and try again.")
+    return place
 
 
 def _place(path: Path, old: Path, new: Path) -> Path | None:
@@ -63,18 +80,19 @@ def _place(path: Path, old: Path, new: Path) -> Path | None:
 def folders_of_generation(archive: Archive, name: str, leaving: str) -> tuple[Exchange, ...]:
     """What has to be put in place for a generation that was live before."""
     return tuple(
-        Exchange(source.path, place_of_old(source.path, name), place_of_old(source.path, leaving))
+        Exchange(source.path, place_of_old(source.path, name), _free(place_of_old(source.path, leaving)))
         for source in folders_of(archive)
         if place_of_old(source.path, name).is_dir()
     )
 
 
 def settle_folders(folder: DataFolder) -> None:
-    """Finish what the live generation intends with its folders; what another one intended is dropped."""
+    """Finish what the live generation intends with its folders; what another one intended is dropped, and what one
+    intended that never came to be."""
     found = pending(folder.home)
     if found is None:
         return
-    if found.goal == folder.opened():
+    if folder.generations() and found.goal == folder.opened():
         finish_pending(folder.home)
     else:
         abandon_pending(folder.home)

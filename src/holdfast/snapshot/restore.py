@@ -52,7 +52,8 @@ class Restored:
 
 
 def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
-    """Make the snapshot's memory the live one. Any failure leaves the live one untouched.
+    """Make the snapshot's memory the live one. Any failure before the switch leaves the live one untouched; one after it
+    can only be that memory folders did not follow yet, which the next start or restore lets them do.
 
     Tokens and other tenants' memory come along from what is live; if it is too damaged for that, only `alone` goes on
     without them.
@@ -65,6 +66,7 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
     """
     live = _live(archive)
     with archive.locked("restore"), sought(archive, named) as found:
+        settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
         before = _snapshot_before(archive, manifest, identities_of(archive, named))
         archive.moved("restore", manifest.body_size)
@@ -82,6 +84,7 @@ def undo(archive: Archive) -> str:
     """
     live, folder = _live(archive), DataFolder(archive.home)
     with archive.locked("undo"):
+        settle_folders(folder)
         name, leaving = folder.previous(), folder.current()
         if name is None:
             raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
@@ -129,11 +132,12 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
             rows = _built(archive, named, found, manifest, building)
             exchanges = stage_folders(archive, building / _BUNDLE, folder.home)
             shutil.rmtree(building / _BUNDLE)
+            # A generation that is alone is live even before the pointer: what its folders are to become is noted first.
+            intend(folder.home, folder.name_of(building), exchanges)
             name = folder.finish(building)
         except BaseException:
             shutil.rmtree(building, ignore_errors=True)
             raise
-    intend(folder.home, name, exchanges)
     folder.switch(name)
     settle_folders(folder)
     return Restored(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))
@@ -202,7 +206,8 @@ def _restored(
         if pending(archive.home) is None:  # what is intended is put in place or taken back, now or at the next start
             drop_staged(exchanges)
         raise
-    drop_kept(archive, folder.drop_old())
+    if folder.previous() is not None:  # otherwise nothing says which of the others was live: all of them stay
+        drop_kept(archive, folder.drop_old())
     return name, rows, tuple(one.live.name for one in exchanges)
 
 

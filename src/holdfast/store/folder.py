@@ -150,6 +150,17 @@ class DataFolder:
     def database(self) -> Path:
         return self.home / self.current() / DATABASE
 
+    def database_of(self, name: str) -> Path:
+        """The database of a generation that is to become live.
+
+        Raises:
+            DataDamaged: there is none; opened, it would be a new and empty memory.
+        """
+        database = self.home / name / DATABASE
+        if not database.is_file() or not database.stat().st_size:
+            raise DataDamaged(f"data folder: generation {name[:40]} holds no memory")
+        return database
+
     def switch(self, name: str) -> None:
         """Make another generation the live one: old or new, never mixed. Call it with the lock held.
 
@@ -209,9 +220,13 @@ class DataFolder:
         if _UNFINISHED.fullmatch(building.name) and building.exists():
             _remove_tree(building)
 
+    def name_of(self, building: Path) -> str:
+        """The name of the generation that is being built there."""
+        return building.name.removeprefix(".")
+
     def finish(self, building: Path) -> str:
         """Make what was built durable, and a generation; its name. It is not live before `switch`."""
-        name = building.name.removeprefix(".")
+        name = self.name_of(building)
         try:
             (building / MADE).touch(mode=0o600)
             for folder, _, files in os.walk(building):

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from holdfast.errors import DataDamaged, Fault
-from holdfast.store.folder import DATABASE, DataFolder
+from holdfast.errors import Fault
+from holdfast.store.folder import DataFolder
 from holdfast.store.sqlite.store import SqliteStore
 
 
@@ -64,10 +64,7 @@ class Generations:
             return name
 
     def _open(self, name: str, seq: int) -> SqliteStore:
-        database = self._folder.home / name / DATABASE
-        if not database.is_file() or not database.stat().st_size:  # opened, it would be a new and empty memory
-            raise DataDamaged(f"data folder: generation {name[:40]} holds no memory")
-        new = self._open_store(database)
+        new = self._open_store(self._folder.database_of(name))
         try:
             new.skip_to(seq)  # the order of writes never runs backwards
         except BaseException:
