@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hub_server import HubServer
 from hypothesis import settings
+from object_server import ObjectServer
 from world import World
 
 # The same examples each time, so that a change is what makes a test fail. HYPOTHESIS_PROFILE=search looks for new ones.
@@ -21,3 +23,20 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path / "memory")
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectServer]:
+    """One S3 server for all tests of a process."""
+    server = ObjectServer(tmp_path_factory.mktemp("objects"))
+    try:
+        yield server.start()
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def hub() -> Iterator[HubServer]:
+    server = HubServer()
+    yield server
+    server.stop()

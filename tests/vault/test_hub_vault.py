@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -29,13 +28,6 @@ from holdfast.vault.hub import HubVault
 
 # Of the client's own way to its own HTTP library.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-
-
-@pytest.fixture
-def hub() -> Iterator[HubServer]:
-    server = HubServer()
-    yield server
-    server.stop()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
-from holdfast.errors import InvalidRequest
+from holdfast.errors import InvalidRequest, SnapshotDamaged
 from holdfast.model import Json
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, limit
@@ -176,7 +176,8 @@ def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
 
 
 class VaultMovedAnswer(TypedDict):
-    success: bool
+    sound: bool
+    exitCode: int
     place: str
     sent: list[Json]
     sentBytes: int
@@ -187,7 +188,8 @@ class VaultMovedAnswer(TypedDict):
 
 def _moved(place: str, done: Moved) -> VaultMovedAnswer:
     return {
-        "success": not done.damaged,
+        "sound": not done.damaged,
+        "exitCode": SnapshotDamaged.exit_code if done.damaged else 0,
         "place": place,
         "sent": [{"id": id, "size": size} for id, size in done.sent],
         "sentBytes": sum(size for _, size in done.sent),

@@ -6,13 +6,16 @@ import json
 import subprocess
 import sysconfig
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Self
 
 import httpx
 from broker import free_port, until
 
+from holdfast.errors import VaultUnreachable
 from holdfast.settings import Settings, load
+from holdfast.system import SystemEntropy
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "weed"
 BUCKET = "memory"
@@ -60,7 +63,17 @@ class ObjectServer:
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self._folder
         )
         until(self._answers, "the S3 server answers", 60)
+        until(self._has_bucket, "the S3 server takes its first bytes", 60)
         return self
+
+    def _has_bucket(self) -> bool:
+        """The server makes a bucket at the first put, once its parts have found each other."""
+        from holdfast.vault.objects import object_vault  # not for those who only import the fixtures
+
+        with suppress(VaultUnreachable):
+            object_vault("s3", BUCKET, "made", self.settings(), SystemEntropy()).put("here", BytesIO(b""))
+            return True
+        return False
 
     def _answers(self) -> bool:
         assert self._process is not None
