@@ -70,13 +70,13 @@ class Snapshots:
         """The memory as it was then."""
         return Past(self._call, self.show(id)["id"], identity)
 
-    def restore(self, id: str, **how: Any) -> Json:
+    def restore(self, id: str, *, yes: bool = True, **how: Any) -> Json:
         """Make it the live memory; calling this is the confirmation."""
-        return self._asked("snapshot_restore", id=id, yes=True, **how)
+        return self._asked("snapshot_restore", id=id, yes=yes, **how)
 
-    def undo(self) -> Json:
+    def undo(self, *, yes: bool = True) -> Json:
         """Take the last restore back."""
-        return self._asked("snapshot_undo", yes=True)
+        return self._asked("snapshot_undo", yes=yes)
 
     def export(self, id: str, to: str) -> Json:
         """Copy its files to a folder."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -108,7 +109,7 @@ class RemoteDoor:
         self.place = url
 
     def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
-        path, rest = _path(operation, dict(arguments))
+        path, rest = _path(operation, _from_here(operation, arguments))
         try:
             if operation.method == "GET":
                 answer = self._http.get(PREFIX + path, params=_query(rest))
@@ -122,6 +123,21 @@ class RemoteDoor:
 
     def close(self) -> None:
         self._http.close()
+
+
+def _from_here(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with whole paths: the server stands in another folder."""
+    given = dict(arguments)
+    for name in operation.paths:
+        value = given.get(name)
+        if isinstance(value, str) and "://" not in value and (name != "id" or _is_file(value)):
+            given[name] = str(Path(value).expanduser().absolute())
+    return given
+
+
+def _is_file(text: str) -> bool:
+    """Whether an argument that may be an id or a path is a path."""
+    return "/" in text or text.endswith((".zst", ".age", ".json", ".sha256"))
 
 
 def _path(operation: Operation, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:

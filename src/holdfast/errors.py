@@ -172,7 +172,7 @@ class SnapshotDamaged(Fault):
     """A snapshot's bytes are not those that were sealed."""
 
     code, http_status, exit_code = "snapshot_damaged", 422, 40
-    hint = "Use another snapshot; holdfast snapshot list shows which are whole."
+    hint = "Use another one: holdfast snapshot list shows them, holdfast snapshot verify tells which are whole."
 
 
 class SnapshotUntrusted(Fault):

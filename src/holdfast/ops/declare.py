@@ -93,6 +93,7 @@ class Operation:
     tool_required: tuple[str, ...] = ()
     cli: str | None = None
     positional: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()  # arguments that may name files: a relative one is meant from where the caller stands
     secret_answer: bool = False  # the answer holds a new secret and is never kept
     unguarded: bool = False  # answers without a credential
     short: bool = False  # one write of a millisecond, nothing else: may share its transaction with others

@@ -137,5 +137,6 @@ FOREIGN = (
         scope="root",  # it reads files of the user who runs the server
         cli="snapshot import",
         positional=("path",),
+        paths=("path", "identity"),
     ),
 )

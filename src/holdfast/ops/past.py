@@ -26,8 +26,14 @@ def past_desk(desk: Desk, at: int | str, identity: str | None) -> Iterator[Desk]
     """
     if identity and not desk.caller.may("root"):
         raise Forbidden("identity: this credential reaches no files of the server")
-    archive = archive_of(desk)
-    with past(archive, Named(_id(desk, at), identity=identity)) as store:
+    with snapshot_desk(desk, Named(_id(desk, at), identity=identity)) as then:
+        yield then
+
+
+@contextmanager
+def snapshot_desk(desk: Desk, named: Named) -> Iterator[Desk]:
+    """The same in the snapshot that is named."""
+    with past(archive_of(desk), named) as store:
         # What is recalled there must not count here: its sequence numbers may belong to other records.
         yield dataclasses.replace(desk, store=store, home=None, recalls=Recalls())
 

@@ -375,7 +375,9 @@ def replay_load(desk: Desk, ask: ReplayLoad) -> ReplayLoadAnswer:
 
 
 RECALL = (
-    Operation(search, "POST", "/search", tool="memory_recall", cli="recall", positional=("query",)),
+    Operation(
+        search, "POST", "/search", tool="memory_recall", cli="recall", positional=("query",), paths=("identity",)
+    ),
     Operation(
         smart_search,
         "POST",

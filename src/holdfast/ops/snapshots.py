@@ -15,6 +15,7 @@ from holdfast.model import CleanText, Json
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import CleanLine, Name, Names, limit
 from holdfast.ops.foreign import examine_nexo, is_nexo
+from holdfast.ops.past import snapshot_desk
 from holdfast.ops.recalling import Search, SearchAnswer, search
 from holdfast.snapshot import keeping
 from holdfast.snapshot.archive import archive_of
@@ -30,6 +31,7 @@ from holdfast.snapshot.values import Report
 from holdfast.snapshot.verify import fault_of
 
 LABEL_CHARS = 200
+LEFT_BEHIND = "What was live cannot be read: its tokens, unsent events and other tenants stay in its old files."
 
 
 def _root_for(desk: Desk, **given: object) -> None:
@@ -133,7 +135,8 @@ class SnapshotUse(Request):
         _root_for(desk, id=path, **{"from": self.source}, identity=self.identity)
         if (self.allow_older or self.allow_unsigned) and not desk.caller.may("admin"):
             raise Forbidden("allowOlder, allowUnsigned: only an admin may waive a check")
-        return Named(self.id, self.source, self.identity, self.allow_older, self.allow_unsigned, take_over)
+        waived = {"allow_older": self.allow_older, "allow_unsigned": self.allow_unsigned}
+        return Named(self.id, self.source, self.identity, take_over=take_over, **waived)
 
 
 class SnapshotVerifyAnswer(TypedDict):
@@ -195,7 +198,9 @@ class SnapshotSearch(Search):
 
 def snapshot_search(desk: Desk, ask: SnapshotSearch) -> SearchAnswer:
     """Find what was known when a snapshot was made, without restoring it."""
-    return search(desk, ask.model_copy(update={"at": ask.id}))
+    named = SnapshotUse(id=ask.id, identity=ask.identity).named(desk)
+    with snapshot_desk(desk, named) as then:
+        return search(then, ask.model_copy(update={"at": None}))
 
 
 class SnapshotRestore(SnapshotUse):
@@ -220,6 +225,7 @@ class SnapshotRestoreAnswer(TypedDict):
     path: NotRequired[str]
     rows: NotRequired[dict[str, int]]
     folders: NotRequired[list[str]]
+    leftBehind: NotRequired[str]
     difference: NotRequired[Json]
 
 
@@ -245,7 +251,8 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
         )
     made = restore(archive, named, alone=ask.alone)
     _audit(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
-    return _restored_shape(made)
+    answer = _restored_shape(made)
+    return {**answer, "leftBehind": LEFT_BEHIND} if made.alone else answer
 
 
 def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
@@ -358,6 +365,7 @@ SNAPSHOTS = (
         status=201,
         tool="memory_snapshot_create",
         cli="snapshot create",
+        paths=("to",),
     ),
     Operation(snapshot_list, "GET", "/snapshots", tool="memory_snapshot_list", cli="snapshot list"),
     Operation(
@@ -375,6 +383,7 @@ SNAPSHOTS = (
         tool="memory_snapshot_verify",
         cli="snapshot verify",
         positional=("id",),
+        paths=("id", "from", "identity"),
     ),
     Operation(
         snapshot_diff,
@@ -383,6 +392,7 @@ SNAPSHOTS = (
         tool="memory_snapshot_diff",
         cli="snapshot diff",
         positional=("a", "b"),
+        paths=("identity",),
     ),
     Operation(
         snapshot_search,
@@ -391,6 +401,7 @@ SNAPSHOTS = (
         tool="memory_snapshot_search",
         cli="snapshot search",
         positional=("id", "query"),
+        paths=("id", "identity"),
     ),
     Operation(
         snapshot_restore,
@@ -401,6 +412,7 @@ SNAPSHOTS = (
         tool="memory_snapshot_restore",
         cli="snapshot restore",
         positional=("id",),
+        paths=("id", "from", "identity", "into"),
     ),
     Operation(
         snapshot_undo,
@@ -418,6 +430,7 @@ SNAPSHOTS = (
         scope="root",  # it writes files of the user who runs the server
         cli="snapshot export",
         positional=("id",),
+        paths=("to",),
     ),
     Operation(
         snapshot_delete,

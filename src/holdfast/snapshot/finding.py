@@ -32,6 +32,7 @@ class Named:
     identity: str | None = None  # a file
     allow_older: bool = False
     allow_unsigned: bool = False
+    reading: bool = False  # it is only looked at: what was made here before there was a key need not be signed
     take_over: str | None = None  # the agent that another agent's snapshot is restored as
 
 
@@ -114,7 +115,7 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
         tenant=archive.tenant,
         agent=None if named.take_over else archive.agent,
         mark=archive.shelf.newest_expected() if here else 0,
-        allow_unsigned=named.allow_unsigned,
+        allow_unsigned=named.allow_unsigned or (named.reading and here),
         older_is_note=found.own or named.allow_older,
         schema=(("store", store_schema()),),
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from holdfast.errors import StorageFailed
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import LATEST, Named
 from holdfast.snapshot.restore import plant
@@ -19,7 +22,13 @@ def begin_from_vault(archive: Archive, folder: DataFolder) -> bool:
         Fault: it could not be restored.
     """
     place = archive.settings.vault
-    if not list_vault(archive.vault(place), archive.tenant, archive.agent):
+    vault = archive.vault(place)
+    if Path(vault.place).is_absolute() and not Path(vault.place).is_dir():
+        raise StorageFailed(
+            f"vault: {vault.place} is not there, and a memory that might be in it must not begin empty",
+            hint="Mount the disk or correct HOLDFAST_VAULT; make the folder if it is a new vault.",
+        )
+    if not list_vault(vault, archive.tenant, archive.agent):
         return False
     plant(archive, Named(LATEST, vault=place), folder)
     return True

@@ -122,9 +122,10 @@ def _sealed(
         recipients=tuple(fingerprint(one) for one in recipients),
         tools=tuple(sorted(_tools().items())),
     )
-    if not _said(wish.sign, archive.settings.snapshot_sign):
-        return manifest
     keyring = archive.keyring
+    # Where there is a key, what is not signed is not trusted: then all is signed unless that is not wanted.
+    if not _said(wish.sign, archive.settings.snapshot_sign or keyring.own() is not None):
+        return manifest
     claimed = replace(manifest, signer=keyring.own() or keyring.new())
     return replace(claimed, signature=keyring.sign(signed_bytes(claimed)))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from pathlib import Path
 
 from holdfast.disk import disk_fault, sync_folder
@@ -128,7 +129,10 @@ def sync_tree(root: Path) -> None:
     """Make every file and folder below durable, and the folder itself."""
     for folder, _, names in os.walk(root, topdown=False):
         for name in names:
-            handle = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            path = os.path.join(folder, name)
+            if not stat.S_ISREG(os.lstat(path).st_mode):  # a link of a folder that was live: its name is all there is
+                continue
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 os.fsync(handle)
             finally:

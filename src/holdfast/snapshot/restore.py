@@ -15,6 +15,7 @@ from holdfast.disk import disk_fault, write_durably
 from holdfast.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.age import recipients_of
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.changes import is_changed
 from holdfast.snapshot.finding import Found, Named, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish, create_locked
 from holdfast.snapshot.folder_exchange import Exchange, intend, pending
@@ -32,6 +33,7 @@ from holdfast.store.folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.port import Home
 from holdfast.store.sqlite.graft import join, prepare, rejoin
 
+BEFORE_UNDO = Wish(label="before undo", made_by="before-restore")
 BEFORE = Wish(label="before restore", made_by="before-restore")
 ORIGIN = "origin"  # in a generation that was restored: whose memory was
 Rows = tuple[tuple[str, int], ...]
@@ -49,6 +51,7 @@ class Restored:
     before: str | None  # the snapshot of what was live
     rows: dict[str, int]
     folders: tuple[str, ...]
+    alone: bool = False  # nothing was taken along from what was live
 
 
 def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
@@ -65,14 +68,16 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         DataDamaged: what was in it is not sound, or what is live cannot be read.
     """
     live = _live(archive)
+    closed = _is_closed(live)
     with archive.locked("restore"), sought(archive, named) as found:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
         before = _snapshot_before(archive, manifest, identities_of(archive, named))
         archive.moved("restore", manifest.body_size)
-        name, rows, folders = _restored(archive, live, named, found, manifest, alone)
+        name, rows, folders, later = _restored(archive, live, named, found, manifest, alone)
+        before = later or before
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
-    return Restored(manifest, name, before, dict(rows), folders)
+    return Restored(manifest, name, before, dict(rows), folders, alone or closed)
 
 
 def undo(archive: Archive) -> str:
@@ -92,6 +97,7 @@ def undo(archive: Archive) -> str:
 
         def build(old: Path | None) -> str:
             if old is not None:
+                _keep_the_last(archive, BEFORE_UNDO)
                 rejoin(archive.home / name / DATABASE, old, archive.tenant)
             intend(archive.home, name, folders_of_generation(archive, name, leaving))
             return name
@@ -155,6 +161,14 @@ def _check_origin(archive: Archive, leaving: str) -> None:
         raise Conflict("undo: the last restore was another tenant's", hint="Restore a snapshot instead.")
 
 
+def _is_closed(live: Home) -> bool:
+    try:
+        live.database()
+    except Fault:
+        return True
+    return False
+
+
 def _live(archive: Archive) -> Home:
     if archive.live is None:
         raise Conflict("restore: no memory is open here")
@@ -164,7 +178,7 @@ def _live(archive: Archive) -> Home:
 def _snapshot_before(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> str | None:
     """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay.
 
-    It is sealed no weaker than what is restored: encrypted for whoever can open that, signed if that is.
+    It is sealed no weaker than what is restored.
     """
     if "restore" not in archive.settings.snapshot_before:
         return None
@@ -172,20 +186,36 @@ def _snapshot_before(archive: Archive, manifest: Manifest, identities: Sequence[
         live_database(archive)
     except Fault:
         return None
+    try:
+        return create_locked(archive, _sealed_alike(archive, manifest, identities)).id
+    except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and undo goes back to it
+        return None
+
+
+def _sealed_alike(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> Wish:
+    """As the settings say, but encrypted if what is restored is, for whoever can open that."""
     recipients = archive.settings.snapshot_recipients
     if manifest.encrypted and not recipients:
         recipients = recipients_of(identities)
-    sign = archive.settings.snapshot_sign or (manifest.signer is not None and archive.keyring.own() is not None)
+    return replace(BEFORE, recipients=recipients)
+
+
+def _keep_the_last(archive: Archive, wish: Wish) -> str | None:
+    """A snapshot of what the newest one does not hold, while nobody writes: what was acknowledged a moment ago must not
+    be in the old generation alone, which the next restore removes."""
+    if "restore" not in archive.settings.snapshot_before:
+        return None
     try:
-        return create_locked(archive, replace(BEFORE, recipients=recipients, sign=sign)).id
-    except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and undo goes back to it
+        return create_locked(archive, wish).id if is_changed(archive) else None
+    except DataDamaged:  # it cannot be sealed; its files stay
         return None
 
 
 def _restored(
     archive: Archive, live: Home, named: Named, found: Found, manifest: Manifest, alone: bool
-) -> tuple[str, Rows, Names]:
+) -> tuple[str, Rows, Names, str | None]:
     folder = DataFolder(archive.home)
+    later: list[str | None] = [None]
     building = folder.new_generation()
     exchanges: tuple[Exchange, ...] = ()
     try:
@@ -194,6 +224,8 @@ def _restored(
         shutil.rmtree(building / _BUNDLE)
 
         def build(old: Path | None) -> str:
+            if old is not None:
+                later[0] = _keep_the_last(archive, _sealed_alike(archive, manifest, identities_of(archive, named)))
             if old is not None and not alone:
                 _take_along(building / DATABASE, old, archive.tenant)
             name = folder.finish(building)
@@ -208,7 +240,7 @@ def _restored(
         raise
     if folder.previous() is not None:  # otherwise nothing says which of the others was live: all of them stay
         drop_kept(archive, folder.drop_old())
-    return name, rows, tuple(one.live.name for one in exchanges)
+    return name, rows, tuple(one.live.name for one in exchanges), later[0]
 
 
 def _take_along(database: Path, old: Path, tenant: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.errors import NotFound
@@ -37,6 +37,7 @@ def laid_out(archive: Archive, named: Named, *, whole: bool = False) -> Iterator
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not
             be used.
     """
+    named = replace(named, reading=True)
     with archive.shelf.staging() as staging, sought(archive, named) as found:
         manifest = trusted(archive, named, found)
         body, identities = found.folder / manifest.body_name, identities_of(archive, named)

@@ -45,6 +45,7 @@ _FAULTS: dict[Code, type[Fault]] = {
 }
 
 
+UNSIGNED_HINT = "There is a key here, so signatures are expected. If you know its origin, say --allow-unsigned."
 UNUSABLE = tuple(_FAULTS.values())
 
 
@@ -93,7 +94,8 @@ def fault_of(report: Verified) -> Fault | None:
     for code, fault in _FAULTS.items():
         for one in report.findings:
             if one.code == code and not one.note:
-                return fault(one.message)
+                unsigned = code == "untrusted" and "not signed" in one.message
+                return fault(one.message, hint=UNSIGNED_HINT if unsigned else None)
     return None
 
 
