@@ -179,7 +179,16 @@ def _snapshot_before(archive: Archive, manifest: Manifest, identities: Sequence[
     try:
         return create_locked(archive, replace(BEFORE, recipients=recipients, sign=sign)).id
     except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and undo goes back to it
+        if _is_sound(archive):  # what is damaged is the shelf or a key, and a sound memory is not given up for that
+            raise
         return None
+
+
+def _is_sound(archive: Archive) -> bool:
+    try:
+        return not _live(archive).store.verify()
+    except DataDamaged:
+        return False
 
 
 def _restored(
