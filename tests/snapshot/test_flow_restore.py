@@ -300,6 +300,21 @@ def test_a_damaged_store_is_restored_from_the_command_line(cli: Cli, harm: Calla
     assert cli.create()
 
 
+def test_after_a_rescue_the_memory_is_like_any_other_in_the_same_process(cli: Cli) -> None:
+    id = changed(cli)
+    garbage(cli.home / "gen-000001" / "memory.db")
+    with Holdfast(cli.home) as memory:
+        assert memory.snapshots.restore(id)["before"] is None
+        memory.remember(NEW)
+        assert memory.snapshots.create("whole again")["success"]
+        memory.remember("Known only between two restores")
+        between = memory.snapshots.restore(id)["before"]
+        assert between is not None
+        memory.snapshots.restore(between)
+    assert cli.texts() == {OLD, NEW, "Known only between two restores"}
+    sound(cli)
+
+
 @pytest.mark.parametrize("words", [b"", b"\xff\xfe\x00", b"gen-000009\n", b"../../etc\n"])
 def test_a_wrong_pointer_is_mended_by_a_restore(cli: Cli, words: bytes) -> None:
     id = changed(cli)

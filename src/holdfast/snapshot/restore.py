@@ -52,8 +52,9 @@ class Restored:
 
 
 def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
-    """Make the snapshot's memory the live one. Any failure before the switch leaves the live one untouched; one after it
-    can only be that memory folders did not follow yet, which the next start or restore lets them do.
+    """Make the snapshot's memory the live one. Any failure before the switch leaves the live one untouched.
+
+    After it memory folders may fail to follow; the next start or restore lets them.
 
     Tokens and other tenants' memory come along from what is live; if it is too damaged for that, only `alone` goes on
     without them.
