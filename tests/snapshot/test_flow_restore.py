@@ -69,6 +69,18 @@ def test_a_restore_brings_the_memory_back_and_undo_the_other(cli: Cli) -> None:
     assert litter(cli.home) == []
 
 
+def test_what_was_remembered_between_a_restore_and_its_undo_is_in_a_snapshot(cli: Cli) -> None:
+    id = changed(cli)
+    cli.good("snapshot", "restore", id, "--yes")
+    between = "The lighthouse keeper moved to the mainland"
+    cli.remember(between)
+    cli.good("snapshot", "undo", "--yes")
+    newest = cli.good("snapshot", "list")["snapshots"][0]
+    assert newest["label"] == "before undo"
+    cli.good("snapshot", "restore", id, "--yes")  # removes the generation it was written to
+    assert cli.found("snapshot", "search", newest["id"], "lighthouse keeper") == [between]
+
+
 def test_without_a_restore_there_is_nothing_to_undo(cli: Cli) -> None:
     assert cli("snapshot", "undo", "--yes").code == 4
     assert cli.texts() == {OLD}

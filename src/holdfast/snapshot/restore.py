@@ -90,6 +90,8 @@ def undo(archive: Archive) -> str:
         if name is None:
             raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
         _check_origin(archive, leaving)
+        # The next restore removes the generation that is left, with what was remembered in it since it became live.
+        before = _kept(archive, replace(BEFORE, label="before undo"))
 
         def build(old: Path | None) -> str:
             if old is not None:
@@ -98,7 +100,7 @@ def undo(archive: Archive) -> str:
             return name
 
         _switched(archive, live, build)
-    archive.tell("restored", {"id": None, "generation": name, "before": None})
+    archive.tell("restored", {"id": None, "generation": name, "before": before})
     return name
 
 
@@ -163,22 +165,25 @@ def _live(archive: Archive) -> Home:
 
 
 def _snapshot_before(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> str | None:
-    """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay.
+    """A snapshot of what is live, sealed no weaker than what is restored: encrypted for whoever can open that, signed if
+    that is."""
+    recipients = archive.settings.snapshot_recipients
+    if manifest.encrypted and not recipients:
+        recipients = recipients_of(identities)
+    sign = archive.settings.snapshot_sign or (manifest.signer is not None and archive.keyring.own() is not None)
+    return _kept(archive, replace(BEFORE, recipients=recipients, sign=sign))
 
-    It is sealed no weaker than what is restored: encrypted for whoever can open that, signed if that is.
-    """
+
+def _kept(archive: Archive, wish: Wish) -> str | None:
+    """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay."""
     if "restore" not in archive.settings.snapshot_before:
         return None
     try:
         live_database(archive)
     except Fault:
         return None
-    recipients = archive.settings.snapshot_recipients
-    if manifest.encrypted and not recipients:
-        recipients = recipients_of(identities)
-    sign = archive.settings.snapshot_sign or (manifest.signer is not None and archive.keyring.own() is not None)
     try:
-        return create_locked(archive, replace(BEFORE, recipients=recipients, sign=sign)).id
+        return create_locked(archive, wish).id
     except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and undo goes back to it
         if _is_sound(archive):  # what is damaged is the shelf or a key, and a sound memory is not given up for that
             raise
