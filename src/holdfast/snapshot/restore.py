@@ -165,8 +165,10 @@ def _live(archive: Archive) -> Home:
 
 
 def _snapshot_before(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> str | None:
-    """A snapshot of what is live, sealed no weaker than what is restored: encrypted for whoever can open that, signed if
-    that is."""
+    """A snapshot of what is live, sealed no weaker than what is restored.
+
+    It is encrypted for whoever can open that, and signed if that is.
+    """
     recipients = archive.settings.snapshot_recipients
     if manifest.encrypted and not recipients:
         recipients = recipients_of(identities)
