@@ -312,7 +312,7 @@ BROAD = {
     "holdfast.serve.broker._work": "a bug, or a store that was just closed, must not end all sending",
     "holdfast.serve.maintenance._follow": "a broken model must not end all later runs",
     "holdfast.serve.maintenance._loop": "a bug in one run must not end all later ones",
-    "holdfast.serve.schedule._loop": "a bug in one run must not end all later snapshots",
+    "holdfast.serve.schedule._loop": "a bug in one look must not end all later ones",
     "holdfast.cli.main.main": "the command-line edge",
     "holdfast.cli.hook.run_hook": "the edge to the agent, whose work must go on",
     "holdfast.cli.hook.hook_main": "as above; a closed pipe is no reason to stop the agent",

@@ -14,6 +14,7 @@ from holdfast.ports import Embedder
 from holdfast.settings import Settings
 from holdfast.store.closed import ClosedStore
 from holdfast.store.folder import DataFolder, FolderLock
+from holdfast.store.generations import Generations
 from holdfast.store.port import Store
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.system import SystemClock, SystemEntropy
@@ -35,8 +36,9 @@ class Rescue:
         self.entropy = SystemEntropy()
         self.metrics = Metrics()
         self.folder = DataFolder(settings.folder)
-        self.store: Store = ClosedStore(fault)
+        self._closed = ClosedStore(fault)
         self._fault = fault
+        self._generations: Generations | None = None  # once a restore has given it a store that opens
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
 
@@ -44,23 +46,33 @@ class Rescue:
     def path(self) -> Path:
         return self.folder.home
 
+    @property
+    def store(self) -> Store:
+        return self._generations.store if self._generations else self._closed
+
     def database(self) -> Path:
-        raise self._fault
+        return self._mended().path
 
     def content_tag(self) -> str:
-        raise self._fault
+        return self._mended().content_tag()
+
+    def _mended(self) -> SqliteStore:
+        if self._generations is None:
+            raise self._fault
+        return self._generations.store
 
     def exchange(self, build: Callable[[Path | None], str]) -> str:
         """Make the generation live whose name `build` gives; the one that cannot be opened stays where it is."""
+        if self._generations is not None:
+            return self._generations.exchange(build)
         name = build(None)
-        store = SqliteStore(self.folder.database_of(name), lambda event: None)
-        try:
-            self._point(name)
-        except BaseException:
-            store.close()
-            raise
-        self.store = store
+        self._open_store(self.folder.database_of(name)).close()  # nothing is pointed to that does not open
+        self._point(name)
+        self._generations = Generations(self.folder, self._open_store)
         return name
+
+    def _open_store(self, database: Path) -> SqliteStore:
+        return SqliteStore(database, lambda event: None, self.clock if self.settings.nats_url else None)
 
     def _point(self, name: str) -> None:
         try:
@@ -75,6 +87,7 @@ class Rescue:
         return Desk(self.store, self.clock, self.entropy, self.settings, caller, metrics=self.metrics, home=self)
 
     def close(self) -> None:
-        with suppress(Fault):
-            self.store.close()
+        if self._generations is not None:
+            with suppress(Fault):
+                self._generations.close()
         self._lock.__exit__()

@@ -13,6 +13,8 @@ from flows import NEW, OLD, READER, STRANGER, Cli, identity_file, recipient
 from memory_repositories import SECRET
 from world import DAY, NOON, World
 
+from holdfast.errors import Forbidden
+from holdfast.model import Caller
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.finding import Named
 from holdfast.snapshot.travel import past
@@ -190,3 +192,19 @@ def test_ids_are_of_the_time_and_in_order(world: World) -> None:
     ids.append(world.call("snapshot_create")["id"])
     assert [one["id"] for one in world.call("snapshot_list")["snapshots"]] == ids[::-1]
     assert ids[0].startswith("000001-20260921T141320Z-")
+
+
+def test_whoever_may_only_write_neither_makes_the_servers_key_nor_leaves_a_signature_out(tmp_path: Path) -> None:
+    writer = Caller(tenant="acme", name="acme", scopes=frozenset({"read", "write"}))
+    world = World(tmp_path / "memory", snapshot_sign=True)
+    try:
+        world.call("remember", writer, content=OLD)
+        with pytest.raises(Forbidden):
+            world.call("snapshot_create", writer, sign=True)
+        assert not (world.engine.path / "keys" / "own.json").exists()
+        with pytest.raises(Forbidden):
+            world.call("snapshot_create", writer, sign=False)
+        world.call("key_new")
+        assert world.call("snapshot_create", writer, sign=True)["snapshot"]["signer"]
+    finally:
+        world.close()

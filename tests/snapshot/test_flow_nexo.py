@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from flows import OLD, READER, STRANGER, Cli, identity_file, recipient, tree
 from nexo_bundles import ID, ROWS, bundle
+
+from holdfast.ops import foreign
+from holdfast.snapshot.copying import copy_new
 
 TEXTS = {row[2] for row in ROWS}
 
@@ -53,3 +58,25 @@ def test_an_encrypted_bundle_needs_its_identity(cli: Cli, tmp_path: Path) -> Non
     assert cli.good("snapshot", "verify", path, "--identity", identity_file(tmp_path))["sound"]
     cli.good("snapshot", "import", path, "--identity", identity_file(tmp_path))
     assert cli.texts() == {OLD, *TEXTS}
+
+
+def test_files_that_could_not_all_be_laid_down_are_taken_over_by_the_next_try(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, laid = str(bundle(tmp_path / "old")), []
+
+    def full_after_one(source: BinaryIO, target: Path) -> None:
+        if laid:
+            raise OSError(errno.ENOSPC, "no room")
+        laid.append(target)
+        copy_new(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(foreign, "copy_new", full_after_one)
+        assert cli("snapshot", "import", path).fault["code"] == "storage_full"
+    assert laid
+    assert tree(tmp_path / "notes") == {}
+
+    files = cli.good("snapshot", "import", path)["files"]
+    assert len(files) > 1
+    assert set(tree(tmp_path / "notes")) == {f"imported-{ID}/{name}" for name in files}

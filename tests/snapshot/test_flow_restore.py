@@ -69,6 +69,18 @@ def test_a_restore_brings_the_memory_back_and_undo_the_other(cli: Cli) -> None:
     assert litter(cli.home) == []
 
 
+def test_what_was_remembered_between_a_restore_and_its_undo_is_in_a_snapshot(cli: Cli) -> None:
+    id = changed(cli)
+    cli.good("snapshot", "restore", id, "--yes")
+    between = "The lighthouse keeper moved to the mainland"
+    cli.remember(between)
+    cli.good("snapshot", "undo", "--yes")
+    newest = cli.good("snapshot", "list")["snapshots"][0]
+    assert newest["label"] == "before undo"
+    cli.good("snapshot", "restore", id, "--yes")  # removes the generation it was written to
+    assert cli.found("snapshot", "search", newest["id"], "lighthouse keeper") == [between]
+
+
 def test_without_a_restore_there_is_nothing_to_undo(cli: Cli) -> None:
     assert cli("snapshot", "undo", "--yes").code == 4
     assert cli.texts() == {OLD}
@@ -300,6 +312,21 @@ def test_a_damaged_store_is_restored_from_the_command_line(cli: Cli, harm: Calla
     assert cli.create()
 
 
+def test_after_a_rescue_the_memory_is_like_any_other_in_the_same_process(cli: Cli) -> None:
+    id = changed(cli)
+    garbage(cli.home / "gen-000001" / "memory.db")
+    with Holdfast(cli.home) as memory:
+        assert memory.snapshots.restore(id)["before"] is None
+        memory.remember(NEW)
+        assert memory.snapshots.create("whole again")["success"]
+        memory.remember("Known only between two restores")
+        between = memory.snapshots.restore(id)["before"]
+        assert between is not None
+        memory.snapshots.restore(between)
+    assert cli.texts() == {OLD, NEW, "Known only between two restores"}
+    sound(cli)
+
+
 @pytest.mark.parametrize("words", [b"", b"\xff\xfe\x00", b"gen-000009\n", b"../../etc\n"])
 def test_a_wrong_pointer_is_mended_by_a_restore(cli: Cli, words: bytes) -> None:
     id = changed(cli)
@@ -364,6 +391,13 @@ def test_an_undo_of_a_damaged_store_never_ends_in_an_empty_memory(cli: Cli) -> N
     assert said.code == 23
     assert (cli.home / "CURRENT").read_text() == "gen-000002\n"
     assert not (cli.home / "gen-000001" / "memory.db").exists()
+
+
+def test_a_sound_memory_is_not_replaced_when_its_shelf_cannot_keep_it(cli: Cli) -> None:
+    id = changed(cli)
+    (cli.shelf / "sequence").write_text("no number\n")
+    assert cli("snapshot", "restore", id, "--yes").code == 23
+    assert cli.texts() == {OLD, NEW}
 
 
 def test_a_damaged_body_leaves_the_live_memory_as_it_was(cli: Cli) -> None:

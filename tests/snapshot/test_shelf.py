@@ -524,3 +524,21 @@ def test_another_snapshot_of_the_same_id_is_not_adopted(shelf: Shelf, tmp_path: 
     assert shelf.find("latest").damaged is None
     with pytest.raises(InvalidRequest):
         shelf.adopt(other.root, "../../etc")
+
+
+def test_a_pipe_in_the_place_of_a_body_is_not_waited_for(shelf: Shelf, tmp_path: Path) -> None:
+    body = put_sample(shelf, 1).path
+    body.unlink()
+    os.mkfifo(body)
+    seen: list[object] = []
+
+    def look() -> None:
+        seen.append(shelf.in_use(sample_id(1)))
+        with pytest.raises(SnapshotDamaged):
+            shelf.export(sample_id(1), tmp_path / "out")
+        seen.append("refused")
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    looking.join(30)
+    assert seen == [False, "refused"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
@@ -29,6 +31,17 @@ def test_nothing_but_the_bytes_is_left_in_the_folder(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.rglob("*")] == ["vault", "a", "b"]
     assert (tmp_path / "vault/a/b").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "vault/a").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("lay", [os.mkfifo, lambda path: os.symlink("/dev/null", path)], ids=["pipe", "link"])
+def test_what_others_lay_among_the_leftovers_stops_no_put(tmp_path: Path, lay: Callable[[Path], None]) -> None:
+    vault = LocalVault(tmp_path / "vault")
+    vault.put("a/first", BytesIO(b"x"))
+    lay(tmp_path / "vault/a/.put-1-1")
+    putting = threading.Thread(target=vault.put, args=("a/second", BytesIO(b"y")), daemon=True)
+    putting.start()
+    putting.join(30)
+    assert names(vault) == ["a/first", "a/second"]
 
 
 def test_what_a_killed_put_left_is_not_listed_and_goes_with_the_next(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -12,7 +13,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
-from holdfast.disk import disk_faults
+from holdfast.disk import disk_faults, make_folder, sync_folder
 from holdfast.errors import Conflict, InvalidRequest
 from holdfast.intake.importing import import_memory
 from holdfast.model import Json
@@ -117,15 +118,28 @@ def _files(archive: Archive, id: str, files: Iterable[NexoFile]) -> list[str]:
     place = folders[0].path / f"imported-{id}"
     if place.exists():
         raise Conflict(f"import: {place.name} is there already; the memories are taken over, the files were before")
-    written: list[str] = []
     with disk_faults("import memory files"):
-        for one in listed:
-            target = place / one.path
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _lay(listed, place)
+    return [one.path for one in listed]
+
+
+def _lay(files: Iterable[NexoFile], place: Path) -> None:
+    """All of them or none: a folder of that name says that they were taken over."""
+    building = place.with_name(f".{place.name}.new")
+    shutil.rmtree(building, ignore_errors=True)
+    make_folder(building)
+    try:
+        for one in files:
+            target = building / one.path
+            make_folder(target.parent)
             with open_file(one.source) as source:
                 copy_new(source, target)
-            written.append(one.path)
-    return written
+            sync_folder(target.parent)
+        building.rename(place)
+        sync_folder(place.parent)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
 
 
 FOREIGN = (

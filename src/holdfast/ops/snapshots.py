@@ -18,7 +18,7 @@ from holdfast.ops.foreign import examine_nexo, is_nexo
 from holdfast.ops.past import snapshot_desk
 from holdfast.ops.recalling import Search, SearchAnswer, search
 from holdfast.snapshot import keeping
-from holdfast.snapshot.archive import archive_of
+from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.difference import difference, preview
 from holdfast.snapshot.finding import Named, examine, sought
 from holdfast.snapshot.flow import Wish, create
@@ -70,6 +70,8 @@ def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
     _root_for(desk, to=ask.to)
     if ask.redact is False and not desk.caller.may("admin"):
         raise Forbidden("redact: only an admin may keep secrets in a snapshot")
+    archive = archive_of(desk)
+    _check_sign(desk, archive, ask.sign)
     wish = Wish(
         label=ask.label,
         sign=ask.sign,
@@ -77,9 +79,17 @@ def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
         redact=ask.redact,
         vault=ask.to,
     )
-    made = create(archive_of(desk), wish)
+    made = create(archive, wish)
     answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": _shown(desk, made)}
     return {**answer, "path": str(made.path)} if desk.caller.may("root") else answer
+
+
+def _check_sign(desk: Desk, archive: Archive, sign: bool | None) -> None:
+    """A first key changes for every tenant what is trusted: whoever may not make one must find one."""
+    if sign and not desk.caller.may("root") and archive.keyring.own() is None:
+        raise Forbidden("sign: this server has no key yet, and only root makes one")
+    if sign is False and desk.settings.snapshot_sign and not desk.caller.may("admin"):
+        raise Forbidden("sign: the settings want signatures; only an admin may leave one out")
 
 
 class SnapshotList(Request):

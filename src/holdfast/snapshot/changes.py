@@ -5,6 +5,8 @@ What was seen is kept beside the snapshots, not in them: an encrypted one must n
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -31,13 +33,13 @@ def seen_now(archive: Archive) -> str:
 def _files(folder: Path) -> list[str]:
     """Every file with its size and time. A change that leaves both as they were is not noticed here."""
     found: list[str] = []
-    for path in sorted(folder.rglob("*")):
-        try:
-            about = path.lstat()
-        except OSError:  # it went while we looked; the next look sees what is left
-            continue
-        found.append(f"{path}\0{about.st_size}\0{about.st_mtime_ns}\n")
-    return found
+    for inside, _, names in os.walk(folder):  # a folder that goes while we look is passed over; so is a file
+        for name in names:
+            path = os.path.join(inside, name)
+            with suppress(OSError):
+                about = os.lstat(path)
+                found.append(f"{path}\0{about.st_size}\0{about.st_mtime_ns}\n")
+    return sorted(found)
 
 
 def note_seen(archive: Archive, tag: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
@@ -66,5 +67,15 @@ def _write_all(file: io.FileIO, data: bytes) -> None:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """A regular file to be read, never what a link points to."""
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb", buffering=0)
+    """A regular file to be read, never what a link points to.
+
+    Raises:
+        SnapshotDamaged: it is something else.
+    """
+    # Not blocking: a pipe of that name would otherwise be waited for.
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    file = os.fdopen(handle, "rb", buffering=0)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        file.close()
+        raise SnapshotDamaged(f"{path.name} is no file")
+    return file

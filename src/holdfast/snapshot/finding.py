@@ -45,10 +45,6 @@ class Found:
     own: bool
     place: str  # whose newest snapshot is remembered
 
-    @property
-    def manifest_path(self) -> Path:
-        return self.folder / f"{self.id}.manifest.json"
-
 
 @contextmanager
 def sought(archive: Archive, named: Named) -> Iterator[Found]:

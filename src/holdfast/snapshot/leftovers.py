@@ -115,7 +115,7 @@ def _unlink(path: Path) -> bool:
 def in_use(path: Path) -> bool:
     """Whether somebody holds a body. None there is in nobody's hands."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from holdfast.disk import disk_fault, write_durably
 from holdfast.errors import Conflict, DataDamaged, Fault, NotFound
+from holdfast.model import Json, Lifecycle
 from holdfast.snapshot.age import recipients_of
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.changes import is_changed
@@ -55,8 +56,9 @@ class Restored:
 
 
 def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
-    """Make the snapshot's memory the live one. Any failure before the switch leaves the live one untouched; one
-    after it can only be that memory folders did not follow yet, which the next start or restore lets them do.
+    """Make the snapshot's memory the live one. Any failure before the switch leaves the live one untouched.
+
+    After it memory folders may fail to follow; the next start or restore lets them.
 
     Tokens and other tenants' memory come along from what is live; if it is too damaged for that, only `alone` goes on
     without them.
@@ -94,16 +96,18 @@ def undo(archive: Archive) -> str:
         if name is None:
             raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
         _check_origin(archive, leaving)
+        # The next restore removes the generation that is left, with what was remembered in it since it became live.
+        before = _kept(archive, BEFORE_UNDO)
 
         def build(old: Path | None) -> str:
             if old is not None:
-                _keep_the_last(archive, BEFORE_UNDO)
+                _kept_last(archive, BEFORE_UNDO)
                 rejoin(archive.home / name / DATABASE, old, archive.tenant)
             intend(archive.home, name, folders_of_generation(archive, name, leaving))
             return name
 
         _switched(archive, live, build)
-    archive.tell("restored", {"id": None, "generation": name, "before": None})
+    archive.tell("restored", {"id": None, "generation": name, "before": before})
     return name
 
 
@@ -176,20 +180,11 @@ def _live(archive: Archive) -> Home:
 
 
 def _snapshot_before(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> str | None:
-    """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay.
+    """A snapshot of what is live, sealed no weaker than what is restored.
 
-    It is sealed no weaker than what is restored.
+    It is encrypted for whoever can open that, and signed if there is a key.
     """
-    if "restore" not in archive.settings.snapshot_before:
-        return None
-    try:
-        live_database(archive)
-    except Fault:
-        return None
-    try:
-        return create_locked(archive, _sealed_alike(archive, manifest, identities)).id
-    except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and undo goes back to it
-        return None
+    return _kept(archive, _sealed_alike(archive, manifest, identities))
 
 
 def _sealed_alike(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> Wish:
@@ -200,15 +195,37 @@ def _sealed_alike(archive: Archive, manifest: Manifest, identities: Sequence[str
     return replace(BEFORE, recipients=recipients)
 
 
-def _keep_the_last(archive: Archive, wish: Wish) -> str | None:
-    """A snapshot of what the newest one does not hold, while nobody writes: what was acknowledged a moment ago must not
-    be in the old generation alone, which the next restore removes."""
+def _kept_last(archive: Archive, wish: Wish) -> str | None:
+    """A snapshot of what the newest one does not hold, while nobody writes: what was acknowledged a moment ago must
+    not be in the old generation alone, which the next restore removes. Nobody is told: that would be a write."""
+    return _kept(replace(archive, tell=_nobody), wish) if is_changed(archive) else None
+
+
+def _nobody(kind: Lifecycle, body: Json) -> None:
+    """Nobody is told."""
+
+
+def _kept(archive: Archive, wish: Wish) -> str | None:
+    """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay."""
     if "restore" not in archive.settings.snapshot_before:
         return None
     try:
-        return create_locked(archive, wish).id if is_changed(archive) else None
-    except DataDamaged:  # it cannot be sealed; its files stay
+        live_database(archive)
+    except Fault:
         return None
+    try:
+        return create_locked(archive, wish).id
+    except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and undo goes back to it
+        if _is_sound(archive):  # what is damaged is the shelf or a key, and a sound memory is not given up for that
+            raise
+        return None
+
+
+def _is_sound(archive: Archive) -> bool:
+    try:
+        return not _live(archive).store.verify()
+    except DataDamaged:
+        return False
 
 
 def _restored(
@@ -225,7 +242,7 @@ def _restored(
 
         def build(old: Path | None) -> str:
             if old is not None:
-                later[0] = _keep_the_last(archive, _sealed_alike(archive, manifest, identities_of(archive, named)))
+                later[0] = _kept_last(archive, _sealed_alike(archive, manifest, identities_of(archive, named)))
             if old is not None and not alone:
                 _take_along(building / DATABASE, old, archive.tenant)
             name = folder.finish(building)

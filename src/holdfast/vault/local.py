@@ -235,8 +235,8 @@ def _sweep(folder: Path) -> None:
 
 def _remove_if_free(path: Path) -> None:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:  # gone, a link or another user's: what others lay there must not stop a put
         return
     try:
         if claim(handle):
