@@ -14,6 +14,7 @@ from holdfast.store.folder import DataFolder
 
 def made(tmp_path: Path, *words: str, **environment: str) -> tuple[Cli, Cli]:
     """A memory that was copied to a vault, and an empty folder beside it with the same vault."""
+    (tmp_path / "vault").mkdir()
     vault = str(tmp_path / "vault")
     first = Cli(tmp_path / "first", HOLDFAST_VAULT=vault, **environment)
     first.remember(OLD)
@@ -36,6 +37,13 @@ def test_a_server_starts_from_the_vault_too(tmp_path: Path) -> None:
     made(tmp_path)
     with running(tmp_path / "third", vault=str(tmp_path / "vault")) as client:
         assert [one["content"] for one in client.get("/agentmemory/memories").json()["memories"]] == [OLD]
+
+
+def test_without_the_vault_no_empty_memory_starts(tmp_path: Path) -> None:
+    said = Cli(tmp_path / "memory", HOLDFAST_VAULT=str(tmp_path / "vault"))("memories")
+
+    assert said.code == 22
+    assert "is not there" in said.fault["error"]
 
 
 def test_with_an_empty_vault_an_empty_memory_starts(tmp_path: Path) -> None:

@@ -189,9 +189,10 @@ def test_what_the_vault_did_not_take_is_sent_when_it_is_there_again(tmp_path: Pa
 
 def test_while_the_vault_is_away_no_more_snapshots_are_made_or_kept_than_else(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
-    disk.mkdir()
+    (disk / "vault").mkdir(parents=True)
     world = World(tmp_path / "memory", snapshot_every="1h", vault=str(disk / "vault"), **TWO)
     try:
+        (disk / "vault").rmdir()
         disk.rmdir()
         schedule = Schedule(world.engine)
         for number in range(4):

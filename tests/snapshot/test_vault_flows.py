@@ -115,7 +115,7 @@ def test_a_vault_that_refuses_says_so_by_its_own_exit_code(objects: ObjectServer
     cli = Cli(tmp_path / "home", AWS_ENDPOINT_URL=objects.endpoint, **environment)
     said = cli("vault", "status", f"s3://{BUCKET}")
 
-    assert (said.code, said.fault["code"]) == (50, "vault_unauthorized")
+    assert (said.code, said.fault["code"]) == (33, "vault_unauthorized")
     assert "hunter2" not in said.out + said.err
 
 
