@@ -113,7 +113,7 @@ def _addressed(desk: Desk, tx: Tx, memory: Memory) -> Memory:
     """The memory with an address: its own, or one of chance if it was made in a chat or is of a domain."""
     if memory.uri or not (memory.umo or memory.domain):
         return memory
-    return with_hash(dataclasses.replace(memory, uri=fresh_address(desk, tx, memory.domain)))
+    return dataclasses.replace(memory, uri=fresh_address(desk, tx, memory.domain))
 
 
 def _revised(desk: Desk, tx: Tx, old: Memory, new: Memory) -> Memory:
@@ -247,7 +247,9 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
     title = draft.title or title_of(draft.content)
     lasts = None if draft.ttl_days is None else int(draft.ttl_days * DAY_MS)
     facts = draft.facts
-    memory = Memory(
+    umo = facts.origin.to_umo() if facts.origin.is_valid else None
+    owners = (facts.owner, *facts.co_owners) if facts.owner else ()
+    return Memory(
         tenant=desk.tenant,
         id=id,
         seq=tx.next_seq(),
@@ -273,12 +275,19 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
         valid_from=created,
         valid_to=None,
         forget_after=None if lasts is None else now + lasts,
-        content_hash="",
+        content_hash=_hash(
+            what=[draft.content, draft.type, draft.concepts, draft.files, draft.project, agent],
+            when=[_sessions(draft), draft.created_at],
+            how=[title, draft.importance, lasts],
+            whose=[facts.scope, facts.visibility, umo, owners, facts.share_into_groups],
+            about=[draft.domain, draft.memory_type, draft.disclosure, draft.subject],
+            names=[draft.entities, draft.topics],
+        ),
         metadata=draft.metadata,
         scope=facts.scope,
         visibility=facts.visibility,
-        umo=facts.origin.to_umo() if facts.origin.is_valid else None,
-        owners=(facts.owner, *facts.co_owners) if facts.owner else (),
+        umo=umo,
+        owners=owners,
         share_into_groups=facts.share_into_groups,
         audience=stored_keys(facts),
         uri=draft.uri,
@@ -289,7 +298,6 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
         entities=draft.entities,
         topics=draft.topics,
     )
-    return with_hash(memory)
 
 
 def title_of(content: str) -> str:
@@ -309,7 +317,7 @@ def with_hash(memory: Memory) -> Memory:
         when=[memory.session_ids, memory.created_at if memory.dated else None],
         how=[memory.title, memory.importance, lasts],
         whose=[memory.scope, memory.visibility, memory.umo, memory.owners, memory.share_into_groups],
-        about=[memory.uri, memory.domain, memory.memory_type, memory.disclosure, memory.subject],
+        about=[memory.domain, memory.memory_type, memory.disclosure, memory.subject],
         names=[memory.entities, memory.topics],
     )
     return dataclasses.replace(memory, content_hash=said)
