@@ -16,6 +16,9 @@ from holdfast.store.tables import TABLES
 TENANT = "acme"
 OTHER = "acme2"
 
+# A memory that says nothing beside its content.
+SILENT: dict[str, Any] = {"subject": "", "entities": (), "topics": (), "disclosure": ""}
+
 _FIXED = ("tenant", "id", "seq")
 
 # What no store can keep is refused before it arrives: NUL and half a surrogate pair.
