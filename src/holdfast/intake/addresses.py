@@ -86,9 +86,14 @@ def owner_of(desk: Desk, tx: Tx, uri: str) -> Memory | None:
     if memory is None:
         tx.delete(ADDRESSES, desk.tenant, uri)  # left by a memory that is gone
         return None
-    if not desk.may_see(memory):
+    if not saw(desk, memory):
         raise Conflict("uri: the address cannot be used", hint="Choose another one.")
     return memory
+
+
+def saw(desk: Desk, memory: Memory, agent: str | None = None) -> bool:
+    """Whether the caller may see the memory, or could before it was deprecated."""
+    return desk.may_see(dataclasses.replace(memory, state="active"), agent)
 
 
 def keep_address(desk: Desk, tx: Tx, memory: Memory, uri: str, kind: str = OWN, moved_from: str = "") -> Address:

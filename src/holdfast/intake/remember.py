@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.desk import Desk
+from holdfast.desk import Desk, facts_of
 from holdfast.intake.addresses import fresh_address, keep_address, memory_named, owner_of
 from holdfast.model import CleanText, Json, Memory
 from holdfast.protocol.access import MemoryFacts, stored_keys
@@ -118,13 +118,19 @@ def _addressed(desk: Desk, tx: Tx, memory: Memory) -> Memory:
 
 def _revised(desk: Desk, tx: Tx, old: Memory, new: Memory) -> Memory:
     """What lies at the address said anew. Who may see it stays as it was; saying the same again changes nothing."""
-    if old.content == new.content:
+    if old.content == new.content and old.state == "active":
         return old
     kept = ("agent", "scope", "visibility", "umo", "owners", "share_into_groups", "audience", "uri")
     same = {name: getattr(old, name) for name in kept}
-    memory = supersede(tx, old, with_hash(dataclasses.replace(new, **same)))
+    memory = supersede(tx, old, with_hash(awake(dataclasses.replace(new, **same))))
     _tell(desk, tx, memory, memory.agent)
     return memory
+
+
+def awake(memory: Memory) -> Memory:
+    """The memory as one that is found: neither deprecated nor behind a summary."""
+    active = dataclasses.replace(memory, state="active", deprecated_at=None, folded_into=None)
+    return dataclasses.replace(active, audience=stored_keys(facts_of(active)))
 
 
 def _tell(desk: Desk, tx: Tx, memory: Memory, agent: str | None) -> None:
@@ -155,7 +161,7 @@ def evolve(desk: Desk, memory_id: str, content: CleanText, title: CleanText | No
             latest=True,
             dated=False,
         )
-        memory = supersede(tx, old, with_hash(fresh))
+        memory = supersede(tx, old, with_hash(awake(fresh)))
         desk.audit(tx, "evolve", (memory.id, old.id), memory.agent, memory.audience, version=memory.version)
         desk.tell(tx, "memory", memory)
         return memory
