@@ -37,7 +37,7 @@ from holdfast.engine import Engine
 from holdfast.model import Caller, Memory
 from holdfast.ops.registry import BY_NAME
 from holdfast.settings import load
-from holdfast.store.port import Condition, MadeVector, Missing, Waiting
+from holdfast.store.port import Condition, MadeVector, Waiting
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
 from holdfast.store.words import STOP_WORDS, stems

@@ -351,3 +351,11 @@ def test_over_http_not_found_and_not_yours_are_the_same_answer(server: tuple[htt
             if one.word not in seen_by(viewer, kept):
                 hidden = http.get(f"/agentmemory/memories/{one.id}", params=asked_by(viewer))
                 assert (hidden.status_code, hidden.content) == (nowhere.status_code, nowhere.content)
+
+
+def test_a_request_that_a_chat_repeats_is_answered_with_the_first_memory(world: World) -> None:
+    first = world.call("remember", content="Anna likes green tea", **asked_by(A))
+
+    again = world.call("remember", content="Anna likes green tea", **asked_by(A))
+
+    assert (again["memory"], again.get("deduplicated")) == (first["memory"], True)

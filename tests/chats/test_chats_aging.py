@@ -206,3 +206,33 @@ def test_a_summary_cannot_carry_a_secret_or_a_line_break(world: World) -> None:
     content = world.call("memory", id=summary, **asked_by(A))["memory"]["content"]
     assert "ghp_Wq7n" not in content
     assert "\n" not in content
+
+
+@pytest.mark.parametrize("state", ["deprecated", "folded"])
+def test_saying_something_new_at_the_address_of_a_sleeping_memory_wakes_it(world: World, state: str) -> None:
+    ids = [keep(world, f"Anna has a {thing}", uri=f"facts://{thing}") for thing in THINGS]
+    if state == "deprecated":
+        world.call("memory_deprecate", id=ids[0], **asked_by(A))
+    else:
+        world.clock.now += 15 * DAY
+        folded(world, Teller("Anna has many things."))
+
+    newer = keep(world, "The kettle broke", uri=f"facts://{THINGS[0]}")
+
+    assert newer in seen(world)
+    assert newer not in seen(world, B)
+    assert world.found("kettle broke", **asked_by(A))[0] == newer
+    world.call("memory_deprecate", id=ids[1], **asked_by(A))
+    with pytest.raises(Conflict):
+        keep(world, "Whose bicycle?", B, uri=f"facts://{THINGS[1]}")
+
+
+def test_a_folded_memory_that_is_changed_is_found_again(world: World) -> None:
+    ids = [keep(world, f"Anna has a {thing}") for thing in THINGS]
+    world.clock.now += 15 * DAY
+    folded(world, Teller("Anna has many things."))
+
+    newer = world.call("evolve", memoryId=ids[0], newContent="The kettle broke", **asked_by(A))["memory"]
+
+    assert newer["id"] in seen(world)
+    assert world.engine.store.verify() == []

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from websockets.sync.client import connect
 from world import World, running
 
+from holdfast.errors import InvalidRequest
 from holdfast.protocol.access import Viewer
 
 A, B = Viewer(A_PRIVATE, "A"), Viewer(B_PRIVATE, "B")
@@ -116,6 +117,14 @@ def test_no_stored_text_leaves_its_place_in_the_block(tmp_path_factory: pytest.T
     ]
     assert sum(line.startswith("- [") for line in lines) == 1
     assert "[Global memory for all chats]" not in lines
+
+
+def test_a_chat_needs_no_project(world: World) -> None:
+    keep(world, "Anna likes green tea")
+
+    assert "green tea" in world.call("context", **asked_by(A))["context"]
+    with pytest.raises(InvalidRequest):
+        world.call("context")
 
 
 def test_the_block_keeps_to_its_budget(world: World) -> None:

@@ -9,11 +9,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from holdfast.model import EVERYBODY
 from holdfast.store.port import Store, Table, Tx
 from holdfast.store.tables import TABLES
 
 TENANT = "acme"
 OTHER = "acme2"
+
+# A memory that says nothing beside its content.
+SILENT: dict[str, Any] = {"subject": "", "entities": (), "topics": (), "disclosure": ""}
 
 _FIXED = ("tenant", "id", "seq")
 
@@ -52,6 +56,8 @@ def sample(table: Table[Any], id: str = "one", seq: int = 1, *, tenant: str = TE
         dict: lambda name: {name: {"deep": [1, None, "x"]}},
     }
     values = {name: made[plain](name) for name, (plain, _) in columns_of(table).items()}
+    if "audience" in values:
+        values["audience"] = (EVERYBODY,)  # what only some may see is told to nobody else
     return table.record(**{**values, "tenant": tenant, "id": id, "seq": seq, **changes})
 
 
@@ -82,7 +88,7 @@ def any_record(draw: st.DrawFn, table: Table[Any]) -> Any:
     """A record of the table with any values its types allow; tenant, id and seq are the sample's."""
     drawn = {}
     for name, (plain, optional) in columns_of(table).items():
-        if name not in _FIXED:
+        if name not in (*_FIXED, "audience"):
             strategy = values_of(plain)
             drawn[name] = draw(st.none() | strategy if optional else strategy)
     return sample(table, **drawn)

@@ -19,7 +19,7 @@ from holdfast.store.sqlite.capture import capture_store
 from holdfast.store.sqlite.compare import TITLES, RowDiff, TableDiff, compare_stores
 from holdfast.store.sqlite.connect import migration_steps
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.tables import ANSWERS, AUDIT, LESSONS, MEMORIES, SLOTS, TABLES, TOKENS
+from holdfast.store.tables import ADDRESSES, ANSWERS, AUDIT, LESSONS, MEMORIES, SLOTS, TABLES, TOKENS
 
 
 @pytest.fixture
@@ -83,11 +83,21 @@ def test_a_long_title_is_cut(world: World, before: Path) -> None:
 
 def test_a_record_of_each_table_has_a_title(world: World, before: Path) -> None:
     for table in TITLES:
-        add(world.engine.store, table, "new", tenant=OURS.tenant)
+        add(world.engine.store, table, "new", tenant=OURS.tenant, **({"root": "new"} if table is ADDRESSES else {}))
     found = compare_stores(before, world.engine.store.path, OURS.tenant)
     assert by_table(found) == {table.name: (1, 0, 0) for table in TITLES}
     assert all(one.rows[0].title for one in found)
     assert {one.table: one.rows[0].title for one in found}["slots"] == sample(SLOTS, "new").label
+
+
+def test_what_not_everybody_may_see_is_counted_and_not_shown(world: World, before: Path) -> None:
+    add(world.engine.store, MEMORIES, "hidden", tenant=OURS.tenant, audience=("person/tg/A",))
+    add(world.engine.store, ADDRESSES, "facts://hidden", tenant=OURS.tenant, root="hidden")
+
+    found = compare_stores(before, world.engine.store.path, OURS.tenant)
+
+    assert by_table(found) == {"memories": (1, 0, 0), "addresses": (1, 0, 0)}
+    assert all(one.rows == () for one in found)
 
 
 def test_other_tenants_are_not_looked_at(world: World, before: Path) -> None:

@@ -233,7 +233,7 @@ def test_without_other_tenants_a_memory_from_elsewhere_is_welcome(
         "CREATE TRIGGER evil AFTER INSERT ON memories BEGIN DELETE FROM memories; END",
         "CREATE TABLE more (x)",
         "DROP INDEX memories_by_project",
-        "INSERT INTO recalls VALUES (1, 'somebody else', 1)",
+        "INSERT INTO recalls VALUES (1, 'somebody else', 1, 0)",
     ],
 )
 def test_a_file_that_is_not_what_was_captured_is_refused(world: World, restored: Path, damage: str) -> None:

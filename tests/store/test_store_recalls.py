@@ -99,7 +99,7 @@ def test_a_count_of_nothing_is_no_finding_and_is_swept(path: Path) -> None:
     count(store, record)
     store.close()
     db = apsw.Connection(str(path))
-    db.execute("INSERT INTO recalls VALUES (12345, ?, 7)", (TENANT,)).fetchall()
+    db.execute("INSERT INTO recalls VALUES (12345, ?, 7, 0)", (TENANT,)).fetchall()
     db.close()
     store = open_store(path)
     assert store.verify() == []

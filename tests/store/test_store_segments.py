@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from sample_records import OTHER, TENANT, sample
+from sample_records import OTHER, SILENT, TENANT, sample
 
 from holdfast.store.port import Condition, WordHit
 from holdfast.store.sqlite.segments import Folder
@@ -43,7 +43,7 @@ def text(chance: random.Random) -> str:
 
 
 def put(store: SqliteStore, id: str, content: str, **changes: Any) -> None:
-    blank: dict[str, Any] = {"title": "", "concepts": (), "files": (), "type": "", "project": None, **changes}
+    blank: dict[str, Any] = {"title": "", "concepts": (), "files": (), "type": "", "project": None, **SILENT, **changes}
 
     def job(tx: Any) -> None:
         had = tx.get(MEMORIES, TENANT, id)

@@ -13,7 +13,7 @@ import apsw
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from sample_records import OTHER, TENANT, add, sample
+from sample_records import OTHER, SILENT, TENANT, add, sample
 from store_places import Place
 
 from holdfast.errors import DataDamaged, Fault
@@ -420,7 +420,14 @@ def test_how_many_have_their_vector_is_told(store: Store, few: list[int]) -> Non
     ],
 )
 def test_a_memorys_title_is_embedded_only_where_it_adds_something(title: str, content: str, text: str) -> None:
-    assert passage(sample(MEMORIES, title=title, content=content)) == text
+    assert passage(sample(MEMORIES, title=title, content=content, **SILENT)) == text
+
+
+def test_what_says_when_to_recall_a_memory_is_embedded_with_it() -> None:
+    about = {**SILENT, "disclosure": "when writing Go", "entities": ("Go",), "topics": ("style", "tabs")}
+    assert (
+        passage(sample(MEMORIES, title="", content="Use tabs", **about)) == "Use tabs\nwhen writing Go\nGo, style, tabs"
+    )
 
 
 def test_an_observation_is_embedded_with_its_narrative_and_facts() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
-from sample_records import TENANT, TEXTS, add, sample
+from sample_records import SILENT, TENANT, TEXTS, add, sample
 
 from holdfast.ops.fields import TEXT_CHARS
 from holdfast.store.port import Store, Table
@@ -21,7 +21,7 @@ quiet = settings(
 
 def put(store: Store, id: str, content: str, **changes: Any) -> Any:
     """A memory whose words are all in its content."""
-    blank: dict[str, Any] = {"title": "", "concepts": (), "files": (), "type": ""}
+    blank: dict[str, Any] = {"title": "", "concepts": (), "files": (), "type": "", **SILENT}
     return add(store, MEMORIES, id, content=content, **{**blank, **changes})
 
 
@@ -218,9 +218,10 @@ def test_title_body_and_tags_are_all_searched(store: Store) -> None:
     put(store, "title", "x", title="opal")
     put(store, "body", "opal")
     put(store, "concept", "x", concepts=("opal",))
+    put(store, "moment", "x", disclosure="when opal is asked for")
     put(store, "file", "x", files=("src/opal.py",))
     put(store, "type", "x", type="opal")
-    assert set(found(store, "opal")) == {"title", "body", "concept", "file", "type"}
+    assert set(found(store, "opal")) == {"title", "body", "concept", "moment", "file", "type"}
 
 
 def test_an_observation_is_found_by_every_part_that_was_kept_of_it(store: Store) -> None:

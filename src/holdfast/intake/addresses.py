@@ -22,6 +22,7 @@ from holdfast.store.tables import ADDRESSES, MEMORIES
 
 OWN, ALIAS, MOVED = "own", "alias", "moved"
 MOST_NAMES = 100  # of one memory
+BATCH = 500
 
 NO_MEMORY = "memory: no memory of that id"
 
@@ -85,9 +86,14 @@ def owner_of(desk: Desk, tx: Tx, uri: str) -> Memory | None:
     if memory is None:
         tx.delete(ADDRESSES, desk.tenant, uri)  # left by a memory that is gone
         return None
-    if not desk.may_see(memory):
+    if not saw(desk, memory):
         raise Conflict("uri: the address cannot be used", hint="Choose another one.")
     return memory
+
+
+def saw(desk: Desk, memory: Memory, agent: str | None = None) -> bool:
+    """Whether the caller may see the memory, or could before it was deprecated."""
+    return desk.may_see(dataclasses.replace(memory, state="active"), agent)
 
 
 def keep_address(desk: Desk, tx: Tx, memory: Memory, uri: str, kind: str = OWN, moved_from: str = "") -> Address:
@@ -184,11 +190,28 @@ class Place:
 def places(desk: Desk, under: str, agent: str | None) -> Iterator[Place]:
     """The addresses that begin with a text and lead to what the caller may see, in the order of their names."""
     reader = desk.store.read()
+    if desk.in_chat:
+        yield from _places_in_chat(desk, reader, under, agent)
+        return
     bounds = (Condition("id", ">=", under), Condition("id", "<", under + "\U0010ffff")) if under else ()
     for address in reader.each(ADDRESSES, desk.tenant, *bounds, order="id"):
         memory = latest_at(reader, desk.tenant, address.root)
         if memory is not None and desk.may_see(memory, agent):
             yield Place(address, memory)
+
+
+def _places_in_chat(desk: Desk, reader: Reader, under: str, agent: str | None) -> list[Place]:
+    """From the few memories that somebody sees to their addresses: most addresses are other people's."""
+    bounds = (*desk.sees_memories(agent), *where(latest=True))
+    kept = {one.root: one for one in reader.find(MEMORIES, desk.tenant, *bounds) if desk.may_see(one, agent)}
+    roots = list(kept)
+    found = [
+        address
+        for start in range(0, len(roots), BATCH)
+        for address in reader.find(ADDRESSES, desk.tenant, Condition("root", "in", roots[start : start + BATCH]))
+        if address.id.startswith(under)
+    ]
+    return [Place(address, kept[address.root]) for address in sorted(found, key=lambda one: one.id)]
 
 
 def address_shape(address: Address) -> Json:

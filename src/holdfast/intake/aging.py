@@ -14,10 +14,10 @@ from typing import cast
 
 from holdfast.desk import Desk, facts_of
 from holdfast.errors import NotFound, UpstreamFailed
-from holdfast.intake.addresses import NO_MEMORY, drop_addresses, is_address, latest_at
+from holdfast.intake.addresses import NO_MEMORY, drop_addresses, is_address, latest_at, saw
 from holdfast.intake.remember import DAY_MS, title_of, with_hash
 from holdfast.model import CleanText, Memory
-from holdfast.protocol.access import MemoryFacts, may_see, stored_keys
+from holdfast.protocol.access import MemoryFacts, stored_keys
 from holdfast.protocol.lifecycle import Fold, Life, Plan, Rules, State, deprecated, folded, is_purgeable, plan, restored
 from holdfast.protocol.terms import MemoryDomain
 from holdfast.redact import redact_text
@@ -268,6 +268,6 @@ def _named(desk: Desk, reader: Reader, name: str, agent: str | None) -> Memory:
         memory = latest_at(reader, desk.tenant, address.root) if address else None
     else:
         memory = reader.get(MEMORIES, desk.tenant, name)
-    if memory is None or not desk.is_own(memory, agent) or not may_see(_undone(memory), desk.viewer):
+    if memory is None or not saw(desk, memory, agent):
         raise NotFound(NO_MEMORY)
     return memory

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.desk import Desk
+from holdfast.desk import Desk, facts_of
 from holdfast.intake.addresses import fresh_address, keep_address, memory_named, owner_of
 from holdfast.model import CleanText, Json, Memory
 from holdfast.protocol.access import MemoryFacts, stored_keys
@@ -113,18 +113,24 @@ def _addressed(desk: Desk, tx: Tx, memory: Memory) -> Memory:
     """The memory with an address: its own, or one of chance if it was made in a chat or is of a domain."""
     if memory.uri or not (memory.umo or memory.domain):
         return memory
-    return with_hash(dataclasses.replace(memory, uri=fresh_address(desk, tx, memory.domain)))
+    return dataclasses.replace(memory, uri=fresh_address(desk, tx, memory.domain))
 
 
 def _revised(desk: Desk, tx: Tx, old: Memory, new: Memory) -> Memory:
     """What lies at the address said anew. Who may see it stays as it was; saying the same again changes nothing."""
-    if old.content == new.content:
+    if old.content == new.content and old.state == "active":
         return old
     kept = ("agent", "scope", "visibility", "umo", "owners", "share_into_groups", "audience", "uri")
     same = {name: getattr(old, name) for name in kept}
-    memory = supersede(tx, old, with_hash(dataclasses.replace(new, **same)))
+    memory = supersede(tx, old, with_hash(awake(dataclasses.replace(new, **same))))
     _tell(desk, tx, memory, memory.agent)
     return memory
+
+
+def awake(memory: Memory) -> Memory:
+    """The memory as one that is found: neither deprecated nor behind a summary."""
+    active = dataclasses.replace(memory, state="active", deprecated_at=None, folded_into=None)
+    return dataclasses.replace(active, audience=stored_keys(facts_of(active)))
 
 
 def _tell(desk: Desk, tx: Tx, memory: Memory, agent: str | None) -> None:
@@ -155,7 +161,7 @@ def evolve(desk: Desk, memory_id: str, content: CleanText, title: CleanText | No
             latest=True,
             dated=False,
         )
-        memory = supersede(tx, old, with_hash(fresh))
+        memory = supersede(tx, old, with_hash(awake(fresh)))
         desk.audit(tx, "evolve", (memory.id, old.id), memory.agent, memory.audience, version=memory.version)
         desk.tell(tx, "memory", memory)
         return memory
@@ -247,7 +253,9 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
     title = draft.title or title_of(draft.content)
     lasts = None if draft.ttl_days is None else int(draft.ttl_days * DAY_MS)
     facts = draft.facts
-    memory = Memory(
+    umo = facts.origin.to_umo() if facts.origin.is_valid else None
+    owners = (facts.owner, *facts.co_owners) if facts.owner else ()
+    return Memory(
         tenant=desk.tenant,
         id=id,
         seq=tx.next_seq(),
@@ -273,12 +281,19 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
         valid_from=created,
         valid_to=None,
         forget_after=None if lasts is None else now + lasts,
-        content_hash="",
+        content_hash=_hash(
+            what=[draft.content, draft.type, draft.concepts, draft.files, draft.project, agent],
+            when=[_sessions(draft), draft.created_at],
+            how=[title, draft.importance, lasts],
+            whose=[facts.scope, facts.visibility, umo, owners, facts.share_into_groups],
+            about=[draft.domain, draft.memory_type, draft.disclosure, draft.subject],
+            names=[draft.entities, draft.topics],
+        ),
         metadata=draft.metadata,
         scope=facts.scope,
         visibility=facts.visibility,
-        umo=facts.origin.to_umo() if facts.origin.is_valid else None,
-        owners=(facts.owner, *facts.co_owners) if facts.owner else (),
+        umo=umo,
+        owners=owners,
         share_into_groups=facts.share_into_groups,
         audience=stored_keys(facts),
         uri=draft.uri,
@@ -289,7 +304,6 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
         entities=draft.entities,
         topics=draft.topics,
     )
-    return with_hash(memory)
 
 
 def title_of(content: str) -> str:
@@ -309,7 +323,7 @@ def with_hash(memory: Memory) -> Memory:
         when=[memory.session_ids, memory.created_at if memory.dated else None],
         how=[memory.title, memory.importance, lasts],
         whose=[memory.scope, memory.visibility, memory.umo, memory.owners, memory.share_into_groups],
-        about=[memory.uri, memory.domain, memory.memory_type, memory.disclosure, memory.subject],
+        about=[memory.domain, memory.memory_type, memory.disclosure, memory.subject],
         names=[memory.entities, memory.topics],
     )
     return dataclasses.replace(memory, content_hash=said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NotRequired
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
@@ -233,6 +233,11 @@ class Context(ChatRequest):
     budget: int | None = Field(default=None, ge=50, le=200_000)
     query: Query | None = Field(default=None, description="In a chat: what was just said, to recall by.")
     locale: Literal["en", "zh"] = Field(default="en", description="In a chat: the language around the memories.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _chats_have_no_project(cls, data: Any) -> Any:
+        return {"project": "", **data} if isinstance(data, dict) and data.get("umo") else data
 
 
 class ContextAnswer(TypedDict):

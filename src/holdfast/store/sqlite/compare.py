@@ -17,6 +17,7 @@ from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.travel import open_private
 from holdfast.store.tables import (
     ACTIONS,
+    ADDRESSES,
     COMMITS,
     INSIGHTS,
     LESSONS,
@@ -38,8 +39,8 @@ TITLE_CHARS = 80
 TITLES: Mapping[Table[Any], tuple[str, ...]] = {
     SESSIONS: ("title", "first_prompt", "id"),
     OBSERVATIONS: ("title", "narrative"),
-    # Of what only some may see, no word.
-    MEMORIES: ("iif(audience = '[\"all\"]', title, '')", "iif(audience = '[\"all\"]', content, '')"),
+    MEMORIES: ("title", "content"),
+    ADDRESSES: ("id",),
     LESSONS: ("content",),
     SLOTS: ("label",),
     ACTIONS: ("title", "description"),
@@ -48,6 +49,15 @@ TITLES: Mapping[Table[Any], tuple[str, ...]] = {
     INSIGHTS: ("title", "content"),
     COMMITS: ("message", "sha"),
     NOTES: ("id",),
+}
+
+
+# What everybody may see, in SQL; anything else is counted, and no more is said of it.
+_FOR_ALL = "audience = '[\"all\"]'"
+OPEN: Mapping[Table[Any], str] = {
+    MEMORIES: _FOR_ALL,
+    ADDRESSES: "EXISTS (SELECT 1 FROM {side}.memories AS m WHERE m.tenant = r.tenant AND m.id = r.root "
+    f"AND m.{_FOR_ALL})",
 }
 
 
@@ -147,9 +157,11 @@ def _rows(db: apsw.Connection, table: Table[Any], limit: int) -> tuple[RowDiff, 
     first: Any = db.execute(f"{came} UNION ALL {went} ORDER BY 2, 1 LIMIT ?", (limit,)).fetchall()
     rows = []
     for id, seq, change, side in first:
-        record: Any = db.execute(f"SELECT {shown} FROM {side}.{table.name} WHERE seq = ?", (seq,)).fetchall()
-        *names, agent = record[0]
-        rows.append(RowDiff(id, change, _title(names), agent))
+        seen = OPEN.get(table, "1").format(side=side)
+        sql = f"SELECT {shown} FROM {side}.{table.name} AS r WHERE seq = ? AND {seen}"
+        found: Any = db.execute(sql, (seq,)).fetchall()
+        for *names, agent in found:
+            rows.append(RowDiff(id, change, _title(names), agent))
     return tuple(rows)
 
 

@@ -33,8 +33,7 @@ _VALUELESS = {"is null": "IS NULL", "not null": "IS NOT NULL"}
 
 
 def _any_sql(name: str, arity: int) -> str:
-    """A list that holds one of the values. Most lists have one member, which is compared without reading the list:
-    counting 100,000 memories took a fifth of the time."""
+    """A list that holds one of the values. Most lists have one member, which is compared without reading the list."""
     if not arity:
         return "0"
     marks = ", ".join("?" * arity)
