@@ -83,7 +83,7 @@ class ObjectServer:
         options += [f"-{name}.port.grpc={port}" for name, (_, port) in self._ports.items()]
         command = [
             str(PROGRAM), "server", f"-dir={folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer",
-            "-s3", f"-s3.config={config}", "-iam=false", "-master.telemetry=false", "-master.volumeSizeLimitMB=64",
+            "-s3", "-s3.port.iceberg=0", "-s3.port.lance=0", f"-s3.config={config}", "-iam=false", "-master.telemetry=false", "-master.volumeSizeLimitMB=64",
             "-volume.max=100", *options,
         ]  # fmt: skip
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
