@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sysconfig
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Self
 
 import httpx
-from broker import free_port, until
+from broker import until
 
-from holdfast.errors import VaultUnreachable
+from holdfast.errors import VaultBusy, VaultUnreachable
 from holdfast.settings import Settings, load
 from holdfast.system import SystemEntropy
 
@@ -21,10 +22,21 @@ PROGRAM = Path(sysconfig.get_path("scripts")) / "weed"
 BUCKET = "memory"
 WRITER, READER, STRANGER = ("AKwriter", "SKwriter"), ("AKreader", "SKreader"), ("AKnobody", "SKnobody")
 _PORTS = ("master", "volume", "filer", "s3")
+TRIES, SECONDS = 3, 30
 
 
 def _identity(name: str, key: tuple[str, str], *actions: str) -> dict[str, object]:
     return {"name": name, "credentials": [{"accessKey": key[0], "secretKey": key[1]}], "actions": list(actions)}
+
+
+def _free_ports() -> dict[str, tuple[int, int]]:
+    """Two for each part of the server, all of them different."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(2 * len(_PORTS))]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        ports = [int(one.getsockname()[1]) for one in sockets]
+    return {name: (ports[2 * at], ports[2 * at + 1]) for at, name in enumerate(_PORTS)}
 
 
 class ObjectServer:
@@ -33,7 +45,7 @@ class ObjectServer:
     def __init__(self, folder: Path):
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
-        self._ports = {name: (free_port(), free_port()) for name in _PORTS}
+        self._ports: dict[str, tuple[int, int]] = {}
 
     @property
     def endpoint(self) -> str:
@@ -45,32 +57,42 @@ class ObjectServer:
         return load({name: str(value) for name, value in given.items()}, environ={})
 
     def start(self) -> Self:
+        """Begin to serve. A port that was free may be taken by the time it is used, so it is tried with others too."""
+        for attempt in range(TRIES):
+            self._launch(self._folder / str(attempt))
+            try:
+                until(self._answers, "the S3 server answers", SECONDS)
+                until(self._has_bucket, "the S3 server takes its first bytes", SECONDS)
+                break
+            except AssertionError:
+                self.stop()
+                if attempt == TRIES - 1:
+                    raise
+        return self
+
+    def _launch(self, folder: Path) -> None:
         people = [
             _identity("writer", WRITER, "Admin", "Read", "Write", "List", "Tagging"),
             _identity("reader", READER, "Read", "List"),
         ]
-        config = self._folder / "s3.json"
+        (folder / "data").mkdir(parents=True)
+        config = folder / "s3.json"
         config.write_text(json.dumps({"identities": people}))
-        (self._folder / "data").mkdir()
+        self._ports = _free_ports()
         options = [f"-{name}.port={port}" for name, (port, _) in self._ports.items()]
         options += [f"-{name}.port.grpc={port}" for name, (_, port) in self._ports.items()]
         command = [
-            str(PROGRAM), "server", f"-dir={self._folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer",
-            "-s3", f"-s3.config={config}", "-iam=false", "-master.telemetry=false", "-master.volumeSizeLimitMB=64",
+            str(PROGRAM), "server", f"-dir={folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer",
+            "-s3", "-s3.port.iceberg=0", "-s3.port.lance=0", f"-s3.config={config}", "-iam=false", "-master.telemetry=false", "-master.volumeSizeLimitMB=64",
             "-volume.max=100", *options,
         ]  # fmt: skip
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self._folder
-        )
-        until(self._answers, "the S3 server answers", 60)
-        until(self._has_bucket, "the S3 server takes its first bytes", 60)
-        return self
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
 
     def _has_bucket(self) -> bool:
         """The server makes a bucket at the first put, once its parts have found each other."""
         from holdfast.vault.objects import object_vault  # not for those who only import the fixtures
 
-        with suppress(VaultUnreachable):
+        with suppress(VaultUnreachable, VaultBusy):
             object_vault("s3", BUCKET, "made", self.settings(), SystemEntropy()).put("here", BytesIO(b""))
             return True
         return False

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 Store = S3Store | GCSStore | AzureStore
 
 IN_ONE_REQUEST = 32 << 20
-# Four parts of this size are in flight at most, so an upload takes some 70 MB of memory whatever its size.
-_PART = 8 << 20
-_AT_ONCE = 4
+# Eight parts of this size are in flight at most, so an upload takes some 80 MB of memory whatever its size.
+_PART = 5 << 20
+_AT_ONCE = 8
 _MOST = 5 << 30  # what S3 copies at once
 _PAGE = 1_000
 _READ = 1 << 20
