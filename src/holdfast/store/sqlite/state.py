@@ -19,6 +19,7 @@ def runtime_state(database: Path, tenant: str) -> Json:
     db = open_reader(database)
     try:
         with as_faults():
+            db.execute("PRAGMA mmap_size = 0").fetchall()  # a look through the audit would hold its pages
             return {
                 "lastSeq": _one(db, "SELECT rows FROM tallies WHERE source = 'seq'"),
                 "waitingForVectors": _one(db, "SELECT count(*) FROM outbox WHERE tenant = ?", tenant),
