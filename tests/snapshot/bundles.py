@@ -15,8 +15,9 @@ from holdfast.snapshot.keyring import Keyring
 from holdfast.snapshot.manifest import manifest_bytes, manifest_name, signed_bytes
 from holdfast.snapshot.names import kind_of
 from holdfast.snapshot.pack import pack
+from holdfast.snapshot.places import sidecar
 from holdfast.snapshot.values import Body, Capture, Identity, Left, Manifest, Redaction, Report, Staged
-from holdfast.snapshot.verify import Expect, sidecar_bytes, verify
+from holdfast.snapshot.verify import Expect, verify
 
 ID = "000007-20260921T133320Z-0a1b2c"
 SECOND = "000008-20260921T133321Z-0a1b2d"
@@ -105,7 +106,7 @@ class Sealed:
         self._sidecar(self.manifest_file, hashlib.sha256(data).hexdigest())
 
     def _sidecar(self, path: Path, sha256: str) -> None:
-        path.with_name(f"{path.name}.sha256").write_bytes(sidecar_bytes(path.name, sha256))
+        path.with_name(f"{path.name}.sha256").write_bytes(sidecar(sha256, path.name))
 
     def sign(self, keyring: Keyring | None = None) -> None:
         keyring = keyring or self.keyring

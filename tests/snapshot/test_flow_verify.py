@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from flows import NEW, OLD, STRANGER, Cli, identity_file, recipient
 
-from holdfast.snapshot.verify import sidecar_bytes
+from holdfast.snapshot.places import sidecar
 
 DAMAGED, UNTRUSTED, OLDER, TOO_NEW, FOREIGN, IDENTITY = 40, 41, 42, 43, 44, 45
 
@@ -53,7 +53,7 @@ def rewrite(path: Path, **changes: Any) -> None:
     shape = json.loads(path.read_text())
     data = json.dumps({**shape, **changes}, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
     path.write_bytes(data)
-    path.with_name(f"{path.name}.sha256").write_bytes(sidecar_bytes(path.name, sha256(data).hexdigest()))
+    path.with_name(f"{path.name}.sha256").write_bytes(sidecar(sha256(data).hexdigest(), path.name))
 
 
 @pytest.mark.parametrize("end", [".tar.zst", ".manifest.json", ".tar.zst.sha256", ".manifest.json.sha256"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from holdfast.snapshot.folders_back import (
     settle_folders,
     stage_folders,
 )
-from holdfast.snapshot.memory import STORE, live_database
+from holdfast.snapshot.memory import STORE
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
 from holdfast.store.folder import DATABASE, DataFolder, FolderLock
@@ -146,7 +147,7 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
             intend(folder.home, folder.name_of(building), exchanges)
             name = folder.finish(building)
         except BaseException:
-            shutil.rmtree(building, ignore_errors=True)
+            _give_up(folder, building)
             raise
     folder.switch(name)
     settle_folders(folder)
@@ -209,9 +210,7 @@ def _kept(archive: Archive, wish: Wish) -> str | None:
     """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay."""
     if "restore" not in archive.settings.snapshot_before:
         return None
-    try:
-        live_database(archive)
-    except Fault:
+    if _is_closed(_live(archive)):
         return None
     try:
         return create_locked(archive, wish).id
@@ -251,7 +250,7 @@ def _restored(
 
         name = _switched(archive, live, build)
     except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
+        _give_up(folder, building)
         if pending(archive.home) is None:  # what is intended is put in place or taken back, now or at the next start
             drop_staged(exchanges)
         raise
@@ -269,6 +268,12 @@ def _take_along(database: Path, old: Path, tenant: str) -> None:
             hint="With --alone they are left behind, in the files of the old generation; holdfast snapshot undo goes "
             "back to it.",
         ) from fault
+
+
+def _give_up(folder: DataFolder, building: Path) -> None:
+    """Remove what was begun; where the disk does not let us, the next start does it."""
+    with suppress(Fault):
+        folder.abandon(building)
 
 
 def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, building: Path) -> Rows:

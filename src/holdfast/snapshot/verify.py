@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import FileIO
@@ -27,11 +26,11 @@ from holdfast.errors import (
 )
 from holdfast.snapshot.keyring import Keyring
 from holdfast.snapshot.manifest import MOST_BYTES, is_id, manifest_name, read_manifest, signed_bytes
+from holdfast.snapshot.places import read_sidecar
 from holdfast.snapshot.unpack import open_regular, walk
 from holdfast.snapshot.values import Code, Finding, Manifest, Report
 
 _PIECE = 1024 * 1024
-_SIDECAR = re.compile(rb"([0-9a-f]{64})  ([^\n]+)\n")
 _MOST_SIDECAR = 512
 
 # In the order in which they are told: whoever changes bytes can also change what comes later.
@@ -211,20 +210,15 @@ class _Looking:
         if not required and not path.exists():
             return
         try:
-            match = _SIDECAR.fullmatch(_read(path, _MOST_SIDECAR))
+            said = read_sidecar(_read(path, _MOST_SIDECAR), name)
         except SnapshotDamaged as fault:
             self._find("damaged", fault.message)
             return
-        if match is None or match.groups() != (sha256.encode(), name.encode()):
+        if said != sha256:
             self._find("damaged", f"snapshot: {path.name} does not say what it should")
 
     def _find(self, code: Code, message: str, note: bool = False) -> None:
         self.findings.append(Finding(code, message, note))
-
-
-def sidecar_bytes(name: str, sha256: str) -> bytes:
-    """What the file beside another one says of it; `sha256sum -c` reads it."""
-    return f"{sha256}  {name}\n".encode()
 
 
 def _read(path: Path, most: int) -> bytes:
