@@ -18,15 +18,17 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 class Sink:
     """The file of one member."""
 
-    def __init__(self, handle: int):
+    def __init__(self, handle: int, durable: bool = True):
         self._handle = handle
+        self._durable = durable
 
     def write(self, data: memoryview) -> None:
         while data:
             data = data[os.write(self._handle, data) :]
 
     def sync(self) -> None:
-        os.fsync(self._handle)
+        if self._durable:
+            os.fsync(self._handle)
 
     def close(self) -> None:
         os.close(self._handle)
@@ -39,9 +41,16 @@ class Landing:
     encrypted bundle comes last. `settle` puts it into its place.
     """
 
-    def __init__(self, into: Path, wanted: Callable[[str], bool], known: Sequence[Artifact] | None):
+    def __init__(
+        self,
+        into: Path,
+        wanted: Callable[[str], bool],
+        known: Sequence[Artifact] | None,
+        hasty: Callable[[str], bool] = lambda path: False,
+    ):
         self._into = into
         self._wanted = wanted
+        self._hasty = hasty  # members that somebody else makes durable, or nobody
         self._paths = None if known is None else {member_name(one.path): one.path for one in known}
         self._open: list[tuple[str, int]] = []  # from the folder itself down to where the last file landed
         self._files: dict[str, None] = {}  # in the order they were made
@@ -68,7 +77,7 @@ class Landing:
         path = name if self._paths is None else self._paths[name]
         if not is_long(path) and not self._wanted(path):
             return None
-        return Sink(self._file(path))
+        return Sink(self._file(path), durable=not self._hasty(path))
 
     def settle(self, artifacts: Sequence[Artifact]) -> None:
         """Move what landed by another name to its path, drop it if it is not wanted, and make all names durable."""

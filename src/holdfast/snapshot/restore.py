@@ -18,7 +18,7 @@ from holdfast.model import Json, Lifecycle
 from holdfast.snapshot.age import recipients_of
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.changes import is_changed
-from holdfast.snapshot.finding import Found, Named, identities_of, sought, trusted
+from holdfast.snapshot.finding import SHELF, Found, Named, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish, create_locked
 from holdfast.snapshot.folder_exchange import Exchange, intend, pending
 from holdfast.snapshot.folders_back import (
@@ -279,14 +279,15 @@ def _give_up(folder: DataFolder, building: Path) -> None:
 def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, building: Path) -> Rows:
     """The snapshot's store in the folder of the next generation, checked; its other members beside it."""
     identities = identities_of(archive, named)
-    unpack(found.folder / manifest.body_name, manifest, building / _BUNDLE, identities)
+    # The store becomes durable with its generation, and on its way there while its rows are checked.
+    unpack(found.folder / manifest.body_name, manifest, building / _BUNDLE, identities, hasty=STORE.__eq__)
     try:
         (building / _BUNDLE / STORE).rename(building / DATABASE)
     except OSError as error:
         raise disk_fault(error, "restore the store") from error
     owner = manifest.identity.agent
     renamed = (owner, archive.agent) if named.take_over and owner != archive.agent else None
-    rows, _ = prepare(building / DATABASE, archive.tenant, agent=renamed)
+    rows, _ = prepare(building / DATABASE, archive.tenant, agent=renamed, own=found.place == SHELF)
     write_durably(building / ORIGIN, archive.tenant.encode())
     return rows
 

@@ -41,7 +41,7 @@ def laid_out(archive: Archive, named: Named, *, whole: bool = False) -> Iterator
     with archive.shelf.staging() as staging, sought(archive, named) as found:
         manifest = trusted(archive, named, found)
         body, identities = found.folder / manifest.body_name, identities_of(archive, named)
-        unpack(body, manifest, staging, identities, lambda path: whole or path == STORE)
+        unpack(body, manifest, staging, identities, lambda path: whole or path == STORE, hasty=lambda path: True)
         yield LaidOut(manifest, staging)
 
 

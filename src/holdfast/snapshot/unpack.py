@@ -1,4 +1,4 @@
-"""Open a body: its raw bytes are counted and hashed again, decrypted, decompressed and compared member by member.
+"""Open a body that was verified: its raw bytes are counted, decrypted, decompressed and compared member by member.
 
 Every header must be the one that packing writes for that name and size, so nothing of a tar is interpreted here.
 Never more than a few pieces are in memory, and nothing plain is written outside of the folder that is asked for.
@@ -56,8 +56,11 @@ def unpack(
     into: Path,
     identities: Sequence[str] = (),
     wanted: Callable[[str], bool] = lambda path: True,
+    hasty: Callable[[str], bool] = lambda path: False,
 ) -> tuple[Artifact, ...]:
-    """Write the wanted members below a folder, durably, and tell what the bundle holds. Failing leaves nothing.
+    """Write the wanted members below a folder, durably but for hasty ones, and tell what the bundle holds.
+
+    Failing leaves nothing.
 
     Raises:
         SnapshotDamaged: the bytes are not those of the manifest, or not a bundle.
@@ -65,7 +68,7 @@ def unpack(
         StorageFull, StorageFailed: the members could not be written.
     """
     try:
-        with Landing(into, wanted, known=manifest.artifacts) as landing:
+        with Landing(into, wanted, manifest.artifacts, hasty) as landing:
             contents = walk(body, manifest, landing, identities)
             landing.settle(contents.artifacts)
         return contents.artifacts
@@ -95,12 +98,16 @@ def walk(body: Path, manifest: Manifest, sinks: Sinks | None = None, identities:
 
 
 class _Raw:
-    """The body's bytes as they lie on disk, counted and hashed as they are read."""
+    """The body's bytes as they lie on disk, counted as they are read.
+
+    They were hashed before, by whoever verified. They are hashed again only if the manifest does not name the hashes of
+    members, against which what they unpack to is held.
+    """
 
     def __init__(self, path: Path, manifest: Manifest):
         self._path = path
         self._manifest = manifest
-        self._digest = hashlib.sha256()
+        self._digest = hashlib.sha256() if manifest.artifacts is None else None
         self._rest = manifest.body_size
 
     def __enter__(self) -> _Raw:
@@ -115,7 +122,8 @@ class _Raw:
             data = self._file.read(_PIECE if size < 0 else size)
         except OSError as error:
             raise disk_fault(error, f"read {self._path.name}") from error
-        self._digest.update(data)
+        if self._digest:
+            self._digest.update(data)
         self._rest -= len(data)
         if self._rest < 0 or (self._rest and not data):
             raise SnapshotDamaged("snapshot: the body has another size than its manifest says")
@@ -125,7 +133,7 @@ class _Raw:
         """Refuse what is not the body of the manifest, now that all of it was read."""
         while self.read(_PIECE):
             pass
-        if self._digest.hexdigest() != self._manifest.body_sha256:
+        if self._digest and self._digest.hexdigest() != self._manifest.body_sha256:
             raise SnapshotDamaged("snapshot: the body's SHA-256 is not that of its manifest")
 
 

@@ -23,7 +23,8 @@ from holdfast.ports import Clock
 from holdfast.store.port import Tx
 from holdfast.store.sqlite.alike import Alike
 from holdfast.store.sqlite.faults import storage_fault
-from holdfast.store.sqlite.tx import SqliteTx, signed64
+from holdfast.store.sqlite.rows import signed64
+from holdfast.store.sqlite.tx import SqliteTx
 from holdfast.store.sqlite.vectorcodes import VectorCodes
 
 T = TypeVar("T")

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class Grafted:
 def graft(restored: Path, live: Path | None, tenant: str, *, agent: tuple[str, str] | None = None) -> Grafted:
     """Make a restored file fit to become a generation; it is thrown away if this fails, and not synced.
 
-    `agent` is (old, new): records of the first become the second's. A live store must not be written meanwhile.
+    A live store must not be written meanwhile.
 
     Raises:
         DataTooNew: a newer Holdfast wrote it.
@@ -75,14 +76,18 @@ def graft(restored: Path, live: Path | None, tenant: str, *, agent: tuple[str, s
 
 
 def prepare(
-    restored: Path, tenant: str, *, agent: tuple[str, str] | None = None
+    restored: Path, tenant: str, *, agent: tuple[str, str] | None = None, own: bool = False
 ) -> tuple[tuple[tuple[str, int], ...], int]:
     """The first part of `graft`, for which the live store is not needed: the tenant's rows by table, and how many of
-    them have another agent now."""
+    them have another agent now.
+
+    `agent` is (old, new): records of the first become the second's. `own`: it is byte for byte what was captured here,
+    so its indexes were held against its rows already.
+    """
     db = open_private(restored)
     try:
         migrate(db)
-        _check(db, restored, tenant)
+        _check(db, restored, tenant, own)
         with as_faults(), db:
             drop_place(db)
             if not is_complete(db):  # the records are sound: an index that is not costs only the time to make it anew
@@ -94,9 +99,9 @@ def prepare(
         db.close()
 
 
-def _check(db: apsw.Connection, path: Path, tenant: str) -> None:
+def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
     """Every row and every page, side by side."""
-    beside = [_Beside(_write_out, path), _Beside(_pages, path)]
+    beside = [_Beside(_write_out, path), _Beside(partial(_pages, indexes=not own), path)]
     found = verify_records(db)
     found += [finding for one in beside for finding in one.findings()]
     if found:
@@ -114,7 +119,7 @@ class _Beside(threading.Thread):
     """Work on a file that needs no interpreter, done while somebody else does other work."""
 
     def __init__(self, work: Callable[[Path], list[Finding]], path: Path):
-        super().__init__(name=work.__name__)
+        super().__init__(name="holdfast-check")
         self._work, self._path = work, path
         self._found: list[Finding] = []
         self._fault: Fault | None = None
@@ -133,10 +138,10 @@ class _Beside(threading.Thread):
         return self._found
 
 
-def _pages(path: Path) -> list[Finding]:
+def _pages(path: Path, *, indexes: bool) -> list[Finding]:
     db = open_private(path)
     try:
-        return verify_pages(db)
+        return verify_pages(db, indexes=indexes)
     finally:
         db.close()
 

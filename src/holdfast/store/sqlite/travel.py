@@ -18,7 +18,7 @@ from holdfast.disk import disk_fault
 from holdfast.errors import DataDamaged, StorageFailed
 from holdfast.store.sqlite.connect import BUSY_MS, check_ours
 from holdfast.store.sqlite.faults import as_faults
-from holdfast.store.sqlite.tx import signed64
+from holdfast.store.sqlite.rows import signed64
 from holdfast.store.sqlite.vectors import vector_checksum
 from holdfast.store.tables import TABLES
 

@@ -22,14 +22,6 @@ from holdfast.store.sqlite.vectorcodes import VectorCodes
 from holdfast.store.sqlite.vectors import VectorWrites
 from holdfast.store.sqlite.wordrows import add_words, change_words, drop_words
 
-_WRAP = 1 << 64
-
-
-def signed64(value: int) -> int:
-    """The value modulo 2^64, as SQLite's signed integer."""
-    value %= _WRAP
-    return value - _WRAP if value >= _WRAP >> 1 else value
-
 
 @cache
 def _insert_sql(table: Table[Any]) -> str:

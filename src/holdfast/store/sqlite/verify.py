@@ -16,8 +16,8 @@ from holdfast.errors import DataDamaged
 from holdfast.store.port import Finding, Table
 from holdfast.store.sqlite.alike import pack
 from holdfast.store.sqlite.connect import migrate
+from holdfast.store.sqlite.rowcheck import RowCheck
 from holdfast.store.sqlite.rows import shape_of
-from holdfast.store.sqlite.tx import signed64
 from holdfast.store.sqlite.vectorcheck import check_vectors
 from holdfast.store.sqlite.verify_words import check_words, stored_rows
 from holdfast.store.tables import MEMORIES, TABLES, memory_sketch
@@ -45,9 +45,9 @@ def verify_records(db: apsw.Connection) -> list[Finding]:
     return _findings(db, _record_checks())
 
 
-def verify_pages(db: apsw.Connection) -> list[Finding]:
-    """Findings over the file's structure."""
-    return _findings(db, [("database", _pages)])
+def verify_pages(db: apsw.Connection, *, indexes: bool) -> list[Finding]:
+    """Findings over the file's structure, and over what its indexes say of its rows."""
+    return _findings(db, [("database", _pages if indexes else _pages_alone)])
 
 
 def verify_schema(db: apsw.Connection) -> list[Finding]:
@@ -83,35 +83,24 @@ def _findings(db: apsw.Connection, checks: list[tuple[str, Check]]) -> list[Find
     return findings
 
 
-def _pages(db: apsw.Connection) -> Iterator[Finding]:
-    for (line,) in db.execute("PRAGMA integrity_check(100)"):
+def _pages(db: apsw.Connection, pragma: str = "integrity_check") -> Iterator[Finding]:
+    for (line,) in db.execute(f"PRAGMA {pragma}(100)"):
         if line != "ok":
             yield Finding("page_damaged", "database", "", str(line))
 
 
+def _pages_alone(db: apsw.Connection) -> Iterator[Finding]:
+    return _pages(db, "quick_check")
+
+
 def _row_check(table: Table[Any]) -> Check:
     def check(db: apsw.Connection) -> Iterator[Finding]:
-        shape = shape_of(table)
-        rows = total = 0
-        for seq, row in stored_rows(db, table):
-            rows += 1
-            checksum: Any = row[-1] if row else _value(db, table, "checksum", seq)
-            total += checksum if isinstance(checksum, int) else 0
-            if row is None or not _matches(shape, row):
-                id = str(row[1]) if row else _id_of(db, table, seq)
-                yield Finding("row_changed", table.name, id[:100], "the row does not match its checksum")
-        yield from _tally(db, table, rows, signed64(total))
+        walk = RowCheck(db, table)
+        for _, id in walk.changed():
+            yield Finding("row_changed", table.name, id[:100], "the row does not match its checksum")
+        yield from _tally(db, table, walk.rows, walk.total)
 
     return check
-
-
-def _id_of(db: apsw.Connection, table: Table[Any], seq: int) -> str:
-    found = _value(db, table, "CAST(id AS BLOB)", seq)
-    return found.decode("utf-8", "replace") if isinstance(found, bytes) else ""
-
-
-def _value(db: apsw.Connection, table: Table[Any], expression: str, seq: int) -> Any:
-    return db.execute(f"SELECT {expression} FROM {table.name} WHERE seq = ?", (seq,)).get
 
 
 def _counter(db: apsw.Connection) -> Iterator[Finding]:
@@ -143,13 +132,6 @@ def _statements(db: apsw.Connection) -> dict[str, str]:
 
 def _plain(sql: str) -> str:
     return " ".join(sql.split())
-
-
-def _matches(shape: Any, row: tuple[Any, ...]) -> bool:
-    try:
-        return bool(shape.checksum(row[:-1]) == row[-1])
-    except (TypeError, ValueError):  # bytes or bad UTF-8 where text was: changed for certain
-        return False
 
 
 def _tally(db: apsw.Connection, table: Table[Any], rows: int, total: int) -> Iterator[Finding]:
