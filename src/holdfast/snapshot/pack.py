@@ -27,6 +27,7 @@ from holdfast.snapshot.values import Artifact, Body, Capture, Staged
 
 _PIECE = 1024 * 1024
 _THREADS = 2
+_SHARE = 2 * 1024 * 1024  # of a thread at a time; with zstd's own 8 MB it holds 80 MB more, for 0.1 % fewer bytes
 
 
 def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str] = (), level: int = 3) -> Body:
@@ -77,9 +78,7 @@ class _Packing:
         self.size = 0  # of the tar
 
     def compressed(self) -> Iterator[bytes]:
-        compressor = zstandard.ZstdCompressor(
-            level=self._level, threads=_THREADS, write_checksum=True, write_content_size=False
-        ).compressobj()
+        compressor = zstandard.ZstdCompressor(compression_params=_parameters(self._level)).compressobj()
         for piece in self._tar():
             self.size += len(piece)
             if made := compressor.compress(piece):
@@ -116,6 +115,12 @@ class _Packing:
                 raise _changed(staged)
         yield bytes(ustar.padding(about.st_size))
         self.artifacts.append(Artifact(staged.path, staged.kind, about.st_size, digest.hexdigest()))
+
+
+def _parameters(level: int) -> zstandard.ZstdCompressionParameters:
+    return zstandard.ZstdCompressionParameters.from_level(
+        level, threads=_THREADS, job_size=_SHARE, write_checksum=True, write_content_size=False
+    )
 
 
 def _changed(staged: Staged) -> StorageFailed:
