@@ -454,3 +454,21 @@ def test_a_member_of_many_pieces_with_another_hash_is_refused_and_leaves_no_thre
 
     assert threading.active_count() == before
     assert not (tmp_path / "into").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have a priority of their own on Linux only")
+def test_whoever_compresses_yields_to_writers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nice: set[int] = set()
+    header = ustar.header
+
+    def looking(name: str, size: int) -> bytes:
+        nice.update(os.getpriority(os.PRIO_PROCESS, int(task)) for task in os.listdir("/proc/self/task"))
+        return header(name, size)
+
+    monkeypatch.setattr(ustar, "header", looking)
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+
+    seal(tmp_path, "plain", {"store/memory.db": b"rows", "folders/notes/a.md": b"one"})
+
+    assert max(nice) > before
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
