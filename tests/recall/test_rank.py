@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -36,7 +36,7 @@ def one(seq: int, *terms: str, **fields: object) -> Candidate:
         importance=5,
         recalls=0,
     )
-    return replace(plain, **fields)
+    return plain._replace(**fields)
 
 
 def order(found: list[Ranked]) -> list[int]:
@@ -118,8 +118,7 @@ def test_a_better_match_is_never_below_one_it_dominates(
 ) -> None:
     worse = one(10**9 + 1, *data.draw(st.sets(st.sampled_from(TERMS))), cosine=data.draw(st.floats(-1, 0.9)))
     weights = {term: worse.weights.get(term, 0) + data.draw(st.integers(0, 3)) for term in TERMS}
-    better = replace(
-        worse,
+    better = worse._replace(
         seq=10**9 + 2,
         weights={term: weight for term, weight in weights.items() if weight},
         cosine=(worse.cosine or 0) + data.draw(st.floats(0, 0.1)),
@@ -173,7 +172,7 @@ def turns(length: int) -> list[Candidate]:
         one(at + 1, session="s", at=NOW - DAY + at, length=length, cosine=0.1, text=text)
         for at, text in enumerate(texts)
     ]
-    return [replace(rows[0], weights={"lock": 1.0, "queue": 1.0}, cosine=0.6), *rows[1:]]
+    return [rows[0]._replace(weights={"lock": 1.0, "queue": 1.0}, cosine=0.6), *rows[1:]]
 
 
 def test_a_short_turn_borrows_from_the_turn_before_it() -> None:
@@ -191,14 +190,14 @@ def test_a_long_message_borrows_almost_nothing() -> None:
 
 def test_the_reply_to_a_question_stands_above_the_question() -> None:
     rows = turns(length=6)
-    rows[1] = replace(rows[1], cosine=0.5)
+    rows[1] = rows[1]._replace(cosine=0.5)
 
     assert order(rank(asked(), rows, corpus(average=6), 1)) == [2]
 
 
 def test_nothing_is_borrowed_across_sessions_or_without_one() -> None:
-    apart = [replace(row, session=f"s{row.seq}") for row in turns(length=6)]
-    loose = [replace(row, session=None) for row in turns(length=6)]
+    apart = [row._replace(session=f"s{row.seq}") for row in turns(length=6)]
+    loose = [row._replace(session=None) for row in turns(length=6)]
 
     for rows in (apart, loose):
         found = rank(asked(), rows, corpus(average=6), 5)

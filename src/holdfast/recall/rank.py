@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +64,7 @@ MAX_WEIGHT = 1e6
 MAX_LENGTH = 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):  # hundreds are made for each question; see `Row` in gather.py
     """A record that may answer, with all that the order depends on."""
 
     seq: int  # identity; newer is larger

@@ -33,7 +33,7 @@ READ_CHARS = 20_000
 def speakers(texts: Sequence[str], question: str) -> Floats:
     """1 where the record begins with a speaker whom the question names."""
     asked = {word.casefold() for word in _WORD.findall(question[:READ_CHARS])} - _ROLES
-    heads = [text[:HEAD_CHARS].partition(": ")[0] for text in texts]
+    heads = [head.partition(": ")[0] if ": " in (head := text[:HEAD_CHARS]) else "" for text in texts]
     named = {head: float(_names(head, asked)) for head in set(heads)}
     return np.array([named[head] for head in heads])
 
