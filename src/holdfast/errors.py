@@ -13,6 +13,7 @@ class Fault(Exception):
     http_status = 500
     exit_code = 1
     retryable = False
+    retry_after: int | None = None  # seconds, where it is known that it passes so soon
     hint = "Run holdfast doctor."
 
     def __init__(self, message: str, *, hint: str | None = None, details: dict[str, object] | None = None):
@@ -221,6 +222,7 @@ class Restoring(Fault):
     """The memory is being exchanged for a restored one; nothing of this request was stored."""
 
     code, http_status, exit_code, retryable = "restoring", 503, 47, True
+    retry_after = 1
     hint = "Try again in a moment."
 
 

@@ -32,7 +32,7 @@ CHANGED = {"MEMORY.md": "one\ntwo\n"}
 ACTIONS = {
     "create": ("snapshot", "create"),
     "restore": ("snapshot", "restore", "000001", "--yes"),
-    "prune": ("snapshot", "prune", "--keep", "1"),
+    "prune": ("snapshot", "prune", "--keep", "1", "--yes"),
 }
 
 CHILD = "import sys; from holdfast.cli.main import main; sys.exit(main(sys.argv[1:]))"

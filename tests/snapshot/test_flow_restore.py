@@ -467,7 +467,7 @@ def test_nothing_is_removed_while_the_store_cannot_be_opened(cli: Cli) -> None:
     ids = [cli.create(), cli.create()]
     garbage(cli.home / "gen-000001" / "memory.db")
     assert cli("snapshot", "delete", ids[0]).code == 23
-    assert cli("snapshot", "prune", "--keep", "1").code == 23
+    assert cli("snapshot", "prune", "--keep", "1", "--yes").code == 23
     assert cli("snapshot", "create").code == 23
     assert cli.good("snapshot", "list")["count"] == 2
 

@@ -68,7 +68,7 @@ def test_a_memory_goes_to_any_vault_and_comes_back(place: tuple[str, dict[str, s
     started.good("snapshot", "restore", first, "--from", vault, "--yes")
     assert started.texts() == {OLD}
 
-    assert cli.good("vault", "prune", vault, "--keep", "1")["remove"] == [first]
+    assert cli.good("vault", "prune", vault, "--keep", "1", "--yes")["remove"] == [first]
     assert cli.good("vault", "status", vault)["missing"] == [first]
 
 

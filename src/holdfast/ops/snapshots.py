@@ -70,6 +70,8 @@ def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
     _root_for(desk, to=ask.to)
     if ask.redact is False and not desk.caller.may("admin"):
         raise Forbidden("redact: only an admin may keep secrets in a snapshot")
+    if ask.encrypt and not desk.caller.may("admin"):  # whoever chooses the reader takes the memory from its owner
+        raise Forbidden("encrypt: only an admin may say who can open a snapshot")
     archive = archive_of(desk)
     _check_sign(desk, archive, ask.sign)
     wish = Wish(
@@ -78,6 +80,7 @@ def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
         recipients=ask.encrypt or None,
         redact=ask.redact,
         vault=ask.to,
+        most_per_hour=None if desk.caller.may("admin") else desk.settings.snapshot_hand_per_hour,
     )
     made = create(archive, wish)
     answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": _shown(desk, made)}
@@ -430,6 +433,7 @@ SNAPSHOTS = (
         "/snapshots/undo",
         effect="destroy",
         scope="admin",
+        tool="memory_snapshot_undo",
         cli="snapshot undo",
     ),
     Operation(
@@ -459,5 +463,6 @@ SNAPSHOTS = (
         effect="destroy",
         scope="admin",
         cli="snapshot prune",
+        asks=True,
     ),
 )

@@ -230,7 +230,14 @@ VAULTS = (
     Operation(vault_list, "GET", "/vault/snapshots", scope="root", cli="vault list", positional=("vault",)),
     Operation(vault_verify, "POST", "/vault/verify", scope="root", cli="vault verify", positional=("vault",)),
     Operation(
-        vault_prune, "POST", "/vault/prune", effect="destroy", scope="root", cli="vault prune", positional=("vault",)
+        vault_prune,
+        "POST",
+        "/vault/prune",
+        effect="destroy",
+        scope="root",
+        cli="vault prune",
+        positional=("vault",),
+        asks=True,
     ),
     Operation(
         vault_copy,

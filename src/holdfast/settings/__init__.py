@@ -76,6 +76,7 @@ class Settings:
     snapshot_keep_daily: int
     snapshot_keep_weekly: int
     snapshot_keep_monthly: int
+    snapshot_hand_per_hour: int
     snapshot_lock_seconds: int
     vault: str
     vault_credentials: str

@@ -41,6 +41,12 @@ ROWS: tuple[Setting, ...] = (
     Setting("snapshot_keep_weekly", "4", "Weeks of which the last automatic snapshot is kept.", whole(0, 100_000)),
     Setting("snapshot_keep_monthly", "6", "Months of which the last automatic snapshot is kept.", whole(0, 100_000)),
     Setting(
+        "snapshot_hand_per_hour",
+        "12",
+        "Snapshots in any hour that callers without the scope admin may ask for; 0 is none at all.",
+        whole(0, 100_000),
+    ),
+    Setting(
         "snapshot_lock_seconds",
         "60",
         "How long to wait for another process that makes, restores or removes snapshots.",

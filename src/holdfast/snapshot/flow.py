@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 import zstandard
 
+from holdfast.desk import HOUR_MS
+from holdfast.errors import RateLimited
 from holdfast.snapshot.age import fingerprint
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.changes import note_seen, seen_now
@@ -21,7 +24,7 @@ from holdfast.snapshot.places import new_id
 from holdfast.snapshot.shapes import shelved_shape
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.shelved import Shelved
-from holdfast.snapshot.values import FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
+from holdfast.snapshot.values import ASKED_FOR, FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
 from holdfast.snapshot.vaulting import send
 from holdfast.version import VERSION
 
@@ -35,11 +38,12 @@ class Wish:
     """How a snapshot is to be made; what is not said comes from the settings."""
 
     label: str = ""
-    made_by: Maker = "hand"
+    made_by: Maker = ASKED_FOR
     sign: bool | None = None
     recipients: Sequence[str] | None = None
     redact: bool | None = None
     vault: str | None = None
+    most_per_hour: int | None = None  # of those made by hand, for whoever may not ask for as many as he likes
 
 
 def create(archive: Archive, wish: Wish) -> Shelved:
@@ -49,11 +53,31 @@ def create(archive: Archive, wish: Wish) -> Shelved:
         SnapshotsBusy: another process makes, restores or removes snapshots.
         DataDamaged: the memory is damaged; what cannot be trusted is not sealed.
         StorageFull, StorageFailed: it could not be written; no snapshot was made.
+        RateLimited: as many were made in the last hour as the wish allows.
     """
     with archive.locked("create"):
+        _check_pace(archive, wish.most_per_hour)
         made = create_locked(archive, wish)
     put_in_vault(archive, made.id, wish.vault)
     return made
+
+
+def _check_pace(archive: Archive, most: int | None) -> None:
+    """By what lies on the shelf, so that neither a restart nor a second token begins anew."""
+    if most is None:
+        return
+    now = archive.clock.now_ms()
+    newest = (one.manifest.identity for one in archive.shelf.each() if one.manifest and not one.damaged)
+    last_hour = takewhile(lambda one: now - one.created_at < HOUR_MS, newest)
+    recent = [one for one in last_hour if one.created_by == ASKED_FOR and one.created_at <= now]
+    if len(recent) < most:
+        return
+    wait = (recent[most - 1].created_at + HOUR_MS - now + 999) // 1000 if most else HOUR_MS // 1000
+    raise RateLimited(
+        f"snapshot_create: {len(recent)} were made by hand in the last hour, and {most} are allowed",
+        hint="Wait, use a token with the scope admin, or raise HOLDFAST_SNAPSHOT_HAND_PER_HOUR.",
+        details={"retryAfter": wait},
+    )
 
 
 def create_locked(archive: Archive, wish: Wish) -> Shelved:

@@ -9,8 +9,7 @@ from holdfast.settings import Settings
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
 from holdfast.snapshot.shelved import Shelved
-
-ASKED_FOR = "hand"
+from holdfast.snapshot.values import ASKED_FOR
 
 
 def policy_of(settings: Settings) -> Policy:

@@ -18,6 +18,7 @@ folder: what a memory folder is, as JSON (name, plain or git, head, files change
 
 Maker = Literal["hand", "schedule", "before-restore", "before-consolidate", "before-import", "before-forget"]
 """Why a snapshot was made. Those that nobody asked for are removed by retention."""
+ASKED_FOR: Maker = "hand"
 
 
 @dataclass(frozen=True, slots=True)

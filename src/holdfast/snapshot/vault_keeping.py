@@ -13,9 +13,8 @@ from holdfast.errors import Fault, NotFound, SnapshotDamaged, SnapshotForeign, S
 from holdfast.ports import Vault, VaultState
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
-from holdfast.snapshot.keeping import ASKED_FOR
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
-from holdfast.snapshot.values import Code, Finding, Report
+from holdfast.snapshot.values import ASKED_FOR, Code, Finding, Report
 from holdfast.snapshot.vaulting import (
     Vaulted,
     deliver,
