@@ -542,3 +542,11 @@ def test_a_pipe_in_the_place_of_a_body_is_not_waited_for(shelf: Shelf, tmp_path:
     looking.start()
     looking.join(30)
     assert seen == [False, "refused"]
+
+
+def test_numbers_go_on_after_a_restored_one_and_an_absurd_one_is_not_believed(shelf: Shelf) -> None:
+    shelf.begin_after(41)
+    assert shelf.next_sequence() == 42
+    shelf.begin_after(7)
+    shelf.begin_after(999_999_999_999)
+    assert shelf.next_sequence() == 43

@@ -19,6 +19,7 @@ from holdfast.ops.past import snapshot_desk
 from holdfast.ops.recalling import Search, SearchAnswer, search
 from holdfast.snapshot import keeping
 from holdfast.snapshot.archive import Archive, archive_of
+from holdfast.snapshot.checking import check_these
 from holdfast.snapshot.difference import difference, preview
 from holdfast.snapshot.finding import Named, examine, sought
 from holdfast.snapshot.flow import Wish, create
@@ -31,6 +32,7 @@ from holdfast.snapshot.values import Report
 from holdfast.snapshot.verify import fault_of
 
 LABEL_CHARS = 200
+WAITING = "The vault gets the snapshot of what was live later:"
 LEFT_BEHIND = "What was live cannot be read: its tokens, unsent events and other tenants stay in its old files."
 
 
@@ -97,6 +99,7 @@ def _check_sign(desk: Desk, archive: Archive, sign: bool | None) -> None:
 
 class SnapshotList(Request):
     limit: int = limit(100, 10_000)
+    check: bool = Field(default=False, description="Read to their end those that were not checked before.")
 
 
 class SnapshotsAnswer(TypedDict):
@@ -106,8 +109,15 @@ class SnapshotsAnswer(TypedDict):
 
 
 def snapshot_list(desk: Desk, ask: SnapshotList) -> SnapshotsAnswer:
-    """List snapshots, newest first; damaged ones are shown as damaged."""
-    found = archive_of(desk).shelf.list()
+    """List snapshots, newest first: verified, damaged, or not checked since they were last written.
+
+    Nothing large is read for a list; with check those are that were not checked, which takes as long as reading them.
+    """
+    archive = archive_of(desk)
+    found = archive.shelf.list()
+    if ask.check:
+        check_these(archive, [one.id for one in found[: ask.limit]])
+        found = archive.shelf.list()
     return {
         "snapshots": [_shown(desk, one) for one in found[: ask.limit]],
         "count": len(found),
@@ -239,6 +249,7 @@ class SnapshotRestoreAnswer(TypedDict):
     rows: NotRequired[dict[str, int]]
     folders: NotRequired[list[str]]
     leftBehind: NotRequired[str]
+    waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
     difference: NotRequired[Json]
 
 
@@ -265,7 +276,11 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
     made = restore(archive, named, alone=ask.alone)
     _audit(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
     answer = _restored_shape(made)
-    return {**answer, "leftBehind": LEFT_BEHIND} if made.alone else answer
+    if made.alone:
+        answer["leftBehind"] = LEFT_BEHIND
+    if made.waiting:
+        answer["waiting"] = f"{WAITING} {made.waiting}"
+    return answer
 
 
 def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
@@ -293,15 +308,18 @@ class SnapshotUndo(Request):
 class SnapshotUndoAnswer(TypedDict):
     success: bool
     generation: str
+    before: str | None
+    waiting: NotRequired[str]
 
 
 def snapshot_undo(desk: Desk, ask: SnapshotUndo) -> SnapshotUndoAnswer:
     """Take the last restore back: what was live before it is live again."""
     if not ask.yes:
         raise InvalidRequest("snapshot_undo: this replaces the live memory, and was not confirmed", hint="Say --yes.")
-    generation = undo(archive_of(desk))
-    _audit(desk, "snapshot_undo", generation)
-    return {"success": True, "generation": generation}
+    done = undo(archive_of(desk))
+    _audit(desk, "snapshot_undo", done.generation)
+    answer: SnapshotUndoAnswer = {"success": True, "generation": done.generation, "before": done.before}
+    return {**answer, "waiting": f"{WAITING} {done.waiting}"} if done.waiting else answer
 
 
 class SnapshotExport(SnapshotName):

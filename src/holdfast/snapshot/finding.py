@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from holdfast.errors import InvalidRequest, NotFound, SnapshotDamaged
+from holdfast.errors import Fault, InvalidRequest, NotFound, SnapshotDamaged
 from holdfast.snapshot.age import read_identities
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.checked import Checked, Looks, looks_of_body
 from holdfast.snapshot.manifest import is_id
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.values import Manifest, Report
@@ -117,9 +118,21 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
     )
     identities = identities_of(archive, named)
     place = None if here else found.place
+    looks = looks_of_body(found.folder, found.id)  # before its bytes are read: what changes meanwhile is not remembered
     with archive.counted("verify"):
         report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place)
+    if here and looks is not None:
+        _remember(archive, found.id, looks, report)
     return replace(report, place=named.name)
+
+
+def _remember(archive: Archive, id: str, looks: Looks, report: Report) -> None:
+    """For the list. A disk that takes no note of it does not change what was found."""
+    if report.digest is None or "bytes" not in report.checked:
+        return
+    damage = next((one.message for one in report.findings if one.code == "damaged"), None)
+    with suppress(Fault):
+        archive.shelf.remember(id, Checked(looks, report.digest, archive.clock.now_ms(), damage))
 
 
 def trusted(archive: Archive, named: Named, found: Found) -> Manifest:

@@ -21,11 +21,12 @@ from holdfast.snapshot.manifest import manifest_bytes, signed_bytes
 from holdfast.snapshot.memory import capture_memory
 from holdfast.snapshot.pack import pack
 from holdfast.snapshot.places import new_id
+from holdfast.snapshot.sending import put_in_vault
 from holdfast.snapshot.shapes import shelved_shape
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.shelved import Shelved
+from holdfast.snapshot.unsent import note_unsent
 from holdfast.snapshot.values import ASKED_FOR, FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
-from holdfast.snapshot.vaulting import send
 from holdfast.version import VERSION
 
 T = TypeVar("T")
@@ -81,11 +82,13 @@ def _check_pace(archive: Archive, most: int | None) -> None:
 
 
 def create_locked(archive: Archive, wish: Wish) -> Shelved:
-    """The same for whoever holds the lock already; the vault does not get it."""
+    """The same for whoever holds the lock already; the vault gets it later (`sending.py`)."""
     shelf = archive.shelf
     shelf.sweep()
     seen = seen_now(archive)
     identity = _identity(archive, shelf, wish)
+    if archive.settings.vault:
+        note_unsent(shelf.root, identity.id)
     with shelf.staging() as staging:
         capture = capture_memory(archive, staging, redact=_said(wish.redact, archive.settings.snapshot_redact))
         recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
@@ -100,13 +103,6 @@ def create_locked(archive: Archive, wish: Wish) -> Shelved:
     return made
 
 
-def put_in_vault(archive: Archive, id: str, named: str | None) -> None:
-    """Copy a snapshot to the vault that is named, or to the one in the settings; to none if there is none."""
-    vault = _said(named, archive.settings.vault)
-    if vault:
-        send(archive.shelf, id, archive.vault(vault))
-
-
 def _said(asked: T | None, usual: T) -> T:
     return usual if asked is None else asked
 
@@ -117,7 +113,7 @@ def _body_path(staging: Path, identity: Identity, recipients: Sequence[str]) -> 
 
 def _identity(archive: Archive, shelf: Shelf, wish: Wish) -> Identity:
     sequence, now = shelf.next_sequence(), archive.clock.now_ms()
-    before = next((one for one in shelf.each() if not one.damaged), None)
+    before = shelf.newest()
     return Identity(
         id=new_id(sequence, now, archive.entropy.hex(CHANCE_CHARS)),
         tenant=archive.tenant,

@@ -3,6 +3,7 @@
     .lock                   held while names of snapshots change, for moments only
     .staging-<name>/        where a snapshot is made; the folder itself is locked while it is in use
     .<id>.changing          stands while the files of an id come or go
+    .<id>.unsent            stands until the vault has it (`unsent.py`)
     .<name>.new             a small file on its way to its name
 
 A staging folder that nobody has locked belonged to a process that is dead. An id that is marked as changing while
@@ -25,6 +26,7 @@ from pathlib import Path
 from holdfast.disk import claim, make_folder, release, sync_folder, write_new
 from holdfast.errors import InvalidRequest
 from holdfast.snapshot.places import MANIFEST, SUFFIXES, split_name
+from holdfast.snapshot.unsent import unsent_mark
 
 _STAGING = ".staging-"
 _STAGING_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")
@@ -99,7 +101,7 @@ def remove_files(root: Path, id: str) -> list[str]:
     gone = [name for name in (f"{id}{MANIFEST}",) if _unlink(root / name)]
     if gone:
         sync_folder(root)
-    rest = [f".{id}{MANIFEST}.new", *(f"{id}{suffix}" for suffix in SUFFIXES)]
+    rest = [f".{id}{MANIFEST}.new", unsent_mark(id), *(f"{id}{suffix}" for suffix in SUFFIXES)]
     gone += [name for name in rest if _unlink(root / name)]
     return gone
 

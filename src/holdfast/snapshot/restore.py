@@ -29,6 +29,9 @@ from holdfast.snapshot.folders_back import (
     stage_folders,
 )
 from holdfast.snapshot.memory import STORE
+from holdfast.snapshot.places import shelf_folder
+from holdfast.snapshot.sending import offer_waiting
+from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
 from holdfast.store.folder import DATABASE, DataFolder, FolderLock
@@ -54,6 +57,16 @@ class Restored:
     rows: dict[str, int]
     folders: tuple[str, ...]
     alone: bool = False  # nothing was taken along from what was live
+    waiting: str | None = None  # why the vault has not got the snapshot of what was live
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What is live again, and the snapshot of what was left."""
+
+    generation: str
+    before: str | None
+    waiting: str | None
 
 
 def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
@@ -75,16 +88,17 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
     with archive.locked("restore"), sought(archive, named) as found:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
+        archive.shelf.begin_after(manifest.identity.sequence)
         before = _snapshot_before(archive, manifest, identities_of(archive, named))
         archive.moved("restore", manifest.body_size)
         name, rows, folders, later = _restored(archive, live, named, found, manifest, alone)
         before = later or before
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
-    return Restored(manifest, name, before, dict(rows), folders, alone or closed)
+    return Restored(manifest, name, before, dict(rows), folders, alone or closed, offer_waiting(archive))
 
 
-def undo(archive: Archive) -> str:
-    """Make the generation live again that was live before the last switch; its name.
+def undo(archive: Archive) -> Undone:
+    """Make the generation live again that was live before the last switch.
 
     Raises:
         NotFound: there is none.
@@ -99,17 +113,19 @@ def undo(archive: Archive) -> str:
         _check_origin(archive, leaving)
         # The next restore removes the generation that is left, with what was remembered in it since it became live.
         before = _kept(archive, BEFORE_UNDO)
+        later: list[str | None] = [None]
 
         def build(old: Path | None) -> str:
             if old is not None:
-                _kept_last(archive, BEFORE_UNDO)
+                later[0] = _kept_last(archive, BEFORE_UNDO)
                 rejoin(archive.home / name / DATABASE, old, archive.tenant)
             intend(archive.home, name, folders_of_generation(archive, name, leaving))
             return name
 
         _switched(archive, live, build)
+        before = later[0] or before
     archive.tell("restored", {"id": None, "generation": name, "before": before})
-    return name
+    return Undone(name, before, offer_waiting(archive))
 
 
 def branch(archive: Archive, named: Named, target: Path) -> Restored:
@@ -138,6 +154,7 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
     """Begin an empty data folder with a snapshot; call it with that folder's lock held."""
     with sought(archive, named) as found:
         manifest = trusted(archive, named, found)
+        Shelf(shelf_folder(folder.home, archive.tenant, archive.agent)).begin_after(manifest.identity.sequence)
         building = folder.new_generation()
         try:
             rows = _built(archive, named, found, manifest, building)

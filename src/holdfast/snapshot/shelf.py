@@ -11,12 +11,13 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.disk import claim, disk_fault, disk_faults, release, replace_durably, sync_folder, write_new
 from holdfast.errors import Conflict, DataDamaged, NotFound, SnapshotDamaged, SnapshotsBusy
 from holdfast.snapshot.carrying import Files, copy_body, export_files, read_files
+from holdfast.snapshot.checked import RECORD, Checked, read_record, write_record
 from holdfast.snapshot.leftovers import (
     begin_change,
     changing_names,
@@ -38,11 +39,14 @@ from holdfast.snapshot.shelved import (
     names_on,
     newest_first,
 )
+from holdfast.snapshot.unsent import stale_marks
 from holdfast.snapshot.values import Manifest
 
 LATEST = "latest"
 _SEQUENCE, _NEWEST = "sequence", "newest"
 _LONGEST_NUMBER = 20
+_MOST_BELIEVED = 1_000_000_000
+_LATELY_MS = 3_600_000  # what is read often need not be noted each time
 
 # Methods are called `list` and `bytes`: in their class these words mean nothing else.
 Snapshots = list[Shelved]
@@ -77,6 +81,14 @@ class Shelf:
             number = 1 + max(self._number(_SEQUENCE), self._number(_NEWEST), self._highest())
             self._write_number(_SEQUENCE, number)
         return number
+
+    def begin_after(self, sequence: int) -> None:
+        """Give away only numbers above this one: what is made after a restored snapshot is newer than it, and must be
+        in a vault that holds both. A number that no memory ever reaches is not believed: it would be the last one."""
+        if sequence > _MOST_BELIEVED or sequence <= self._number(_SEQUENCE):
+            return
+        with disk_faults("snapshot: next sequence number"), changing_names(self.root):
+            self._write_number(_SEQUENCE, max(sequence, self._number(_SEQUENCE)))
 
     def newest_expected(self) -> int:
         """The sequence number of the newest snapshot that should be here; 0 if none should.
@@ -198,10 +210,10 @@ class Shelf:
             return []
         with disk_faults("snapshot: sweep leftovers"), changing_names(self.root):
             gone = self._settle() + sweep_staging(self.root)
-            for name in (_SEQUENCE, _NEWEST):
+            for name in (*(f".{one}.new" for one in (_SEQUENCE, _NEWEST, RECORD)), *stale_marks(self.root)):
                 with suppress(FileNotFoundError):
-                    (self.root / f".{name}.new").unlink()
-                    gone.append(f".{name}.new")
+                    (self.root / name).unlink()
+                    gone.append(name)
             if gone:
                 sync_folder(self.root)
         return gone
@@ -215,6 +227,10 @@ class Shelf:
     def each(self) -> Iterator[Shelved]:
         """The same one by one: a manifest names every file of a memory, so thousands of them are large."""
         return look_at_all(self.root)
+
+    def newest(self) -> Shelved | None:
+        """The newest that is not known to be damaged; None if there is none."""
+        return next((one for one in self.each() if not one.damaged), None)
 
     def find(self, name: str) -> Shelved:
         """The snapshot of that id, of the only id that begins so, or the `latest`.
@@ -241,6 +257,18 @@ class Shelf:
     def bytes(self) -> int:
         """What all snapshots take on the disk."""
         return bytes_on(self.root)
+
+    def remember(self, id: str, found: Checked) -> None:
+        """Keep what reading a body told, for the next look.
+
+        Raises:
+            StorageFull, StorageFailed: it could not be written; the snapshot counts as not checked.
+        """
+        known = read_record(self.root).get(id)
+        if known and replace(known, at=found.at) == found and 0 <= found.at - known.at < _LATELY_MS:
+            return
+        with disk_faults("remember what was verified"), changing_names(self.root):
+            write_record(self.root, {**read_record(self.root), id: found})
 
     # Reading
 

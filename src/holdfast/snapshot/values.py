@@ -137,6 +137,7 @@ class Report:
     findings: tuple[Finding, ...]
     checked: tuple[str, ...]  # files, bytes, signature, sequence, owner, members
     unchecked: tuple[str, ...] = ()  # with the reason, as "members: encrypted, no identity given"
+    digest: str | None = None  # SHA-256 of the manifest's file
 
     @property
     def sound(self) -> bool:

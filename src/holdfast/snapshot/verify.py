@@ -85,7 +85,8 @@ def verify(
         looking.sequence(manifest, keyring, expect, place)
         looking.owner(manifest, expect)
         looking.members(manifest, identities, members)
-    return Report(id, manifest, tuple(looking.findings), tuple(looking.checked), tuple(looking.unchecked))
+    found, checked, unchecked = tuple(looking.findings), tuple(looking.checked), tuple(looking.unchecked)
+    return Report(id, manifest, found, checked, unchecked, looking.digest)
 
 
 def fault_of(report: Verified) -> Fault | None:
@@ -114,6 +115,7 @@ class _Looking:
     findings: list[Finding] = field(default_factory=list)
     checked: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
+    digest: str | None = None  # of the manifest's file
 
     def manifest(self, expect: Expect) -> Manifest | None:
         """The manifest, if it can be read at all."""
@@ -122,7 +124,8 @@ class _Looking:
             return None
         try:
             data = _read(self.folder / manifest_name(self.id), MOST_BYTES)
-            self._sidecar(manifest_name(self.id), hashlib.sha256(data).hexdigest(), expect.require_sidecars)
+            self.digest = hashlib.sha256(data).hexdigest()
+            self._sidecar(manifest_name(self.id), self.digest, expect.require_sidecars)
             manifest = read_manifest(data)
         except (SnapshotDamaged, SnapshotTooNew) as fault:
             self._find("too_new" if isinstance(fault, SnapshotTooNew) else "damaged", fault.message)
