@@ -222,8 +222,8 @@ class SnapshotSearch(Search):
 def snapshot_search(desk: Desk, ask: SnapshotSearch) -> SearchAnswer:
     """Find what was known when a snapshot was made, without restoring it."""
     named = SnapshotUse(id=ask.id, identity=ask.identity).named(desk)
-    with snapshot_desk(desk, named) as then:
-        return search(then, ask.model_copy(update={"at": None}))
+    with snapshot_desk(desk, named) as (then, snapshot):
+        return {**search(then, ask.model_copy(update={"at": None})), "snapshot": snapshot}
 
 
 class SnapshotRestore(SnapshotUse):

@@ -105,8 +105,8 @@ def _id_of(path: Path) -> str:
     return id
 
 
-def examine(archive: Archive, named: Named, found: Found, *, members: bool = True) -> Report:
-    """What verification says about the bundle, for this memory."""
+def examine(archive: Archive, named: Named, found: Found, *, members: bool = True, raw: bool = True) -> Report:
+    """What verification says about the bundle, for this memory. Without `raw` its body is not read."""
     here = found.place == SHELF
     expect = Expect(
         tenant=archive.tenant,
@@ -120,7 +120,7 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
     place = None if here else found.place
     looks = looks_of_body(found.folder, found.id)  # before its bytes are read: what changes meanwhile is not remembered
     with archive.counted("verify"):
-        report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place)
+        report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place, raw)
     if here and looks is not None:
         _remember(archive, found.id, looks, report)
     return replace(report, place=named.name)
@@ -135,13 +135,14 @@ def _remember(archive: Archive, id: str, looks: Looks, report: Report) -> None:
         archive.shelf.remember(id, Checked(looks, report.digest, archive.clock.now_ms(), damage))
 
 
-def trusted(archive: Archive, named: Named, found: Found) -> Manifest:
-    """The manifest of a bundle that may be used. Its members are checked as they are unpacked.
+def trusted(archive: Archive, named: Named, found: Found, *, raw: bool = True) -> Manifest:
+    """The manifest of a bundle that may be used. Its members are checked as they are unpacked. Without `raw` its body
+    is not read: for whoever has what is in it already.
 
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not.
     """
-    report = examine(archive, named, found, members=False)
+    report = examine(archive, named, found, members=False, raw=raw)
     fault = fault_of(report)
     if fault is not None or report.manifest is None:  # without a manifest there is a finding that says why
         raise fault or SnapshotDamaged("snapshot: it has no manifest")

@@ -3,6 +3,7 @@
     .lock                   held while names of snapshots change, for moments only
     .staging-<name>/        where a snapshot is made; the folder itself is locked while it is in use
     .<id>.changing          stands while the files of an id come or go
+    .opened/                stores of snapshots that were asked lately (`opened.py`)
     .<id>.unsent            stands until the vault has it (`unsent.py`)
     .<name>.new             a small file on its way to its name
 
@@ -25,6 +26,7 @@ from pathlib import Path
 
 from holdfast.disk import claim, make_folder, release, sync_folder, write_new
 from holdfast.errors import InvalidRequest
+from holdfast.snapshot.opened import drop_opened_of
 from holdfast.snapshot.places import MANIFEST, SUFFIXES, split_name
 from holdfast.snapshot.unsent import unsent_mark
 
@@ -103,7 +105,7 @@ def remove_files(root: Path, id: str) -> list[str]:
         sync_folder(root)
     rest = [f".{id}{MANIFEST}.new", unsent_mark(id), *(f"{id}{suffix}" for suffix in SUFFIXES)]
     gone += [name for name in rest if _unlink(root / name)]
-    return gone
+    return gone + drop_opened_of(root, id)
 
 
 def _unlink(path: Path) -> bool:

@@ -28,6 +28,7 @@ from holdfast.snapshot.leftovers import (
     staging_folder,
     sweep_staging,
 )
+from holdfast.snapshot.opened import sweep_opened
 from holdfast.snapshot.places import BODIES, MANIFEST, SUFFIXES, new_id, parse_id, sequence_of
 from holdfast.snapshot.shelved import (
     Shelved,
@@ -209,7 +210,7 @@ class Shelf:
         if not self.root.exists():
             return []
         with disk_faults("snapshot: sweep leftovers"), changing_names(self.root):
-            gone = self._settle() + sweep_staging(self.root)
+            gone = self._settle() + sweep_staging(self.root) + sweep_opened(self.root)
             for name in (*(f".{one}.new" for one in (_SEQUENCE, _NEWEST, RECORD)), *stale_marks(self.root)):
                 with suppress(FileNotFoundError):
                     (self.root / name).unlink()
