@@ -162,6 +162,13 @@ class ServerUnreachable(Fault):
     hint = "Start it with holdfast serve, or correct --url or AGENTMEMORY_URL."
 
 
+class AnswerLate(Fault):
+    """The server took the request and has not answered in time; it may still be carried out."""
+
+    code, http_status, exit_code, retryable = "answer_late", 504, 39, False
+    hint = "Ask what became of it before you ask for it again."
+
+
 class EmbedderUnavailable(Fault):
     """The model that turns text into vectors cannot be used; search goes by words alone."""
 

@@ -408,7 +408,7 @@ def test_a_damaged_body_leaves_the_live_memory_as_it_was(cli: Cli) -> None:
     before = cli.files()
 
     assert cli("snapshot", "restore", id, "--yes").code == 40
-    noted = {"snapshots/.lock", "lock", "snapshots/default/default/checked"}
+    noted = {"snapshots/.lock", "snapshots/.work", "lock", "snapshots/default/default/checked"}
     assert {name for name, data in cli.files().items() if data != before.get(name)} <= noted
     assert cli.texts() == {OLD, NEW}
 

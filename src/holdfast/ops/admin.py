@@ -387,6 +387,6 @@ ADMIN = (
         cli="token revoke",
         positional=("id",),
     ),
-    Operation(verify, "POST", "/verify", effect="write", scope="root", cli="verify"),
+    Operation(verify, "POST", "/verify", effect="write", scope="root", cli="verify", long=True),
     Operation(lesson_decay, "POST", "/lessons/decay", effect="write", scope="admin", cli="lesson decay"),
 )

@@ -98,6 +98,7 @@ class Operation:
     secret_answer: bool = False  # the answer holds a new secret and is never kept
     unguarded: bool = False  # answers without a credential
     short: bool = False  # one write of a millisecond, nothing else: may share its transaction with others
+    long: bool = False  # may take hours on a large memory: whoever asked waits as long
     asks: bool = False  # removes by a plan: the command line shows what its dryRun says and asks before it does it
     steps: bool = False  # takes a limit and answers what remains: the command line asks on and shows how far it is
     bulk: bool = False  # the body may be as large as an import

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from holdfast.desk import Desk
 from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.model import CleanText, Json
-from holdfast.ops.declare import Operation, Request
+from holdfast.ops.declare import Nothing, Operation, Request
 from holdfast.ops.fields import CleanLine, Name, Names, limit
 from holdfast.ops.foreign import examine_nexo, is_nexo
 from holdfast.ops.past import snapshot_desk
@@ -30,6 +30,8 @@ from holdfast.snapshot.shapes import difference_shape, manifest_shape, report_sh
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Report
 from holdfast.snapshot.verify import fault_of
+from holdfast.snapshot.works import State, Work, is_held, read_works, state_of
+from holdfast.times import iso
 
 LABEL_CHARS = 200
 WAITING = "The vault gets the snapshot of what was live later:"
@@ -387,6 +389,38 @@ def snapshot_prune(desk: Desk, ask: SnapshotPrune) -> SnapshotPruneAnswer:
     }
 
 
+class SnapshotStatusAnswer(TypedDict):
+    running: bool
+    works: list[Json]
+
+
+def snapshot_status(desk: Desk, ask: Nothing) -> SnapshotStatusAnswer:
+    """Show what is being done with snapshots, and how what was done lately ended.
+
+    Ask it when making or restoring one took longer than you waited: it goes on without you.
+    """
+    archive = archive_of(desk)
+    held, works = is_held(archive.home), read_works(archive.home)
+    own = [
+        _work_shape(one, state_of(one, newest=not number, held=held))
+        for number, one in enumerate(works)
+        if (one.tenant, one.agent) == (archive.tenant, archive.agent)
+    ]
+    return {"running": held, "works": own}
+
+
+def _work_shape(work: Work, state: State) -> Json:
+    return {
+        "operation": work.operation,
+        "status": state,
+        "startedAt": iso(work.began),
+        "endedAt": iso(work.ended) if work.ended is not None else None,
+        "code": work.code,
+        "message": work.message,
+        "about": work.about,
+    }
+
+
 SNAPSHOTS = (
     Operation(
         snapshot_create,
@@ -397,8 +431,10 @@ SNAPSHOTS = (
         tool="memory_snapshot_create",
         cli="snapshot create",
         paths=("to",),
+        long=True,
     ),
-    Operation(snapshot_list, "GET", "/snapshots", tool="memory_snapshot_list", cli="snapshot list"),
+    Operation(snapshot_list, "GET", "/snapshots", tool="memory_snapshot_list", cli="snapshot list", long=True),
+    Operation(snapshot_status, "GET", "/snapshots/status", tool="memory_snapshot_status", cli="snapshot status"),
     Operation(
         snapshot_show,
         "GET",
@@ -415,6 +451,7 @@ SNAPSHOTS = (
         cli="snapshot verify",
         positional=("id",),
         paths=("id", "from", "identity"),
+        long=True,
     ),
     Operation(
         snapshot_diff,
@@ -424,6 +461,7 @@ SNAPSHOTS = (
         cli="snapshot diff",
         positional=("a", "b"),
         paths=("identity",),
+        long=True,
     ),
     Operation(
         snapshot_search,
@@ -433,6 +471,7 @@ SNAPSHOTS = (
         cli="snapshot search",
         positional=("id", "query"),
         paths=("id", "identity"),
+        long=True,
     ),
     Operation(
         snapshot_restore,
@@ -444,6 +483,7 @@ SNAPSHOTS = (
         cli="snapshot restore",
         positional=("id",),
         paths=("id", "from", "identity", "into"),
+        long=True,
     ),
     Operation(
         snapshot_undo,
@@ -453,6 +493,7 @@ SNAPSHOTS = (
         scope="admin",
         tool="memory_snapshot_undo",
         cli="snapshot undo",
+        long=True,
     ),
     Operation(
         snapshot_export,
@@ -463,6 +504,7 @@ SNAPSHOTS = (
         cli="snapshot export",
         positional=("id",),
         paths=("to",),
+        long=True,
     ),
     Operation(
         snapshot_delete,
@@ -482,5 +524,6 @@ SNAPSHOTS = (
         scope="admin",
         cli="snapshot prune",
         asks=True,
+        long=True,
     ),
 )

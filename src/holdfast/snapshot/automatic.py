@@ -50,7 +50,8 @@ def make_if_changed(archive: Archive, wish: Wish) -> Shelved | None:
     say. The vault comes after that: while it is away, the shelf must not fill the disk."""
     if not is_changed(archive):
         return None
-    with archive.locked("create"):
+    with archive.locked("create") as result:
         made = create_locked(archive, wish)
+        result.about = made.id
     prune(archive, policy_of(archive.settings), automatic_only=True)
     return made

@@ -56,9 +56,10 @@ def create(archive: Archive, wish: Wish) -> Shelved:
         StorageFull, StorageFailed: it could not be written; no snapshot was made.
         RateLimited: as many were made in the last hour as the wish allows.
     """
-    with archive.locked("create"):
+    with archive.locked("create") as result:
         _check_pace(archive, wish.most_per_hour)
         made = create_locked(archive, wish)
+        result.about = made.id
     put_in_vault(archive, made.id, wish.vault)
     return made
 

@@ -66,8 +66,8 @@ def delete(archive: Archive, id: str) -> str:
         Conflict: it is the last whole one.
         SnapshotsBusy: it is in use.
     """
-    with archive.locked("delete"):
-        whole = archive.shelf.find(id).id
+    with archive.locked("delete") as result:
+        whole = result.about = archive.shelf.find(id).id
         archive.shelf.delete(whole)
     archive.tell("deleted", {"id": whole})
     return whole

@@ -85,7 +85,7 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
     """
     live = _live(archive)
     closed = _is_closed(live)
-    with archive.locked("restore"), sought(archive, named) as found:
+    with archive.locked("restore") as result, sought(archive, named) as found:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
         archive.shelf.begin_after(manifest.identity.sequence)
@@ -93,6 +93,7 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         archive.moved("restore", manifest.body_size)
         name, rows, folders, later = _restored(archive, live, named, found, manifest, alone)
         before = later or before
+        result.about = name
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
     return Restored(manifest, name, before, dict(rows), folders, alone or closed, offer_waiting(archive))
 
@@ -105,7 +106,7 @@ def undo(archive: Archive) -> Undone:
         SnapshotsBusy: another process makes, restores or removes snapshots.
     """
     live, folder = _live(archive), DataFolder(archive.home)
-    with archive.locked("undo"):
+    with archive.locked("undo") as result:
         settle_folders(folder)
         name, leaving = folder.previous(), folder.current()
         if name is None:
@@ -124,6 +125,7 @@ def undo(archive: Archive) -> Undone:
 
         _switched(archive, live, build)
         before = later[0] or before
+        result.about = name
     archive.tell("restored", {"id": None, "generation": name, "before": before})
     return Undone(name, before, offer_waiting(archive))
 
