@@ -66,7 +66,8 @@ class Engine:
     def _begin(self) -> None:
         """Finish what a restore began with memory folders; fill an empty folder from the vault if there is one."""
         self.folder.sweep()
-        settle_folders(self.folder)
+        with suppress(Fault):  # the memory is there without them; doctor says what is wrong, and snapshot mend mends it
+            settle_folders(self.folder)
         if self.settings.vault and not self.folder.generations():
             archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
             begin_from_vault(archive, self.folder)

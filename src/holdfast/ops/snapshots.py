@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NotRequired
 
@@ -10,7 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
-from holdfast.errors import Forbidden, InvalidRequest
+from holdfast.errors import Fault, Forbidden, InvalidRequest
 from holdfast.model import CleanText, Json
 from holdfast.ops.declare import Nothing, Operation, Request
 from holdfast.ops.fields import CleanLine, Name, Names, limit
@@ -21,8 +22,9 @@ from holdfast.snapshot import keeping
 from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.checking import check_these
 from holdfast.snapshot.difference import difference, preview
-from holdfast.snapshot.finding import Named, examine, sought
+from holdfast.snapshot.finding import LATEST, Named, examine, sought
 from holdfast.snapshot.flow import Wish, create
+from holdfast.snapshot.folder_mending import mend_folders
 from holdfast.snapshot.nexo import NexoReport
 from holdfast.snapshot.restore import Restored, branch, restore, undo
 from holdfast.snapshot.retention import Policy
@@ -34,6 +36,7 @@ from holdfast.snapshot.works import State, Work, is_held, read_works, state_of
 from holdfast.times import iso
 
 LABEL_CHARS = 200
+PLAIN_BEFORE = "Keep what is live in the clear, though snapshots are encrypted."
 WAITING = "The vault gets the snapshot of what was live later:"
 LEFT_BEHIND = "What was live cannot be read: its tokens, unsent events and other tenants stay in its old files."
 
@@ -234,6 +237,7 @@ class SnapshotRestore(SnapshotUse):
     take_over: Name | None = Field(
         default=None, alias="as", description="Take another agent's memory over as this agent's."
     )
+    plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
     into: Name | None = Field(default=None, description="Start a second memory from it in this new folder.")
     alone: bool = Field(
         default=False, description="Leave tokens and other tenants behind, if what is live is too damaged to read them."
@@ -263,7 +267,8 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
     _root_for(desk, into=ask.into)
     if ask.alone and not desk.caller.may("root"):
         raise Forbidden("alone: only root may leave other tenants' memory behind")
-    archive, named = archive_of(desk), ask.named(desk, take_over=ask.take_over)
+    archive = archive_of(desk)
+    named = dataclasses.replace(ask.named(desk, take_over=ask.take_over), plain_before=ask.plain_before)
     if ask.dry_run:
         changes = preview(archive, named, ask.limit)
         return {"success": True, "snapshot": changes.b, "dryRun": True, "difference": difference_shape(changes)}
@@ -305,6 +310,8 @@ def _audit(desk: Desk, operation: str, id: str, **details: Any) -> None:
 
 class SnapshotUndo(Request):
     yes: bool = Field(default=False, description="Really replace the live memory.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens encrypted ones.")
+    plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
 
 
 class SnapshotUndoAnswer(TypedDict):
@@ -318,7 +325,8 @@ def snapshot_undo(desk: Desk, ask: SnapshotUndo) -> SnapshotUndoAnswer:
     """Take the last restore back: what was live before it is live again."""
     if not ask.yes:
         raise InvalidRequest("snapshot_undo: this replaces the live memory, and was not confirmed", hint="Say --yes.")
-    done = undo(archive_of(desk))
+    _root_for(desk, identity=ask.identity)
+    done = undo(archive_of(desk), Named(LATEST, identity=ask.identity, plain_before=ask.plain_before))
     _audit(desk, "snapshot_undo", done.generation)
     answer: SnapshotUndoAnswer = {"success": True, "generation": done.generation, "before": done.before}
     return {**answer, "waiting": f"{WAITING} {done.waiting}"} if done.waiting else answer
@@ -389,6 +397,23 @@ def snapshot_prune(desk: Desk, ask: SnapshotPrune) -> SnapshotPruneAnswer:
     }
 
 
+class SnapshotMendAnswer(TypedDict):
+    success: bool
+    mended: list[Json]
+
+
+def snapshot_mend(desk: Desk, ask: Nothing) -> SnapshotMendAnswer:
+    """Put memory folders right that a restore could not finish with, as when its journal is damaged.
+
+    Nothing is removed: what cannot be put in place is moved aside, and the answer says where it lies.
+    """
+    done = mend_folders(archive_of(desk))
+    if done:
+        with suppress(Fault):  # also where the store cannot be opened
+            _audit(desk, "snapshot_mend", "", mended=[one.name for one in done])
+    return {"success": True, "mended": [{"name": one.name, "change": one.how, "path": str(one.path)} for one in done]}
+
+
 class SnapshotStatusAnswer(TypedDict):
     running: bool
     works: list[Json]
@@ -434,6 +459,7 @@ SNAPSHOTS = (
         long=True,
     ),
     Operation(snapshot_list, "GET", "/snapshots", tool="memory_snapshot_list", cli="snapshot list", long=True),
+    Operation(snapshot_mend, "POST", "/snapshots/mend", effect="write", scope="root", cli="snapshot mend"),
     Operation(snapshot_status, "GET", "/snapshots/status", tool="memory_snapshot_status", cli="snapshot status"),
     Operation(
         snapshot_show,
@@ -493,6 +519,7 @@ SNAPSHOTS = (
         scope="admin",
         tool="memory_snapshot_undo",
         cli="snapshot undo",
+        paths=("identity",),
         long=True,
     ),
     Operation(

@@ -34,6 +34,7 @@ class Named:
     allow_older: bool = False
     allow_unsigned: bool = False
     reading: bool = False  # it is only looked at: what was made here before there was a key need not be signed
+    plain_before: bool = False  # what it replaces may be kept in the clear, though snapshots are encrypted
     take_over: str | None = None  # the agent that another agent's snapshot is restored as
 
 
