@@ -77,14 +77,6 @@ class Engine:
         """The live store. Whoever begins something keeps to the one it began with."""
         return self._generations.store
 
-    def switch_generation(self, name: str) -> None:
-        """Make another generation the live one, for everybody, as it is: with the tokens and the tenants it has.
-
-        Raises:
-            Fault: it cannot be opened; the old one is live as before.
-        """
-        self.exchange(lambda _: name)
-
     def exchange(self, build: Callable[[Path | None], str]) -> str:
         """Make the generation live whose name `build` gives; it gets the database of the live one, which takes no
         writes until this has ended. See `Generations.exchange`."""

@@ -1,4 +1,4 @@
-"""The snapshots of one memory in its folder: put whole or not at all, listed, held, deleted, exported, taken back.
+"""The snapshots of one memory in its folder: put whole or not at all, listed, held, deleted, exported.
 
 The manifest is the commit point: it comes last and goes first. Names change under the shelf's lock only, with a mark
 that tells interrupted work from damage (`leftovers.py`). Two numbers stand beside them: `sequence`, the highest that
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from holdfast.disk import claim, disk_fault, disk_faults, release, replace_durably, sync_folder, write_new
 from holdfast.errors import Conflict, DataDamaged, NotFound, SnapshotDamaged, SnapshotsBusy
-from holdfast.snapshot.carrying import Files, copy_body, export_files, read_files
+from holdfast.snapshot.carrying import Files, export_files, read_files
 from holdfast.snapshot.checked import RECORD, Checked, read_record, write_record
 from holdfast.snapshot.leftovers import (
     begin_change,
@@ -321,7 +321,7 @@ class Shelf:
     def _is_last_good(self, id: str) -> bool:
         return not any(other.id != id and not other.damaged for other in look_at_all(self.root))
 
-    # In and out
+    # Out, and what is here already
 
     def export(self, id: str, target: Path) -> Paths:
         """Copy a snapshot's files into a folder, durable, hashed on the way; the paths, the manifest's last.
@@ -334,24 +334,6 @@ class Shelf:
         """
         with self.hold(id) as one, disk_faults(f"export {one.id}"):
             return export_files(self.root, read_files(self.root, one.id), target)
-
-    def adopt(self, folder: Path, id: str) -> Shelved:
-        """Put a snapshot whose files lie in another folder on the shelf, hashed on the way. Whether it can be
-        trusted is not asked here.
-
-        Raises:
-            Conflict: another snapshot of that id is here.
-            SnapshotDamaged, SnapshotTooNew: its files do not agree with each other, or are not readable here.
-        """
-        parse_id(id)
-        files = read_files(folder, id)
-        if (there := self.has(files)) is not None:
-            return there
-        with self.staging() as staging:
-            with disk_faults(f"adopt {id}"):
-                copy_body(folder, files.manifest, staging / files.manifest.body_name)
-            self.put(staging / files.manifest.body_name, files.manifest, files.data)
-        return self.find(id)
 
     def has(self, files: Files) -> Shelved | None:
         """The snapshot here that has the same manifest and is whole at a glance; None if there is none."""
