@@ -167,7 +167,7 @@ def _no_litter(home: Path) -> None:
     assert len(generations) <= 2, generations
     hidden = {one.name for one in home.rglob(".*")}
     kept = {f".notes.holdfast-old-{name}" for name in generations}
-    assert hidden <= {".lock", *kept}, hidden
+    assert hidden <= {".lock", ".work", *kept}, hidden
 
 
 def _scenarios() -> dict[str, partial[Outcome]]:

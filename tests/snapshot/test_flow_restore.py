@@ -44,7 +44,7 @@ def sound(cli: Cli) -> None:
 
 def litter(home: Path) -> list[str]:
     """Names that interrupted or finished work should not have left."""
-    return [str(path.relative_to(home)) for path in home.rglob(".*") if path.name not in (".lock",)]
+    return [str(path.relative_to(home)) for path in home.rglob(".*") if path.name not in (".lock", ".work")]
 
 
 def test_a_restore_brings_the_memory_back_and_undo_the_other(cli: Cli) -> None:
