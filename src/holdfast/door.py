@@ -15,6 +15,7 @@ import orjson
 
 from holdfast.engine import Engine
 from holdfast.errors import (
+    AnswerLate,
     DataDamaged,
     DataLocked,
     DataTooNew,
@@ -40,6 +41,7 @@ PREFIX = "/agentmemory"
 LOCK_TRIES = 50
 LOCK_PAUSE_SECONDS = 0.1
 ANSWER_SECONDS = 120.0
+LONG_SECONDS = 6 * 3600.0  # what reads or writes a whole memory; a server that is gone is noticed at once all the same
 
 # Operations that find by meaning.
 SEARCHES = frozenset({"search", "smart_search"})
@@ -110,19 +112,32 @@ class RemoteDoor:
 
     def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
         path, rest = _path(operation, _from_here(operation, arguments))
+        patience = LONG_SECONDS if operation.long else ANSWER_SECONDS
+        timeout = httpx.Timeout(ANSWER_SECONDS, read=patience)
         try:
             if operation.method == "GET":
-                answer = self._http.get(PREFIX + path, params=_query(rest))
+                answer = self._http.get(PREFIX + path, params=_query(rest), timeout=timeout)
             else:
                 body = orjson.dumps(rest)
                 headers = {"Content-Type": "application/json"}
-                answer = self._http.request(operation.method, PREFIX + path, content=body, headers=headers)
+                url = PREFIX + path
+                answer = self._http.request(operation.method, url, content=body, headers=headers, timeout=timeout)
+        except httpx.ReadTimeout as error:
+            raise _unanswered(operation, patience) from error
         except httpx.HTTPError as error:
             raise ServerUnreachable(f"{operation.name}: no answer from {self.place}") from error
         return _answer(operation, answer)
 
     def close(self) -> None:
         self._http.close()
+
+
+def _unanswered(operation: Operation, patience: float) -> Fault:
+    """The server took the request and has not answered: it may well be at work, and is not unreachable."""
+    hint = "Ask what became of it before you ask for it again."
+    if operation.name.startswith("snapshot_"):
+        hint = "Ask what became of it with holdfast snapshot status before you ask for it again."
+    return AnswerLate(f"{operation.name}: the server has not answered for {patience:g} s and may be at work", hint=hint)
 
 
 def _from_here(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:

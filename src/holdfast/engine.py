@@ -66,7 +66,8 @@ class Engine:
     def _begin(self) -> None:
         """Finish what a restore began with memory folders; fill an empty folder from the vault if there is one."""
         self.folder.sweep()
-        settle_folders(self.folder)
+        with suppress(Fault):  # the memory is there without them; doctor says what is wrong, and snapshot mend mends it
+            settle_folders(self.folder)
         if self.settings.vault and not self.folder.generations():
             archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
             begin_from_vault(archive, self.folder)
@@ -75,14 +76,6 @@ class Engine:
     def store(self) -> SqliteStore:
         """The live store. Whoever begins something keeps to the one it began with."""
         return self._generations.store
-
-    def switch_generation(self, name: str) -> None:
-        """Make another generation the live one, for everybody, as it is: with the tokens and the tenants it has.
-
-        Raises:
-            Fault: it cannot be opened; the old one is live as before.
-        """
-        self.exchange(lambda _: name)
 
     def exchange(self, build: Callable[[Path | None], str]) -> str:
         """Make the generation live whose name `build` gives; it gets the database of the live one, which takes no

@@ -13,6 +13,7 @@ class Fault(Exception):
     http_status = 500
     exit_code = 1
     retryable = False
+    retry_after: int | None = None  # seconds, where it is known that it passes so soon
     hint = "Run holdfast doctor."
 
     def __init__(self, message: str, *, hint: str | None = None, details: dict[str, object] | None = None):
@@ -161,6 +162,13 @@ class ServerUnreachable(Fault):
     hint = "Start it with holdfast serve, or correct --url or AGENTMEMORY_URL."
 
 
+class AnswerLate(Fault):
+    """The server took the request and has not answered in time; it may still be carried out."""
+
+    code, http_status, exit_code, retryable = "answer_late", 504, 39, False
+    hint = "Ask what became of it before you ask for it again."
+
+
 class EmbedderUnavailable(Fault):
     """The model that turns text into vectors cannot be used; search goes by words alone."""
 
@@ -221,6 +229,7 @@ class Restoring(Fault):
     """The memory is being exchanged for a restored one; nothing of this request was stored."""
 
     code, http_status, exit_code, retryable = "restoring", 503, 47, True
+    retry_after = 1
     hint = "Try again in a moment."
 
 

@@ -57,6 +57,8 @@ METRICS: tuple[Metric, ...] = (
         "Work on snapshots by operation and outcome: ok, or the code of the fault.",
         ("operation", "outcome"),
     ),
+    Metric("holdfast_snapshot_age_seconds", "gauge", "Age of the newest good snapshot; of several tenants the oldest."),
+    Metric("holdfast_snapshots_waiting", "gauge", "Snapshots that the vault is still to get."),
     Metric("holdfast_snapshot_bytes_total", "counter", "Bytes of snapshots written or read.", ("operation",)),
     Metric(
         "holdfast_snapshot_duration_seconds",

@@ -24,7 +24,8 @@ from pathlib import Path
 from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.settings import load
-from holdfast.store.sqlite.graft import graft, rejoin
+from grafting import graft
+from holdfast.store.sqlite.graft import rejoin
 
 home, captured = Path(sys.argv[1]), Path(sys.argv[2])
 

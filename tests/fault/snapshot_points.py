@@ -32,7 +32,7 @@ CHANGED = {"MEMORY.md": "one\ntwo\n"}
 ACTIONS = {
     "create": ("snapshot", "create"),
     "restore": ("snapshot", "restore", "000001", "--yes"),
-    "prune": ("snapshot", "prune", "--keep", "1"),
+    "prune": ("snapshot", "prune", "--keep", "1", "--yes"),
 }
 
 CHILD = "import sys; from holdfast.cli.main import main; sys.exit(main(sys.argv[1:]))"
@@ -146,7 +146,7 @@ def _sound(call: Call) -> int:
     report = call("verify")
     assert report["sound"], report["findings"]
     listed = call("snapshot_list")["snapshots"]
-    assert [one["status"] for one in listed] == ["whole"] * len(listed)
+    assert [one["damaged"] for one in listed] == [False] * len(listed)
     for id in ("latest", *(one["id"] for one in listed)):
         assert call("snapshot_verify", id=id)["sound"], id
     return len(listed)
@@ -167,7 +167,7 @@ def _no_litter(home: Path) -> None:
     assert len(generations) <= 2, generations
     hidden = {one.name for one in home.rglob(".*")}
     kept = {f".notes.holdfast-old-{name}" for name in generations}
-    assert hidden <= {".lock", *kept}, hidden
+    assert hidden <= {".lock", ".work", *kept}, hidden
 
 
 def _scenarios() -> dict[str, partial[Outcome]]:

@@ -267,6 +267,9 @@ SAMPLES: tuple[Sample, ...] = (
     # snapshots, and last what exchanges the memory
     Sample("snapshot_create", {"label": f"Painted {MARK}", "redact": True}),
     Sample("snapshot_list", {"limit": 3}),
+    Sample("snapshot_list", {"limit": 3, "check": True}, also="and check"),
+    Sample("snapshot_status", {}),
+    Sample("snapshot_mend", {}),
     Sample("snapshot_show", {"id": "<snapshot>"}),
     Sample("snapshot_verify", {"id": "<snapshot-later>"}),
     Sample("snapshot_diff", {"a": "<snapshot>", "b": "<snapshot-later>", "limit": 5}),

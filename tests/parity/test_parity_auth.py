@@ -289,6 +289,7 @@ _OF_THE_MACHINE = {
     "antigravity_sync_all",
     "snapshot_export",
     "snapshot_import",
+    "snapshot_mend",
     *_KEYS,
     *_VAULTS,
 }

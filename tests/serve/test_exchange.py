@@ -10,13 +10,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from grafting import graft
 from world import settings
 
 from holdfast.model import Caller
 from holdfast.serve.run import RunningServer
 from holdfast.store.folder import DATABASE
 from holdfast.store.sqlite.capture import capture_store
-from holdfast.store.sqlite.graft import graft, rejoin
+from holdfast.store.sqlite.graft import rejoin
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
 
@@ -133,3 +134,19 @@ def test_a_token_that_was_revoked_after_the_snapshot_opens_nothing_after_the_res
 
         engine.exchange(copy)
         assert http.post(f"{A}/search", json={"query": "x"}, headers=bearer).status_code == 401
+
+
+def test_whoever_writes_during_an_exchange_is_told_when_to_come_back(server: tuple[RunningServer, str]) -> None:
+    engine, url = server[0].engine, server[1]
+    told: list[httpx.Response] = []
+
+    def ask(live: Path) -> str:
+        with httpx.Client(base_url=url, timeout=30, trust_env=False) as http:
+            text = {"content": "The weir is opened at dusk"}
+            told.append(http.post(f"{A}/remember", json=text))
+            told.append(http.post(f"{A}/mcp/call", json={"name": "memory_save", "arguments": text}))
+        return engine.folder.current()
+
+    engine.exchange(ask)
+
+    assert [(one.status_code, one.headers.get("retry-after")) for one in told] == [(503, "1"), (503, "1")]

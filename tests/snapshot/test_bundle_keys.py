@@ -262,8 +262,6 @@ def test_marks_only_rise_unless_they_are_set(ring: Keyring) -> None:
         9,
         0,
     ]
-    ring.set_mark(DID, "shelf", 4)
-    assert ring.mark(DID, "shelf") == 4
 
 
 def test_a_place_cannot_reach_into_another_signers_marks(ring: Keyring) -> None:

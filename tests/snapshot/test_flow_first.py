@@ -143,3 +143,17 @@ def test_a_first_start_that_ends_anywhere_leaves_no_memory_without_its_folders(
         assert second("memories").code != 0
     assert second.texts() == {OLD}
     assert tree(second.home / "notes") == {"MEMORY.md": b"inside\n"}
+
+
+def test_what_is_made_after_a_start_from_the_vault_is_newer_there_than_what_it_started_from(tmp_path: Path) -> None:
+    first = Cli(tmp_path / "first", HOLDFAST_VAULT=str(tmp_path / "vault"))
+    (tmp_path / "vault").mkdir()
+    first.remember(OLD)
+    for _ in range(3):
+        first.create()
+    second = Cli(tmp_path / "second", HOLDFAST_VAULT=str(tmp_path / "vault"))
+    second.remember(NEW)
+    made = second.create()
+
+    assert made.startswith("000004-")
+    assert Cli(tmp_path / "third", HOLDFAST_VAULT=str(tmp_path / "vault")).texts() == {OLD, NEW}

@@ -205,7 +205,7 @@ def test_while_the_vault_is_away_no_more_snapshots_are_made_or_kept_than_else(tm
             world.clock.now += HOUR
         disk.mkdir()
         schedule.run_once()
-        assert len(list(disk.rglob("*.manifest.json"))) == 1
+        assert {path.name.split(".")[0] for path in disk.rglob("*.manifest.json")} == set(ids(world))
     finally:
         world.close()
 

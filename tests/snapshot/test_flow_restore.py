@@ -44,7 +44,7 @@ def sound(cli: Cli) -> None:
 
 def litter(home: Path) -> list[str]:
     """Names that interrupted or finished work should not have left."""
-    return [str(path.relative_to(home)) for path in home.rglob(".*") if path.name not in (".lock",)]
+    return [str(path.relative_to(home)) for path in home.rglob(".*") if path.name not in (".lock", ".work")]
 
 
 def test_a_restore_brings_the_memory_back_and_undo_the_other(cli: Cli) -> None:
@@ -408,7 +408,8 @@ def test_a_damaged_body_leaves_the_live_memory_as_it_was(cli: Cli) -> None:
     before = cli.files()
 
     assert cli("snapshot", "restore", id, "--yes").code == 40
-    assert {name for name, data in cli.files().items() if data != before.get(name)} <= {"snapshots/.lock", "lock"}
+    noted = {"snapshots/.lock", "snapshots/.work", "lock", "snapshots/default/default/checked"}
+    assert {name for name, data in cli.files().items() if data != before.get(name)} <= noted
     assert cli.texts() == {OLD, NEW}
 
 
@@ -467,7 +468,7 @@ def test_nothing_is_removed_while_the_store_cannot_be_opened(cli: Cli) -> None:
     ids = [cli.create(), cli.create()]
     garbage(cli.home / "gen-000001" / "memory.db")
     assert cli("snapshot", "delete", ids[0]).code == 23
-    assert cli("snapshot", "prune", "--keep", "1").code == 23
+    assert cli("snapshot", "prune", "--keep", "1", "--yes").code == 23
     assert cli("snapshot", "create").code == 23
     assert cli.good("snapshot", "list")["count"] == 2
 

@@ -450,7 +450,7 @@ def test_a_put_that_fails_leaves_nothing(shelf: Shelf) -> None:
 # In and out
 
 
-def test_what_is_exported_can_be_adopted_elsewhere(shelf: Shelf, tmp_path: Path) -> None:
+def test_what_is_exported_is_whole_elsewhere(shelf: Shelf, tmp_path: Path) -> None:
     put_sample(shelf, 7, size=3_000_000)
     target = tmp_path / "stick" / "new"
 
@@ -458,13 +458,9 @@ def test_what_is_exported_can_be_adopted_elsewhere(shelf: Shelf, tmp_path: Path)
 
     assert [path.name for path in paths][-1] == f"{sample_id(7)}.manifest.json"
     assert {path.name for path in target.iterdir()} == files_of(7)
-    other = Shelf(tmp_path / "other")
-    adopted = other.adopt(target, sample_id(7))
-    assert adopted.manifest == shelf.find("latest").manifest
-    assert adopted.path.read_bytes() == sample_body(7, 3_000_000)
-    assert other.adopt(target, sample_id(7)) == adopted
-    assert other.next_sequence() == 8
-    assert names_on(other) == files_of(7) | BOOKKEEPING
+    there = Shelf(target).find("latest")
+    assert there.manifest == shelf.find("latest").manifest
+    assert there.path.read_bytes() == sample_body(7, 3_000_000)
 
 
 def test_an_export_never_overwrites(shelf: Shelf, tmp_path: Path) -> None:
@@ -498,32 +494,14 @@ def test_an_export_after_a_killed_one_takes_its_leftovers_away(shelf: Shelf, tmp
     assert {path.name for path in target.iterdir()} == files_of(1)
 
 
-def test_a_body_with_other_bytes_is_not_exported_and_not_adopted(shelf: Shelf, tmp_path: Path) -> None:
+def test_a_body_with_other_bytes_is_not_exported(shelf: Shelf, tmp_path: Path) -> None:
     put_sample(shelf, 1)
-    shelf.export(sample_id(1), tmp_path / "out")
-    for folder in (shelf.root, tmp_path / "out"):
-        body = folder / f"{sample_id(1)}.tar.zst"
-        body.write_bytes(b"X" + body.read_bytes()[1:])
+    body = shelf.root / f"{sample_id(1)}.tar.zst"
+    body.write_bytes(b"X" + body.read_bytes()[1:])
 
     with pytest.raises(SnapshotDamaged):
         shelf.export(sample_id(1), tmp_path / "again")
     assert list((tmp_path / "again").iterdir()) == []
-    other = Shelf(tmp_path / "other")
-    with pytest.raises(SnapshotDamaged):
-        other.adopt(tmp_path / "out", sample_id(1))
-    assert names_on(other) == {".lock"}
-
-
-def test_another_snapshot_of_the_same_id_is_not_adopted(shelf: Shelf, tmp_path: Path) -> None:
-    put_sample(shelf, 1)
-    other = Shelf(tmp_path / "other")
-    put_sample(other, 1, size=77)
-
-    with pytest.raises(Conflict):
-        shelf.adopt(other.root, sample_id(1))
-    assert shelf.find("latest").damaged is None
-    with pytest.raises(InvalidRequest):
-        shelf.adopt(other.root, "../../etc")
 
 
 def test_a_pipe_in_the_place_of_a_body_is_not_waited_for(shelf: Shelf, tmp_path: Path) -> None:
@@ -542,3 +520,11 @@ def test_a_pipe_in_the_place_of_a_body_is_not_waited_for(shelf: Shelf, tmp_path:
     looking.start()
     looking.join(30)
     assert seen == [False, "refused"]
+
+
+def test_numbers_go_on_after_a_restored_one_and_an_absurd_one_is_not_believed(shelf: Shelf) -> None:
+    shelf.begin_after(41)
+    assert shelf.next_sequence() == 42
+    shelf.begin_after(7)
+    shelf.begin_after(999_999_999_999)
+    assert shelf.next_sequence() == 43

@@ -65,10 +65,11 @@ def test_a_memory_goes_to_any_vault_and_comes_back(place: tuple[str, dict[str, s
 
     started = Cli(tmp_path / "new", HOLDFAST_VAULT=vault, **environment)
     assert started.texts() == {OLD, NEW}, "an empty folder begins with the newest"
-    started.good("snapshot", "restore", first, "--from", vault, "--yes")
+    third = started.good("snapshot", "restore", first, "--from", vault, "--yes")["before"]
     assert started.texts() == {OLD}
+    assert [one["id"] for one in cli.good("vault", "list", vault)["snapshots"]] == [third, second, first]
 
-    assert cli.good("vault", "prune", vault, "--keep", "1")["remove"] == [first]
+    assert cli.good("vault", "prune", vault, "--keep", "2", "--yes")["remove"] == [first]
     assert cli.good("vault", "status", vault)["missing"] == [first]
 
 

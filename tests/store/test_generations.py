@@ -12,6 +12,7 @@ from typing import Any
 
 import apsw
 import pytest
+from grafting import graft
 from sample_records import add, sample
 from two_tenants import OURS, assert_sound, fill, opened, world_at
 from world import World
@@ -25,7 +26,7 @@ from holdfast.serve.maintenance import Maintenance
 from holdfast.store.folder import DATABASE, MADE, DataFolder
 from holdfast.store.port import Store, Tx
 from holdfast.store.sqlite.capture import capture_store
-from holdfast.store.sqlite.graft import graft, rejoin
+from holdfast.store.sqlite.graft import rejoin
 from holdfast.store.tables import MEMORIES
 
 
@@ -225,7 +226,7 @@ def test_a_restore_brings_back_the_past_and_undo_the_present(world: World, quick
     restore(world, captured)
     undo(world)
     assert remembered(world) == past
-    world.engine.switch_generation("gen-000001")
+    world.engine.exchange(lambda _: "gen-000001")
     assert remembered(world) == present
     assert holds(world, "basalt3")
 
@@ -398,7 +399,7 @@ def _switch_with(world: World, break_something: Callable[[], None]) -> str:
     target, before = folder.finish(building), folder.current()
     break_something()
     try:
-        world.engine.switch_generation(target)
+        world.engine.exchange(lambda _: target)
     except Fault:
         assert folder.current() == before
         return "old"

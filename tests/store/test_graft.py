@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from grafting import graft
 from two_tenants import EMBEDDER, OURS, THEIRS, assert_sound, contents, fill, nearest, opened, token, world_at
 from world import NOON, World
 
@@ -17,7 +18,7 @@ from holdfast.store.port import Condition
 from holdfast.store.sqlite import connect, graft as grafting, travel
 from holdfast.store.sqlite.capture import capture_store
 from holdfast.store.sqlite.connect import migration_steps
-from holdfast.store.sqlite.graft import graft, rejoin
+from holdfast.store.sqlite.graft import rejoin
 from holdfast.store.tables import ANSWERS, AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TOKENS
 
 

@@ -26,7 +26,6 @@ from holdfast.vault.around import Around
 from holdfast.vault.local import LocalVault
 from holdfast.vault.parcels import put_each
 from holdfast.vault.planned import HOUR, Pace, Paced, Quota
-from holdfast.vault.progress import Watched
 from holdfast.vault.readonly import ReadOnly
 from holdfast.vault.retrying import Retrying
 
@@ -146,17 +145,11 @@ class TestPaced(Conformance):
         return Paced(local, Pace(10, clock, HOUR, clock.sleep))
 
 
-class TestWatched(Conformance):
-    @pytest.fixture
-    def vault(self, local: LocalVault) -> Vault:
-        return Watched(local, lambda name, count: None)
-
-
 class TestAllTogether(Conformance):
     @pytest.fixture
     def vault(self, local: LocalVault, clock: StillClock) -> Vault:
         inner = Quota(Paced(local, Pace(1_000, clock, HOUR, clock.sleep)), 100_000_000)
-        return Watched(Retrying(inner, Chance(), sleep=clock.sleep), lambda name, count: None)
+        return Retrying(inner, Chance(), sleep=clock.sleep)
 
 
 # Trying again
@@ -340,22 +333,3 @@ def test_nothing_is_changed_through_a_vault_that_is_only_read(local: LocalVault)
     assert not vault.can.replace
     assert not vault.can.delete
     assert vault.state().free == 0
-
-
-# Progress
-
-
-def test_every_byte_that_passes_is_told(local: LocalVault) -> None:
-    told: dict[str, int] = {}
-
-    def passed(name: str, count: int) -> None:
-        told[name] = told.get(name, 0) + count
-
-    vault = Watched(local, passed)
-    vault.put("a", BytesIO(b"x" * 3_000_000))
-    vault.put_all([parcel("b", b"12"), parcel("c", b"")])
-    assert told == {"a": 3_000_000, "b": 2}
-    told.clear()
-    read(vault, "a")
-    vault.replace("b", BytesIO(b"123"), vault.look("b").tag)
-    assert told == {"a": 3_000_000, "b": 3}

@@ -17,6 +17,8 @@ from holdfast.errors import Fault
 from holdfast.model import CleanText, Json
 from holdfast.ops.registry import BY_NAME
 from holdfast.settings import Settings
+from holdfast.snapshot.folder_exchange import MEND
+from holdfast.snapshot.folder_mending import unfinished
 from holdfast.store.folder import DataFolder
 from holdfast.system import SystemClock, SystemEntropy
 
@@ -38,7 +40,7 @@ class Check:
 def examine(settings: Settings) -> list[Check]:
     """All checks in the order in which things can go wrong. None changes anything."""
     checks: list[Check] = []
-    for step in (_sqlite, _folder, _space, _server, _store, _secret, _summarizer, _embedder):
+    for step in (_sqlite, _folder, _space, _server, _store, _folders, _secret, _summarizer, _embedder):
         checks.extend(step(settings))
     return checks
 
@@ -106,6 +108,12 @@ def _store(settings: Settings) -> Iterator[Check]:
         yield Check("store", False, fault.message, fault.hint)
     finally:
         door.close()
+
+
+def _folders(settings: Settings) -> Iterator[Check]:
+    if settings.folder.is_dir():
+        wrong = unfinished(settings.folder)
+        yield Check("memory folders", wrong is None, wrong or "as the memory wants them", MEND if wrong else "")
 
 
 def _secret(settings: Settings) -> Iterator[Check]:

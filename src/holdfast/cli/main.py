@@ -66,6 +66,7 @@ def _hook(words: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from holdfast.cli.asking import add_yes
     from holdfast.cli.options import add_arguments, add_common
     from holdfast.ops.registry import OPERATIONS
     from holdfast.version import VERSION
@@ -78,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
             command = groups.add(operation.cli, operation.summary)
             add_arguments(command, operation)
             add_common(command)
+            if operation.asks:
+                add_yes(command)
             command.set_defaults(run=_operation, operation=operation)
     _add_by_hand(groups)
     return parser
@@ -114,6 +117,7 @@ def _add_by_hand(groups: _Groups) -> None:
 
 
 def _operation(given: argparse.Namespace) -> int:
+    from holdfast.cli.asking import asked
     from holdfast.cli.options import arguments_of
     from holdfast.cli.reach import settings_of
     from holdfast.cli.show import print_answer, print_json, working
@@ -124,6 +128,8 @@ def _operation(given: argparse.Namespace) -> int:
     with OpenDoor(settings_of(given)) as door:
         if given.operation.steps and "limit" not in arguments:
             answer = in_steps(door, given.operation, arguments)
+        elif given.operation.asks:
+            answer = asked(door, given.operation, arguments, given)
         else:
             with working(given.operation.summary):
                 answer = door.call(given.operation, arguments)

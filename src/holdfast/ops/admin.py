@@ -18,6 +18,9 @@ from holdfast.ops.declare import Nothing, Operation, Request, SeeingAll
 from holdfast.ops.fields import CleanLine, CleanName, Name, Offset, limit
 from holdfast.settings import SETTINGS
 from holdfast.shapes import shape
+from holdfast.snapshot.archive import archive_of
+from holdfast.snapshot.automatic import age_of_newest
+from holdfast.snapshot.sending import waiting
 from holdfast.store.port import Reader, Table, Tx, where
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
 from holdfast.version import VERSION
@@ -49,6 +52,12 @@ class EventsHealth(TypedDict):
     pending: int  # events that wait for the broker
 
 
+class SnapshotsHealth(TypedDict):
+    newest: str | None  # that is not known to be damaged
+    ageSeconds: int | None
+    waiting: int  # for the vault
+
+
 class HealthAnswer(TypedDict):
     status: str
     service: str
@@ -57,13 +66,14 @@ class HealthAnswer(TypedDict):
     databaseStatus: str
     index: IndexHealth
     events: EventsHealth
+    snapshots: SnapshotsHealth
     counts: dict[str, int]
     summarizer: str
     viewerPort: int
 
 
 def health(desk: Desk, ask: Nothing) -> HealthAnswer:
-    """Show whether the memory is well: its store, its index backlog and its size."""
+    """Show whether the memory is well: its store, its index backlog, its newest snapshot and its size."""
     reader = desk.store.read()
     tables = (("sessions", SESSIONS), ("observations", OBSERVATIONS), ("memories", MEMORIES))
     failed = desk.store.failure()
@@ -76,6 +86,7 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
         "databaseStatus": failed or "ok",
         "index": _index_health(desk, reader),
         "events": {"pending": reader.undispatched(desk.tenant)},
+        "snapshots": _snapshots_health(desk),
         "counts": {} if hidden else {name: _count(desk, reader, table) for name, table in tables},
         "summarizer": desk.summarizer.name if desk.summarizer else "none",
         "viewerPort": desk.settings.port,
@@ -84,6 +95,16 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
 
 def _count(desk: Desk, reader: Reader, table: Table[Any]) -> int:
     return reader.count(table, desk.tenant, *(desk.sees_memories() if table is MEMORIES else desk.sees()))
+
+
+def _snapshots_health(desk: Desk) -> SnapshotsHealth:
+    archive = archive_of(desk)
+    newest, age = archive.shelf.newest(), age_of_newest(archive)
+    return {
+        "newest": newest.id if newest else None,
+        "ageSeconds": None if age is None else max(0, age) // 1000,
+        "waiting": len(waiting(archive)),
+    }
 
 
 def _index_health(desk: Desk, reader: Reader) -> IndexHealth:
@@ -366,6 +387,6 @@ ADMIN = (
         cli="token revoke",
         positional=("id",),
     ),
-    Operation(verify, "POST", "/verify", effect="write", scope="root", cli="verify"),
+    Operation(verify, "POST", "/verify", effect="write", scope="root", cli="verify", long=True),
     Operation(lesson_decay, "POST", "/lessons/decay", effect="write", scope="admin", cli="lesson decay"),
 )

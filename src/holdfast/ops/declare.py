@@ -17,6 +17,7 @@ from holdfast.desk import Desk
 from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.model import Scope
 from holdfast.ops.fields import CleanName, Name, collect_findings
+from holdfast.ops.wording import explain
 from holdfast.protocol.access import Viewer
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
@@ -97,6 +98,8 @@ class Operation:
     secret_answer: bool = False  # the answer holds a new secret and is never kept
     unguarded: bool = False  # answers without a credential
     short: bool = False  # one write of a millisecond, nothing else: may share its transaction with others
+    long: bool = False  # may take hours on a large memory: whoever asked waits as long
+    asks: bool = False  # removes by a plan: the command line shows what its dryRun says and asks before it does it
     steps: bool = False  # takes a limit and answers what remains: the command line asks on and shows how far it is
     bulk: bool = False  # the body may be as large as an import
 
@@ -182,13 +185,3 @@ class Operation:
 
 def _hints(run: Callable[..., Any]) -> dict[str, Any]:
     return typing.get_type_hints(run)
-
-
-def explain(error: ValidationError) -> str:
-    """What is wrong, in words, without the value."""
-    problems = []
-    for one in error.errors(include_input=False, include_url=False, include_context=False)[:5]:
-        where = ".".join(str(part) for part in one["loc"]) or "request"
-        missing = one["type"] == "missing"
-        problems.append(f"{where} is required" if missing else f"{where}: {one['msg']}")
-    return "; ".join(problems)

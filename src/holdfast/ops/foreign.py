@@ -152,5 +152,6 @@ FOREIGN = (
         cli="snapshot import",
         positional=("path",),
         paths=("path", "identity"),
+        long=True,
     ),
 )

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from typing_extensions import TypedDict
+
 from holdfast.desk import Desk
 from holdfast.errors import Forbidden
 from holdfast.ops.fields import moment
@@ -14,11 +16,20 @@ from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.finding import LATEST, Named
 from holdfast.snapshot.places import is_id_prefix
 from holdfast.snapshot.travel import at_moment, past
+from holdfast.times import iso
+
+
+class SnapshotShape(TypedDict):
+    """Which snapshot an answer comes from."""
+
+    id: str
+    label: str
+    createdAt: str
 
 
 @contextmanager
-def past_desk(desk: Desk, at: int | str, identity: str | None) -> Iterator[Desk]:
-    """The desk as it would have stood in the snapshot, for the length of a block.
+def past_desk(desk: Desk, at: int | str, identity: str | None) -> Iterator[tuple[Desk, SnapshotShape]]:
+    """The desk as it would have stood in the snapshot, for the length of a block, and which snapshot that is.
 
     Raises:
         NotFound: there is no such snapshot, or none as old as that.
@@ -31,11 +42,13 @@ def past_desk(desk: Desk, at: int | str, identity: str | None) -> Iterator[Desk]
 
 
 @contextmanager
-def snapshot_desk(desk: Desk, named: Named) -> Iterator[Desk]:
+def snapshot_desk(desk: Desk, named: Named) -> Iterator[tuple[Desk, SnapshotShape]]:
     """The same in the snapshot that is named."""
-    with past(archive_of(desk), named) as store:
+    with past(archive_of(desk), named) as then:
+        about = then.manifest.identity
+        told: SnapshotShape = {"id": about.id, "label": about.label, "createdAt": iso(about.created_at)}
         # What is recalled there must not count here: its sequence numbers may belong to other records.
-        yield dataclasses.replace(desk, store=store, home=None, recalls=Recalls())
+        yield dataclasses.replace(desk, store=then.store, home=None, recalls=Recalls()), told
 
 
 def _id(desk: Desk, at: int | str) -> str:

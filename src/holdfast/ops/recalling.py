@@ -17,7 +17,7 @@ from holdfast.ops.answers import LessonShape, MemoryShape, ObservationShape, Ses
 from holdfast.ops.context import context_for, enrichment, profile_shape
 from holdfast.ops.declare import ChatRequest, Operation, Request
 from holdfast.ops.fields import Name, Names, Offset, Query, When, limit, moment
-from holdfast.ops.past import past_desk
+from holdfast.ops.past import SnapshotShape, past_desk
 from holdfast.recall.chats import chat_context
 from holdfast.recall.explain import why
 from holdfast.recall.flow import Hit, Question, search as search_records
@@ -61,6 +61,7 @@ class SearchAnswer(TypedDict):
     tokens_budget: int | None
     truncated: bool
     text: NotRequired[str]
+    snapshot: NotRequired[SnapshotShape]  # that was asked, where it was not the live memory
 
 
 def _question(desk: Desk, ask: Search | SmartSearch, query: str, **more: Any) -> Question:
@@ -86,8 +87,8 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
     why it is there; perSession lets no session have more than so many of the first places.
     """
     if ask.at is not None:
-        with past_desk(desk, ask.at, ask.identity) as then:
-            return search(then, ask.model_copy(update={"at": None}))
+        with past_desk(desk, ask.at, ask.identity) as (then, snapshot):
+            return {**search(then, ask.model_copy(update={"at": None})), "snapshot": snapshot}
     question = _question(
         desk,
         ask,

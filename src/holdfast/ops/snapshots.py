@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NotRequired
 
@@ -10,18 +11,20 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
-from holdfast.errors import Forbidden, InvalidRequest
+from holdfast.errors import Fault, Forbidden, InvalidRequest
 from holdfast.model import CleanText, Json
-from holdfast.ops.declare import Operation, Request
+from holdfast.ops.declare import Nothing, Operation, Request
 from holdfast.ops.fields import CleanLine, Name, Names, limit
 from holdfast.ops.foreign import examine_nexo, is_nexo
 from holdfast.ops.past import snapshot_desk
 from holdfast.ops.recalling import Search, SearchAnswer, search
 from holdfast.snapshot import keeping
 from holdfast.snapshot.archive import Archive, archive_of
+from holdfast.snapshot.checking import check_these
 from holdfast.snapshot.difference import difference, preview
-from holdfast.snapshot.finding import Named, examine, sought
+from holdfast.snapshot.finding import LATEST, Named, examine, sought
 from holdfast.snapshot.flow import Wish, create
+from holdfast.snapshot.folder_mending import mend_folders
 from holdfast.snapshot.nexo import NexoReport
 from holdfast.snapshot.restore import Restored, branch, restore, undo
 from holdfast.snapshot.retention import Policy
@@ -29,8 +32,12 @@ from holdfast.snapshot.shapes import difference_shape, manifest_shape, report_sh
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Report
 from holdfast.snapshot.verify import fault_of
+from holdfast.snapshot.works import State, Work, is_held, read_works, state_of
+from holdfast.times import iso
 
 LABEL_CHARS = 200
+PLAIN_BEFORE = "Keep what is live in the clear, though snapshots are encrypted."
+WAITING = "The vault gets the snapshot of what was live later:"
 LEFT_BEHIND = "What was live cannot be read: its tokens, unsent events and other tenants stay in its old files."
 
 
@@ -70,6 +77,8 @@ def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
     _root_for(desk, to=ask.to)
     if ask.redact is False and not desk.caller.may("admin"):
         raise Forbidden("redact: only an admin may keep secrets in a snapshot")
+    if ask.encrypt and not desk.caller.may("admin"):  # whoever chooses the reader takes the memory from its owner
+        raise Forbidden("encrypt: only an admin may say who can open a snapshot")
     archive = archive_of(desk)
     _check_sign(desk, archive, ask.sign)
     wish = Wish(
@@ -78,6 +87,7 @@ def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
         recipients=ask.encrypt or None,
         redact=ask.redact,
         vault=ask.to,
+        most_per_hour=None if desk.caller.may("admin") else desk.settings.snapshot_hand_per_hour,
     )
     made = create(archive, wish)
     answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": _shown(desk, made)}
@@ -94,6 +104,7 @@ def _check_sign(desk: Desk, archive: Archive, sign: bool | None) -> None:
 
 class SnapshotList(Request):
     limit: int = limit(100, 10_000)
+    check: bool = Field(default=False, description="Read to their end those that were not checked before.")
 
 
 class SnapshotsAnswer(TypedDict):
@@ -103,8 +114,15 @@ class SnapshotsAnswer(TypedDict):
 
 
 def snapshot_list(desk: Desk, ask: SnapshotList) -> SnapshotsAnswer:
-    """List snapshots, newest first; damaged ones are shown as damaged."""
-    found = archive_of(desk).shelf.list()
+    """List snapshots, newest first: verified, damaged, or not checked since they were last written.
+
+    Nothing large is read for a list; with check those are that were not checked, which takes as long as reading them.
+    """
+    archive = archive_of(desk)
+    found = archive.shelf.list()
+    if ask.check:
+        check_these(archive, [one.id for one in found[: ask.limit]])
+        found = archive.shelf.list()
     return {
         "snapshots": [_shown(desk, one) for one in found[: ask.limit]],
         "count": len(found),
@@ -209,8 +227,8 @@ class SnapshotSearch(Search):
 def snapshot_search(desk: Desk, ask: SnapshotSearch) -> SearchAnswer:
     """Find what was known when a snapshot was made, without restoring it."""
     named = SnapshotUse(id=ask.id, identity=ask.identity).named(desk)
-    with snapshot_desk(desk, named) as then:
-        return search(then, ask.model_copy(update={"at": None}))
+    with snapshot_desk(desk, named) as (then, snapshot):
+        return {**search(then, ask.model_copy(update={"at": None})), "snapshot": snapshot}
 
 
 class SnapshotRestore(SnapshotUse):
@@ -219,6 +237,7 @@ class SnapshotRestore(SnapshotUse):
     take_over: Name | None = Field(
         default=None, alias="as", description="Take another agent's memory over as this agent's."
     )
+    plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
     into: Name | None = Field(default=None, description="Start a second memory from it in this new folder.")
     alone: bool = Field(
         default=False, description="Leave tokens and other tenants behind, if what is live is too damaged to read them."
@@ -236,6 +255,7 @@ class SnapshotRestoreAnswer(TypedDict):
     rows: NotRequired[dict[str, int]]
     folders: NotRequired[list[str]]
     leftBehind: NotRequired[str]
+    waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
     difference: NotRequired[Json]
 
 
@@ -247,7 +267,8 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
     _root_for(desk, into=ask.into)
     if ask.alone and not desk.caller.may("root"):
         raise Forbidden("alone: only root may leave other tenants' memory behind")
-    archive, named = archive_of(desk), ask.named(desk, take_over=ask.take_over)
+    archive = archive_of(desk)
+    named = dataclasses.replace(ask.named(desk, take_over=ask.take_over), plain_before=ask.plain_before)
     if ask.dry_run:
         changes = preview(archive, named, ask.limit)
         return {"success": True, "snapshot": changes.b, "dryRun": True, "difference": difference_shape(changes)}
@@ -262,7 +283,11 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
     made = restore(archive, named, alone=ask.alone)
     _audit(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
     answer = _restored_shape(made)
-    return {**answer, "leftBehind": LEFT_BEHIND} if made.alone else answer
+    if made.alone:
+        answer["leftBehind"] = LEFT_BEHIND
+    if made.waiting:
+        answer["waiting"] = f"{WAITING} {made.waiting}"
+    return answer
 
 
 def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
@@ -285,20 +310,26 @@ def _audit(desk: Desk, operation: str, id: str, **details: Any) -> None:
 
 class SnapshotUndo(Request):
     yes: bool = Field(default=False, description="Really replace the live memory.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens encrypted ones.")
+    plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
 
 
 class SnapshotUndoAnswer(TypedDict):
     success: bool
     generation: str
+    before: str | None
+    waiting: NotRequired[str]
 
 
 def snapshot_undo(desk: Desk, ask: SnapshotUndo) -> SnapshotUndoAnswer:
     """Take the last restore back: what was live before it is live again."""
     if not ask.yes:
         raise InvalidRequest("snapshot_undo: this replaces the live memory, and was not confirmed", hint="Say --yes.")
-    generation = undo(archive_of(desk))
-    _audit(desk, "snapshot_undo", generation)
-    return {"success": True, "generation": generation}
+    _root_for(desk, identity=ask.identity)
+    done = undo(archive_of(desk), Named(LATEST, identity=ask.identity, plain_before=ask.plain_before))
+    _audit(desk, "snapshot_undo", done.generation)
+    answer: SnapshotUndoAnswer = {"success": True, "generation": done.generation, "before": done.before}
+    return {**answer, "waiting": f"{WAITING} {done.waiting}"} if done.waiting else answer
 
 
 class SnapshotExport(SnapshotName):
@@ -366,6 +397,55 @@ def snapshot_prune(desk: Desk, ask: SnapshotPrune) -> SnapshotPruneAnswer:
     }
 
 
+class SnapshotMendAnswer(TypedDict):
+    success: bool
+    mended: list[Json]
+
+
+def snapshot_mend(desk: Desk, ask: Nothing) -> SnapshotMendAnswer:
+    """Put memory folders right that a restore could not finish with, as when its journal is damaged.
+
+    Nothing is removed: what cannot be put in place is moved aside, and the answer says where it lies.
+    """
+    done = mend_folders(archive_of(desk))
+    if done:
+        with suppress(Fault):  # also where the store cannot be opened
+            _audit(desk, "snapshot_mend", "", mended=[one.name for one in done])
+    return {"success": True, "mended": [{"name": one.name, "change": one.how, "path": str(one.path)} for one in done]}
+
+
+class SnapshotStatusAnswer(TypedDict):
+    running: bool
+    works: list[Json]
+
+
+def snapshot_status(desk: Desk, ask: Nothing) -> SnapshotStatusAnswer:
+    """Show what is being done with snapshots, and how what was done lately ended.
+
+    Ask it when making or restoring one took longer than you waited: it goes on without you.
+    """
+    archive = archive_of(desk)
+    held, works = is_held(archive.home), read_works(archive.home)
+    own = [
+        _work_shape(one, state_of(one, newest=not number, held=held))
+        for number, one in enumerate(works)
+        if (one.tenant, one.agent) == (archive.tenant, archive.agent)
+    ]
+    return {"running": held, "works": own}
+
+
+def _work_shape(work: Work, state: State) -> Json:
+    return {
+        "operation": work.operation,
+        "status": state,
+        "startedAt": iso(work.began),
+        "endedAt": iso(work.ended) if work.ended is not None else None,
+        "code": work.code,
+        "message": work.message,
+        "about": work.about,
+    }
+
+
 SNAPSHOTS = (
     Operation(
         snapshot_create,
@@ -376,8 +456,11 @@ SNAPSHOTS = (
         tool="memory_snapshot_create",
         cli="snapshot create",
         paths=("to",),
+        long=True,
     ),
-    Operation(snapshot_list, "GET", "/snapshots", tool="memory_snapshot_list", cli="snapshot list"),
+    Operation(snapshot_list, "GET", "/snapshots", tool="memory_snapshot_list", cli="snapshot list", long=True),
+    Operation(snapshot_mend, "POST", "/snapshots/mend", effect="write", scope="root", cli="snapshot mend"),
+    Operation(snapshot_status, "GET", "/snapshots/status", tool="memory_snapshot_status", cli="snapshot status"),
     Operation(
         snapshot_show,
         "GET",
@@ -394,6 +477,7 @@ SNAPSHOTS = (
         cli="snapshot verify",
         positional=("id",),
         paths=("id", "from", "identity"),
+        long=True,
     ),
     Operation(
         snapshot_diff,
@@ -403,6 +487,7 @@ SNAPSHOTS = (
         cli="snapshot diff",
         positional=("a", "b"),
         paths=("identity",),
+        long=True,
     ),
     Operation(
         snapshot_search,
@@ -412,6 +497,7 @@ SNAPSHOTS = (
         cli="snapshot search",
         positional=("id", "query"),
         paths=("id", "identity"),
+        long=True,
     ),
     Operation(
         snapshot_restore,
@@ -423,6 +509,7 @@ SNAPSHOTS = (
         cli="snapshot restore",
         positional=("id",),
         paths=("id", "from", "identity", "into"),
+        long=True,
     ),
     Operation(
         snapshot_undo,
@@ -430,7 +517,10 @@ SNAPSHOTS = (
         "/snapshots/undo",
         effect="destroy",
         scope="admin",
+        tool="memory_snapshot_undo",
         cli="snapshot undo",
+        paths=("identity",),
+        long=True,
     ),
     Operation(
         snapshot_export,
@@ -441,6 +531,7 @@ SNAPSHOTS = (
         cli="snapshot export",
         positional=("id",),
         paths=("to",),
+        long=True,
     ),
     Operation(
         snapshot_delete,
@@ -459,5 +550,7 @@ SNAPSHOTS = (
         effect="destroy",
         scope="admin",
         cli="snapshot prune",
+        asks=True,
+        long=True,
     ),
 )

@@ -159,8 +159,8 @@ def _take(desk: Desk, event: TranscriptEvent) -> bool:
 
 
 TRANSFER = (
-    Operation(export, "GET", "/export", tool="memory_export", cli="export"),
-    Operation(import_, "POST", "/import", effect="write", scope="admin", bulk=True),
+    Operation(export, "GET", "/export", tool="memory_export", cli="export", long=True),
+    Operation(import_, "POST", "/import", effect="write", scope="admin", bulk=True, long=True),
     Operation(
         import_jsonl,
         "POST",
@@ -169,5 +169,6 @@ TRANSFER = (
         scope="root",  # it reads files of the user who runs the server
         cli="import-jsonl",
         positional=("path",),
+        long=True,
     ),
 )

@@ -226,11 +226,21 @@ def vault_sync(desk: Desk, ask: VaultSync) -> VaultMovedAnswer:
 
 
 VAULTS = (
-    Operation(vault_status, "GET", "/vault", scope="root", cli="vault status", positional=("vault",)),
-    Operation(vault_list, "GET", "/vault/snapshots", scope="root", cli="vault list", positional=("vault",)),
-    Operation(vault_verify, "POST", "/vault/verify", scope="root", cli="vault verify", positional=("vault",)),
+    Operation(vault_status, "GET", "/vault", scope="root", cli="vault status", positional=("vault",), long=True),
+    Operation(vault_list, "GET", "/vault/snapshots", scope="root", cli="vault list", positional=("vault",), long=True),
     Operation(
-        vault_prune, "POST", "/vault/prune", effect="destroy", scope="root", cli="vault prune", positional=("vault",)
+        vault_verify, "POST", "/vault/verify", scope="root", cli="vault verify", positional=("vault",), long=True
+    ),
+    Operation(
+        vault_prune,
+        "POST",
+        "/vault/prune",
+        effect="destroy",
+        scope="root",
+        cli="vault prune",
+        positional=("vault",),
+        asks=True,
+        long=True,
     ),
     Operation(
         vault_copy,
@@ -241,6 +251,7 @@ VAULTS = (
         cli="vault copy",
         positional=("from", "to"),
         steps=True,
+        long=True,
     ),
     Operation(
         vault_sync,
@@ -251,5 +262,6 @@ VAULTS = (
         cli="vault sync",
         positional=("vault",),
         steps=True,
+        long=True,
     ),
 )

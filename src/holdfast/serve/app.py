@@ -23,7 +23,7 @@ from holdfast.ops.openapi import openapi
 from holdfast.serve.auth import Auth
 from holdfast.serve.bodies import read_body
 from holdfast.serve.broker import Broker
-from holdfast.serve.guard import Guard
+from holdfast.serve.guard import Guard, wait_header
 from holdfast.serve.lane import Lane
 from holdfast.serve.live import Live
 from holdfast.serve.maintenance import Maintenance
@@ -196,4 +196,6 @@ def _tool_fault(fault: Fault) -> Response:
     """A failed tool is an error of the call: the status says so, and the body is what a model can read."""
     body = fault.to_dict()
     content = [{"type": "text", "text": text_of(body)}]
-    return _json({**body, "content": content, "isError": True}, fault.http_status)
+    answer = _json({**body, "content": content, "isError": True}, fault.http_status)
+    answer.raw_headers.extend(wait_header(fault))
+    return answer

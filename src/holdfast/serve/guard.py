@@ -335,9 +335,13 @@ def _fault_headers(fault: Fault, body: bytes) -> list[Header]:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if isinstance(fault, Unauthorized):
         headers.append((b"www-authenticate", b"Bearer"))
-    if isinstance(fault, RateLimited) and "retryAfter" in fault.details:
-        headers.append((b"retry-after", str(fault.details["retryAfter"]).encode()))
-    return headers
+    return [*headers, *wait_header(fault)]
+
+
+def wait_header(fault: Fault) -> list[Header]:
+    """When to try again, where that is known."""
+    wait = fault.details.get("retryAfter", fault.retry_after)
+    return [(b"retry-after", str(wait).encode())] if isinstance(wait, int) and wait >= 0 else []
 
 
 def _as_fault(error: Exception, scope: Scope) -> Fault:

@@ -15,6 +15,9 @@ from holdfast.engine import Engine
 from holdfast.metrics import gauge
 from holdfast.model import Caller
 from holdfast.serve.broker import Broker
+from holdfast.snapshot.archive import archive_of
+from holdfast.snapshot.automatic import age_of_newest
+from holdfast.snapshot.sending import waiting
 from holdfast.store.tables import MEMORIES, TABLES
 from holdfast.version import VERSION
 
@@ -23,7 +26,7 @@ def readings(engine: Engine, caller: Caller, broker: Broker | None) -> str:
     """The whole text, in the format of Prometheus."""
     lines = [*gauge("holdfast_build_info", {(VERSION,): 1})]
     if caller.may("root"):
-        lines += [*_process(engine), *_store(engine), *_broker(broker), *engine.metrics.lines()]
+        lines += [*_process(engine), *_store(engine), *_snapshots(engine), *_broker(broker), *engine.metrics.lines()]
     else:
         lines += _own_records(engine.desk(caller))
     return "\n".join(lines) + "\n"
@@ -52,6 +55,14 @@ def _store(engine: Engine) -> Iterator[str]:
     yield from gauge("holdfast_records", {(table.name,): sizes.get(table.name, 0) for table in TABLES})
     yield from gauge("holdfast_vectors_pending", {(): reader.pending()})
     yield from gauge("holdfast_events_pending", {(): reader.undispatched()})
+
+
+def _snapshots(engine: Engine) -> Iterator[str]:
+    tenants = engine.store.read().tenants()
+    archives = [archive_of(engine.desk(Caller(tenant=tenant, name="metrics"))) for tenant in tenants]
+    ages = [age for archive in archives if (age := age_of_newest(archive)) is not None]
+    yield from gauge("holdfast_snapshot_age_seconds", {(): max(0, *ages) / 1000} if ages else {})
+    yield from gauge("holdfast_snapshots_waiting", {(): sum(len(waiting(archive)) for archive in archives)})
 
 
 def _broker(broker: Broker | None) -> Iterator[str]:

@@ -9,8 +9,10 @@ from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.model import Caller
 from holdfast.snapshot.archive import Archive, archive_of
-from holdfast.snapshot.automatic import catch_up, make_if_changed
+from holdfast.snapshot.automatic import age_of_newest, make_if_changed
+from holdfast.snapshot.checking import check_next
 from holdfast.snapshot.flow import Wish
+from holdfast.snapshot.sending import send_waiting, waiting
 
 LOOK_SECONDS = 60.0
 
@@ -18,7 +20,8 @@ log = logging.getLogger("holdfast")
 
 
 class Schedule:
-    """Makes a snapshot whenever the last one is old enough and something changed."""
+    """Makes a snapshot whenever the last one is old enough and something changed; sends what waits for the vault; reads
+    snapshots again that nobody has checked."""
 
     def __init__(self, engine: Engine):
         self._engine = engine
@@ -29,8 +32,7 @@ class Schedule:
         self._thread = threading.Thread(target=self._loop, name="snapshots", daemon=True)
 
     def start(self) -> None:
-        if self._every:
-            self._thread.start()
+        self._thread.start()
 
     def stop(self) -> None:
         """Ask it to end and wait until it has."""
@@ -39,7 +41,7 @@ class Schedule:
             self._thread.join()
 
     def _loop(self) -> None:
-        while not self._stop.wait(min(LOOK_SECONDS, self._every)):
+        while not self._stop.wait(min(LOOK_SECONDS, self._every or LOOK_SECONDS)):
             try:
                 self.run_once()
             except Fault as fault:  # the next look tries again; health shows how old the newest one is
@@ -66,16 +68,18 @@ class Schedule:
             make_if_changed(archive, Wish(label="scheduled", made_by="schedule"))
             self._made[tenant] = self._engine.clock.steady()
             self._unsent.add(tenant)
-        if tenant in self._unsent:
-            catch_up(archive)
+        check_next(archive)
+        if tenant in self._unsent or waiting(archive):
+            send_waiting(archive)
             self._unsent.discard(tenant)
 
     def _is_due(self, archive: Archive) -> bool:
+        if not self._every:
+            return False
         steady = self._engine.clock.steady()
         if archive.tenant in self._made:
             return steady - self._made[archive.tenant] >= self._every
-        newest = next((one.manifest for one in archive.shelf.each() if one.manifest and not one.damaged), None)
-        age_ms = self._engine.clock.now_ms() - newest.identity.created_at if newest else None
+        age_ms = age_of_newest(archive)
         # A time in the future says nothing about how old it is.
         due = age_ms is None or age_ms < 0 or age_ms >= self._every * 1000
         if not due and age_ms is not None:

@@ -72,6 +72,18 @@ def recipients_of(identities: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(one.to_public()) for one in found if isinstance(one, pyrage.x25519.Identity))
 
 
+def recipient_beside(identity_file: Path, identities: Sequence[str]) -> tuple[str, ...]:
+    """The SSH public key in <identity file>.pub, if one of the identities opens what is encrypted for it."""
+    try:
+        with open(f"{identity_file}.pub", "rb") as file:
+            words = file.read(_MOST_IDENTITIES).decode("ascii").split()[:2]
+        recipient = pyrage.ssh.Recipient.from_str(" ".join(words))
+        pyrage.decrypt(pyrage.encrypt(b"", [recipient]), _identities(identities))
+    except (OSError, ValueError, pyrage.RecipientError, pyrage.DecryptError, pyrage.EncryptError):
+        return ()
+    return (" ".join(words),)
+
+
 def _identity_text(path: Path) -> str:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -18,6 +18,7 @@ from holdfast.snapshot.keyring import Keyring
 from holdfast.snapshot.locks import SnapshotLock
 from holdfast.snapshot.places import shelf_folder
 from holdfast.snapshot.shelf import Shelf
+from holdfast.snapshot.works import Work, note_work
 from holdfast.store.port import Home
 from holdfast.vault.address import vault_from
 
@@ -26,6 +27,13 @@ DEFAULT_AGENT = "default"
 
 def _nobody(kind: Lifecycle, body: Json) -> None:
     """Nobody listens."""
+
+
+@dataclass(slots=True)
+class Result:
+    """What came of a piece of work: the id of a snapshot, or the name of a generation."""
+
+    about: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +71,26 @@ class Archive:
         return vault_from(text, self.settings, self.clock, self.entropy)
 
     @contextmanager
-    def locked(self, operation: str) -> Iterator[None]:
-        """Nobody else makes, restores or removes snapshots inside this block; how it ended is counted.
+    def locked(self, operation: str) -> Iterator[Result]:
+        """Nobody else makes, restores or removes snapshots inside this block; how it ended is counted and noted.
 
         Raises:
             SnapshotsBusy: somebody did for too long.
         """
         with self.counted(operation), SnapshotLock(self.home, operation, self.settings.snapshot_lock_seconds):
-            yield
+            work, result = Work(operation, self.tenant, self.agent, self.clock.now_ms()), Result()
+            note_work(self.home, work)
+            try:
+                yield result
+                work = dataclasses.replace(work, about=result.about)
+            except Fault as fault:
+                work = dataclasses.replace(work, code=fault.code, message=fault.message)
+                raise
+            except BaseException as error:
+                work = dataclasses.replace(work, code="internal", message=f"unexpected {type(error).__name__}")
+                raise
+            finally:
+                note_work(self.home, dataclasses.replace(work, ended=self.clock.now_ms()))
 
     @contextmanager
     def counted(self, operation: str) -> Iterator[None]:

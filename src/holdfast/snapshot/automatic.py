@@ -7,11 +7,11 @@ from typing import Literal
 from holdfast.desk import Desk
 from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.changes import is_changed
-from holdfast.snapshot.flow import Wish, create_locked, put_in_vault
+from holdfast.snapshot.flow import Wish, create_locked
 from holdfast.snapshot.keeping import policy_of, prune
+from holdfast.snapshot.sending import offer_waiting
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Maker
-from holdfast.snapshot.vaulting import list_vault
 
 # Forgetting so many records at once is worth a snapshot; forgetting a few is everyday.
 BULK = 10
@@ -33,23 +33,16 @@ def before(desk: Desk, work: Work) -> None:
     if desk.home is None or work not in desk.settings.snapshot_before or not desk.store.last_seq():
         return
     archive = archive_of(desk)
-    made = make_if_changed(archive, Wish(label=f"before {work}", made_by=_MAKERS[work]))
-    if made is not None:
-        put_in_vault(archive, made.id, None)
+    make_if_changed(archive, Wish(label=f"before {work}", made_by=_MAKERS[work]))
+    offer_waiting(archive)  # a vault that is away gets it from the schedule; the work need not wait for that
 
 
-def catch_up(archive: Archive) -> None:
-    """Copy the newest snapshot to the vault if it could not be reached when that one was made.
-
-    Raises:
-        StorageFull, StorageFailed, UpstreamFailed: it cannot be reached now either.
-    """
-    place = archive.settings.vault
-    newest = next((one for one in archive.shelf.each() if not one.damaged), None)
-    if not place or newest is None:
-        return
-    if newest.id not in {one.id for one in list_vault(archive.vault(place), archive.tenant, archive.agent)}:
-        put_in_vault(archive, newest.id, place)
+def age_of_newest(archive: Archive) -> int | None:
+    """Milliseconds since the newest good snapshot; less than none if the clock was set back; None if there is none."""
+    newest = archive.shelf.newest()
+    if newest is None or newest.manifest is None:
+        return None
+    return archive.clock.now_ms() - newest.manifest.identity.created_at
 
 
 def make_if_changed(archive: Archive, wish: Wish) -> Shelved | None:
@@ -57,7 +50,8 @@ def make_if_changed(archive: Archive, wish: Wish) -> Shelved | None:
     say. The vault comes after that: while it is away, the shelf must not fill the disk."""
     if not is_changed(archive):
         return None
-    with archive.locked("create"):
+    with archive.locked("create") as result:
         made = create_locked(archive, wish)
+        result.about = made.id
     prune(archive, policy_of(archive.settings), automatic_only=True)
     return made

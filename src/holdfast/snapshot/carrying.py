@@ -55,7 +55,7 @@ def read_files(folder: Path, id: str) -> Files:
     Raises:
         SnapshotDamaged, SnapshotTooNew: they do not agree with each other, or are not readable here.
     """
-    manifest = read_manifest_of(folder, id)
+    manifest, _ = read_manifest_of(folder, id)
     check_sidecar(folder, manifest)
     return Files(manifest, read_small(folder, f"{id}{MANIFEST}", MOST_MANIFEST))
 

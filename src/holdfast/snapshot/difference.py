@@ -74,7 +74,7 @@ def compared(archive: Archive, a: Side, b: Side, limit: int) -> Difference:
 
 @contextmanager
 def _then(archive: Archive, named: Named) -> Iterator[Side]:
-    with laid_out(archive, named, whole=True) as laid:
+    with laid_out(archive, named) as laid:
         yield Side(laid.manifest.identity.id, laid.database, laid.folder)
 
 

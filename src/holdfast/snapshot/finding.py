@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from holdfast.errors import InvalidRequest, NotFound, SnapshotDamaged
+from holdfast.errors import Fault, InvalidRequest, NotFound, SnapshotDamaged
 from holdfast.snapshot.age import read_identities
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.checked import Checked, Looks, looks_of_body
 from holdfast.snapshot.manifest import is_id
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.values import Manifest, Report
@@ -33,6 +34,7 @@ class Named:
     allow_older: bool = False
     allow_unsigned: bool = False
     reading: bool = False  # it is only looked at: what was made here before there was a key need not be signed
+    plain_before: bool = False  # what it replaces may be kept in the clear, though snapshots are encrypted
     take_over: str | None = None  # the agent that another agent's snapshot is restored as
 
 
@@ -104,8 +106,8 @@ def _id_of(path: Path) -> str:
     return id
 
 
-def examine(archive: Archive, named: Named, found: Found, *, members: bool = True) -> Report:
-    """What verification says about the bundle, for this memory."""
+def examine(archive: Archive, named: Named, found: Found, *, members: bool = True, raw: bool = True) -> Report:
+    """What verification says about the bundle, for this memory. Without `raw` its body is not read."""
     here = found.place == SHELF
     expect = Expect(
         tenant=archive.tenant,
@@ -117,18 +119,31 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
     )
     identities = identities_of(archive, named)
     place = None if here else found.place
+    looks = looks_of_body(found.folder, found.id)  # before its bytes are read: what changes meanwhile is not remembered
     with archive.counted("verify"):
-        report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place)
+        report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place, raw)
+    if here and looks is not None:
+        _remember(archive, found.id, looks, report)
     return replace(report, place=named.name)
 
 
-def trusted(archive: Archive, named: Named, found: Found) -> Manifest:
-    """The manifest of a bundle that may be used. Its members are checked as they are unpacked.
+def _remember(archive: Archive, id: str, looks: Looks, report: Report) -> None:
+    """For the list. A disk that takes no note of it does not change what was found."""
+    if report.digest is None or "bytes" not in report.checked:
+        return
+    damage = next((one.message for one in report.findings if one.code == "damaged"), None)
+    with suppress(Fault):
+        archive.shelf.remember(id, Checked(looks, report.digest, archive.clock.now_ms(), damage))
+
+
+def trusted(archive: Archive, named: Named, found: Found, *, raw: bool = True) -> Manifest:
+    """The manifest of a bundle that may be used. Its members are checked as they are unpacked. Without `raw` its body
+    is not read: for whoever has what is in it already.
 
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not.
     """
-    report = examine(archive, named, found, members=False)
+    report = examine(archive, named, found, members=False, raw=raw)
     fault = fault_of(report)
     if fault is not None or report.manifest is None:  # without a manifest there is a finding that says why
         raise fault or SnapshotDamaged("snapshot: it has no manifest")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 import zstandard
 
+from holdfast.desk import HOUR_MS
+from holdfast.errors import RateLimited
 from holdfast.snapshot.age import fingerprint
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.changes import note_seen, seen_now
@@ -18,11 +21,12 @@ from holdfast.snapshot.manifest import manifest_bytes, signed_bytes
 from holdfast.snapshot.memory import capture_memory
 from holdfast.snapshot.pack import pack
 from holdfast.snapshot.places import new_id
+from holdfast.snapshot.sending import put_in_vault
 from holdfast.snapshot.shapes import shelved_shape
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.shelved import Shelved
-from holdfast.snapshot.values import FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
-from holdfast.snapshot.vaulting import send
+from holdfast.snapshot.unsent import note_unsent
+from holdfast.snapshot.values import ASKED_FOR, FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
 from holdfast.version import VERSION
 
 T = TypeVar("T")
@@ -35,11 +39,12 @@ class Wish:
     """How a snapshot is to be made; what is not said comes from the settings."""
 
     label: str = ""
-    made_by: Maker = "hand"
+    made_by: Maker = ASKED_FOR
     sign: bool | None = None
     recipients: Sequence[str] | None = None
     redact: bool | None = None
     vault: str | None = None
+    most_per_hour: int | None = None  # of those made by hand, for whoever may not ask for as many as he likes
 
 
 def create(archive: Archive, wish: Wish) -> Shelved:
@@ -49,19 +54,42 @@ def create(archive: Archive, wish: Wish) -> Shelved:
         SnapshotsBusy: another process makes, restores or removes snapshots.
         DataDamaged: the memory is damaged; what cannot be trusted is not sealed.
         StorageFull, StorageFailed: it could not be written; no snapshot was made.
+        RateLimited: as many were made in the last hour as the wish allows.
     """
-    with archive.locked("create"):
+    with archive.locked("create") as result:
+        _check_pace(archive, wish.most_per_hour)
         made = create_locked(archive, wish)
+        result.about = made.id
     put_in_vault(archive, made.id, wish.vault)
     return made
 
 
+def _check_pace(archive: Archive, most: int | None) -> None:
+    """By what lies on the shelf, so that neither a restart nor a second token begins anew."""
+    if most is None:
+        return
+    now = archive.clock.now_ms()
+    newest = (one.manifest.identity for one in archive.shelf.each() if one.manifest and not one.damaged)
+    last_hour = takewhile(lambda one: now - one.created_at < HOUR_MS, newest)
+    recent = [one for one in last_hour if one.created_by == ASKED_FOR and one.created_at <= now]
+    if len(recent) < most:
+        return
+    wait = (recent[most - 1].created_at + HOUR_MS - now + 999) // 1000 if most else HOUR_MS // 1000
+    raise RateLimited(
+        f"snapshot_create: {len(recent)} were made by hand in the last hour, and {most} are allowed",
+        hint="Wait, use a token with the scope admin, or raise HOLDFAST_SNAPSHOT_HAND_PER_HOUR.",
+        details={"retryAfter": wait},
+    )
+
+
 def create_locked(archive: Archive, wish: Wish) -> Shelved:
-    """The same for whoever holds the lock already; the vault does not get it."""
+    """The same for whoever holds the lock already; the vault gets it later (`sending.py`)."""
     shelf = archive.shelf
     shelf.sweep()
     seen = seen_now(archive)
     identity = _identity(archive, shelf, wish)
+    if archive.settings.vault:
+        note_unsent(shelf.root, identity.id)
     with shelf.staging() as staging:
         capture = capture_memory(archive, staging, redact=_said(wish.redact, archive.settings.snapshot_redact))
         recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
@@ -76,13 +104,6 @@ def create_locked(archive: Archive, wish: Wish) -> Shelved:
     return made
 
 
-def put_in_vault(archive: Archive, id: str, named: str | None) -> None:
-    """Copy a snapshot to the vault that is named, or to the one in the settings; to none if there is none."""
-    vault = _said(named, archive.settings.vault)
-    if vault:
-        send(archive.shelf, id, archive.vault(vault))
-
-
 def _said(asked: T | None, usual: T) -> T:
     return usual if asked is None else asked
 
@@ -93,7 +114,7 @@ def _body_path(staging: Path, identity: Identity, recipients: Sequence[str]) -> 
 
 def _identity(archive: Archive, shelf: Shelf, wish: Wish) -> Identity:
     sequence, now = shelf.next_sequence(), archive.clock.now_ms()
-    before = next((one for one in shelf.each() if not one.damaged), None)
+    before = shelf.newest()
     return Identity(
         id=new_id(sequence, now, archive.entropy.hex(CHANCE_CHARS)),
         tenant=archive.tenant,

@@ -28,6 +28,7 @@ from holdfast.errors import Conflict, DataDamaged
 from holdfast.snapshot.folder_restore import mark_of, sync_tree
 
 JOURNAL = "folders.pending"
+MEND = "Run holdfast snapshot mend: it puts memory folders right, and removes nothing."
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 # The kernel, or this file system, has no such call.
@@ -83,7 +84,7 @@ def _exchange(live: Path, staged: Path, kept: Path) -> None:
         if not staged.exists():
             return _done(live)
         _begin(live, staged, kept, mark)
-    new = int(mark.read_bytes())
+    new = _marked_inode(mark)
     if _inode(live) != new:
         _change_places(live, staged, kept)
     if staged.exists():  # now the old one
@@ -93,14 +94,21 @@ def _exchange(live: Path, staged: Path, kept: Path) -> None:
     sync_folder(mark.parent)
 
 
+def _marked_inode(mark: Path) -> int:
+    data = mark.read_bytes()
+    if not data.isdigit():
+        raise DataDamaged(f"memory folders: {mark.name} cannot be read", hint=MEND)
+    return int(data)
+
+
 def _done(live: Path) -> None:
     if not live.is_dir():
-        raise DataDamaged(f"memory folder {live.name}: there is nothing to put in place, and no live folder")
+        raise DataDamaged(f"memory folder {live.name}: nothing is there to put in place, and no live one", hint=MEND)
 
 
 def _begin(live: Path, staged: Path, kept: Path, mark: Path) -> None:
     if os.path.lexists(kept):
-        raise Conflict(f"memory folder {live.name}: {kept.name} is there already")
+        raise Conflict(f"memory folder {live.name}: {kept.name} is there already", hint=MEND)
     live.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     live.mkdir(exist_ok=True, mode=0o700)
     sync_tree(staged)
@@ -153,7 +161,7 @@ def intend(home: Path, goal: str, exchanges: Iterable[Exchange]) -> None:
         Conflict: earlier exchanges are not finished yet.
     """
     if (home / JOURNAL).exists():
-        raise Conflict("memory folders: an earlier exchange is not finished")
+        raise Conflict("memory folders: an earlier exchange is not finished", hint=MEND)
     exchanges = tuple(exchanges)
     if not exchanges:
         return
@@ -175,10 +183,10 @@ def pending(home: Path) -> Pending | None:
         raise disk_fault(error, f"read {JOURNAL}") from error
     try:
         value = orjson.loads(data)
-        rows = [Exchange(*map(Path, row)) for row in value["exchanges"]]
+        rows = [Exchange(Path(live), Path(staged), Path(kept)) for live, staged, kept in value["exchanges"]]
         return Pending(str(value["goal"]), tuple(rows))
     except (ValueError, TypeError, KeyError) as error:
-        raise DataDamaged(f"data folder: {JOURNAL} cannot be read") from error
+        raise DataDamaged(f"memory folders: {JOURNAL} cannot be read", hint=MEND) from error
 
 
 def finish_pending(home: Path) -> Pending | None:
@@ -201,7 +209,7 @@ def abandon_pending(home: Path) -> Pending | None:
     if found is None:
         return None
     if any(_has_begun(one) for one in found.exchanges):
-        raise Conflict("memory folders: an exchange has begun and must be finished")
+        raise Conflict("memory folders: an exchange has begun and must be finished", hint=MEND)
     for one in found.exchanges:
         if one.staged == place_of_new(one.live):  # not one that was live once and would come back
             shutil.rmtree(one.staged, ignore_errors=True)

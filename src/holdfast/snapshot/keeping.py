@@ -9,8 +9,7 @@ from holdfast.settings import Settings
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
 from holdfast.snapshot.shelved import Shelved
-
-ASKED_FOR = "hand"
+from holdfast.snapshot.values import ASKED_FOR
 
 
 def policy_of(settings: Settings) -> Policy:
@@ -67,8 +66,8 @@ def delete(archive: Archive, id: str) -> str:
         Conflict: it is the last whole one.
         SnapshotsBusy: it is in use.
     """
-    with archive.locked("delete"):
-        whole = archive.shelf.find(id).id
+    with archive.locked("delete") as result:
+        whole = result.about = archive.shelf.find(id).id
         archive.shelf.delete(whole)
     archive.tell("deleted", {"id": whole})
     return whole

@@ -144,11 +144,6 @@ class Keyring:
             if sequence > self.mark(signer, place):
                 self._write_mark(signer, place, sequence)
 
-    def set_mark(self, signer: str | None, place: str, sequence: int) -> None:
-        """Put the mark where it belongs after the newest were deleted on purpose."""
-        with self._locked():
-            self._write_mark(signer, place, sequence)
-
     def _marks(self) -> dict[str, int]:
         fields = self._read(_MARKS)
         if fields is None:

@@ -3,6 +3,8 @@
     .lock                   held while names of snapshots change, for moments only
     .staging-<name>/        where a snapshot is made; the folder itself is locked while it is in use
     .<id>.changing          stands while the files of an id come or go
+    .opened/                stores of snapshots that were asked lately (`opened.py`)
+    .<id>.unsent            stands until the vault has it (`unsent.py`)
     .<name>.new             a small file on its way to its name
 
 A staging folder that nobody has locked belonged to a process that is dead. An id that is marked as changing while
@@ -24,7 +26,9 @@ from pathlib import Path
 
 from holdfast.disk import claim, make_folder, release, sync_folder, write_new
 from holdfast.errors import InvalidRequest
+from holdfast.snapshot.opened import drop_opened_of
 from holdfast.snapshot.places import MANIFEST, SUFFIXES, split_name
+from holdfast.snapshot.unsent import unsent_mark
 
 _STAGING = ".staging-"
 _STAGING_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")
@@ -99,9 +103,9 @@ def remove_files(root: Path, id: str) -> list[str]:
     gone = [name for name in (f"{id}{MANIFEST}",) if _unlink(root / name)]
     if gone:
         sync_folder(root)
-    rest = [f".{id}{MANIFEST}.new", *(f"{id}{suffix}" for suffix in SUFFIXES)]
+    rest = [f".{id}{MANIFEST}.new", unsent_mark(id), *(f"{id}{suffix}" for suffix in SUFFIXES)]
     gone += [name for name in rest if _unlink(root / name)]
-    return gone
+    return gone + drop_opened_of(root, id)
 
 
 def _unlink(path: Path) -> bool:

@@ -7,7 +7,7 @@ is live. Memory folders follow by a journal that the next start finishes if this
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,10 +15,9 @@ from pathlib import Path
 from holdfast.disk import disk_fault, write_durably
 from holdfast.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.model import Json, Lifecycle
-from holdfast.snapshot.age import recipients_of
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.changes import is_changed
-from holdfast.snapshot.finding import SHELF, Found, Named, identities_of, sought, trusted
+from holdfast.snapshot.finding import LATEST, SHELF, Found, Named, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish, create_locked
 from holdfast.snapshot.folder_exchange import Exchange, intend, pending
 from holdfast.snapshot.folders_back import (
@@ -29,6 +28,10 @@ from holdfast.snapshot.folders_back import (
     stage_folders,
 )
 from holdfast.snapshot.memory import STORE
+from holdfast.snapshot.places import shelf_folder
+from holdfast.snapshot.sealed_alike import sealed_alike
+from holdfast.snapshot.sending import offer_waiting
+from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
 from holdfast.store.folder import DATABASE, DataFolder, FolderLock
@@ -36,6 +39,7 @@ from holdfast.store.port import Home
 from holdfast.store.sqlite.graft import join, prepare, rejoin
 
 BEFORE_UNDO = Wish(label="before undo", made_by="before-restore")
+LAST = Named(LATEST)
 BEFORE = Wish(label="before restore", made_by="before-restore")
 ORIGIN = "origin"  # in a generation that was restored: whose memory was
 Rows = tuple[tuple[str, int], ...]
@@ -54,6 +58,16 @@ class Restored:
     rows: dict[str, int]
     folders: tuple[str, ...]
     alone: bool = False  # nothing was taken along from what was live
+    waiting: str | None = None  # why the vault has not got the snapshot of what was live
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What is live again, and the snapshot of what was left."""
+
+    generation: str
+    before: str | None
+    waiting: str | None
 
 
 def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
@@ -67,49 +81,58 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not
             be used.
+        Conflict: what is live would have to be kept encrypted, and nobody is known for whom.
         SnapshotsBusy: another process makes, restores or removes snapshots.
         DataDamaged: what was in it is not sound, or what is live cannot be read.
     """
     live = _live(archive)
     closed = _is_closed(live)
-    with archive.locked("restore"), sought(archive, named) as found:
+    with archive.locked("restore") as result, sought(archive, named) as found:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
-        before = _snapshot_before(archive, manifest, identities_of(archive, named))
+        archive.shelf.begin_after(manifest.identity.sequence)
+        wish = _wish(archive, BEFORE, named, manifest)
+        before = _kept(archive, wish)
         archive.moved("restore", manifest.body_size)
-        name, rows, folders, later = _restored(archive, live, named, found, manifest, alone)
+        name, rows, folders, later = _restored(archive, live, named, found, manifest, wish, alone)
         before = later or before
+        result.about = name
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
-    return Restored(manifest, name, before, dict(rows), folders, alone or closed)
+    return Restored(manifest, name, before, dict(rows), folders, alone or closed, offer_waiting(archive))
 
 
-def undo(archive: Archive) -> str:
-    """Make the generation live again that was live before the last switch; its name.
+def undo(archive: Archive, named: Named = LAST) -> Undone:
+    """Make the generation live again that was live before the last switch; `named` says how what is left is kept.
 
     Raises:
         NotFound: there is none.
+        Conflict: what is left would have to be encrypted, and nobody is known for whom.
         SnapshotsBusy: another process makes, restores or removes snapshots.
     """
     live, folder = _live(archive), DataFolder(archive.home)
-    with archive.locked("undo"):
+    with archive.locked("undo") as result:
         settle_folders(folder)
         name, leaving = folder.previous(), folder.current()
         if name is None:
             raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
         _check_origin(archive, leaving)
         # The next restore removes the generation that is left, with what was remembered in it since it became live.
-        before = _kept(archive, BEFORE_UNDO)
+        wish = _wish(archive, BEFORE_UNDO, named, None)
+        before = _kept(archive, wish)
+        later: list[str | None] = [None]
 
         def build(old: Path | None) -> str:
             if old is not None:
-                _kept_last(archive, BEFORE_UNDO)
+                later[0] = _kept_last(archive, wish)
                 rejoin(archive.home / name / DATABASE, old, archive.tenant)
             intend(archive.home, name, folders_of_generation(archive, name, leaving))
             return name
 
         _switched(archive, live, build)
+        before = later[0] or before
+        result.about = name
     archive.tell("restored", {"id": None, "generation": name, "before": before})
-    return name
+    return Undone(name, before, offer_waiting(archive))
 
 
 def branch(archive: Archive, named: Named, target: Path) -> Restored:
@@ -138,6 +161,7 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
     """Begin an empty data folder with a snapshot; call it with that folder's lock held."""
     with sought(archive, named) as found:
         manifest = trusted(archive, named, found)
+        Shelf(shelf_folder(folder.home, archive.tenant, archive.agent)).begin_after(manifest.identity.sequence)
         building = folder.new_generation()
         try:
             rows = _built(archive, named, found, manifest, building)
@@ -180,20 +204,13 @@ def _live(archive: Archive) -> Home:
     return archive.live
 
 
-def _snapshot_before(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> str | None:
-    """A snapshot of what is live, sealed no weaker than what is restored.
-
-    It is encrypted for whoever can open that, and signed if there is a key.
-    """
-    return _kept(archive, _sealed_alike(archive, manifest, identities))
+def _wish(archive: Archive, wish: Wish, named: Named, manifest: Manifest | None) -> Wish:
+    """How what is live is to be kept; nobody needs to know for whom if nothing will be."""
+    return sealed_alike(archive, wish, named, manifest) if _will_be_kept(archive) else wish
 
 
-def _sealed_alike(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> Wish:
-    """As the settings say, but encrypted if what is restored is, for whoever can open that."""
-    recipients = archive.settings.snapshot_recipients
-    if manifest.encrypted and not recipients:
-        recipients = recipients_of(identities)
-    return replace(BEFORE, recipients=recipients)
+def _will_be_kept(archive: Archive) -> bool:
+    return "restore" in archive.settings.snapshot_before and not _is_closed(_live(archive))
 
 
 def _kept_last(archive: Archive, wish: Wish) -> str | None:
@@ -208,9 +225,7 @@ def _nobody(kind: Lifecycle, body: Json) -> None:
 
 def _kept(archive: Archive, wish: Wish) -> str | None:
     """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay."""
-    if "restore" not in archive.settings.snapshot_before:
-        return None
-    if _is_closed(_live(archive)):
+    if not _will_be_kept(archive):
         return None
     try:
         return create_locked(archive, wish).id
@@ -228,7 +243,7 @@ def _is_sound(archive: Archive) -> bool:
 
 
 def _restored(
-    archive: Archive, live: Home, named: Named, found: Found, manifest: Manifest, alone: bool
+    archive: Archive, live: Home, named: Named, found: Found, manifest: Manifest, wish: Wish, alone: bool
 ) -> tuple[str, Rows, Names, str | None]:
     folder = DataFolder(archive.home)
     later: list[str | None] = [None]
@@ -241,7 +256,7 @@ def _restored(
 
         def build(old: Path | None) -> str:
             if old is not None:
-                later[0] = _kept_last(archive, _sealed_alike(archive, manifest, identities_of(archive, named)))
+                later[0] = _kept_last(archive, wish)
             if old is not None and not alone:
                 _take_along(building / DATABASE, old, archive.tenant)
             name = folder.finish(building)

@@ -12,10 +12,14 @@ from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Manifest, Report
 from holdfast.times import iso
 
+_STATUS = ("not checked", "verified")
+
 
 def shelved_shape(one: Shelved) -> Json:
     """A snapshot in a list."""
-    shape: Json = {"id": one.id, "size": one.size, "status": one.damaged or "whole"}
+    shape: Json = {"id": one.id, "size": one.size, "status": one.damaged or _STATUS[one.checked_at is not None]}
+    shape["damaged"] = one.damaged is not None
+    shape["checkedAt"] = iso(one.checked_at) if one.checked_at is not None else None
     if one.manifest is None:
         return shape
     about, manifest = one.manifest.identity, one.manifest

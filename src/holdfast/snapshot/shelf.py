@@ -1,4 +1,4 @@
-"""The snapshots of one memory in its folder: put whole or not at all, listed, held, deleted, exported, taken back.
+"""The snapshots of one memory in its folder: put whole or not at all, listed, held, deleted, exported.
 
 The manifest is the commit point: it comes last and goes first. Names change under the shelf's lock only, with a mark
 that tells interrupted work from damage (`leftovers.py`). Two numbers stand beside them: `sequence`, the highest that
@@ -11,12 +11,13 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.disk import claim, disk_fault, disk_faults, release, replace_durably, sync_folder, write_new
 from holdfast.errors import Conflict, DataDamaged, NotFound, SnapshotDamaged, SnapshotsBusy
-from holdfast.snapshot.carrying import Files, copy_body, export_files, read_files
+from holdfast.snapshot.carrying import Files, export_files, read_files
+from holdfast.snapshot.checked import RECORD, Checked, read_record, write_record
 from holdfast.snapshot.leftovers import (
     begin_change,
     changing_names,
@@ -27,6 +28,7 @@ from holdfast.snapshot.leftovers import (
     staging_folder,
     sweep_staging,
 )
+from holdfast.snapshot.opened import sweep_opened
 from holdfast.snapshot.places import BODIES, MANIFEST, SUFFIXES, new_id, parse_id, sequence_of
 from holdfast.snapshot.shelved import (
     Shelved,
@@ -38,11 +40,14 @@ from holdfast.snapshot.shelved import (
     names_on,
     newest_first,
 )
+from holdfast.snapshot.unsent import stale_marks
 from holdfast.snapshot.values import Manifest
 
 LATEST = "latest"
 _SEQUENCE, _NEWEST = "sequence", "newest"
 _LONGEST_NUMBER = 20
+_MOST_BELIEVED = 1_000_000_000
+_LATELY_MS = 3_600_000  # what is read often need not be noted each time
 
 # Methods are called `list` and `bytes`: in their class these words mean nothing else.
 Snapshots = list[Shelved]
@@ -77,6 +82,14 @@ class Shelf:
             number = 1 + max(self._number(_SEQUENCE), self._number(_NEWEST), self._highest())
             self._write_number(_SEQUENCE, number)
         return number
+
+    def begin_after(self, sequence: int) -> None:
+        """Give away only numbers above this one: what is made after a restored snapshot is newer than it, and must be
+        in a vault that holds both. A number that no memory ever reaches is not believed: it would be the last one."""
+        if sequence > _MOST_BELIEVED or sequence <= self._number(_SEQUENCE):
+            return
+        with disk_faults("snapshot: next sequence number"), changing_names(self.root):
+            self._write_number(_SEQUENCE, max(sequence, self._number(_SEQUENCE)))
 
     def newest_expected(self) -> int:
         """The sequence number of the newest snapshot that should be here; 0 if none should.
@@ -197,11 +210,11 @@ class Shelf:
         if not self.root.exists():
             return []
         with disk_faults("snapshot: sweep leftovers"), changing_names(self.root):
-            gone = self._settle() + sweep_staging(self.root)
-            for name in (_SEQUENCE, _NEWEST):
+            gone = self._settle() + sweep_staging(self.root) + sweep_opened(self.root)
+            for name in (*(f".{one}.new" for one in (_SEQUENCE, _NEWEST, RECORD)), *stale_marks(self.root)):
                 with suppress(FileNotFoundError):
-                    (self.root / f".{name}.new").unlink()
-                    gone.append(f".{name}.new")
+                    (self.root / name).unlink()
+                    gone.append(name)
             if gone:
                 sync_folder(self.root)
         return gone
@@ -215,6 +228,10 @@ class Shelf:
     def each(self) -> Iterator[Shelved]:
         """The same one by one: a manifest names every file of a memory, so thousands of them are large."""
         return look_at_all(self.root)
+
+    def newest(self) -> Shelved | None:
+        """The newest that is not known to be damaged; None if there is none."""
+        return next((one for one in self.each() if not one.damaged), None)
 
     def find(self, name: str) -> Shelved:
         """The snapshot of that id, of the only id that begins so, or the `latest`.
@@ -241,6 +258,18 @@ class Shelf:
     def bytes(self) -> int:
         """What all snapshots take on the disk."""
         return bytes_on(self.root)
+
+    def remember(self, id: str, found: Checked) -> None:
+        """Keep what reading a body told, for the next look.
+
+        Raises:
+            StorageFull, StorageFailed: it could not be written; the snapshot counts as not checked.
+        """
+        known = read_record(self.root).get(id)
+        if known and replace(known, at=found.at) == found and 0 <= found.at - known.at < _LATELY_MS:
+            return
+        with disk_faults("remember what was verified"), changing_names(self.root):
+            write_record(self.root, {**read_record(self.root), id: found})
 
     # Reading
 
@@ -292,7 +321,7 @@ class Shelf:
     def _is_last_good(self, id: str) -> bool:
         return not any(other.id != id and not other.damaged for other in look_at_all(self.root))
 
-    # In and out
+    # Out, and what is here already
 
     def export(self, id: str, target: Path) -> Paths:
         """Copy a snapshot's files into a folder, durable, hashed on the way; the paths, the manifest's last.
@@ -305,24 +334,6 @@ class Shelf:
         """
         with self.hold(id) as one, disk_faults(f"export {one.id}"):
             return export_files(self.root, read_files(self.root, one.id), target)
-
-    def adopt(self, folder: Path, id: str) -> Shelved:
-        """Put a snapshot whose files lie in another folder on the shelf, hashed on the way. Whether it can be
-        trusted is not asked here.
-
-        Raises:
-            Conflict: another snapshot of that id is here.
-            SnapshotDamaged, SnapshotTooNew: its files do not agree with each other, or are not readable here.
-        """
-        parse_id(id)
-        files = read_files(folder, id)
-        if (there := self.has(files)) is not None:
-            return there
-        with self.staging() as staging:
-            with disk_faults(f"adopt {id}"):
-                copy_body(folder, files.manifest, staging / files.manifest.body_name)
-            self.put(staging / files.manifest.body_name, files.manifest, files.data)
-        return self.find(id)
 
     def has(self, files: Files) -> Shelved | None:
         """The snapshot here that has the same manifest and is whole at a glance; None if there is none."""

@@ -1,4 +1,5 @@
-"""What lies on a shelf, looked at cheaply: everything but the body's bytes is read and must agree.
+"""What lies on a shelf, looked at cheaply: everything but the body's bytes is read and must agree. What was found when
+the bytes were read is remembered (`checked.py`) and holds as long as the file has not changed.
 
 Reading takes no lock. Whatever seems wrong is looked at again before it is called damaged, since another process may
 just be putting or deleting it.
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from holdfast.disk import disk_fault
 from holdfast.errors import Fault, SnapshotDamaged
+from holdfast.snapshot.checked import Checked, Record, looks_of, read_record
 from holdfast.snapshot.leftovers import mark_of
 from holdfast.snapshot.manifest import read_manifest
 from holdfast.snapshot.places import BODIES, MANIFEST, SIDECAR, SUFFIXES, read_sidecar, sequence_of, split_name
@@ -35,6 +37,7 @@ class Shelved:
     size: int  # of all its files
     damaged: str | None
     path: Path  # of the body; of the plain one if there is none
+    checked_at: int | None = None  # when its bytes were read, as they are now; None if they never were
 
     @property
     def sequence(self) -> int:
@@ -68,33 +71,46 @@ def newest_first(ids: set[str]) -> list[str]:
 
 def look_at_all(root: Path) -> Iterator[Shelved]:
     """Every snapshot on the shelf, newest first."""
+    record = read_record(root)
     for id in newest_first(ids_on(root)):
-        if (one := look_at(root, id)) is not None:
+        if (one := look_at(root, id, record)) is not None:
             yield one
 
 
-def look_at(root: Path, id: str) -> Shelved | None:
+def look_at(root: Path, id: str, record: Record | None = None) -> Shelved | None:
     """The snapshot of that id; None if there is none, also while it is being put or deleted."""
-    seen = _glance(root, id)
+    record = read_record(root) if record is None else record
+    seen = _glance(root, id, record)
     if not seen.damaged:
         return seen
     if os.path.lexists(mark_of(root, id)) and not os.path.lexists(root / f"{id}{MANIFEST}"):
         return None
-    seen = _glance(root, id)
+    seen = _glance(root, id, record)
     return seen if seen.size or any(os.path.lexists(root / f"{id}{suffix}") for suffix in SUFFIXES) else None
 
 
-def _glance(root: Path, id: str) -> Shelved:
+def _glance(root: Path, id: str, record: Record) -> Shelved:
     manifest: Manifest | None = None
     damaged: str | None = None
+    known: Checked | None = None
     try:
-        manifest = read_manifest_of(root, id)
+        manifest, digest = read_manifest_of(root, id)
         _check_body(root, manifest)
+        known = _known(root / manifest.body_name, digest, record.get(id))
     except Fault as fault:
         damaged = fault.message
+    if known is not None:
+        damaged = known.damaged
     name = manifest.body_name if manifest else _body_there(root, id)
     size = sum(_size_of(f"{root}/{id}{suffix}") or 0 for suffix in SUFFIXES)
-    return Shelved(id, manifest, size, damaged, root / name)
+    return Shelved(id, manifest, size, damaged, root / name, known.at if known else None)
+
+
+def _known(body: Path, digest: str, known: Checked | None) -> Checked | None:
+    """What is remembered of these very files."""
+    if known is None or known.manifest != digest:
+        return None
+    return known if known.looks == looks_of(body) else None
 
 
 def _body_there(root: Path, id: str) -> str:
@@ -111,19 +127,20 @@ def _size_of(path: str) -> int | None:
     return seen.st_size if stat.S_ISREG(seen.st_mode) else None
 
 
-def read_manifest_of(folder: Path, id: str) -> Manifest:
-    """The manifest of an id in a folder, checked against its sidecar and its name.
+def read_manifest_of(folder: Path, id: str) -> tuple[Manifest, str]:
+    """The manifest of an id in a folder and its SHA-256, checked against its sidecar and its name.
 
     Raises:
         SnapshotDamaged, SnapshotTooNew: it is not there, not readable here or not of that id.
     """
     name = f"{id}{MANIFEST}"
     data = read_small(folder, name, MOST_MANIFEST)
-    if read_sidecar(read_small(folder, f"{name}{SIDECAR}", _MOST_SIDECAR), name) != sha256(data).hexdigest():
+    digest = sha256(data).hexdigest()
+    if read_sidecar(read_small(folder, f"{name}{SIDECAR}", _MOST_SIDECAR), name) != digest:
         raise SnapshotDamaged(f"{name} is not what its sidecar says")
     manifest = read_manifest(data)
     check_names(manifest, id)
-    return manifest
+    return manifest, digest
 
 
 def check_names(manifest: Manifest, id: str) -> None:

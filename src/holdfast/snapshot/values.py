@@ -18,6 +18,7 @@ folder: what a memory folder is, as JSON (name, plain or git, head, files change
 
 Maker = Literal["hand", "schedule", "before-restore", "before-consolidate", "before-import", "before-forget"]
 """Why a snapshot was made. Those that nobody asked for are removed by retention."""
+ASKED_FOR: Maker = "hand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ class Report:
     findings: tuple[Finding, ...]
     checked: tuple[str, ...]  # files, bytes, signature, sequence, owner, members
     unchecked: tuple[str, ...] = ()  # with the reason, as "members: encrypted, no identity given"
+    digest: str | None = None  # SHA-256 of the manifest's file
 
     @property
     def sound(self) -> bool:

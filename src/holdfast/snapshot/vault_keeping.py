@@ -13,9 +13,10 @@ from holdfast.errors import Fault, NotFound, SnapshotDamaged, SnapshotForeign, S
 from holdfast.ports import Vault, VaultState
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
-from holdfast.snapshot.keeping import ASKED_FOR
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
-from holdfast.snapshot.values import Code, Finding, Report
+from holdfast.snapshot.sending import waiting
+from holdfast.snapshot.unsent import note_sent
+from holdfast.snapshot.values import ASKED_FOR, Code, Finding, Report
 from holdfast.snapshot.vaulting import (
     Vaulted,
     deliver,
@@ -78,8 +79,16 @@ def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
         for id, size in lacking[:limit]:
             send(archive.shelf, id, vault)
             archive.moved("sync", size)
+    _no_longer_wait(archive, vault, {id for id, _ in lacking[limit:]})
     damaged = tuple((one.id, one.damaged) for one in archive.shelf.each() if one.damaged)
     return Moved(tuple(lacking[:limit]), tuple(lacking[limit:]), damaged)
+
+
+def _no_longer_wait(archive: Archive, vault: Vault, lacking: set[str]) -> None:
+    """What waited for the vault of the settings is there now, if this is that vault."""
+    if archive.settings.vault and archive.vault(archive.settings.vault).place == vault.place:
+        for id in set(waiting(archive)) - lacking:
+            note_sent(archive.shelf.root, id)
 
 
 def copy(archive: Archive, source: Vault, target: Vault, limit: int) -> Moved:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,46 +42,18 @@ from holdfast.store.sqlite.verify import verify_pages, verify_records
 KEPT_HERE = ("tokens", "events")  # a token that was revoked must not come back, an event not be told twice
 
 
-@dataclass(frozen=True, slots=True)
-class Grafted:
-    """What became of a restored file."""
+def prepare(
+    restored: Path, tenant: str, *, agent: tuple[str, str] | None = None, own: bool = False
+) -> tuple[tuple[tuple[str, int], ...], int]:
+    """Make a restored file fit to become a generation, as far as that needs no live store: the tenant's rows by table,
+    and how many of them have another agent now. It is thrown away if this fails, and not synced.
 
-    schema: int
-    rows: tuple[tuple[str, int], ...]  # of the tenant, by table, those that have any
-    renamed: int  # records that have another agent now
-    others: int  # other tenants that were taken over from the live store
-    last_seq: int
-
-
-def graft(restored: Path, live: Path | None, tenant: str, *, agent: tuple[str, str] | None = None) -> Grafted:
-    """Make a restored file fit to become a generation; it is thrown away if this fails, and not synced.
-
-    A live store must not be written meanwhile.
+    `agent` is (old, new): records of the first become the second's. `own`: it is byte for byte what was captured here,
+    so its indexes were held against its rows already.
 
     Raises:
         DataTooNew: a newer Holdfast wrote it.
         DataDamaged: it is not what was captured, or holds another tenant's memory.
-        Conflict: it comes from elsewhere, and its numbers are other tenants' here.
-    """
-    rows, renamed = prepare(restored, tenant, agent=agent)
-    others = join(restored, live, tenant) if live is not None else 0
-    db = open_private(restored)
-    try:
-        with as_faults():
-            schema: Any = db.pragma("user_version")
-            return Grafted(int(schema), rows, renamed, others, counter(db))
-    finally:
-        db.close()
-
-
-def prepare(
-    restored: Path, tenant: str, *, agent: tuple[str, str] | None = None, own: bool = False
-) -> tuple[tuple[tuple[str, int], ...], int]:
-    """The first part of `graft`, for which the live store is not needed: the tenant's rows by table, and how many of
-    them have another agent now.
-
-    `agent` is (old, new): records of the first become the second's. `own`: it is byte for byte what was captured here,
-    so its indexes were held against its rows already.
     """
     db = open_private(restored)
     try:

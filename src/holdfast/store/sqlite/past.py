@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -13,7 +13,7 @@ import apsw
 
 from holdfast.errors import DataDamaged, Forbidden
 from holdfast.store.port import Finding, Reader, Tx
-from holdfast.store.sqlite.connect import BUSY_MS, migrate
+from holdfast.store.sqlite.connect import BUSY_MS, is_current, migrate, store_schema
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.travel import counter, open_private
@@ -41,6 +41,19 @@ def open_past(path: Path) -> PastStore:
     finally:
         db.close()
     return PastStore(path, schema, last)
+
+
+def reopen_past(path: Path) -> PastStore:
+    """The store in a file that `open_past` brought to this schema before; nothing is written to it any more.
+
+    Raises:
+        DataDamaged: it is no such store.
+    """
+    store = PastStore(path, store_schema(), 0)
+    with closing(store._open()) as db, as_faults():
+        if not is_current(db) or verify_schema(db):
+            raise DataDamaged("store: the file's schema is not what Holdfast made")
+        return PastStore(path, store_schema(), counter(db))
 
 
 class PastStore:

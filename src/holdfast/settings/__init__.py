@@ -1,0 +1,146 @@
+"""One table of settings. This module is the only reader of the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import InvalidSettings
+from holdfast.settings import serving, snapshots, telling, thinking, vaults
+from holdfast.settings.row import Setting, duration
+
+__all__ = ["SETTINGS", "Setting", "Settings", "duration", "environment", "load"]
+
+SETTINGS: tuple[Setting, ...] = (*serving.ROWS, *thinking.ROWS, *snapshots.ROWS, *vaults.ROWS, *telling.ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of one process. Fields are the rows of SETTINGS; a test holds the two together."""
+
+    home: str
+    host: str
+    port: int
+    url: str
+    secret: str | None
+    allowed_hosts: tuple[str, ...]
+    agent: str | None
+    agent_scope: str
+    max_obs_per_session: int
+    token_budget: int
+    dedup_seconds: int
+    max_body: int
+    max_import: int
+    header_seconds: int
+    body_seconds: int
+    max_connections: int
+    rate: float
+    retention_days: int
+    maintenance_seconds: int
+    expire_days: int
+    consolidation: bool
+    graph_extraction: bool
+    auto_compress: bool
+    anthropic_key: str | None
+    openai_key: str | None
+    gemini_key: str | None
+    anthropic_url: str
+    openai_url: str
+    gemini_url: str
+    llm: str
+    llm_model: str
+    llm_seconds: int
+    llm_calls_per_hour: int
+    embedder: str
+    embedder_path: str
+    embedder_model: str
+    embedder_dims: int
+    embedder_url: str
+    embedder_key: str | None
+    embedder_seconds: int
+    embedder_calls_per_hour: int
+    import_roots: tuple[str, ...]
+    memory_folders: tuple[str, ...]
+    snapshot_every: int
+    snapshot_before: tuple[str, ...]
+    snapshot_sign: bool
+    snapshot_recipients: tuple[str, ...]
+    snapshot_identity: str
+    snapshot_redact: bool
+    snapshot_file_limit: int
+    snapshot_keep_last: int
+    snapshot_keep_days: int
+    snapshot_keep_daily: int
+    snapshot_keep_weekly: int
+    snapshot_keep_monthly: int
+    snapshot_hand_per_hour: int
+    snapshot_lock_seconds: int
+    vault: str
+    vault_credentials: str
+    vault_endpoint: str
+    vault_region: str
+    vault_attempts: int
+    vault_quota: int
+    vault_calls_per_hour: int
+    vault_key_id: str | None
+    vault_key: str | None
+    vault_session_token: str | None
+    google_account: str
+    azure_account: str
+    azure_key: str | None
+    azure_sas_token: str | None
+    hub_token: str | None
+    hub_url: str
+    nats_url: str | None
+    nats_prefix: str
+    nats_confirm: str
+    log_level: str
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.home).expanduser()
+
+    @property
+    def isolated(self) -> bool:
+        return self.agent_scope == "isolated"
+
+
+def load(overrides: Mapping[str, object] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """Settings from the environment; `overrides` (command-line options) win.
+
+    Raises:
+        InvalidSettings: a value cannot be used; the message names the setting, never a secret value.
+    """
+    environ = os.environ if environ is None else environ
+    values = {row.name: _value(row, environ) for row in SETTINGS}
+    for name, given in (overrides or {}).items():
+        if given is not None:
+            values[name] = _parsed(_row(name), str(given), f"--{name.replace('_', '-')}")
+    return Settings(**values)
+
+
+def environment() -> Mapping[str, str]:
+    """The whole environment, for finding other programs' folders; Holdfast's own settings come from `load`."""
+    return dict(os.environ)
+
+
+def _row(name: str) -> Setting:
+    return next(row for row in SETTINGS if row.name == name)
+
+
+def _value(row: Setting, environ: Mapping[str, str]) -> Any:
+    for env in (row.env, *row.also):
+        if environ.get(env, "").strip():
+            return _parsed(row, environ[env], env)
+    return _parsed(row, row.default, row.env)
+
+
+def _parsed(row: Setting, raw: str, where: str) -> Any:
+    try:
+        return row.parse(raw)
+    except ValueError as error:
+        reason = "is not valid" if row.hidden else str(error)
+        raise InvalidSettings(f"{where}: {reason}") from error

@@ -1,0 +1,122 @@
+"""One setting as a row, and how the texts of the environment become values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Parse = Callable[[str], Any]
+
+
+def text(raw: str) -> str:
+    return raw.strip()
+
+
+def secret(raw: str) -> str | None:
+    return raw.strip() or None
+
+
+def boolean(raw: str) -> bool:
+    word = raw.strip().lower()
+    if word in {"1", "true", "yes", "on"}:
+        return True
+    if word in {"", "0", "false", "no", "off"}:
+        return False
+    raise ValueError("must be true or false")
+
+
+def _number(kind: Callable[[str], Any], raw: str, words: str) -> Any:
+    try:
+        return kind(raw.strip())
+    except ValueError:
+        raise ValueError(f"must be {words}") from None
+
+
+def whole(low: int, high: int) -> Parse:
+    def parse(raw: str) -> int:
+        value: int = _number(int, raw, "a whole number")
+        if not low <= value <= high:
+            raise ValueError(f"must be between {low} and {high}")
+        return value
+
+    return parse
+
+
+def real(low: float, high: float) -> Parse:
+    def parse(raw: str) -> float:
+        value: float = _number(float, raw, "a number")
+        if not low <= value <= high:
+            raise ValueError(f"must be between {low} and {high}")
+        return value
+
+    return parse
+
+
+def one_of(*words: str) -> Parse:
+    def parse(raw: str) -> str:
+        word = raw.strip().lower()
+        if word not in words:
+            raise ValueError(f"must be one of {', '.join(words)}")
+        return word
+
+    return parse
+
+
+def embedder(raw: str) -> str:
+    # agentmemory says "local" for the model on this machine.
+    return str(one_of("minilm", "none", "gemini", "openai")("minilm" if raw.strip().lower() == "local" else raw))
+
+
+def words_list(raw: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in raw.split(",") if part.strip())
+
+
+def broker(raw: str) -> str | None:
+    """Addresses of NATS servers; None for none."""
+    if not raw.strip():
+        return None
+    if not all(_BROKER.fullmatch(one) for one in raw.strip().split(",")):
+        raise ValueError("must be addresses like nats://host:4222 or tls://host:4222, with commas between")
+    return raw.strip()
+
+
+def subject(raw: str) -> str:
+    """The beginning of NATS subjects: no wildcard, no empty word."""
+    if not _SUBJECT.fullmatch(raw.strip()) or len(raw) > 100:
+        raise ValueError("must be words of letters, digits, _ and -, with dots between")
+    return raw.strip()
+
+
+_BROKER = re.compile(r"(?:nats|tls)://(?:[^\s/@,]+@)?[A-Za-z0-9_.:\[\]-]+/?")
+_SUBJECT = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def duration(raw: str) -> int:
+    """Seconds of a text like 12h; 0 for off."""
+    word = raw.strip().lower()
+    if word in {"off", "none", "0"}:
+        return 0
+    found = re.fullmatch(r"(\d{1,9})([smhd])", word, re.ASCII)
+    seconds = int(found[1]) * _SECONDS[found[2]] if found else 0
+    if not 0 < seconds <= 366 * 86_400:
+        raise ValueError("must be a time like 30m, 12h or 7d, or off")
+    return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row: its name gives HOLDFAST_<NAME>; `also` are older names that keep working."""
+
+    name: str
+    default: str
+    help: str
+    parse: Parse = text
+    also: tuple[str, ...] = ()
+    hidden: bool = False  # the value is a secret and is never shown
+
+    @property
+    def env(self) -> str:
+        return f"HOLDFAST_{self.name.upper()}"

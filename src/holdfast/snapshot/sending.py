@@ -1,0 +1,79 @@
+"""Snapshots on their way to the vault of the settings: at once, or later if it is away.
+
+What was made stays made whatever the vault does. Nothing that is asked of the memory fails for a vault that is away.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from holdfast.errors import Conflict, Fault, InvalidSettings, StorageFailed, StorageFull, UpstreamFailed
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.unsent import note_sent, unsent
+from holdfast.snapshot.vaulting import list_vault, send
+
+AWAY: tuple[type[Fault], ...] = (UpstreamFailed, StorageFull, StorageFailed, Conflict, InvalidSettings)
+LATER = "The snapshot itself was made. The server sends it once the vault is there; so does holdfast vault sync."
+
+
+def put_in_vault(archive: Archive, id: str, named: str | None) -> None:
+    """Copy a snapshot to the vault that is named, or to the one in the settings; to none if there is none.
+
+    Raises:
+        Fault: the vault did not take it; the snapshot stays on the shelf, and the fault says so.
+    """
+    place = named or archive.settings.vault
+    if not place:
+        return
+    try:
+        send(archive.shelf, id, archive.vault(place))
+    except AWAY as fault:
+        fault.details = {**fault.details, "id": id}
+        fault.hint = f"{fault.hint} {LATER}"
+        raise
+    if place == archive.settings.vault:
+        note_sent(archive.shelf.root, id)
+
+
+def waiting(archive: Archive) -> tuple[str, ...]:
+    """Snapshots that the vault of the settings is still to get, the newest first."""
+    return tuple(unsent(archive.shelf.root)) if archive.settings.vault else ()
+
+
+def send_waiting(archive: Archive) -> None:
+    """Copy what waits, and the newest snapshot if the vault has not got it, however that came.
+
+    Raises:
+        Fault: some could not be sent; the others were.
+    """
+    place, shelf = archive.settings.vault, archive.shelf
+    if not place:
+        return
+    newest = shelf.newest()
+    if newest is None:
+        return
+    wanted = dict.fromkeys((newest.id, *unsent(shelf.root)))
+    vault = archive.vault(place)
+    there = {one.id for one in list_vault(vault, archive.tenant, archive.agent) if not one.damaged}
+    faults: list[Fault] = []
+    for id in wanted:
+        try:
+            if id not in there:
+                send(shelf, id, vault)
+            note_sent(shelf.root, id)
+        except Fault as fault:
+            faults.append(fault)
+    if faults:
+        raise faults[0]
+
+
+def offer_waiting(archive: Archive) -> str | None:
+    """The same in one try, for work that must not fail for it: why the vault has not got it, or None."""
+    if not waiting(archive):
+        return None
+    once = dataclasses.replace(archive.settings, vault_attempts=1)
+    try:
+        send_waiting(dataclasses.replace(archive, settings=once))
+    except AWAY as fault:
+        return fault.message
+    return None

@@ -1,0 +1,137 @@
+"""Snapshots and the clumsy or greedy caller: asked before something goes, told in plain words, held to a measure."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flows import NEW, OLD, Cli, recipient
+from world import World
+
+from holdfast.errors import Forbidden, InvalidRequest, RateLimited
+from holdfast.model import Caller
+from holdfast.ops.declare import Operation
+from holdfast.ops.registry import OPERATIONS, TOOLS
+
+HOUR = 3_600_000
+WRITER = Caller(scopes=frozenset({"read", "write"}), name="writer")
+ADMIN = Caller(scopes=frozenset({"read", "write", "admin"}), name="admin")
+
+
+# Who may make what
+
+
+def test_only_an_admin_says_who_can_open_a_snapshot(world: World) -> None:
+    with pytest.raises(Forbidden, match="encrypt"):
+        world.call("snapshot_create", WRITER, encrypt=[recipient()])
+    assert world.call("snapshot_list")["count"] == 0
+
+    assert world.call("snapshot_create", ADMIN, encrypt=[recipient()])["snapshot"]["encrypted"]
+
+
+def test_a_token_that_may_only_write_makes_so_many_an_hour(tmp_path: Path) -> None:
+    world = World(tmp_path / "memory", snapshot_hand_per_hour=2)
+    for _ in range(2):
+        world.call("snapshot_create", WRITER)
+        world.clock.now += HOUR // 4
+    with pytest.raises(RateLimited) as told:
+        world.call("snapshot_create", WRITER)
+    assert told.value.details["retryAfter"] == 1800
+    world.call("snapshot_create", ADMIN)  # whoever may remove them may make as many as he likes
+
+    world.clock.now += HOUR - 1
+    world.call("snapshot_create", WRITER)  # the admin's counts too, and is alone in this hour
+    with pytest.raises(RateLimited):
+        world.call("snapshot_create", WRITER)
+    world.close()
+
+
+def test_a_restart_and_another_token_do_not_begin_a_new_measure(tmp_path: Path) -> None:
+    for _ in range(2):
+        world = World(tmp_path / "memory", snapshot_hand_per_hour=1)
+        if not world.call("snapshot_list")["count"]:
+            world.call("snapshot_create", WRITER)
+        with pytest.raises(RateLimited):
+            world.call("snapshot_create", Caller(scopes=WRITER.scopes, name="another"))
+        world.close()
+
+
+# Prune asks first
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Cli:
+    cli = Cli(tmp_path / "memory")
+    for text in (OLD, NEW, "The third of them"):
+        cli.remember(text)
+        cli.create()
+    return cli
+
+
+def test_prune_removes_nothing_that_nobody_confirmed(three: Cli) -> None:
+    said = three("snapshot", "prune", "--keep", "1")
+
+    assert said.code == InvalidRequest.exit_code
+    assert "2 would be removed" in said.fault["error"]
+    assert three.good("snapshot", "list")["count"] == 3
+    assert len(three.good("snapshot", "prune", "--keep", "1", "--dry-run")["remove"]) == 2
+    assert three.good("snapshot", "prune", "--keep", "3") == {
+        **three.good("snapshot", "prune", "--keep", "3", "--yes"),
+        "dryRun": False,
+    }
+    assert len(three.good("snapshot", "prune", "--keep", "1", "--yes")["remove"]) == 2
+    assert three.good("snapshot", "list")["count"] == 1
+
+
+@pytest.mark.parametrize(("typed", "left"), [(b"n\n", 3), (b"\n", 3), (b"y\n", 1)])
+def test_at_a_terminal_prune_shows_the_plan_and_asks(three: Cli, typed: bytes, left: int) -> None:
+    keyboard, terminal = pty.openpty()
+    os.write(keyboard, typed)
+    command = [sys.executable, "-m", "holdfast.cli.main", "snapshot", "prune", "--keep", "1", "--data", str(three.home)]
+    environment = {**os.environ, **three.environment}
+    done = subprocess.run(command, stdin=terminal, capture_output=True, env=environment, timeout=60)
+    os.close(keyboard)
+    os.close(terminal)
+
+    assert b"Remove 2? [y/N]" in done.stdout
+    assert three.good("snapshot", "list")["count"] == left
+    assert (done.returncode == 0) == (left == 1)
+
+
+# Words
+
+
+NONSENSE: tuple[Any, ...] = ({}, [], [{}], "", -1, 1.5, "x" * 2_000_000, True, "nonsense", 10**30, float("inf"), "\0")
+LIBRARY_WORDS = ("Input should", "Value error", "should have", "should be", "unable to", "valid ")
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_nonsense_is_answered_in_our_own_words(operation: Operation) -> None:
+    schema = operation.request.model_json_schema(by_alias=True)
+    told = [
+        message
+        for name in schema["properties"]
+        for value in NONSENSE
+        if (message := _refusal(operation, {name: value})) is not None
+    ]
+    assert told
+    assert [message for message in told if any(word in message for word in LIBRARY_WORDS)] == []
+    assert [message for message in told if "not of the form" in message] == []
+
+
+def _refusal(operation: Operation, arguments: dict[str, Any]) -> str | None:
+    try:
+        operation.read(arguments)
+    except InvalidRequest as fault:
+        return fault.message
+    return None
+
+
+def test_undo_is_a_tool_for_admins() -> None:
+    undo = TOOLS["memory_snapshot_undo"].operation
+    assert (undo.name, undo.needs) == ("snapshot_undo", "admin")
