@@ -349,6 +349,12 @@ SETTINGS: tuple[Setting, ...] = (
         text,
         ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
     ),
+    Setting(
+        "vault_layout",
+        "auto",
+        "How snapshots lie in a vault: whole, as chunks of which only new ones are sent, or auto: the large as chunks.",
+        one_of("auto", "whole", "chunks"),
+    ),
     Setting("vault_region", "", "Region of an s3:// bucket.", text, ("AWS_REGION", "AWS_DEFAULT_REGION")),
     Setting("vault_attempts", "5", "How often a vault is asked when it fails in passing.", whole(1, 100)),
     Setting("vault_quota", "0", "Bytes that a vault may hold in all; 0 is no limit.", whole(0, 2**60)),
@@ -453,6 +459,7 @@ class Settings:
     vault: str
     vault_credentials: str
     vault_endpoint: str
+    vault_layout: str
     vault_region: str
     vault_attempts: int
     vault_quota: int

@@ -9,8 +9,8 @@ from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.model import Caller
 from holdfast.snapshot.archive import Archive, archive_of
-from holdfast.snapshot.automatic import catch_up, make_if_changed
-from holdfast.snapshot.flow import Wish
+from holdfast.snapshot.automatic import catch_up, making_if_changed
+from holdfast.snapshot.flow import Wish, put_in_vault
 
 LOOK_SECONDS = 60.0
 
@@ -63,9 +63,11 @@ class Schedule:
     def _look(self, archive: Archive) -> None:
         tenant = archive.tenant
         if self._is_due(archive):
-            make_if_changed(archive, Wish(label="scheduled", made_by="schedule"))
-            self._made[tenant] = self._engine.clock.steady()
-            self._unsent.add(tenant)
+            with making_if_changed(archive, Wish(label="scheduled", made_by="schedule")) as made:
+                self._made[tenant] = self._engine.clock.steady()
+                self._unsent.add(tenant)  # until it is known to be there, whatever happens to this try
+                if made is not None:
+                    put_in_vault(archive, made, None)
         if tenant in self._unsent:
             catch_up(archive)
             self._unsent.discard(tenant)

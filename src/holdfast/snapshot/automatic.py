@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from holdfast.desk import Desk
 from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.changes import is_changed
-from holdfast.snapshot.flow import Wish, create_locked, put_in_vault
+from holdfast.snapshot.flow import Made, Wish, making, put_in_vault
 from holdfast.snapshot.keeping import policy_of, prune
-from holdfast.snapshot.shelved import Shelved
+from holdfast.snapshot.layouts import put
 from holdfast.snapshot.values import Maker
 from holdfast.snapshot.vaulting import list_vault
 
@@ -33,9 +35,9 @@ def before(desk: Desk, work: Work) -> None:
     if desk.home is None or work not in desk.settings.snapshot_before or not desk.store.last_seq():
         return
     archive = archive_of(desk)
-    made = make_if_changed(archive, Wish(label=f"before {work}", made_by=_MAKERS[work]))
-    if made is not None:
-        put_in_vault(archive, made.id, None)
+    with making_if_changed(archive, Wish(label=f"before {work}", made_by=_MAKERS[work])) as made:
+        if made is not None:
+            put_in_vault(archive, made, None)
 
 
 def catch_up(archive: Archive) -> None:
@@ -49,15 +51,16 @@ def catch_up(archive: Archive) -> None:
     if not place or newest is None:
         return
     if newest.id not in {one.id for one in list_vault(archive.vault(place), archive.tenant, archive.agent)}:
-        put_in_vault(archive, newest.id, place)
+        put(archive, archive.vault(place), newest.id)
 
 
-def make_if_changed(archive: Archive, wish: Wish) -> Shelved | None:
+@contextmanager
+def making_if_changed(archive: Archive, wish: Wish) -> Iterator[Made | None]:
     """A snapshot on the shelf if the newest one does not hold what is there; older automatic ones leave as the settings
     say. The vault comes after that: while it is away, the shelf must not fill the disk."""
     if not is_changed(archive):
-        return None
-    with archive.locked("create"):
-        made = create_locked(archive, wish)
-    prune(archive, policy_of(archive.settings), automatic_only=True)
-    return made
+        yield None
+        return
+    with making(archive, wish) as made:
+        prune(archive, policy_of(archive.settings), automatic_only=True)
+        yield made

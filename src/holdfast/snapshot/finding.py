@@ -20,7 +20,7 @@ from holdfast.vault.readonly import ReadOnly
 
 LATEST = "latest"
 SHELF = "shelf"
-SUFFIXES = (".manifest.json", ".tar.zst", ".tar.zst.age", ".sha256")
+SUFFIXES = (".manifest.json", ".tar.zst", ".tar.zst.age", ".chunks", ".chunks.age", ".sha256")
 
 
 @dataclass(frozen=True, slots=True)

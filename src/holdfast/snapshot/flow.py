@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +15,7 @@ from holdfast.snapshot.age import fingerprint
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.changes import note_seen, seen_now
 from holdfast.snapshot.finding import made_here
+from holdfast.snapshot.layouts import Fresh, put
 from holdfast.snapshot.manifest import manifest_bytes, signed_bytes
 from holdfast.snapshot.memory import capture_memory
 from holdfast.snapshot.pack import pack
@@ -22,7 +24,6 @@ from holdfast.snapshot.shapes import shelved_shape
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
-from holdfast.snapshot.vaulting import send
 from holdfast.version import VERSION
 
 T = TypeVar("T")
@@ -50,37 +51,59 @@ def create(archive: Archive, wish: Wish) -> Shelved:
         DataDamaged: the memory is damaged; what cannot be trusted is not sealed.
         StorageFull, StorageFailed: it could not be written; no snapshot was made.
     """
-    with archive.locked("create"):
-        made = create_locked(archive, wish)
-    put_in_vault(archive, made.id, wish.vault)
-    return made
+    with making(archive, wish) as made:
+        put_in_vault(archive, made, wish.vault)
+    return made.shelved
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A snapshot on the shelf, and what it was packed from as long as that is staged."""
+
+    shelved: Shelved
+    fresh: Fresh
+
+
+@contextmanager
+def making(archive: Archive, wish: Wish) -> Iterator[Made]:
+    """A new snapshot on the shelf. Within the block its plain bytes are still at hand, so that an encrypted one can go
+    to a vault as chunks though nobody here could open it; others may make snapshots meanwhile. Faults as of `create`.
+    """
+    with archive.shelf.staging() as staging:
+        with archive.locked("create"):
+            made = _make(archive, wish, staging)
+        yield made
 
 
 def create_locked(archive: Archive, wish: Wish) -> Shelved:
     """The same for whoever holds the lock already; the vault does not get it."""
+    with archive.shelf.staging() as staging:
+        return _make(archive, wish, staging).shelved
+
+
+def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
     shelf = archive.shelf
     shelf.sweep()
     seen = seen_now(archive)
     identity = _identity(archive, shelf, wish)
-    with shelf.staging() as staging:
-        capture = capture_memory(archive, staging, redact=_said(wish.redact, archive.settings.snapshot_redact))
-        recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
-        body = pack(capture, _body_path(staging, identity, recipients), identity.id, recipients)
-        manifest = _sealed(archive, wish, identity, capture, body, recipients)
-        shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
+    capture = capture_memory(archive, staging, redact=_said(wish.redact, archive.settings.snapshot_redact))
+    recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
+    body = pack(capture, _body_path(staging, identity, recipients), identity.id, recipients)
+    manifest = _sealed(archive, wish, identity, capture, body, recipients)
+    shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
     note_seen(archive, seen)
     archive.keyring.raise_mark(manifest.signer, made_here(archive), identity.sequence)
     made = shelf.find(identity.id)
     archive.moved("create", body.size)
     archive.tell("created", shelved_shape(made))
-    return made
+    return Made(made, Fresh(capture, body, recipients))
 
 
-def put_in_vault(archive: Archive, id: str, named: str | None) -> None:
+def put_in_vault(archive: Archive, made: Made, named: str | None) -> None:
     """Copy a snapshot to the vault that is named, or to the one in the settings; to none if there is none."""
     vault = _said(named, archive.settings.vault)
     if vault:
-        send(archive.shelf, id, archive.vault(vault))
+        put(archive, archive.vault(vault), made.shelved.id, made.fresh)
 
 
 def _said(asked: T | None, usual: T) -> T:

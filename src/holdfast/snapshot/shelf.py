@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.disk import claim, disk_fault, disk_faults, release, replace_durably, sync_folder, write_new
-from holdfast.errors import Conflict, DataDamaged, NotFound, SnapshotDamaged, SnapshotsBusy
+from holdfast.errors import Conflict, DataDamaged, InvalidRequest, NotFound, SnapshotDamaged, SnapshotsBusy
 from holdfast.snapshot.carrying import Files, copy_body, export_files, read_files
 from holdfast.snapshot.leftovers import (
     begin_change,
@@ -316,6 +316,8 @@ class Shelf:
         """
         parse_id(id)
         files = read_files(folder, id)
+        if files.manifest.chunked:
+            raise InvalidRequest("snapshot: it lies there as chunks", hint="Name the vault: --from VAULT.")
         if (there := self.has(files)) is not None:
             return there
         with self.staging() as staging:

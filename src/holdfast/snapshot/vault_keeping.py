@@ -14,6 +14,7 @@ from holdfast.ports import Vault, VaultState
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
 from holdfast.snapshot.keeping import ASKED_FOR
+from holdfast.snapshot.layouts import put
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
 from holdfast.snapshot.values import Code, Finding, Report
 from holdfast.snapshot.vaulting import (
@@ -23,7 +24,6 @@ from holdfast.snapshot.vaulting import (
     list_vault,
     open_body,
     read_vaulted,
-    send,
     take_out,
 )
 
@@ -76,7 +76,7 @@ def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
     lacking = _lacking(archive, tuple(list_vault(vault, archive.tenant, archive.agent)))
     with archive.counted("sync"):
         for id, size in lacking[:limit]:
-            send(archive.shelf, id, vault)
+            put(archive, vault, id)
             archive.moved("sync", size)
     damaged = tuple((one.id, one.damaged) for one in archive.shelf.each() if one.damaged)
     return Moved(tuple(lacking[:limit]), tuple(lacking[limit:]), damaged)

@@ -18,9 +18,10 @@ from holdfast.disk import disk_faults
 from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign
 from holdfast.ports import Named, Parcel, Vault
 from holdfast.snapshot.carrying import Files, read_files
+from holdfast.snapshot.chunks.fetching import fetch_packs
 from holdfast.snapshot.copying import checked, copy_new, open_file
 from holdfast.snapshot.manifest import read_manifest
-from holdfast.snapshot.places import BODIES, MANIFEST, SIDECAR, parse_id, place_of, sequence_of, split_name
+from holdfast.snapshot.places import BODIES, MANIFEST, RECIPES, SIDECAR, parse_id, place_of, sequence_of, split_name
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.shelved import MOST_MANIFEST, Shelved, check_names
 from holdfast.snapshot.values import Manifest
@@ -33,8 +34,9 @@ class Vaulted:
     """A snapshot in a vault, as far as names and sizes tell."""
 
     id: str
-    size: int  # of all its files
+    size: int  # of all its files; packs belong to several
     damaged: str | None
+    chunked: bool = False
 
     @property
     def sequence(self) -> int:
@@ -43,18 +45,22 @@ class Vaulted:
 
 def list_vault(vault: Vault, tenant: str, agent: str) -> list[Vaulted]:
     """The snapshots of a memory that lie in the vault, newest first; what has no manifest is none, or not yet."""
-    prefix = _prefix(tenant, agent)
+    prefix = prefix_of(tenant, agent)
     sizes: dict[str, dict[str, int]] = {}
     for one in vault.list(prefix):
         if parts := split_name(one.name.removeprefix(prefix)):
             sizes.setdefault(parts[0], {})[parts[1]] = one.size
-    found = [Vaulted(id, sum(some.values()), _missing(some)) for id, some in sizes.items() if MANIFEST in some]
+    found = [
+        Vaulted(id, sum(some.values()), _missing(some), any(one in some for one in RECIPES))
+        for id, some in sizes.items()
+        if MANIFEST in some
+    ]
     return sorted(found, key=lambda one: (one.sequence, one.id), reverse=True)
 
 
 def leftovers(vault: Vault, tenant: str, agent: str) -> list[Named]:
     """Files of snapshots without a manifest: sent halfway, or removed halfway."""
-    prefix = _prefix(tenant, agent)
+    prefix = prefix_of(tenant, agent)
     found = [(one, parts) for one in vault.list(prefix) if (parts := split_name(one.name.removeprefix(prefix)))]
     whole = {id for _, (id, suffix) in found if suffix == MANIFEST}
     return [one for one, (id, _) in found if id not in whole]
@@ -62,7 +68,7 @@ def leftovers(vault: Vault, tenant: str, agent: str) -> list[Named]:
 
 def take_out(vault: Vault, tenant: str, agent: str, id: str) -> None:
     """Remove a snapshot from the vault; the manifest goes first, so that what is left halfway is none."""
-    prefix = f"{_prefix(tenant, agent)}{id}"
+    prefix = f"{prefix_of(tenant, agent)}{id}"
     there = [one.name for one in vault.list(f"{prefix}.")]
     for name in sorted(there, key=lambda name: name != f"{prefix}{MANIFEST}"):
         vault.delete(name)
@@ -71,20 +77,23 @@ def take_out(vault: Vault, tenant: str, agent: str, id: str) -> None:
 def open_body(vault: Vault, manifest: Manifest) -> BinaryIO:
     """The body that a manifest in the vault names; whether it is the right one is for whoever reads it."""
     try:
-        return vault.open(f"{_prefix(manifest.identity.tenant, manifest.identity.agent)}{manifest.body_name}")
+        return vault.open(f"{prefix_of(manifest.identity.tenant, manifest.identity.agent)}{manifest.body_name}")
     except NotFound as error:
         raise SnapshotDamaged(f"vault: {manifest.body_name} is gone") from error
 
 
 def _missing(sizes: dict[str, int]) -> str | None:
-    body = next((suffix for suffix in BODIES if suffix in sizes), None)
-    if body is None:
+    bodies = [suffix for suffix in BODIES if suffix in sizes]
+    if not bodies:
         return "its body is gone"
+    # What was sent halfway in the other layout may lie beside it.
+    body = next((suffix for suffix in bodies if f"{suffix}{SIDECAR}" in sizes), bodies[0])
     gone = [suffix for suffix in (f"{body}{SIDECAR}", f"{MANIFEST}{SIDECAR}") if suffix not in sizes]
     return f"{', '.join(gone)} is gone" if gone else None
 
 
-def _prefix(tenant: str, agent: str) -> str:
+def prefix_of(tenant: str, agent: str) -> str:
+    """What the names of a memory begin with in a vault."""
     return "/".join((*place_of(tenant, agent), ""))
 
 
@@ -109,7 +118,7 @@ def send(shelf: Shelf, id: str, vault: Vault) -> None:
 def deliver(vault: Vault, files: Files, body: Callable[[], BinaryIO]) -> None:
     """Put a snapshot's files, of which `body` opens the large one, wherever it comes from. Faults as of `send`."""
     identity = files.manifest.identity
-    prefix = _prefix(identity.tenant, identity.agent)
+    prefix = prefix_of(identity.tenant, identity.agent)
     items = _items(files, prefix, body)
     there = {named.name: named for named in vault.list(f"{prefix}{files.id}.")}
     for item in items:
@@ -189,12 +198,14 @@ def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: Shelf) ->
     if (there := into.has(files)) is not None:
         return there
     manifest = files.manifest
-    name = f"{_prefix(tenant, agent)}{manifest.body_name}"
+    name = f"{prefix_of(tenant, agent)}{manifest.body_name}"
     _check_size(vault, name, manifest.body_size)
     with into.staging() as staging:
         target = staging / manifest.body_name
         with _reading(vault, name) as stream, disk_faults(f"fetch {files.id}"):
             copy_new(checked(stream, manifest.body_name, manifest.body_size, manifest.body_sha256), target)
+        if manifest.chunked:
+            fetch_packs(vault, prefix_of(tenant, agent), target, manifest, into.root)
         into.put(target, manifest, files.data)
     return into.find(files.id)
 
@@ -214,7 +225,7 @@ def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> Files:
         SnapshotDamaged, SnapshotTooNew, SnapshotForeign: it cannot be used.
     """
     parse_id(id)
-    prefix = _prefix(tenant, agent)
+    prefix = prefix_of(tenant, agent)
     data = _small(vault, f"{prefix}{id}{MANIFEST}", MOST_MANIFEST)
     manifest = read_manifest(data)
     check_names(manifest, id)
