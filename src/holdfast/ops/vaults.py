@@ -46,7 +46,8 @@ class VaultName(Request):
 
 
 def _shape(one: Vaulted) -> Json:
-    return {"id": one.id, "size": one.size, "status": one.damaged or "whole"}
+    layout = "chunks" if one.chunked else "whole"
+    return {"id": one.id, "size": one.size, "layout": layout, "status": one.damaged or "whole"}
 
 
 class VaultStatusAnswer(TypedDict):
@@ -153,6 +154,7 @@ class VaultPruneAnswer(TypedDict):
     keep: list[Json]
     remove: list[str]
     leftovers: int
+    packs: Json
 
 
 def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
@@ -172,6 +174,12 @@ def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
         "keep": [{"id": id, "why": list(reasons)} for id, reasons in done.plan.keep],
         "remove": list(done.plan.remove if ask.dry_run else done.removed),
         "leftovers": done.leftovers,
+        "packs": {
+            "removed": done.swept.packs,
+            "bytes": done.swept.size,
+            "waiting": done.swept.waiting,
+            "kept": done.unswept,
+        },
     }
 
 

@@ -13,25 +13,27 @@ from functools import partial
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 import zstandard
 
 from holdfast.didkey import verify_signature
-from holdfast.errors import NotFound, SnapshotDamaged, SnapshotForeign, SnapshotsBusy, SnapshotTooNew
+from holdfast.errors import NotFound, SnapshotDamaged, SnapshotForeign, SnapshotsBusy, SnapshotTooNew, VaultRefused
 from holdfast.keys import key_of
-from holdfast.ports import Vault
+from holdfast.ports import Parcel, Vault
 from holdfast.snapshot.age import Pulled, fingerprint, opening, read_identities, sealing
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.canonical import Malformed
 from holdfast.snapshot.carrying import Files, read_files
 from holdfast.snapshot.chunks.cutting import Plain, cut_tar
-from holdfast.snapshot.chunks.fetching import vaulted_packs
+from holdfast.snapshot.chunks.fetching import vaulted_packs, vaulted_recipe
 from holdfast.snapshot.chunks.gathering import PACKS, as_stored
 from holdfast.snapshot.chunks.known import Known
-from holdfast.snapshot.chunks.leases import leased
+from holdfast.snapshot.chunks.leases import condemned, leased
 from holdfast.snapshot.chunks.packs import Entry, read_head
 from holdfast.snapshot.chunks.recipe import recipe_bytes
 from holdfast.snapshot.chunks.sending import Sending, check_there, packs_there
+from holdfast.snapshot.copying import checked
 from holdfast.snapshot.locks import SnapshotLock
 from holdfast.snapshot.manifest import manifest_bytes, recipe_name, signed_bytes
 from holdfast.snapshot.pack import tar_again
@@ -235,3 +237,39 @@ def _believed(archive: Archive, manifest: Manifest) -> bool:
     if keyring.demands() and not keyring.accepts(manifest.signer):
         return False
     return verify_signature(manifest.signer, signed_bytes(manifest), manifest.signature)
+
+
+def copy_chunks(archive: Archive, source: Vault, target: Vault, files: Files) -> None:
+    """Copy a snapshot that lies in the source as chunks: the packs that the target lacks, then what names them.
+
+    Raises:
+        VaultRefused: the target takes no chunks.
+        SnapshotDamaged: the source's bytes are not those of the manifest.
+        SnapshotsBusy: another host sends it, or the target is about to remove a pack of it.
+    """
+    if not target.can.increments:
+        raise VaultRefused(
+            f"vault: {target.place} takes whole snapshots only, and {files.id} lies in chunks",
+            hint="Send it from the memory it was made of: holdfast vault sync.",
+        )
+    prefix = prefix_of(archive.tenant, archive.agent)
+    recipe = vaulted_recipe(source, prefix, files.manifest)
+    packs = vaulted_packs(source, prefix, files.manifest)
+    with leased(target, prefix, files.id, archive.clock, archive.entropy) as lease:
+        going, there = condemned(target, prefix), packs_there(target, prefix)
+        if any(one.name in going for one in packs):
+            raise SnapshotsBusy("vault: somebody is about to remove packs of it", hint="Try again in a moment.")
+        for one in packs:
+            if there.get(one.name) != one.size:
+                target.put_all([Parcel(f"{prefix}{PACKS}/{one.name}", one.size, partial(_pack, source, prefix, one))])
+        lease.check()
+        check_there(target, prefix, packs)
+        deliver(target, files, partial(BytesIO, recipe))
+        _look_back(archive, target, prefix, files.manifest, packs)
+
+
+def _pack(vault: Vault, prefix: str, pack: Entry) -> BinaryIO:
+    try:
+        return checked(vault.open(f"{prefix}{PACKS}/{pack.name}"), f"pack {pack.name}", pack.size, pack.sha256)
+    except NotFound as error:
+        raise SnapshotDamaged(f"vault: pack {pack.name} is gone") from error

@@ -6,19 +6,21 @@ sent last and read first, so a snapshot that has one is whole there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from io import BytesIO
 from typing import BinaryIO
 
 from holdfast.disk import disk_faults
-from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign
+from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew
 from holdfast.ports import Named, Parcel, Vault
 from holdfast.snapshot.carrying import Files, read_files
-from holdfast.snapshot.chunks.fetching import fetch_packs
+from holdfast.snapshot.chunks.fetching import fetch_packs, vaulted_packs
+from holdfast.snapshot.chunks.gathering import PACKS
+from holdfast.snapshot.chunks.packs import Entry
 from holdfast.snapshot.copying import checked, copy_new, open_file
 from holdfast.snapshot.manifest import read_manifest
 from holdfast.snapshot.places import BODIES, MANIFEST, RECIPES, SIDECAR, parse_id, place_of, sequence_of, split_name
@@ -224,14 +226,10 @@ def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> Files:
         NotFound: there is none.
         SnapshotDamaged, SnapshotTooNew, SnapshotForeign: it cannot be used.
     """
-    parse_id(id)
-    prefix = prefix_of(tenant, agent)
-    data = _small(vault, f"{prefix}{id}{MANIFEST}", MOST_MANIFEST)
-    manifest = read_manifest(data)
-    check_names(manifest, id)
+    files = _vaulted_manifest(vault, tenant, agent, id)
+    prefix, manifest = prefix_of(tenant, agent), files.manifest
     if (manifest.identity.tenant, manifest.identity.agent) != (tenant, agent):
         raise SnapshotForeign(f"vault: {id} is of another memory")
-    files = Files(manifest, data)
     for name, content in files.sidecars.items():
         try:
             same = _small(vault, f"{prefix}{name}", len(content)) == content
@@ -240,6 +238,58 @@ def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> Files:
         if not same:
             raise SnapshotDamaged(f"vault: {name} is not what the manifest says")
     return files
+
+
+def _vaulted_manifest(vault: Vault, tenant: str, agent: str, id: str) -> Files:
+    parse_id(id)
+    data = _small(vault, f"{prefix_of(tenant, agent)}{id}{MANIFEST}", MOST_MANIFEST)
+    manifest = read_manifest(data)
+    check_names(manifest, id)
+    return Files(manifest, data)
+
+
+def packs_of(vault: Vault, tenant: str, agent: str, id: str) -> tuple[Entry, ...]:
+    """The packs that a snapshot in the vault needs; none if it lies there whole, or is gone by now.
+
+    Raises:
+        SnapshotDamaged, SnapshotTooNew: nobody can tell.
+    """
+    prefix = prefix_of(tenant, agent)
+    try:
+        manifest = _vaulted_manifest(vault, tenant, agent, id).manifest
+        return vaulted_packs(vault, prefix, manifest) if manifest.chunked else ()
+    except NotFound:
+        return ()
+    except SnapshotDamaged:
+        if any(one.name == f"{prefix}{id}{MANIFEST}" for one in vault.list(f"{prefix}{id}.")):
+            raise
+        return ()  # somebody just took it out
+
+
+def needed_packs(vault: Vault, tenant: str, agent: str, but: Collection[str] = ()) -> set[str]:
+    """The packs that the snapshots in the vault need, but for those of these ids. Faults as of `packs_of`."""
+    ids = (one.id for one in list_vault(vault, tenant, agent) if one.id not in but)
+    return {pack.name for id in ids for pack in packs_of(vault, tenant, agent, id)}
+
+
+def with_packs(vault: Vault, tenant: str, agent: str, found: list[Vaulted]) -> list[Vaulted]:
+    """The same snapshots; those whose packs are not all there are damaged."""
+    if not any(one.chunked for one in found):
+        return found
+    folder = f"{prefix_of(tenant, agent)}{PACKS}/"
+    there = {one.name.removeprefix(folder): one.size for one in vault.list(folder)}
+    return [_with_packs(vault, tenant, agent, one, there) if one.chunked else one for one in found]
+
+
+def _with_packs(vault: Vault, tenant: str, agent: str, one: Vaulted, there: dict[str, int]) -> Vaulted:
+    if one.damaged:
+        return one
+    try:
+        packs = packs_of(vault, tenant, agent, one.id)
+    except (SnapshotDamaged, SnapshotTooNew) as fault:
+        return replace(one, damaged=fault.message)
+    gone = sum(there.get(pack.name) != pack.size for pack in packs)
+    return replace(one, damaged=f"{gone} of its {len(packs)} packs are gone") if gone else one
 
 
 def _small(vault: Vault, name: str, most: int) -> bytes:

@@ -4,8 +4,8 @@
     <memory>/condemned/<milliseconds>.<chance>              packs that are about to go, a name a line
 
 Why nothing that a new snapshot refers to is removed, though nobody waits for anybody: a writer puts its lease, then
-looks what is condemned and what is there, and refers to no pack that is condemned; its manifest is put before
-its lease is taken away. Whoever sweeps condemns first, then looks for leases; with none left, it reads the manifests
+looks what is condemned, then what is there, and refers to no pack that is condemned; its manifest is put before its
+lease is taken away. Whoever sweeps condemns first, then looks for leases; with none there, it reads the manifests
 again, and only then removes what is still not needed. So a writer that did not see the condemnation has a lease
 that the sweep sees, or a manifest that it reads.
 """
@@ -13,7 +13,7 @@ that the sweep sees, or a manifest that it reads.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -28,7 +28,7 @@ LEASES, CONDEMNED = "leases/", "condemned/"
 DEAD_AFTER_MS = 7 * 24 * 3_600_000
 GIVE_UP_SECONDS = 2 * 24 * 3_600
 _CHANCE = 16
-_LEASE = re.compile(r"(?P<id>[0-9TZa-f-]{10,60})\.(?P<ms>\d{1,15})\.[0-9a-f]{16}")
+_WHEN = re.compile(r"[./](?P<ms>\d{1,15})\.[0-9a-f]{16}$", re.ASCII)
 _PACK = re.compile(r"[0-9a-f]{32}")
 
 
@@ -73,7 +73,7 @@ def leased(
     noted(name)
     try:
         others = [one for one in vault.list(f"{prefix}{LEASES}{id}.") if one.name != name]
-        if any(is_alive(one, prefix, clock) for one in others):
+        if any(is_alive(one, clock) for one in others):
             raise SnapshotsBusy(f"vault: another host sends {id} just now", hint="Try again when it has ended.")
         yield lease
     finally:
@@ -82,9 +82,9 @@ def leased(
             vault.delete(name)
 
 
-def is_alive(lease: Named, prefix: str, clock: Clock) -> bool:
-    """Whether its writer may still be at work. What lies in the future may be."""
-    found = _LEASE.fullmatch(lease.name.removeprefix(f"{prefix}{LEASES}"))
+def is_alive(one: Named, clock: Clock) -> bool:
+    """Whether whoever put a lease or a condemnation may still be at work. What lies in the future may be."""
+    found = _WHEN.search(one.name)
     return found is None or clock.now_ms() - int(found["ms"]) < DEAD_AFTER_MS
 
 
@@ -92,9 +92,9 @@ def leases(vault: Vault, prefix: str) -> list[Named]:
     return list(vault.list(f"{prefix}{LEASES}"))
 
 
-def condemned(vault: Vault, prefix: str) -> dict[str, set[str]]:
-    """Packs that are about to go, by the name of what says so."""
-    return {one.name: _read(vault, one) for one in vault.list(f"{prefix}{CONDEMNED}")}
+def condemned(vault: Vault, prefix: str) -> set[str]:
+    """Packs that are about to go."""
+    return set().union(*(_read(vault, one) for one in vault.list(f"{prefix}{CONDEMNED}")))
 
 
 def _read(vault: Vault, one: Named) -> set[str]:
@@ -105,8 +105,16 @@ def _read(vault: Vault, one: Named) -> set[str]:
         return set()  # the sweep just ended: what it removed is listed no more
 
 
-def condemn(vault: Vault, prefix: str, packs: list[str], clock: Clock, entropy: Entropy) -> str:
-    """Say which packs are about to go; the name under which that is said."""
+@contextmanager
+def condemning(vault: Vault, prefix: str, packs: Iterable[str], clock: Clock, entropy: Entropy) -> Iterator[None]:
+    """Within the block the packs are said to be about to go: who begins to write now does not refer to them.
+
+    Only what was condemned by oneself may be removed: others take back what they said.
+    """
     name = f"{prefix}{CONDEMNED}{clock.now_ms()}.{entropy.hex(_CHANCE)}"
     vault.put(name, BytesIO("".join(f"{one}\n" for one in sorted(packs)).encode()))
-    return name
+    try:
+        yield
+    finally:
+        with suppress(Fault):  # if it stays, packs that it names are sent again instead of referred to, for a week
+            vault.delete(name)

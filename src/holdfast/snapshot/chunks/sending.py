@@ -48,19 +48,22 @@ class Sent:
 
 def packs_there(vault: Vault, prefix: str) -> dict[str, int]:
     """The packs that may be referred to, with their sizes: those that are listed and not about to go."""
-    going = set().union(*condemned(vault, prefix).values())
+    going = condemned(vault, prefix)  # first: what is listed afterwards and was not condemned stays
+    return {name: size for name, size in _listed(vault, prefix).items() if name not in going}
+
+
+def _listed(vault: Vault, prefix: str) -> dict[str, int]:
     folder = f"{prefix}{PACKS}/"
-    there = {one.name.removeprefix(folder): one.size for one in vault.list(folder)}
-    return {name: size for name, size in there.items() if name not in going}
+    return {one.name.removeprefix(folder): one.size for one in vault.list(folder)}
 
 
 def check_there(vault: Vault, prefix: str, packs: Iterable[Entry]) -> None:
-    """Refuse to go on if one of the packs is gone, is another one, or is about to go.
+    """Refuse to go on if one of the packs is gone, or is another one.
 
     Raises:
-        SnapshotsBusy: somebody removes packs that a new snapshot needs.
+        SnapshotsBusy: somebody removed packs that a new snapshot needs.
     """
-    there = packs_there(vault, prefix)
+    there = _listed(vault, prefix)
     if any(there.get(one.name) != one.size for one in packs):
         raise SnapshotsBusy(
             "vault: packs that were just there are gone",
