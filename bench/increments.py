@@ -136,7 +136,10 @@ def restored(home: Path, settings: dict[str, str], vault: str) -> float:
 
 def table(costs: dict[str, Cost]) -> str:
     first = costs["first"]
-    lines = ["| snapshot | bytes sent | of the first | vault, of the first's time | all, of the first's time |", "|---|---|---|---|---|"]
+    lines = [
+        "| snapshot | bytes sent | of the first | vault, of the first's time | all, of the first's time |",
+        "|---|---|---|---|---|",
+    ]
     for name, cost in costs.items():
         whole, whole_first = cost.shelf + cost.vault, first.shelf + first.vault
         lines.append(

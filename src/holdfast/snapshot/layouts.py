@@ -135,7 +135,6 @@ def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _Cle
             check_there(vault, prefix, packs)
             deliver(vault, Files(sealed, manifest_bytes(sealed)), partial(BytesIO, recipe))
             _look_back(archive, vault, prefix, sealed, packs)
-        known.save_lease(None)
 
 
 def known_folder(archive: Archive, vault: Vault, key: bytes) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.disk import disk_faults
+from holdfast.errors import IdentityNeeded
 from holdfast.snapshot.canonical import Malformed
 from holdfast.snapshot.chunks.packs import ID, MOST_BLOCK, Directory, Entry, Seal, decompressed, id_of, read_head
 from holdfast.snapshot.chunks.recipe import MOST_BYTES, read_packs, read_runs
@@ -84,11 +86,19 @@ def _sums(numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(numbers, dtype=np.int64)))
 
 
+def _opened_as_before(unseal: Seal, data: bytes) -> bytes:
+    """Whoever opened the recipe opens its packs: if not, they are others."""
+    try:
+        return unseal(data)
+    except IdentityNeeded as error:
+        raise Malformed("a pack does not open as its recipe does") from error
+
+
 class Gathered:
     """The bytes of the tar, to be read once from start to end."""
 
     def __init__(self, body: Path, recipe: bytes, unseal: Seal = as_stored):
-        self._body, self._unseal = body, unseal
+        self._body, self._unseal = body, partial(_opened_as_before, unseal)
         self.packs = read_packs(recipe)
         self._runs = read_runs(recipe, len(self.packs), unseal)
         self._open: dict[int, _Open] = {}

@@ -54,13 +54,13 @@ class Lease:
             )
 
 
-def _nowhere(name: str) -> None:
+def _nowhere(name: str | None) -> None:
     """Nobody keeps the name."""
 
 
 @contextmanager
 def leased(
-    vault: Vault, prefix: str, id: str, clock: Clock, entropy: Entropy, noted: Callable[[str], None] = _nowhere
+    vault: Vault, prefix: str, id: str, clock: Clock, entropy: Entropy, noted: Callable[[str | None], None] = _nowhere
 ) -> Iterator[Lease]:
     """A lease for as long as the block runs. Nobody else sends the same snapshot meanwhile.
 
@@ -80,6 +80,7 @@ def leased(
         # A lease that stays holds up sweeping only, until the next one from here takes it away, or for a week.
         with suppress(Fault):
             vault.delete(name)
+            noted(None)
 
 
 def is_alive(one: Named, clock: Clock) -> bool:

@@ -141,10 +141,10 @@ class Sending:
         self._pack = _Filling(len(self._entries))
         while len(self._waiting) >= _WAITING:
             self._settle()
-        self._waiting.append((full.number, self._pool.submit(self._seal_and_put, full)))
-
-    def _seal_and_put(self, full: _Filling) -> SealedPack:
         name = self._entropy.hex(_NAME_CHARS)
+        self._waiting.append((full.number, self._pool.submit(self._seal_and_put, name, full)))
+
+    def _seal_and_put(self, name: str, full: _Filling) -> SealedPack:
         sealed = seal_pack(name, full.blocks, b"".join(full.ids), self._key, self._seal)
         parcel = Parcel(f"{self._prefix}{PACKS}/{name}", len(sealed.data), lambda: BytesIO(sealed.data))
         with self._putting:  # one after the other: a quota is counted for each
