@@ -356,6 +356,23 @@ def test_what_the_vault_lost_is_not_believed_to_be_there(tmp_path: Path) -> None
     assert standing(archive, vault).missing == ()
 
 
+def test_a_pack_that_verification_found_damaged_is_referred_to_no_more_and_can_be_mended(tmp_path: Path) -> None:
+    cli, vault = Cli(tmp_path / "home", **CHUNKS), tmp_path / "vault"
+    cli.remember(OLD)
+    first = cli.create("--to", str(vault))
+    (pack,) = (vault / PREFIX / "packs").iterdir()
+    pack.write_bytes(pack.read_bytes()[:-1] + b"!")
+    assert cli("vault", "verify", str(vault)).code == 40
+    second = cli.create("--to", str(vault))
+    sound = {one["snapshot"]: one["sound"] for one in cli("vault", "verify", str(vault)).answer["snapshots"]}
+    assert sound == {second: True, first: False}
+
+    pack.unlink()
+    assert cli.good("vault", "status", str(vault))["missing"] == [first]
+    cli.good("vault", "sync", str(vault))
+    assert cli.good("vault", "verify", str(vault))["sound"]
+
+
 # Damage
 
 

@@ -60,6 +60,8 @@ class VaultStatusAnswer(TypedDict):
     damaged: list[Json]
     missing: list[str]
     leftovers: int
+    packs: int
+    packBytes: int
 
 
 def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
@@ -77,6 +79,8 @@ def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
         "damaged": [_shape(one) for one in found.snapshots if one.damaged],
         "missing": list(found.missing),
         "leftovers": found.leftovers,
+        "packs": found.packs,
+        "packBytes": found.pack_bytes,
     }
 
 

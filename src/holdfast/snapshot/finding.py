@@ -10,6 +10,7 @@ from pathlib import Path
 from holdfast.errors import InvalidRequest, NotFound, SnapshotDamaged
 from holdfast.snapshot.age import read_identities
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.learning import forget
 from holdfast.snapshot.manifest import is_id
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.values import Manifest, Report
@@ -61,7 +62,11 @@ def sought(archive: Archive, named: Named) -> Iterator[Found]:
         id = None if named.name == LATEST else named.name
         with archive.shelf.staging() as private:
             shelf = Shelf(private / "fetched")
-            fetched = fetch(vault, archive.tenant, archive.agent, id, shelf)
+            try:
+                fetched = fetch(vault, archive.tenant, archive.agent, id, shelf)
+            except SnapshotDamaged as fault:
+                forget(archive, fault)
+                raise
             yield Found(shelf.root, fetched.id, id is not None, vault.place)
         return
     found = _find(archive, named.name)

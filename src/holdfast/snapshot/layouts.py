@@ -18,10 +18,9 @@ from typing import BinaryIO
 import zstandard
 
 from holdfast.didkey import verify_signature
-from holdfast.errors import NotFound, SnapshotDamaged, SnapshotForeign, SnapshotsBusy, SnapshotTooNew, VaultRefused
-from holdfast.keys import key_of
+from holdfast.errors import NotFound, SnapshotDamaged, SnapshotsBusy, VaultRefused
 from holdfast.ports import Parcel, Vault
-from holdfast.snapshot.age import Pulled, fingerprint, opening, read_identities, sealing
+from holdfast.snapshot.age import Pulled, fingerprint, read_identities, sealing
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.canonical import Malformed
 from holdfast.snapshot.carrying import Files, read_files
@@ -30,10 +29,11 @@ from holdfast.snapshot.chunks.fetching import vaulted_packs, vaulted_recipe
 from holdfast.snapshot.chunks.gathering import PACKS, as_stored
 from holdfast.snapshot.chunks.known import Known
 from holdfast.snapshot.chunks.leases import condemned, leased
-from holdfast.snapshot.chunks.packs import Entry, read_head
+from holdfast.snapshot.chunks.packs import Entry
 from holdfast.snapshot.chunks.recipe import recipe_bytes
 from holdfast.snapshot.chunks.sending import Sending, check_there, packs_there
 from holdfast.snapshot.copying import checked
+from holdfast.snapshot.learning import known_folder, learn, trusted_packs
 from holdfast.snapshot.locks import SnapshotLock
 from holdfast.snapshot.manifest import manifest_bytes, recipe_name, signed_bytes
 from holdfast.snapshot.pack import tar_again
@@ -137,20 +137,14 @@ def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _Cle
             _look_back(archive, vault, prefix, sealed, packs)
 
 
-def known_folder(archive: Archive, vault: Vault, key: bytes) -> Path:
-    """Where this machine keeps what it knows of a vault's packs; other keys make other ids, so they are kept apart."""
-    about = key_of(vault.place, archive.tenant, archive.agent, sha256(key).hexdigest() if key else "plain")
-    return archive.home / "cache" / "chunks" / sha256(about.encode()).hexdigest()[:32]
-
-
 def _put_packs(
     archive: Archive, vault: Vault, prefix: str, known: Known, key: bytes, clear: _Clear
 ) -> tuple[bytes, tuple[Entry, ...]]:
     """The recipe of the snapshot and its packs, all of which the vault has now."""
-    there = packs_there(vault, prefix)
+    there = trusted_packs(archive, packs_there(vault, prefix))
     known.load(there, key)
     if not known.entries and there:
-        _learn(archive, vault, prefix, known, there, encrypted=bool(clear.recipients), key=key)
+        learn(archive, vault, known, there, key)
     seal = sealing(clear.recipients) if clear.recipients else as_stored
     try:
         with Sending(vault, prefix, known, key, seal, archive.entropy) as sending, clear.tar as plain:
@@ -197,45 +191,6 @@ def _look_back(archive: Archive, vault: Vault, prefix: str, manifest: Manifest, 
     except SnapshotsBusy:
         take_out(vault, archive.tenant, archive.agent, manifest.identity.id)
         raise
-
-
-def _learn(
-    archive: Archive, vault: Vault, prefix: str, known: Known, there: dict[str, int], *, encrypted: bool, key: bytes
-) -> None:
-    """What the newest snapshot in the vault that can be believed and opened here is made of.
-
-    Whoever keeps the vault could otherwise claim chunks that it does not have: directories are believed only as far as
-    a signature reaches, where signatures are expected.
-    """
-    identity = archive.settings.snapshot_identity
-    if encrypted and not identity:
-        return
-    unseal = opening(read_identities(Path(identity).expanduser())) if encrypted else as_stored
-    for one in list_vault(vault, archive.tenant, archive.agent):
-        if not one.chunked or one.damaged:
-            continue
-        try:
-            manifest = read_vaulted(vault, archive.tenant, archive.agent, one.id).manifest
-            if manifest.encrypted is not encrypted or not _believed(archive, manifest):
-                continue
-            for pack in vaulted_packs(vault, prefix, manifest):
-                if there.get(pack.name) == pack.size:
-                    with vault.open(f"{prefix}{PACKS}/{pack.name}") as stream:
-                        directory = read_head(stream, pack, unseal)
-                    if directory.key == key:
-                        known.learn(pack, directory)
-            return
-        except (Malformed, NotFound, SnapshotDamaged, SnapshotTooNew, SnapshotForeign):
-            continue  # an older one may do; without any, everything is sent
-
-
-def _believed(archive: Archive, manifest: Manifest) -> bool:
-    keyring = archive.keyring
-    if manifest.signer is None or manifest.signature is None:
-        return not keyring.demands()
-    if keyring.demands() and not keyring.accepts(manifest.signer):
-        return False
-    return verify_signature(manifest.signer, signed_bytes(manifest), manifest.signature)
 
 
 def copy_chunks(archive: Archive, source: Vault, target: Vault, files: Files) -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from holdfast.errors import Fault, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, VaultDamaged
 from holdfast.ports import Vault, VaultState
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.chunks.gathering import PACKS
 from holdfast.snapshot.chunks.sweeping import Swept, sweep, unneeded
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
 from holdfast.snapshot.keeping import ASKED_FOR
@@ -42,13 +43,17 @@ class Standing:
     snapshots: tuple[Vaulted, ...]  # newest first
     missing: tuple[str, ...]  # on the shelf, not in the vault
     leftovers: int  # files that belong to no snapshot
+    packs: int  # of snapshots that lie there as chunks
+    pack_bytes: int
 
 
 def standing(archive: Archive, vault: Vault) -> Standing:
     """How the vault is, and what of the shelf it lacks."""
     found = _look(archive, vault)
     left = leftovers(vault, archive.tenant, archive.agent)
-    return Standing(vault.state(), found, tuple(id for id, _ in _lacking(archive, found)), len(left))
+    packs = [one.size for one in vault.list(f"{prefix_of(archive.tenant, archive.agent)}{PACKS}/")]
+    lacking = tuple(id for id, _ in _lacking(archive, found))
+    return Standing(vault.state(), found, lacking, len(left), len(packs), sum(packs))
 
 
 def _look(archive: Archive, vault: Vault) -> tuple[Vaulted, ...]:

@@ -46,9 +46,12 @@ def _fetch_pack(vault: Vault, prefix: str, pack: Entry, folder: Path) -> None:
     try:
         stream = vault.open(f"{prefix}{PACKS}/{pack.name}")
     except NotFound as error:
-        raise SnapshotDamaged(f"vault: pack {pack.name} is gone") from error
+        raise SnapshotDamaged(f"vault: pack {pack.name} is gone", details={"pack": pack.name}) from error
     with stream, disk_faults(f"fetch pack {pack.name}"):
-        copy_new(checked(stream, f"pack {pack.name}", pack.size, pack.sha256), folder / pack.name)
+        try:
+            copy_new(checked(stream, f"pack {pack.name}", pack.size, pack.sha256), folder / pack.name)
+        except SnapshotDamaged as fault:
+            raise SnapshotDamaged(fault.message, details={"pack": pack.name}) from fault
 
 
 def vaulted_recipe(vault: Vault, prefix: str, manifest: Manifest) -> bytes:

@@ -12,7 +12,7 @@ are listed once more. A file that is not whole is removed: what it knew is sent 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -66,11 +66,6 @@ class Known:
         """A pack that was found in the vault."""
         self.add(entry, directory)
         self._take(entry, directory)
-
-    def forget(self, names: Collection[str]) -> None:
-        """These are not what they should be: what they hold is sent again."""
-        for name in names:
-            (self.folder / name).unlink(missing_ok=True)
 
     def _take(self, entry: Entry, directory: Directory) -> None:
         start = len(self.entries) << _SHIFT
