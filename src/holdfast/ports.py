@@ -119,6 +119,7 @@ class Can:
     together: bool = False  # `put_all` is one step: all of them or none
     delete: bool = True
     most_bytes: int | None = None  # of one name
+    increments: bool = False  # many names of some megabytes cost little, and what is deleted makes room
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,7 +256,7 @@ def test_a_manifest_without_one_of_its_fields_is_damaged(field: str) -> None:
 
 def test_a_newer_format_is_too_new_whatever_else_it_has() -> None:
     with pytest.raises(SnapshotTooNew):
-        read_manifest(altered(version=2, something="new", artifacts="elsewhere"))
+        read_manifest(altered(version=3, something="new", artifacts="elsewhere"))
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def test_whose_it_is_may_be_left_open(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_too_new(tmp_path: Path) -> None:
     sealed = seal(tmp_path)
-    alter(sealed, version=2, more="to come")
+    alter(sealed, version=3, more="to come")
 
     report = sealed.look()
 

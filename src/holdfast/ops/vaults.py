@@ -46,7 +46,8 @@ class VaultName(Request):
 
 
 def _shape(one: Vaulted) -> Json:
-    return {"id": one.id, "size": one.size, "status": one.damaged or "whole"}
+    layout = "chunks" if one.chunked else "whole"
+    return {"id": one.id, "size": one.size, "layout": layout, "status": one.damaged or "whole"}
 
 
 class VaultStatusAnswer(TypedDict):
@@ -59,6 +60,8 @@ class VaultStatusAnswer(TypedDict):
     damaged: list[Json]
     missing: list[str]
     leftovers: int
+    packs: int
+    packBytes: int
 
 
 def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
@@ -76,6 +79,8 @@ def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
         "damaged": [_shape(one) for one in found.snapshots if one.damaged],
         "missing": list(found.missing),
         "leftovers": found.leftovers,
+        "packs": found.packs,
+        "packBytes": found.pack_bytes,
     }
 
 
@@ -153,6 +158,7 @@ class VaultPruneAnswer(TypedDict):
     keep: list[Json]
     remove: list[str]
     leftovers: int
+    packs: Json
 
 
 def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
@@ -172,6 +178,12 @@ def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
         "keep": [{"id": id, "why": list(reasons)} for id, reasons in done.plan.keep],
         "remove": list(done.plan.remove if ask.dry_run else done.removed),
         "leftovers": done.leftovers,
+        "packs": {
+            "removed": done.swept.packs,
+            "bytes": done.swept.size,
+            "waiting": done.swept.waiting,
+            "kept": done.unswept,
+        },
     }
 
 

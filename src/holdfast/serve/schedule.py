@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Mapping
 
 from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.model import Caller
 from holdfast.snapshot.archive import Archive, archive_of
-from holdfast.snapshot.automatic import age_of_newest, make_if_changed
+from holdfast.snapshot.automatic import age_of_newest, making_if_changed
 from holdfast.snapshot.checking import check_next
 from holdfast.snapshot.flow import Wish
-from holdfast.snapshot.sending import send_waiting, waiting
+from holdfast.snapshot.layouts import Fresh
+from holdfast.snapshot.sending import NOTHING, send_waiting, waiting
 
 LOOK_SECONDS = 60.0
 
@@ -63,15 +65,19 @@ class Schedule:
             raise faults[0]
 
     def _look(self, archive: Archive) -> None:
-        tenant = archive.tenant
-        if self._is_due(archive):
-            make_if_changed(archive, Wish(label="scheduled", made_by="schedule"))
-            self._made[tenant] = self._engine.clock.steady()
-            self._unsent.add(tenant)
         check_next(archive)
-        if tenant in self._unsent or waiting(archive):
-            send_waiting(archive)
-            self._unsent.discard(tenant)
+        if not self._is_due(archive):
+            self._send(archive)
+            return
+        with making_if_changed(archive, Wish(label="scheduled", made_by="schedule")) as fresh:
+            self._made[archive.tenant] = self._engine.clock.steady()
+            self._unsent.add(archive.tenant)
+            self._send(archive, fresh)
+
+    def _send(self, archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None:
+        if archive.tenant in self._unsent or waiting(archive):
+            send_waiting(archive, fresh)
+            self._unsent.discard(archive.tenant)
 
     def _is_due(self, archive: Archive) -> bool:
         if not self._every:

@@ -81,6 +81,7 @@ class Settings:
     vault: str
     vault_credentials: str
     vault_endpoint: str
+    vault_layout: str
     vault_region: str
     vault_attempts: int
     vault_quota: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.settings.row import Setting, secret, text, whole
+from holdfast.settings.row import Setting, one_of, secret, text, whole
 
 ROWS: tuple[Setting, ...] = (
     Setting(
@@ -22,6 +22,12 @@ ROWS: tuple[Setting, ...] = (
         "Address of a compatible server for s3://, gs:// and az:// if it is not the provider's own.",
         text,
         ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+    ),
+    Setting(
+        "vault_layout",
+        "auto",
+        "How snapshots lie in a vault: whole, as chunks of which only new ones are sent, or auto: the large as chunks.",
+        one_of("auto", "whole", "chunks"),
     ),
     Setting("vault_region", "", "Region of an s3:// bucket.", text, ("AWS_REGION", "AWS_DEFAULT_REGION")),
     Setting("vault_attempts", "5", "How often a vault is asked when it fails in passing.", whole(1, 100)),

@@ -128,7 +128,7 @@ def _identity(text: str, number: int) -> Any:
 class Pulled:
     """A reader over pieces as they are made. What making them raises is kept in `error`."""
 
-    def __init__(self, pieces: Iterator[bytes]):
+    def __init__(self, pieces: Iterator[bytes | memoryview]):
         self._pieces = pieces
         self._piece = memoryview(b"")
         self.error: BaseException | None = None
@@ -173,6 +173,36 @@ def encrypt(pieces: Iterator[bytes], write: Callable[[bytes], object], recipient
     finally:
         if error := reader.error or writer.error:
             raise error
+
+
+def sealing(recipients: Sequence[str]) -> Callable[[bytes], bytes]:
+    """What encrypts a few bytes at a time for all recipients.
+
+    Raises:
+        InvalidRequest: one is no recipient.
+    """
+    keys = read_recipients(recipients)
+    return lambda data: bytes(pyrage.encrypt(data, keys))
+
+
+def opening(identities: Sequence[str]) -> Callable[[bytes], bytes]:
+    """What decrypts a few bytes at a time; it raises IdentityNeeded and SnapshotDamaged as `Decrypting` does.
+
+    Raises:
+        IdentityNeeded: no identity was given.
+        InvalidRequest: one is none.
+    """
+    if not identities:
+        raise IdentityNeeded("snapshot: it is encrypted, and no identity was given")
+    keys = _identities(identities)
+
+    def open_bytes(data: bytes) -> bytes:
+        try:
+            return bytes(pyrage.decrypt(data, keys))
+        except pyrage.DecryptError as error:
+            raise _fault(error) from None
+
+    return open_bytes
 
 
 class Decrypting:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Literal
 
 from holdfast.desk import Desk
 from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.changes import is_changed
-from holdfast.snapshot.flow import Wish, create_locked
+from holdfast.snapshot.flow import Wish, making
 from holdfast.snapshot.keeping import policy_of, prune
+from holdfast.snapshot.layouts import Fresh
 from holdfast.snapshot.sending import offer_waiting
-from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Maker
 
 # Forgetting so many records at once is worth a snapshot; forgetting a few is everyday.
@@ -33,8 +35,8 @@ def before(desk: Desk, work: Work) -> None:
     if desk.home is None or work not in desk.settings.snapshot_before or not desk.store.last_seq():
         return
     archive = archive_of(desk)
-    make_if_changed(archive, Wish(label=f"before {work}", made_by=_MAKERS[work]))
-    offer_waiting(archive)  # a vault that is away gets it from the schedule; the work need not wait for that
+    with making_if_changed(archive, Wish(label=f"before {work}", made_by=_MAKERS[work])) as fresh:
+        offer_waiting(archive, fresh)  # a vault that is away gets it from the schedule; the work need not wait for that
 
 
 def age_of_newest(archive: Archive) -> int | None:
@@ -45,13 +47,13 @@ def age_of_newest(archive: Archive) -> int | None:
     return archive.clock.now_ms() - newest.manifest.identity.created_at
 
 
-def make_if_changed(archive: Archive, wish: Wish) -> Shelved | None:
+@contextmanager
+def making_if_changed(archive: Archive, wish: Wish) -> Iterator[Mapping[str, Fresh]]:
     """A snapshot on the shelf if the newest one does not hold what is there; older automatic ones leave as the settings
     say. The vault comes after that: while it is away, the shelf must not fill the disk."""
     if not is_changed(archive):
-        return None
-    with archive.locked("create") as result:
-        made = create_locked(archive, wish)
-        result.about = made.id
-    prune(archive, policy_of(archive.settings), automatic_only=True)
-    return made
+        yield {}
+        return
+    with making(archive, wish) as made:
+        prune(archive, policy_of(archive.settings), automatic_only=True)
+        yield {made.shelved.id: made.fresh}

@@ -11,6 +11,7 @@ from holdfast.errors import Fault, InvalidRequest, NotFound, SnapshotDamaged
 from holdfast.snapshot.age import read_identities
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.checked import Checked, Looks, looks_of_body
+from holdfast.snapshot.learning import forget
 from holdfast.snapshot.manifest import is_id
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.values import Manifest, Report
@@ -21,7 +22,7 @@ from holdfast.vault.readonly import ReadOnly
 
 LATEST = "latest"
 SHELF = "shelf"
-SUFFIXES = (".manifest.json", ".tar.zst", ".tar.zst.age", ".sha256")
+SUFFIXES = (".manifest.json", ".tar.zst", ".tar.zst.age", ".chunks", ".chunks.age", ".sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,11 @@ def sought(archive: Archive, named: Named) -> Iterator[Found]:
         id = None if named.name == LATEST else named.name
         with archive.shelf.staging() as private:
             shelf = Shelf(private / "fetched")
-            fetched = fetch(vault, archive.tenant, archive.agent, id, shelf)
+            try:
+                fetched = fetch(vault, archive.tenant, archive.agent, id, shelf)
+            except SnapshotDamaged as fault:
+                forget(archive, fault)
+                raise
             yield Found(shelf.root, fetched.id, id is not None, vault.place)
         return
     found = _find(archive, named.name)

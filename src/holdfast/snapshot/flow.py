@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -17,6 +18,7 @@ from holdfast.snapshot.age import fingerprint
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.changes import note_seen, seen_now
 from holdfast.snapshot.finding import made_here
+from holdfast.snapshot.layouts import Fresh
 from holdfast.snapshot.manifest import manifest_bytes, signed_bytes
 from holdfast.snapshot.memory import capture_memory
 from holdfast.snapshot.pack import pack
@@ -56,12 +58,30 @@ def create(archive: Archive, wish: Wish) -> Shelved:
         StorageFull, StorageFailed: it could not be written; no snapshot was made.
         RateLimited: as many were made in the last hour as the wish allows.
     """
-    with archive.locked("create") as result:
-        _check_pace(archive, wish.most_per_hour)
-        made = create_locked(archive, wish)
-        result.about = made.id
-    put_in_vault(archive, made.id, wish.vault)
-    return made
+    with making(archive, wish) as made:
+        put_in_vault(archive, made.shelved.id, wish.vault, made.fresh)
+    return made.shelved
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A snapshot on the shelf, and what it was packed from as long as that is staged."""
+
+    shelved: Shelved
+    fresh: Fresh
+
+
+@contextmanager
+def making(archive: Archive, wish: Wish) -> Iterator[Made]:
+    """A new snapshot on the shelf. Within the block its plain bytes are still at hand, so that an encrypted one can go
+    to a vault as chunks though nobody here could open it; others may make snapshots meanwhile. Faults as of `create`.
+    """
+    with archive.shelf.staging() as staging:
+        with archive.locked("create") as result:
+            _check_pace(archive, wish.most_per_hour)
+            made = _make(archive, wish, staging)
+            result.about = made.shelved.id
+        yield made
 
 
 def _check_pace(archive: Archive, most: int | None) -> None:
@@ -84,24 +104,28 @@ def _check_pace(archive: Archive, most: int | None) -> None:
 
 def create_locked(archive: Archive, wish: Wish) -> Shelved:
     """The same for whoever holds the lock already; the vault gets it later (`sending.py`)."""
+    with archive.shelf.staging() as staging:
+        return _make(archive, wish, staging).shelved
+
+
+def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
     shelf = archive.shelf
     shelf.sweep()
     seen = seen_now(archive)
     identity = _identity(archive, shelf, wish)
     if archive.settings.vault:
         note_unsent(shelf.root, identity.id)
-    with shelf.staging() as staging:
-        capture = capture_memory(archive, staging, redact=_said(wish.redact, archive.settings.snapshot_redact))
-        recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
-        body = pack(capture, _body_path(staging, identity, recipients), identity.id, recipients)
-        manifest = _sealed(archive, wish, identity, capture, body, recipients)
-        shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
+    capture = capture_memory(archive, staging, redact=_said(wish.redact, archive.settings.snapshot_redact))
+    recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
+    body = pack(capture, _body_path(staging, identity, recipients), identity.id, recipients)
+    manifest = _sealed(archive, wish, identity, capture, body, recipients)
+    shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
     note_seen(archive, seen)
     archive.keyring.raise_mark(manifest.signer, made_here(archive), identity.sequence)
     made = shelf.find(identity.id)
     archive.moved("create", body.size)
     archive.tell("created", shelved_shape(made))
-    return made
+    return Made(made, Fresh(capture, body, recipients))
 
 
 def _said(asked: T | None, usual: T) -> T:

@@ -2,6 +2,7 @@
 
 <folder>/own.json        the private key, readable by its owner only
 <folder>/trusted.json    did:keys that are believed, with a note each
+<folder>/chunks.json     a secret that names of encrypted chunks are made with, readable by its owner only
 <folder>/marks.json      by signer and place, the highest sequence number seen
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import fcntl
+import hmac
 import os
 import re
 import stat
@@ -26,7 +28,7 @@ from holdfast.snapshot import canonical
 from holdfast.snapshot.canonical import Fields, Malformed
 from holdfast.system import SystemEntropy
 
-_OWN, _TRUSTED, _MARKS = "own.json", "trusted.json", "marks.json"
+_OWN, _TRUSTED, _MARKS, _CHUNKS = "own.json", "trusted.json", "marks.json", "chunks.json"
 _VERSION = 1
 _MOST_BYTES = 1024 * 1024
 _MOST_NOTE = 200
@@ -77,6 +79,24 @@ class Keyring:
         if seed is None:
             raise NotFound("key: this folder has no key to sign with", hint="Make one with holdfast key new.")
         return didkey.sign(seed, data)
+
+    def chunk_key(self, *about: str) -> bytes:
+        """The key that the ids of encrypted chunks are made with, another one for each purpose; made at first use."""
+        with self._locked():
+            secret = self._chunk_secret()
+            if secret is None:
+                secret = bytes.fromhex(self._entropy.hex(32) + self._entropy.hex(32))
+                self._write(_CHUNKS, {"secret": _base64url(secret)})
+        return hmac.digest(secret, key_of(*about).encode(), "sha256")
+
+    def _chunk_secret(self) -> bytes | None:
+        fields = self._read(_CHUNKS, private=True)
+        if fields is None:
+            return None
+        with _damage(_CHUNKS):
+            secret = _from_base64url(fields.text("secret", _SEED))
+            fields.end()
+        return secret
 
     # Trust
 

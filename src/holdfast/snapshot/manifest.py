@@ -11,11 +11,22 @@ from holdfast.snapshot import canonical
 from holdfast.snapshot.canonical import Fields, Malformed
 from holdfast.snapshot.contents import SHA256, artifacts_shape, left_shape, read_artifacts, read_left
 from holdfast.snapshot.names import MOST_MEMBERS
-from holdfast.snapshot.values import FORMAT, FORMAT_VERSION, Artifact, Identity, Left, Maker, Manifest, Redaction
+from holdfast.snapshot.values import (
+    CHUNKS_VERSION,
+    FORMAT,
+    FORMAT_VERSION,
+    Artifact,
+    Identity,
+    Left,
+    Maker,
+    Manifest,
+    Redaction,
+)
 from holdfast.times import iso, parse_time
 
 MOST_BYTES = canonical.MOST_BYTES
 PLAIN, ENCRYPTED = ".tar.zst", ".tar.zst.age"
+RECIPE = ".chunks"
 
 # What is signed begins with this, so that a signature of something else is never one of a manifest.
 _DOMAIN = b"holdfast snapshot manifest 1\n"
@@ -36,6 +47,11 @@ def is_id(text: str) -> bool:
 
 def body_name(snapshot_id: str, encrypted: bool) -> str:
     return snapshot_id + (ENCRYPTED if encrypted else PLAIN)
+
+
+def recipe_name(snapshot_id: str, encrypted: bool) -> str:
+    """The body's name of a snapshot that is kept as chunks."""
+    return f"{snapshot_id}{RECIPE}{'.age' if encrypted else ''}"
 
 
 def manifest_name(snapshot_id: str) -> str:
@@ -67,7 +83,7 @@ def _shape(manifest: Manifest) -> dict[str, Any]:
     identity = manifest.identity
     return {
         "format": FORMAT,
-        "version": FORMAT_VERSION,
+        "version": CHUNKS_VERSION if manifest.chunked else FORMAT_VERSION,
         "id": identity.id,
         "tenant": identity.tenant,
         "agent": identity.agent,
@@ -121,28 +137,30 @@ def read_manifest(data: bytes) -> Manifest:
     """
     try:
         fields = Fields(canonical.loads(data, newline=True), "manifest")
-        _check_version(fields)
-        manifest = _read(fields)
+        manifest = _read(fields, _version(fields))
         fields.end()
         return manifest
     except Malformed as error:
         raise SnapshotDamaged(f"snapshot: the manifest is damaged: {error}") from error
 
 
-def _check_version(fields: Fields) -> None:
+def _version(fields: Fields) -> int:
     if fields.text("format") != FORMAT:
         raise Malformed("it is of another format")
-    if fields.number("version", 1) > FORMAT_VERSION:
+    version = fields.number("version", 1)
+    if version > CHUNKS_VERSION:
         raise SnapshotTooNew("snapshot: a newer Holdfast wrote the manifest")
+    return version
 
 
-def _read(fields: Fields) -> Manifest:
+def _read(fields: Fields, version: int) -> Manifest:
     identity = _identity(fields)
     schema = fields.counts("schemaVersions")
     recipients = _recipients(fields)
     body = fields.inner("body")
     name = body.text("name")
-    if name != body_name(identity.id, bool(recipients)):
+    named = recipe_name if version == CHUNKS_VERSION else body_name
+    if name != named(identity.id, bool(recipients)):
         raise Malformed("the body has another id, or another form than it should")
     size, sha256 = body.number("size", 1), body.text("sha256", SHA256)
     body.end()

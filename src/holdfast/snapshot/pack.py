@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from io import FileIO
 from pathlib import Path
 
 import zstandard
@@ -60,6 +61,67 @@ def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str
     return Body(body_name(identity_id, bool(keys)), output.size, output.sha256(), tuple(packing.artifacts))
 
 
+def tar_again(capture: Capture, body: Body, *, encrypted: bool) -> Iterator[bytes | memoryview]:
+    """The tar that was packed into the body, made once more from the same staged files; a piece lasts until the next.
+
+    Raises:
+        StorageFailed: a staged file is not as it was.
+    """
+    for staged, known in zip(_in_order(capture.staged), body.artifacts, strict=True):
+        yield from _staged(staged, known)
+    yield from _end(capture, body.artifacts, encrypted=encrypted)
+
+
+def _staged(staged: Staged, known: Artifact) -> Iterator[bytes | memoryview]:
+    """Header, bytes and padding of a member. It was hashed before; only that it is as long as then is looked at."""
+    with _opened(staged) as file:
+        about = os.fstat(file.fileno())
+        if about.st_size != known.size:
+            raise _changed(staged)
+        yield ustar.header(member_name(staged.path), known.size)
+        yield from _read(file, staged, about)
+    yield bytes(ustar.padding(known.size))
+
+
+def _end(capture: Capture, artifacts: Sequence[Artifact], *, encrypted: bool) -> Iterator[bytes]:
+    if encrypted:
+        inside = contents_bytes(Contents(tuple(artifacts), capture.redaction.files, capture.left))
+        yield ustar.header(CONTENTS, len(inside))
+        yield inside
+        yield bytes(ustar.padding(len(inside)))
+    yield ustar.END
+
+
+def _opened(staged: Staged) -> FileIO:
+    """A staged file.
+
+    Raises:
+        StorageFailed: it is no file any more.
+    """
+    file = FileIO(os.open(staged.source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK))
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise _changed(staged)
+    return file
+
+
+def _read(file: FileIO, staged: Staged, about: os.stat_result) -> Iterator[memoryview]:
+    """All bytes of a staged file, in one buffer that is used again.
+
+    Raises:
+        StorageFailed: they changed meanwhile.
+    """
+    rest, buffer = about.st_size, memoryview(bytearray(_PIECE))
+    while rest:
+        count = file.readinto(buffer[: min(rest, _PIECE)])
+        if not count:
+            raise _changed(staged)
+        yield buffer[:count]
+        rest -= count
+    if file.read(1) or os.fstat(file.fileno()).st_mtime_ns != about.st_mtime_ns:
+        raise _changed(staged)
+
+
 def _in_order(staged: Sequence[Staged]) -> list[Staged]:
     ordered = sorted(staged, key=lambda one: place_of(one.path))
     try:
@@ -95,31 +157,16 @@ class _Packing:
     def _tar(self) -> Iterator[bytes | memoryview]:
         for one in self._staged:
             yield from self._member(one)
-        if self._encrypted:
-            redaction, left = self._capture.redaction, self._capture.left
-            inside = contents_bytes(Contents(tuple(self.artifacts), redaction.files, left))
-            yield ustar.header(CONTENTS, len(inside))
-            yield inside
-            yield bytes(ustar.padding(len(inside)))
-        yield ustar.END
+        yield from _end(self._capture, self.artifacts, encrypted=self._encrypted)
 
     def _member(self, staged: Staged) -> Iterator[bytes | memoryview]:
-        handle = os.open(staged.source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(handle, "rb", buffering=0) as file:
-            about = os.fstat(handle)
-            if not stat.S_ISREG(about.st_mode):
-                raise _changed(staged)
+        with _opened(staged) as file:
+            about = os.fstat(file.fileno())
             yield ustar.header(member_name(staged.path), about.st_size)
-            digest, rest, buffer = hashlib.sha256(), about.st_size, memoryview(bytearray(_PIECE))
-            while rest:
-                count = file.readinto(buffer[: min(rest, _PIECE)])
-                if not count:
-                    raise _changed(staged)
-                digest.update(buffer[:count])
-                yield buffer[:count]
-                rest -= count
-            if file.read(1) or os.fstat(handle).st_mtime_ns != about.st_mtime_ns:
-                raise _changed(staged)
+            digest = hashlib.sha256()
+            for piece in _read(file, staged, about):
+                digest.update(piece)
+                yield piece
         yield bytes(ustar.padding(about.st_size))
         self.artifacts.append(Artifact(staged.path, staged.kind, about.st_size, digest.hexdigest()))
 

@@ -1,6 +1,7 @@
 """Where a snapshot lies: its id, the names of its files, and the folder of a memory.
 
     <id>.tar.zst or <id>.tar.zst.age      the body
+    <id>.chunks or <id>.chunks.age        in a vault: the body as a recipe, with the packs that it names in packs/
     <id>.manifest.json                    what it says about itself
     <either>.sha256                       a sidecar: its SHA-256 as `sha256sum -c` reads it
 
@@ -18,7 +19,8 @@ from pathlib import Path
 from holdfast.errors import InvalidRequest
 from holdfast.keys import key_of
 
-BODIES = (".tar.zst", ".tar.zst.age")
+RECIPES = (".chunks", ".chunks.age")
+BODIES = (".tar.zst", ".tar.zst.age", *RECIPES)
 MANIFEST = ".manifest.json"
 SIDECAR = ".sha256"
 SUFFIXES = tuple(f"{name}{more}" for name in (*BODIES, MANIFEST) for more in ("", SIDECAR))

@@ -6,18 +6,24 @@ What was made stays made whatever the vault does. Nothing that is asked of the m
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from holdfast.errors import Conflict, Fault, InvalidSettings, StorageFailed, StorageFull, UpstreamFailed
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.layouts import Fresh, put
 from holdfast.snapshot.unsent import note_sent, unsent
-from holdfast.snapshot.vaulting import list_vault, send
+from holdfast.snapshot.vaulting import list_vault
 
 AWAY: tuple[type[Fault], ...] = (UpstreamFailed, StorageFull, StorageFailed, Conflict, InvalidSettings)
+NOTHING: Mapping[str, Fresh] = MappingProxyType({})
 LATER = "The snapshot itself was made. The server sends it once the vault is there; so does holdfast vault sync."
 
 
-def put_in_vault(archive: Archive, id: str, named: str | None) -> None:
+def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | None = None) -> None:
     """Copy a snapshot to the vault that is named, or to the one in the settings; to none if there is none.
+
+    `fresh` is what it was packed from, if that is still there.
 
     Raises:
         Fault: the vault did not take it; the snapshot stays on the shelf, and the fault says so.
@@ -26,7 +32,7 @@ def put_in_vault(archive: Archive, id: str, named: str | None) -> None:
     if not place:
         return
     try:
-        send(archive.shelf, id, archive.vault(place))
+        put(archive, archive.vault(place), id, fresh)
     except AWAY as fault:
         fault.details = {**fault.details, "id": id}
         fault.hint = f"{fault.hint} {LATER}"
@@ -40,8 +46,10 @@ def waiting(archive: Archive) -> tuple[str, ...]:
     return tuple(unsent(archive.shelf.root)) if archive.settings.vault else ()
 
 
-def send_waiting(archive: Archive) -> None:
+def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None:
     """Copy what waits, and the newest snapshot if the vault has not got it, however that came.
+
+    `fresh` is what some were packed from, if that is still there.
 
     Raises:
         Fault: some could not be sent; the others were.
@@ -59,7 +67,7 @@ def send_waiting(archive: Archive) -> None:
     for id in wanted:
         try:
             if id not in there:
-                send(shelf, id, vault)
+                put(archive, vault, id, fresh.get(id))
             note_sent(shelf.root, id)
         except Fault as fault:
             faults.append(fault)
@@ -67,13 +75,13 @@ def send_waiting(archive: Archive) -> None:
         raise faults[0]
 
 
-def offer_waiting(archive: Archive) -> str | None:
+def offer_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> str | None:
     """The same in one try, for work that must not fail for it: why the vault has not got it, or None."""
     if not waiting(archive):
         return None
     once = dataclasses.replace(archive.settings, vault_attempts=1)
     try:
-        send_waiting(dataclasses.replace(archive, settings=once))
+        send_waiting(dataclasses.replace(archive, settings=once), fresh)
     except AWAY as fault:
         return fault.message
     return None

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from io import FileIO
 from pathlib import Path
 from typing import IO, Protocol, cast
@@ -20,8 +20,9 @@ import zstandard
 from holdfast.disk import disk_fault
 from holdfast.errors import SnapshotDamaged
 from holdfast.snapshot import canonical, ustar
-from holdfast.snapshot.age import Decrypting, read_identities
+from holdfast.snapshot.age import Decrypting, opening, read_identities
 from holdfast.snapshot.canonical import Malformed
+from holdfast.snapshot.chunks.gathering import Gathered, as_stored, read_recipe
 from holdfast.snapshot.contents import Contents, read_contents
 from holdfast.snapshot.frame import MOST_WINDOW, OneFrame, Source
 from holdfast.snapshot.landing import Landing, Sink
@@ -83,18 +84,41 @@ def walk(body: Path, manifest: Manifest, sinks: Sinks | None = None, identities:
         SnapshotDamaged, IdentityNeeded, StorageFailed: as `unpack` does.
     """
     try:
-        with contextlib.ExitStack() as stack:
-            raw = stack.enter_context(_Raw(body, manifest))
-            packed: Source = raw
-            if manifest.encrypted:
-                packed = stack.enter_context(Decrypting(raw, identities))
-            plain = _Plain(cast(IO[bytes], OneFrame(packed)), most_size(manifest.body_size))
+        with opened(body, manifest, identities) as plain:
             contents = _members(plain, manifest, sinks or Nowhere())
-            raw.check()
         return contents
     except (Malformed, zstandard.ZstdError) as error:
         reason = str(error) if isinstance(error, Malformed) else "its compressed bytes are damaged"
         raise SnapshotDamaged(f"snapshot: the body is damaged: {reason}") from error
+
+
+@contextlib.contextmanager
+def opened(body: Path, manifest: Manifest, identities: Sequence[str] = ()) -> Iterator[Plain]:
+    """The tar of a body. It is the sealed one once the block ends without a fault.
+
+    Raises:
+        SnapshotDamaged, IdentityNeeded, StorageFailed: as `unpack` does.
+        Malformed, zstandard.ZstdError: it is damaged.
+    """
+    with contextlib.ExitStack() as stack:
+        if manifest.chunked:
+            yield stack.enter_context(_gathered(body, manifest, identities))
+            return
+        raw = stack.enter_context(_Raw(body, manifest))
+        packed: Source = raw
+        if manifest.encrypted:
+            packed = stack.enter_context(Decrypting(raw, identities))
+        decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
+        reader = decompressor.stream_reader(cast(IO[bytes], OneFrame(packed)), read_size=_PIECE)
+        yield Plain(reader, manifest.body_size)
+        raw.check()
+
+
+@contextlib.contextmanager
+def _gathered(body: Path, manifest: Manifest, identities: Sequence[str]) -> Iterator[Plain]:
+    unseal = opening(identities) if manifest.encrypted else as_stored
+    with Gathered(body, read_recipe(body, manifest), unseal) as gathered:
+        yield Plain(gathered, manifest.body_size + sum(one.size for one in gathered.packs))
 
 
 class _Raw:
@@ -137,14 +161,14 @@ class _Raw:
             raise SnapshotDamaged("snapshot: the body's SHA-256 is not that of its manifest")
 
 
-class _Plain:
-    """The tar: what the frame decompresses to, in pieces, never more than the body may become."""
+class Plain:
+    """The tar in pieces, never more than what is stored of it may become."""
 
-    def __init__(self, frame: IO[bytes], most: int):
-        decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
-        self._reader = decompressor.stream_reader(frame, read_size=_PIECE)
+    def __init__(self, reader: Source, stored: int):
+        self._reader = reader
         self._piece = memoryview(b"")
-        self._most = most
+        self._most = most_size(stored)
+        self.stored = stored
 
     def some(self, size: int) -> memoryview:
         """At least one byte and at most that many; none at the end only."""
@@ -178,14 +202,14 @@ class _Plain:
             raise Malformed("the tar does not end where it should")
 
 
-def _members(plain: _Plain, manifest: Manifest, sinks: Sinks) -> Contents:
+def _members(plain: Plain, manifest: Manifest, sinks: Sinks) -> Contents:
     if manifest.artifacts is None:
         contents = _hidden_members(plain, sinks)
         if (len(contents.files), len(contents.left)) != (manifest.redaction.hidden, manifest.hidden_left):
             raise Malformed("it holds other lists than its manifest counts")
     else:
         contents = Contents(manifest.artifacts, manifest.redaction.files, manifest.left)
-        check_size(sum(one.size for one in contents.artifacts), manifest.body_size, SnapshotDamaged)
+        check_size(sum(one.size for one in contents.artifacts), plain.stored, SnapshotDamaged)
         for artifact in contents.artifacts:
             name = member_name(artifact.path)
             if plain.exactly(ustar.BLOCK) != ustar.header(name, artifact.size):
@@ -196,7 +220,7 @@ def _members(plain: _Plain, manifest: Manifest, sinks: Sinks) -> Contents:
     return contents
 
 
-def _hidden_members(plain: _Plain, sinks: Sinks) -> Contents:
+def _hidden_members(plain: Plain, sinks: Sinks) -> Contents:
     """Read members whose list comes last: what was seen must be what it says."""
     seen: dict[str, bytes] = {}
     while True:
@@ -226,7 +250,7 @@ def _mark(size: int, sha256: str) -> bytes:
     return size.to_bytes(12, "big") + bytes.fromhex(sha256)
 
 
-def _member(plain: _Plain, size: int, sink: Sink | None) -> str:
+def _member(plain: Plain, size: int, sink: Sink | None) -> str:
     """Read one member to its sink and tell its SHA-256."""
     with passing(sink, size) as way:
         rest = size
@@ -240,7 +264,7 @@ def _member(plain: _Plain, size: int, sink: Sink | None) -> str:
         return way.finish()
 
 
-def _padding(plain: _Plain, size: int) -> None:
+def _padding(plain: Plain, size: int) -> None:
     if any(plain.exactly(ustar.padding(size))):
         raise Malformed("the tar has bytes where it is empty")
 

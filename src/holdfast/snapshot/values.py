@@ -11,6 +11,7 @@ from typing import Literal
 
 FORMAT = "holdfast-snapshot"
 FORMAT_VERSION = 1
+CHUNKS_VERSION = 2  # the body is a recipe of chunks, which readers of version 1 do not know
 
 Kind = Literal["store", "state", "file", "git_bundle", "folder"]
 """store: the database. state: runtime state as JSON. file: a file of a memory folder. git_bundle: its history.
@@ -113,6 +114,11 @@ class Manifest:
     @property
     def encrypted(self) -> bool:
         return self.body_name.endswith(".age")
+
+    @property
+    def chunked(self) -> bool:
+        """Whether the body is a recipe of chunks that lie in packs."""
+        return ".chunks" in self.body_name
 
 
 Code = Literal["damaged", "untrusted", "older", "too_new", "foreign", "locked"]

@@ -5,14 +5,17 @@ A vault is not trusted: what it holds is verified from its own bytes, and copied
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 from holdfast.errors import Fault, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, VaultDamaged
 from holdfast.ports import Vault, VaultState
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.chunks.gathering import PACKS
+from holdfast.snapshot.chunks.sweeping import Swept, sweep, unneeded
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
+from holdfast.snapshot.layouts import copy_chunks, put
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
 from holdfast.snapshot.sending import waiting
 from holdfast.snapshot.unsent import note_sent
@@ -22,10 +25,12 @@ from holdfast.snapshot.vaulting import (
     deliver,
     leftovers,
     list_vault,
+    needed_packs,
     open_body,
+    prefix_of,
     read_vaulted,
-    send,
     take_out,
+    with_packs,
 )
 
 _UNUSABLE = (SnapshotDamaged, SnapshotTooNew, SnapshotForeign)
@@ -39,13 +44,23 @@ class Standing:
     snapshots: tuple[Vaulted, ...]  # newest first
     missing: tuple[str, ...]  # on the shelf, not in the vault
     leftovers: int  # files that belong to no snapshot
+    packs: int  # of snapshots that lie there as chunks
+    pack_bytes: int
 
 
 def standing(archive: Archive, vault: Vault) -> Standing:
     """How the vault is, and what of the shelf it lacks."""
-    found = tuple(list_vault(vault, archive.tenant, archive.agent))
+    found = _look(archive, vault)
     left = leftovers(vault, archive.tenant, archive.agent)
-    return Standing(vault.state(), found, tuple(id for id, _ in _lacking(archive, found)), len(left))
+    packs = [one.size for one in vault.list(f"{prefix_of(archive.tenant, archive.agent)}{PACKS}/")]
+    lacking = tuple(id for id, _ in _lacking(archive, found))
+    return Standing(vault.state(), found, lacking, len(left), len(packs), sum(packs))
+
+
+def _look(archive: Archive, vault: Vault) -> tuple[Vaulted, ...]:
+    """The snapshots of this memory in the vault, newest first, with a look at the packs that they need."""
+    found = list_vault(vault, archive.tenant, archive.agent)
+    return tuple(with_packs(vault, archive.tenant, archive.agent, found))
 
 
 def _lacking(archive: Archive, found: tuple[Vaulted, ...]) -> list[tuple[str, int]]:
@@ -74,10 +89,10 @@ def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
     Raises:
         Conflict: the vault has other bytes under one of their names.
     """
-    lacking = _lacking(archive, tuple(list_vault(vault, archive.tenant, archive.agent)))
+    lacking = _lacking(archive, _look(archive, vault))
     with archive.counted("sync"):
         for id, size in lacking[:limit]:
-            send(archive.shelf, id, vault)
+            put(archive, vault, id)
             archive.moved("sync", size)
     _no_longer_wait(archive, vault, {id for id, _ in lacking[limit:]})
     damaged = tuple((one.id, one.damaged) for one in archive.shelf.each() if one.damaged)
@@ -97,7 +112,7 @@ def copy(archive: Archive, source: Vault, target: Vault, limit: int) -> Moved:
     Raises:
         Conflict: the target has other bytes under one of their names.
     """
-    there = {one.id for one in list_vault(target, archive.tenant, archive.agent) if not one.damaged}
+    there = {one.id for one in _look(archive, target) if not one.damaged}
     lacking = [one for one in list_vault(source, archive.tenant, archive.agent) if one.id not in there]
     sent: list[tuple[str, int]] = []
     damaged: list[tuple[str, str]] = []
@@ -119,7 +134,10 @@ def _sizes(some: list[Vaulted]) -> tuple[tuple[str, int], ...]:
 
 def _copy_one(archive: Archive, source: Vault, target: Vault, one: Vaulted) -> None:
     files = read_vaulted(source, archive.tenant, archive.agent, one.id)
-    deliver(target, files, partial(open_body, source, files.manifest))
+    if files.manifest.chunked:
+        copy_chunks(archive, source, target, files)
+    else:
+        deliver(target, files, partial(open_body, source, files.manifest))
     archive.moved("copy", one.size)
 
 
@@ -150,28 +168,54 @@ def _code(fault: Fault) -> Code:
 
 @dataclass(frozen=True, slots=True)
 class VaultPruned:
-    """What a policy keeps and removes, and how many files of no snapshot went."""
+    """What a policy keeps and removes, how many files of no snapshot went, and which packs."""
 
     plan: Plan
     removed: tuple[str, ...]
     leftovers: int
+    swept: Swept
+    unswept: str | None = None  # why no pack was removed
 
 
 def prune_vault(
     archive: Archive, vault: Vault, policy: Policy, *, tidy: bool = False, dry_run: bool = False
 ) -> VaultPruned:
-    """Remove what the policy does not keep; never the newest whole one. With `tidy` also what was sent halfway."""
-    found = list_vault(vault, archive.tenant, archive.agent)
+    """Remove what the policy does not keep, and the packs that nobody needs then; never the newest whole snapshot.
+
+    With `tidy` also what was sent halfway, and packs whatever leases say: nobody may be sending.
+    """
+    found = _look(archive, vault)
     decided = plan([_item(archive, vault, one) for one in found], policy, archive.clock.now_ms())
     left = leftovers(vault, archive.tenant, archive.agent) if tidy else []
     if dry_run:
-        return VaultPruned(decided, (), len(left))
+        return VaultPruned(decided, (), len(left), *_swept(lambda: _would_sweep(archive, vault, decided.remove)))
     with archive.counted("vault_prune"):
         for id in decided.remove:
             take_out(vault, archive.tenant, archive.agent, id)
         for one in left:
             vault.delete(one.name)
-    return VaultPruned(decided, decided.remove, len(left))
+        swept = _swept(lambda: _sweep(archive, vault, tidy=tidy))
+    return VaultPruned(decided, decided.remove, len(left), *swept)
+
+
+def _sweep(archive: Archive, vault: Vault, *, tidy: bool) -> Swept:
+    prefix = prefix_of(archive.tenant, archive.agent)
+    needed = partial(needed_packs, vault, archive.tenant, archive.agent)
+    return sweep(vault, prefix, needed, archive.clock, archive.entropy, alone=tidy)
+
+
+def _would_sweep(archive: Archive, vault: Vault, removed: tuple[str, ...]) -> Swept:
+    needed = needed_packs(vault, archive.tenant, archive.agent, but=removed)
+    sizes = unneeded(vault, prefix_of(archive.tenant, archive.agent), needed)
+    return Swept(len(sizes), sum(sizes.values()))
+
+
+def _swept(work: Callable[[], Swept]) -> tuple[Swept, str | None]:
+    """What was swept, or why nothing was: a snapshot of which nobody can tell what it needs."""
+    try:
+        return work(), None
+    except (SnapshotDamaged, SnapshotTooNew) as fault:
+        return Swept(), fault.message
 
 
 def _item(archive: Archive, vault: Vault, one: Vaulted) -> Item:

@@ -6,21 +6,24 @@ sent last and read first, so a snapshot that has one is whole there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from io import BytesIO
 from typing import BinaryIO
 
 from holdfast.disk import disk_faults
-from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign
+from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew
 from holdfast.ports import Named, Parcel, Vault
 from holdfast.snapshot.carrying import Files, read_files
+from holdfast.snapshot.chunks.fetching import fetch_packs, vaulted_packs
+from holdfast.snapshot.chunks.gathering import PACKS
+from holdfast.snapshot.chunks.packs import Entry
 from holdfast.snapshot.copying import checked, copy_new, open_file
 from holdfast.snapshot.manifest import read_manifest
-from holdfast.snapshot.places import BODIES, MANIFEST, SIDECAR, parse_id, place_of, sequence_of, split_name
+from holdfast.snapshot.places import BODIES, MANIFEST, RECIPES, SIDECAR, parse_id, place_of, sequence_of, split_name
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.shelved import MOST_MANIFEST, Shelved, check_names
 from holdfast.snapshot.values import Manifest
@@ -33,8 +36,9 @@ class Vaulted:
     """A snapshot in a vault, as far as names and sizes tell."""
 
     id: str
-    size: int  # of all its files
+    size: int  # of all its files; packs belong to several
     damaged: str | None
+    chunked: bool = False
 
     @property
     def sequence(self) -> int:
@@ -43,18 +47,22 @@ class Vaulted:
 
 def list_vault(vault: Vault, tenant: str, agent: str) -> list[Vaulted]:
     """The snapshots of a memory that lie in the vault, newest first; what has no manifest is none, or not yet."""
-    prefix = _prefix(tenant, agent)
+    prefix = prefix_of(tenant, agent)
     sizes: dict[str, dict[str, int]] = {}
     for one in vault.list(prefix):
         if parts := split_name(one.name.removeprefix(prefix)):
             sizes.setdefault(parts[0], {})[parts[1]] = one.size
-    found = [Vaulted(id, sum(some.values()), _missing(some)) for id, some in sizes.items() if MANIFEST in some]
+    found = [
+        Vaulted(id, sum(some.values()), _missing(some), any(one in some for one in RECIPES))
+        for id, some in sizes.items()
+        if MANIFEST in some
+    ]
     return sorted(found, key=lambda one: (one.sequence, one.id), reverse=True)
 
 
 def leftovers(vault: Vault, tenant: str, agent: str) -> list[Named]:
     """Files of snapshots without a manifest: sent halfway, or removed halfway."""
-    prefix = _prefix(tenant, agent)
+    prefix = prefix_of(tenant, agent)
     found = [(one, parts) for one in vault.list(prefix) if (parts := split_name(one.name.removeprefix(prefix)))]
     whole = {id for _, (id, suffix) in found if suffix == MANIFEST}
     return [one for one, (id, _) in found if id not in whole]
@@ -62,7 +70,7 @@ def leftovers(vault: Vault, tenant: str, agent: str) -> list[Named]:
 
 def take_out(vault: Vault, tenant: str, agent: str, id: str) -> None:
     """Remove a snapshot from the vault; the manifest goes first, so that what is left halfway is none."""
-    prefix = f"{_prefix(tenant, agent)}{id}"
+    prefix = f"{prefix_of(tenant, agent)}{id}"
     there = [one.name for one in vault.list(f"{prefix}.")]
     for name in sorted(there, key=lambda name: name != f"{prefix}{MANIFEST}"):
         vault.delete(name)
@@ -71,20 +79,23 @@ def take_out(vault: Vault, tenant: str, agent: str, id: str) -> None:
 def open_body(vault: Vault, manifest: Manifest) -> BinaryIO:
     """The body that a manifest in the vault names; whether it is the right one is for whoever reads it."""
     try:
-        return vault.open(f"{_prefix(manifest.identity.tenant, manifest.identity.agent)}{manifest.body_name}")
+        return vault.open(f"{prefix_of(manifest.identity.tenant, manifest.identity.agent)}{manifest.body_name}")
     except NotFound as error:
         raise SnapshotDamaged(f"vault: {manifest.body_name} is gone") from error
 
 
 def _missing(sizes: dict[str, int]) -> str | None:
-    body = next((suffix for suffix in BODIES if suffix in sizes), None)
-    if body is None:
+    bodies = [suffix for suffix in BODIES if suffix in sizes]
+    if not bodies:
         return "its body is gone"
+    # What was sent halfway in the other layout may lie beside it.
+    body = next((suffix for suffix in bodies if f"{suffix}{SIDECAR}" in sizes), bodies[0])
     gone = [suffix for suffix in (f"{body}{SIDECAR}", f"{MANIFEST}{SIDECAR}") if suffix not in sizes]
     return f"{', '.join(gone)} is gone" if gone else None
 
 
-def _prefix(tenant: str, agent: str) -> str:
+def prefix_of(tenant: str, agent: str) -> str:
+    """What the names of a memory begin with in a vault."""
     return "/".join((*place_of(tenant, agent), ""))
 
 
@@ -109,7 +120,7 @@ def send(shelf: Shelf, id: str, vault: Vault) -> None:
 def deliver(vault: Vault, files: Files, body: Callable[[], BinaryIO]) -> None:
     """Put a snapshot's files, of which `body` opens the large one, wherever it comes from. Faults as of `send`."""
     identity = files.manifest.identity
-    prefix = _prefix(identity.tenant, identity.agent)
+    prefix = prefix_of(identity.tenant, identity.agent)
     items = _items(files, prefix, body)
     there = {named.name: named for named in vault.list(f"{prefix}{files.id}.")}
     for item in items:
@@ -189,12 +200,14 @@ def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: Shelf) ->
     if (there := into.has(files)) is not None:
         return there
     manifest = files.manifest
-    name = f"{_prefix(tenant, agent)}{manifest.body_name}"
+    name = f"{prefix_of(tenant, agent)}{manifest.body_name}"
     _check_size(vault, name, manifest.body_size)
     with into.staging() as staging:
         target = staging / manifest.body_name
         with _reading(vault, name) as stream, disk_faults(f"fetch {files.id}"):
             copy_new(checked(stream, manifest.body_name, manifest.body_size, manifest.body_sha256), target)
+        if manifest.chunked:
+            fetch_packs(vault, prefix_of(tenant, agent), target, manifest, into.root)
         into.put(target, manifest, files.data)
     return into.find(files.id)
 
@@ -213,14 +226,10 @@ def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> Files:
         NotFound: there is none.
         SnapshotDamaged, SnapshotTooNew, SnapshotForeign: it cannot be used.
     """
-    parse_id(id)
-    prefix = _prefix(tenant, agent)
-    data = _small(vault, f"{prefix}{id}{MANIFEST}", MOST_MANIFEST)
-    manifest = read_manifest(data)
-    check_names(manifest, id)
+    files = _vaulted_manifest(vault, tenant, agent, id)
+    prefix, manifest = prefix_of(tenant, agent), files.manifest
     if (manifest.identity.tenant, manifest.identity.agent) != (tenant, agent):
         raise SnapshotForeign(f"vault: {id} is of another memory")
-    files = Files(manifest, data)
     for name, content in files.sidecars.items():
         try:
             same = _small(vault, f"{prefix}{name}", len(content)) == content
@@ -229,6 +238,58 @@ def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> Files:
         if not same:
             raise SnapshotDamaged(f"vault: {name} is not what the manifest says")
     return files
+
+
+def _vaulted_manifest(vault: Vault, tenant: str, agent: str, id: str) -> Files:
+    parse_id(id)
+    data = _small(vault, f"{prefix_of(tenant, agent)}{id}{MANIFEST}", MOST_MANIFEST)
+    manifest = read_manifest(data)
+    check_names(manifest, id)
+    return Files(manifest, data)
+
+
+def packs_of(vault: Vault, tenant: str, agent: str, id: str) -> tuple[Entry, ...]:
+    """The packs that a snapshot in the vault needs; none if it lies there whole, or is gone by now.
+
+    Raises:
+        SnapshotDamaged, SnapshotTooNew: nobody can tell.
+    """
+    prefix = prefix_of(tenant, agent)
+    try:
+        manifest = _vaulted_manifest(vault, tenant, agent, id).manifest
+        return vaulted_packs(vault, prefix, manifest) if manifest.chunked else ()
+    except NotFound:
+        return ()
+    except SnapshotDamaged:
+        if any(one.name == f"{prefix}{id}{MANIFEST}" for one in vault.list(f"{prefix}{id}.")):
+            raise
+        return ()  # somebody just took it out
+
+
+def needed_packs(vault: Vault, tenant: str, agent: str, but: Collection[str] = ()) -> set[str]:
+    """The packs that the snapshots in the vault need, but for those of these ids. Faults as of `packs_of`."""
+    ids = (one.id for one in list_vault(vault, tenant, agent) if one.id not in but)
+    return {pack.name for id in ids for pack in packs_of(vault, tenant, agent, id)}
+
+
+def with_packs(vault: Vault, tenant: str, agent: str, found: list[Vaulted]) -> list[Vaulted]:
+    """The same snapshots; those whose packs are not all there are damaged."""
+    if not any(one.chunked for one in found):
+        return found
+    folder = f"{prefix_of(tenant, agent)}{PACKS}/"
+    there = {one.name.removeprefix(folder): one.size for one in vault.list(folder)}
+    return [_with_packs(vault, tenant, agent, one, there) if one.chunked else one for one in found]
+
+
+def _with_packs(vault: Vault, tenant: str, agent: str, one: Vaulted, there: dict[str, int]) -> Vaulted:
+    if one.damaged:
+        return one
+    try:
+        packs = packs_of(vault, tenant, agent, one.id)
+    except (SnapshotDamaged, SnapshotTooNew) as fault:
+        return replace(one, damaged=fault.message)
+    gone = sum(there.get(pack.name) != pack.size for pack in packs)
+    return replace(one, damaged=f"{gone} of its {len(packs)} packs are gone") if gone else one
 
 
 def _small(vault: Vault, name: str, most: int) -> bytes:

@@ -24,6 +24,9 @@ from holdfast.errors import (
     SnapshotUntrusted,
     StorageFailed,
 )
+from holdfast.snapshot.canonical import Malformed
+from holdfast.snapshot.chunks.gathering import pack_path, read_recipe
+from holdfast.snapshot.chunks.recipe import read_packs
 from holdfast.snapshot.keyring import Keyring
 from holdfast.snapshot.manifest import MOST_BYTES, is_id, manifest_name, read_manifest, signed_bytes
 from holdfast.snapshot.places import read_sidecar
@@ -145,6 +148,8 @@ class _Looking:
             return
         try:
             _check_bytes(self.folder / manifest.body_name, manifest)
+            if manifest.chunked:
+                _check_packs(self.folder / manifest.body_name, manifest)
         except SnapshotDamaged as fault:
             self._find("damaged", fault.message)
         self.checked.append("bytes")
@@ -248,15 +253,29 @@ def _read_whole(file: FileIO, most: int) -> bytes:
 
 
 def _check_bytes(path: Path, manifest: Manifest) -> None:
-    digest, buffer, size = hashlib.sha256(), memoryview(bytearray(_PIECE)), 0
+    _check_file(path, manifest.body_size, manifest.body_sha256, "the body", "its manifest")
+
+
+def _check_packs(body: Path, manifest: Manifest) -> None:
+    """The raw bytes of every pack that the recipe names."""
+    try:
+        packs = read_packs(read_recipe(body, manifest))
+    except Malformed as error:
+        raise SnapshotDamaged(f"snapshot: the body is damaged: {error}") from error
+    for one in packs:
+        _check_file(pack_path(body, one.name), one.size, one.sha256, f"pack {one.name}", "the recipe")
+
+
+def _check_file(path: Path, size: int, sha256: str, name: str, said: str) -> None:
+    digest, buffer, seen = hashlib.sha256(), memoryview(bytearray(_PIECE)), 0
     try:
         with open_regular(path) as file:
-            if os.fstat(file.fileno()).st_size != manifest.body_size:
-                raise SnapshotDamaged("snapshot: the body has another size than its manifest says")
-            while size <= manifest.body_size and (count := file.readinto(buffer)):
+            if os.fstat(file.fileno()).st_size != size:
+                raise SnapshotDamaged(f"snapshot: {name} has another size than {said} says")
+            while seen <= size and (count := file.readinto(buffer)):
                 digest.update(buffer[:count])
-                size += count
+                seen += count
     except OSError as error:
         raise SnapshotDamaged(f"snapshot: {path.name} cannot be read: {error.strerror}") from error
-    if size != manifest.body_size or digest.hexdigest() != manifest.body_sha256:
-        raise SnapshotDamaged("snapshot: the body's SHA-256 is not that of its manifest")
+    if seen != size or digest.hexdigest() != sha256:
+        raise SnapshotDamaged(f"snapshot: {name}'s SHA-256 is not that of {said}")

@@ -34,7 +34,7 @@ class LocalVault:
 
     @property
     def can(self) -> Can:
-        return Can()
+        return Can(increments=True)
 
     def put(self, name: str, data: BinaryIO) -> None:
         check_name(name)

@@ -127,7 +127,7 @@ class ObjectVault:
 
     @property
     def can(self) -> Can:
-        return Can(most_bytes=_MOST)
+        return Can(most_bytes=_MOST, increments=True)
 
     def put(self, name: str, data: BinaryIO) -> None:
         check_name(name)

@@ -17,7 +17,7 @@ class ReadOnly(Around):
 
     @property
     def can(self) -> Can:
-        return replace(self._vault.can, replace=False, together=False, delete=False, most_bytes=0)
+        return replace(self._vault.can, replace=False, together=False, delete=False, most_bytes=0, increments=False)
 
     def put(self, name: str, data: BinaryIO) -> None:
         raise _refusal(name)

@@ -1,0 +1,197 @@
+"""What a daily snapshot costs in a vault: bytes and time of the second against the first, after 1 % of the memories
+were added, and after 1 % were edited all over the store."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
+
+import numpy as np  # noqa: E402
+import scale  # noqa: E402
+import snapshots  # noqa: E402
+from vectors import made_seeds, mixed  # noqa: E402
+
+from holdfast.engine import Engine  # noqa: E402
+from holdfast.model import Caller  # noqa: E402
+from holdfast.settings import load  # noqa: E402
+from holdfast.snapshot.archive import Archive, archive_of  # noqa: E402
+from holdfast.snapshot.finding import Named, examine, sought  # noqa: E402
+from holdfast.snapshot.flow import Wish, making  # noqa: E402
+from holdfast.snapshot.layouts import put  # noqa: E402
+from holdfast.store.tables import MEMORIES  # noqa: E402
+
+PAGE = HERE.parent / "docs" / "benchmarks" / "increments.md"
+RECIPIENT = "age1yt3tfqlfrwdwx0z0ynwplcr6qxcxfaqycuprpmy89nr83ltx74tqdpszlw"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one snapshot took."""
+
+    shelf: float  # seconds until it was on the shelf
+    vault: float  # seconds until it was in the vault too
+    sent: int  # bytes that the vault got
+
+
+@contextmanager
+def archive_in(home: Path, settings: dict[str, str]) -> Iterator[Archive]:
+    engine = Engine(load({"home": str(home), "embedder": "none", "snapshot_every": "off", **settings}, {}))
+    try:
+        yield archive_of(engine.desk(Caller()))
+    finally:
+        engine.close()
+
+
+def snapshot(home: Path, settings: dict[str, str], vault: str) -> Cost:
+    """One snapshot on the shelf and in the vault; both parts timed."""
+    with archive_in(home, settings) as archive:
+        held = _held(archive, vault)
+        began = time.perf_counter()
+        with making(archive, Wish(recipients=settings.get("snapshot_recipients", "").split())) as made:
+            shelved = time.perf_counter()
+            put(archive, archive.vault(vault), made.shelved.id, made.fresh)
+            ended = time.perf_counter()
+        return Cost(shelved - began, ended - shelved, _held(archive, vault) - held)
+
+
+def _held(archive: Archive, vault: str) -> int:
+    return sum(one.size for one in archive.vault(vault).list())
+
+
+def append(home: Path, rows: int, seed: int) -> None:
+    """New memories with their vectors, as a day brings them."""
+    engine = Engine(snapshots.settings_of(home, "minilm"))
+
+    def add(tx: Any) -> None:
+        for content in scale.texts(rows, seed):
+            tx.add(MEMORIES, scale.memory(seq := tx.next_seq(), content, "large" if seq % 7 else "small"))
+
+    engine.store.write(add)
+    _embed(engine, rows, seed)
+    engine.close()
+
+
+def edit(home: Path, rows: int, seed: int) -> None:
+    """Memories all over the store get another text, and a vector of it."""
+    engine = Engine(snapshots.settings_of(home, "minilm"))
+    there = [id for (id,) in engine.store._writer.execute("SELECT id FROM memories ORDER BY seq")]  # type: ignore[attr-defined]
+    chosen = random.Random(seed).sample(there, rows)
+
+    def change(tx: Any) -> None:
+        for id, text in zip(chosen, scale.texts(rows, seed), strict=True):
+            old = tx.get(MEMORIES, "default", id)
+            tx.replace(MEMORIES, replace(old, content=text, title=text[:60], updated_at=old.updated_at + 1))
+
+    engine.store.write(change)
+    _embed(engine, rows, seed)
+    engine.close()
+
+
+def _embed(engine: Engine, rows: int, seed: int) -> None:
+    """Vectors for what waits for one."""
+    from holdfast.store.port import MadeVector
+
+    assert engine.embedder is not None
+    model, chance = engine.embedder.name, np.random.default_rng(seed)
+    made = mixed(made_seeds(100, chance), rows, chance)
+
+    def store(tx: Any) -> None:
+        waiting = tx.index_work(rows)
+        tx.put_vectors(model, [MadeVector(one, chance.bytes(16), made[at]) for at, one in enumerate(waiting)])
+
+    engine.store.write(store)
+
+
+CHANGES: dict[str, Callable[[Path, int, int], None]] = {"1 % added": append, "1 % edited all over": edit}
+
+
+def measure(home: Path, settings: dict[str, str], vault: str, rows: int) -> dict[str, Cost]:
+    costs = {"first": snapshot(home, settings, vault)}
+    for seed, (name, change) in enumerate(CHANGES.items(), 70):
+        change(home, rows // 100, seed)
+        costs[name] = snapshot(home, settings, vault)
+    return costs
+
+
+def restored(home: Path, settings: dict[str, str], vault: str) -> float:
+    """Seconds to fetch and verify the newest from the vault, members included."""
+    with archive_in(home, settings) as archive:
+        began = time.perf_counter()
+        with sought(archive, Named("latest", vault=vault)) as found:
+            assert examine(archive, Named("latest", vault=vault), found).sound
+        return time.perf_counter() - began
+
+
+def table(costs: dict[str, Cost]) -> str:
+    first = costs["first"]
+    lines = [
+        "| snapshot | bytes sent | of the first | vault, of the first's time | all, of the first's time |",
+        "|---|---|---|---|---|",
+    ]
+    for name, cost in costs.items():
+        whole, whole_first = cost.shelf + cost.vault, first.shelf + first.vault
+        lines.append(
+            f"| {name} | {cost.sent / 1e6:.1f} MB | {cost.sent / first.sent:.1%} | {cost.vault / first.vault:.0%} | "
+            f"{whole / whole_first:.0%} |"
+        )
+    return "\n".join(lines)
+
+
+@contextmanager
+def object_vault(work: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """The S3 server of the tests."""
+    from object_server import BUCKET, WRITER, ObjectServer
+
+    server = ObjectServer(work / "weed").start()
+    try:
+        yield (
+            f"s3://{BUCKET}/increments",
+            {"vault_endpoint": server.endpoint, "vault_key_id": WRITER[0], "vault_key": WRITER[1]},
+        )
+    finally:
+        server.stop()
+
+
+def run(work: Path, megabytes: int, kind: str, *, encrypted: bool) -> str:
+    home = work / "home"
+    if not home.exists():
+        snapshots.filled(work / "filled", megabytes) if not (work / "filled").exists() else None
+        shutil.copytree(work / "filled", home)
+    settings = {"vault_layout": "chunks", **({"snapshot_recipients": RECIPIENT} if encrypted else {})}
+    rows = megabytes * 1_000_000 // snapshots.BYTES_A_MEMORY
+    if kind == "folder":
+        costs = measure(home, settings, str(work / "vault"), rows)
+    else:
+        with object_vault(work) as (vault, keys):
+            costs = measure(home, {**settings, **keys}, vault, rows)
+    for name, cost in costs.items():
+        print(f"{name}: shelf {cost.shelf:.2f} s, vault {cost.vault:.2f} s, {cost.sent} bytes", file=sys.stderr)
+    shutil.rmtree(home)
+    return table(costs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=500)
+    parser.add_argument("--vault", choices=("folder", "s3"), default="folder")
+    parser.add_argument("--encrypted", action="store_true")
+    parser.add_argument("--work", type=Path, default=None)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        print(run(asked.work or Path(folder), asked.megabytes, asked.vault, encrypted=asked.encrypted))
+
+
+if __name__ == "__main__":
+    main()

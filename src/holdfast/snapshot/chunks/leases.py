@@ -1,0 +1,121 @@
+"""Who is just writing chunks to a vault, and which packs are about to be removed from it.
+
+    <memory>/leases/<snapshot id>.<milliseconds>.<chance>   somebody sends this snapshot
+    <memory>/condemned/<milliseconds>.<chance>              packs that are about to go, a name a line
+
+Why nothing that a new snapshot refers to is removed, though nobody waits for anybody: a writer puts its lease, then
+looks what is condemned, then what is there, and refers to no pack that is condemned; its manifest is put before its
+lease is taken away. Whoever sweeps condemns first, then looks for leases; with none there, it reads the manifests
+again, and only then removes what is still not needed. So a writer that did not see the condemnation has a lease
+that the sweep sees, or a manifest that it reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from io import BytesIO
+
+from holdfast.errors import Fault, NotFound, SnapshotsBusy
+from holdfast.ports import Clock, Entropy, Named, Vault
+from holdfast.vault.streams import read_whole
+
+LEASES, CONDEMNED = "leases/", "condemned/"
+# A lease whose writer died is nobody's after a week, and a writer gives up long before: only a host whose clock is
+# days wrong could take the lease of a living writer away, which looks once more before and after it commits.
+DEAD_AFTER_MS = 7 * 24 * 3_600_000
+GIVE_UP_SECONDS = 2 * 24 * 3_600
+_CHANCE = 16
+_WHEN = re.compile(r"[./](?P<ms>\d{1,15})\.[0-9a-f]{16}$", re.ASCII)
+_PACK = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """That a snapshot is being sent."""
+
+    vault: Vault
+    name: str
+    clock: Clock
+    since: float
+
+    def check(self) -> None:
+        """Refuse to go on when somebody may have taken the writer for dead.
+
+        Raises:
+            SnapshotsBusy: the lease is gone or too old.
+        """
+        there = any(one.name == self.name for one in self.vault.list(self.name))
+        if not there or self.clock.steady() - self.since > GIVE_UP_SECONDS:
+            raise SnapshotsBusy(
+                "vault: this took so long that others believe it ended", hint="Run holdfast vault sync; it goes on."
+            )
+
+
+def _nowhere(name: str | None) -> None:
+    """Nobody keeps the name."""
+
+
+@contextmanager
+def leased(
+    vault: Vault, prefix: str, id: str, clock: Clock, entropy: Entropy, noted: Callable[[str | None], None] = _nowhere
+) -> Iterator[Lease]:
+    """A lease for as long as the block runs. Nobody else sends the same snapshot meanwhile.
+
+    Raises:
+        SnapshotsBusy: somebody does.
+    """
+    name = f"{prefix}{LEASES}{id}.{clock.now_ms()}.{entropy.hex(_CHANCE)}"
+    lease = Lease(vault, name, clock, clock.steady())
+    vault.put(name, BytesIO(b""))
+    noted(name)
+    try:
+        others = [one for one in vault.list(f"{prefix}{LEASES}{id}.") if one.name != name]
+        if any(is_alive(one, clock) for one in others):
+            raise SnapshotsBusy(f"vault: another host sends {id} just now", hint="Try again when it has ended.")
+        yield lease
+    finally:
+        # A lease that stays holds up sweeping only, until the next one from here takes it away, or for a week.
+        with suppress(Fault):
+            vault.delete(name)
+            noted(None)
+
+
+def is_alive(one: Named, clock: Clock) -> bool:
+    """Whether whoever put a lease or a condemnation may still be at work. What lies in the future may be."""
+    found = _WHEN.search(one.name)
+    return found is None or clock.now_ms() - int(found["ms"]) < DEAD_AFTER_MS
+
+
+def leases(vault: Vault, prefix: str) -> list[Named]:
+    return list(vault.list(f"{prefix}{LEASES}"))
+
+
+def condemned(vault: Vault, prefix: str) -> set[str]:
+    """Packs that are about to go."""
+    return set().union(*(_read(vault, one) for one in vault.list(f"{prefix}{CONDEMNED}")))
+
+
+def _read(vault: Vault, one: Named) -> set[str]:
+    try:
+        with vault.open(one.name) as stream:
+            return set(_PACK.findall(read_whole(stream, one.size).decode("ascii", "replace")))
+    except NotFound:
+        return set()  # the sweep just ended: what it removed is listed no more
+
+
+@contextmanager
+def condemning(vault: Vault, prefix: str, packs: Iterable[str], clock: Clock, entropy: Entropy) -> Iterator[None]:
+    """Within the block the packs are said to be about to go: who begins to write now does not refer to them.
+
+    Only what was condemned by oneself may be removed: others take back what they said.
+    """
+    name = f"{prefix}{CONDEMNED}{clock.now_ms()}.{entropy.hex(_CHANCE)}"
+    vault.put(name, BytesIO("".join(f"{one}\n" for one in sorted(packs)).encode()))
+    try:
+        yield
+    finally:
+        with suppress(Fault):  # if it stays, packs that it names are sent again instead of referred to, for a week
+            vault.delete(name)

@@ -1,0 +1,142 @@
+"""Memories of a few real bytes for tests of chunks: packed and shelved as the flow does it, without a store."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from world import StillClock, settings
+
+from holdfast.errors import Fault
+from holdfast.ports import Named, Parcel, Vault
+from holdfast.snapshot.age import fingerprint
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.manifest import manifest_bytes
+from holdfast.snapshot.pack import pack
+from holdfast.snapshot.places import new_id
+from holdfast.snapshot.shelf import Shelf
+from holdfast.snapshot.unpack import unpack
+from holdfast.snapshot.values import Capture, Identity, Manifest, Redaction, Staged
+from holdfast.snapshot.vaulting import fetch, list_vault
+from holdfast.system import SystemEntropy
+from holdfast.vault.around import Around
+from holdfast.vault.parcels import put_each
+
+TENANT, AGENT = "default", "default"
+PREFIX = f"{TENANT}/{AGENT}/"
+PAGES = 60
+
+
+def database(seed: int = 1, changed: Sequence[int] = (), pages: int = PAGES) -> bytes:
+    """Bytes that begin as a database does; in the given pages a few bytes are others."""
+    chance = random.Random(seed)
+    data = bytearray(chance.randbytes(pages * 4096))
+    data[:16] = b"SQLite format 3\0"
+    for page in changed:
+        data[page * 4096 + 2000 : page * 4096 + 2010] = b"changed..."
+    return bytes(data)
+
+
+def archive_at(home: Path, **overrides: object) -> Archive:
+    known = settings(home, **{"vault_layout": "chunks", **overrides})
+    return Archive(home, known, StillClock(), SystemEntropy(), TENANT)
+
+
+def shelve(
+    archive: Archive,
+    sequence: int,
+    store: bytes,
+    files: dict[str, bytes] | None = None,
+    recipients: Sequence[str] = (),
+) -> str:
+    """A snapshot on the shelf that holds these bytes; its id."""
+    id = new_id(sequence, 1_790_000_000_000 + sequence, f"{sequence:06x}")
+    members = {"store/memory.db": store, **{f"folders/memory/{name}": data for name, data in (files or {}).items()}}
+    with archive.shelf.staging() as staging:
+        staged = []
+        for number, (path, data) in enumerate(members.items()):
+            (source := staging / str(number)).write_bytes(data)
+            staged.append(Staged(path, "store" if path.startswith("store") else "file", source))
+        capture = Capture(tuple(staged), redaction=Redaction(applied=True))
+        suffix = ".tar.zst.age" if recipients else ".tar.zst"
+        body = pack(capture, staging / f"{id}{suffix}", id, recipients)
+        manifest = Manifest(
+            identity=Identity(id, TENANT, AGENT, "", sequence, None, 1_790_000_000_000 + sequence, "hand"),
+            body_name=body.name,
+            body_size=body.size,
+            body_sha256=body.sha256,
+            schema=(("manifest", 1), ("store", 1)),
+            artifacts=None if recipients else body.artifacts,
+            redaction=capture.redaction,
+            left=(),
+            recipients=tuple(fingerprint(one) for one in recipients),
+            tools=(("holdfast", "0"),),
+        )
+        archive.shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
+    return id
+
+
+def store_in(vault: Vault, id: str, work: Path, identities: Sequence[str] = ()) -> bytes:
+    """The store of a snapshot in a vault, fetched, verified and unpacked as a restore does it."""
+    shelf = Shelf(work / f"fetched-{id}-{len(list(work.glob('fetched-*')))}")
+    got = fetch(vault, TENANT, AGENT, id, shelf)
+    assert got.manifest is not None
+    into = shelf.root / "unpacked"
+    unpack(got.path, got.manifest, into, identities)
+    return (into / "store" / "memory.db").read_bytes()
+
+
+def ids(vault: Vault) -> list[str]:
+    return [one.id for one in list_vault(vault, TENANT, AGENT)]
+
+
+def names(vault: Vault, folder: str) -> list[str]:
+    return [one.name for one in vault.list(f"{PREFIX}{folder}")]
+
+
+class Stepping(Around):
+    """A vault that does something else before its nth call, and counts the calls."""
+
+    def __init__(self, vault: Vault, at: int = -1, work: Callable[[], object] = lambda: None):
+        super().__init__(vault)
+        self.calls = 0
+        self._at, self._work = at, work
+
+    def _step(self) -> None:
+        self.calls += 1
+        if self.calls - 1 == self._at:
+            self._work()
+
+    def put(self, name: str, data: BinaryIO) -> None:
+        self._step()
+        super().put(name, data)
+
+    def put_all(self, parcels: Sequence[Parcel]) -> None:
+        put_each(self, parcels)
+
+    def open(self, name: str) -> BinaryIO:
+        self._step()
+        return super().open(name)
+
+    def look(self, name: str) -> Named:
+        self._step()
+        return super().look(name)
+
+    def list(self, prefix: str = "", after: str = ""):  # type: ignore[no-untyped-def]
+        self._step()
+        return iter(list(super().list(prefix, after)))
+
+    def delete(self, name: str) -> None:
+        self._step()
+        super().delete(name)
+
+
+def attempt(work: Callable[[], object]) -> Fault | None:
+    """The fault that the work ended with, if it did."""
+    try:
+        work()
+    except Fault as fault:
+        return fault
+    return None
