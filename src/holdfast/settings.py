@@ -186,6 +186,12 @@ SETTINGS: tuple[Setting, ...] = (
         whole(0, 36_500),
     ),
     Setting(
+        "chats_write_global",
+        "false",
+        "Let tokens without the scope admin make, change and remove global memories from chats.",
+        boolean,
+    ),
+    Setting(
         "consolidation",
         "false",
         "Consolidate sessions in the background.",
@@ -414,6 +420,7 @@ class Settings:
     retention_days: int
     maintenance_seconds: int
     expire_days: int
+    chats_write_global: bool
     consolidation: bool
     graph_extraction: bool
     auto_compress: bool

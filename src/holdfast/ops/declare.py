@@ -64,6 +64,9 @@ class ChatRequest(SeeingAll):
         return Viewer(self.umo or "", self.sender_id or "", self.all_chats)
 
 
+CHAT_FIELDS = ("umo", "senderId", "sender_id")
+
+
 class Nothing(Request):
     """An operation without arguments."""
 
@@ -156,12 +159,22 @@ class Operation:
             InvalidRequest: an argument cannot be taken; the message names it, never its value.
         """
         self.allow(desk)
+        self._check_chat(arguments)
         with collect_findings() as found:
             request = self.read(arguments)
         redacted = tuple(sorted(found))
         if desk.asked != request.agent_id or desk.redacted != redacted:
             desk = dataclasses.replace(desk, asked=request.agent_id, redacted=redacted)
         return self._seen_by(desk, request), request
+
+    def _check_chat(self, arguments: Mapping[str, Any]) -> None:
+        """Unknown arguments are ignored, but not this one: what somebody says in a chat would become everybody's, and
+        what is the agent's own would be shown there."""
+        if not issubclass(self.request, ChatRequest) and any(arguments.get(name) is not None for name in CHAT_FIELDS):
+            raise InvalidRequest(
+                f"{self.name}: it knows no chats, so it takes no umo and no senderId",
+                hint="In chats there are memories only; see docs/chats.md.",
+            )
 
     def _seen_by(self, desk: Desk, request: Request) -> Desk:
         viewer = request.viewer() if isinstance(request, SeeingAll) else Viewer()

@@ -162,7 +162,9 @@ def agent_remember(desk: Desk, ask: Remember) -> RememberAnswer:
     return remember(desk, ask)
 
 
-class RememberBatch(Request):
+class RememberBatch(ChatRequest):
+    """The chat and the sender are those of all memories that name no chat of their own."""
+
     memories: list[Json] = Field(max_length=BATCH)
 
 
@@ -184,7 +186,7 @@ class BatchAnswer(TypedDict):
 def remember_batch(desk: Desk, ask: RememberBatch) -> BatchAnswer:
     """Save up to 1,000 facts; one result per item in the same order, a bad one does not stop the rest."""
     operation = Operation(remember, "POST", "/remember", effect="write")
-    results = [_one_of_batch(desk, operation, item) for item in ask.memories]
+    results = [_one_of_batch(desk, operation, _told_in(ask, item)) for item in ask.memories]
     saved = sum(1 for one in results if one["success"])
     return {
         "success": saved == len(results),
@@ -192,6 +194,15 @@ def remember_batch(desk: Desk, ask: RememberBatch) -> BatchAnswer:
         "saved": saved,
         "failed": len(results) - saved,
     }
+
+
+def _told_in(ask: RememberBatch, item: Json) -> Json:
+    """The item, from the chat that the whole batch comes from."""
+    if item.get("umo") is not None:
+        return item
+    chat = {"umo": ask.umo, "senderId": ask.sender_id, "allChats": ask.all_chats or None}
+    given = {name: one for name, one in item.items() if one is not None}
+    return {name: one for name, one in chat.items() if one is not None} | given
 
 
 def _one_of_batch(desk: Desk, operation: Operation, item: Json) -> BatchItem:
@@ -211,6 +222,9 @@ class Evolve(ChatRequest):
     memory_id: Name = Field(description="Its id, or its address.")
     new_content: CleanBody
     new_title: CleanLine | None = None
+    share_into_groups: bool = Field(
+        default=False, description="Said in private about what groups get to read too: they may read this as well."
+    )
 
 
 class EvolveAnswer(TypedDict):
@@ -220,7 +234,14 @@ class EvolveAnswer(TypedDict):
 
 def evolve(desk: Desk, ask: Evolve) -> EvolveAnswer:
     """Replace a memory's content by a new version; the old one leaves search but stays in its history."""
-    memory = evolve_memory(desk, ask.memory_id, ask.new_content, ask.new_title, ask.agent_id)
+    memory = evolve_memory(
+        desk,
+        ask.memory_id,
+        ask.new_content,
+        ask.new_title,
+        ask.agent_id,
+        share_into_groups=ask.share_into_groups,
+    )
     return {"success": True, "memory": shape(memory)}
 
 
@@ -255,7 +276,7 @@ def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     if ask.count:
         return {"memories": [], "total": total}
     found = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
-    return {"memories": [shape(one) for one in found], "total": total}
+    return {"memories": [shape(one) for one in found if desk.may_see(one, ask.agent_id)], "total": total}
 
 
 class MemoryAsk(ChatRequest):

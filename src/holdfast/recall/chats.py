@@ -18,8 +18,8 @@ def chat_context(
 ) -> tuple[str, int]:
     """The block, and of how many scopes it tells; empty if there is nothing to tell."""
     reader = desk.store.read()
-    ranked = [one for one in ranked_memories(desk, project or None, agent, said) if desk.may_see(one, agent)]
-    seen = current(desk, reader, [*ranked, *linked(desk, reader, ranked, agent)])
+    ranked = ranked_memories(desk, project or None, agent, said)
+    seen = current(desk, reader, [*ranked, *linked(desk, reader, ranked, agent)], agent)
     viewer = desk.viewer
     user = build_user_id(viewer.origin.platform_id, viewer.sender_id) if viewer.sender_id else ""
     text = format_memory_for_injection(
