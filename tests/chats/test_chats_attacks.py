@@ -210,6 +210,17 @@ def test_what_supersedes_a_memory_counts_for_those_alone_who_see_it(world: World
     assert usual in world.found("meetings evening", **asked_by(B))
 
 
+def test_that_a_link_went_with_a_memory_is_told_to_nobody_else(world: World) -> None:
+    mine, other = keep(world, "Anna hides a ladder", A), keep(world, "The shed is red")
+    link = world.call("relate", sourceId=mine, targetId=other, type="related", **asked_by(A))
+    before = world.call("audit")
+
+    world.call("forget", memoryId=mine, **asked_by(A))
+
+    assert world.call("audit") == before
+    assert link["id"] in str(world.call("audit", allChats=True))
+
+
 # The predicate is asked again on what a query gave
 
 
@@ -266,7 +277,7 @@ def answers(world: World) -> list[str]:
 
 
 @given(said=SPOKEN)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("meaning", [False, True], ids=["by words", "by meaning too"])
 def test_whatever_others_say_every_answer_stays_the_same(
     tmp_path_factory: pytest.TempPathFactory, meaning: bool, said: list[tuple[Viewer, str, str | None, bool, bool]]
@@ -295,7 +306,7 @@ def test_whatever_others_say_every_answer_stays_the_same(
 
 
 @given(said=SPOKEN)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_others_say_a_write_is_answered_the_same(
     tmp_path_factory: pytest.TempPathFactory, said: list[tuple[Viewer, str, str | None, bool, bool]]
 ) -> None:

@@ -226,6 +226,8 @@ def _drop_drawn(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str]) -> No
             for relation in tx.find(RELATIONS, desk.tenant, *where(**{end: id})):
                 tx.delete(RELATIONS, desk.tenant, relation.id)
                 tally.add("relations", relation.id)
+                if id in tally.audiences:
+                    tally.audiences[relation.id] = tally.audiences[id]
     for session in sessions:
         _drop_reflected(desk, tx, session)
     _blank_answers(desk, tx, gone)
