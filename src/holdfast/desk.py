@@ -175,7 +175,8 @@ class Desk:
         Raises:
             Forbidden: all the memories are global. Whoever asks sees them, so saying so gives nothing away.
         """
-        may = not self.in_chat or self.caller.may("admin") or self.settings.chats_write_global
+        admin = self.caller.may("admin") and not self.caller.chat
+        may = not self.in_chat or admin or self.settings.chats_write_global
         if not may and all(one.scope == MemoryScope.GLOBAL for one in memories):
             raise Forbidden(
                 "from a chat no global memory is made or changed: everybody sees it",

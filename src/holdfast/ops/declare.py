@@ -159,7 +159,7 @@ class Operation:
             InvalidRequest: an argument cannot be taken; the message names it, never its value.
         """
         self.allow(desk)
-        self._check_chat(arguments)
+        arguments = self._from_chat(desk, arguments)
         with collect_findings() as found:
             request = self.read(arguments)
         redacted = tuple(sorted(found))
@@ -167,19 +167,30 @@ class Operation:
             desk = dataclasses.replace(desk, asked=request.agent_id, redacted=redacted)
         return self._seen_by(desk, request), request
 
-    def _check_chat(self, arguments: Mapping[str, Any]) -> None:
-        """Unknown arguments are ignored, but not this one: what somebody says in a chat would become everybody's, and
-        what is the agent's own would be shown there."""
-        if not issubclass(self.request, ChatRequest) and any(arguments.get(name) is not None for name in CHAT_FIELDS):
+    def _from_chat(self, desk: Desk, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments, with the chat that the whole connection speaks for, if it does.
+
+        Unknown arguments are ignored, but not a chat where none is known: what somebody says there would become
+        everybody's, and what is the agent's own would be shown there.
+        """
+        bound, named = desk.caller.chat, any(arguments.get(name) is not None for name in CHAT_FIELDS)
+        if (bound or named) and not issubclass(self.request, ChatRequest):
             raise InvalidRequest(
                 f"{self.name}: it knows no chats, so it takes no umo and no senderId",
                 hint="In chats there are memories only; see docs/chats.md.",
             )
+        if bound is None:
+            return arguments
+        others = {arguments.get(name) for name in ("senderId", "sender_id")} - {None, bound.sender_id}
+        if others or arguments.get("umo") not in (None, bound.umo):
+            raise Forbidden("umo, senderId: this connection speaks for one chat and one sender")
+        rest = {name: value for name, value in arguments.items() if name not in CHAT_FIELDS}
+        return {**rest, "umo": bound.umo, "senderId": bound.sender_id or None}
 
     def _seen_by(self, desk: Desk, request: Request) -> Desk:
         viewer = request.viewer() if isinstance(request, SeeingAll) else Viewer()
         if viewer.admin:
-            if not desk.caller.may("admin"):
+            if desk.caller.chat or not desk.caller.may("admin"):
                 raise Forbidden(f"{self.name}: allChats needs a token with the scope admin")
             desk.store.write(lambda tx: desk.audit(tx, "see_all_chats", (), asked=self.name))
         return desk if desk.viewer == viewer else dataclasses.replace(desk, viewer=viewer)
