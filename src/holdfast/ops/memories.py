@@ -44,10 +44,12 @@ from holdfast.ops.fields import (
 )
 from holdfast.protocol.address import check_address
 from holdfast.protocol.ownership import owned
+from holdfast.recall.chats import Page, chat_list
 from holdfast.shapes import shape
 from holdfast.snapshot.automatic import BULK, before
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES
+from holdfast.times import iso
 
 BATCH = 1_000
 DOMAIN_CHARS = 80
@@ -254,11 +256,14 @@ class Memories(ChatRequest):
     as_of: When | None = None
     limit: int = limit(500, 1000)
     offset: Offset = 0
+    format: Literal["full", "text"] = Field(default="full", description="With text, also a list for people to read.")
+    locale: Literal["en", "zh"] = Field(default="en", description="The language of that list.")
 
 
 class MemoriesAnswer(TypedDict):
     memories: list[MemoryShape]
     total: int
+    text: NotRequired[str]
 
 
 def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
@@ -275,8 +280,12 @@ def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     total = reader.count(MEMORIES, desk.tenant, *bounds)
     if ask.count:
         return {"memories": [], "total": total}
-    found = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
-    return {"memories": [shape(one) for one in found if desk.may_see(one, ask.agent_id)], "total": total}
+    rows = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
+    found = [one for one in rows if desk.may_see(one, ask.agent_id)]
+    answer: MemoriesAnswer = {"memories": [shape(one) for one in found], "total": total}
+    if ask.format == "text":
+        answer["text"] = chat_list(desk, found, Page(ask.offset, ask.limit, total), ask.locale)
+    return answer
 
 
 class MemoryAsk(ChatRequest):
@@ -287,16 +296,24 @@ class MemoryAnswer(TypedDict):
     memory: MemoryShape
     versions: list[MemoryShape]
     addresses: NotRequired[list[Json]]
+    recallCount: NotRequired[int]
+    lastRecalledAt: NotRequired[str]
 
 
 def memory(desk: Desk, ask: MemoryAsk) -> MemoryAnswer:
-    """Show one memory, by its id or address, and all versions of it, newest first."""
+    """Show one memory, by its id or address, all versions of it, newest first, and how often it was recalled."""
     reader = desk.store.read()
     found = memory_named(desk, reader, ask.id, ask.agent_id)
     line = [one for one in line_of(reader, found) if desk.may_see(one, ask.agent_id)]
     answer: MemoryAnswer = {"memory": shape(found), "versions": [shape(one) for one in line]}
-    names = names_of(reader, found)
-    return {**answer, "addresses": [address_shape(one) for one in names]} if names else answer
+    if names := names_of(reader, found):
+        answer["addresses"] = [address_shape(one) for one in names]
+    recalls, at = reader.last_recalls(desk.tenant, [found.seq]).get(found.seq, (0, 0))
+    if recalls:
+        answer["recallCount"] = recalls
+    if at:
+        answer["lastRecalledAt"] = iso(at)
+    return answer
 
 
 class Addresses(ChatRequest):
