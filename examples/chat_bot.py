@@ -12,27 +12,30 @@ import tempfile
 from holdfast import Holdfast
 
 USERS = ("anna", "ben")
+HELP = "Say it as one of the two, in private or in a group: anna> hello, or ben@club> hello. End with Ctrl-D."
 
 
-def chat_of(line: str) -> tuple[str, str, str]:
-    """`anna> text` is Anna's private chat, `anna@club> text` is Anna speaking in the group."""
-    place, _, text = line.partition(">")
+def chat_of(place: str) -> tuple[str, str]:
+    """`anna` is Anna's private chat, `anna@club` is Anna speaking in the group."""
     user, _, group = place.strip().partition("@")
-    if user not in USERS:
-        raise SystemExit(f"say it as one of {', '.join(USERS)}: anna> hello, or anna@club> hello")
-    return f"terminal:{'group' if group else 'private'}:{group or user}", user, text.strip()
+    return f"terminal:{'group' if group else 'private'}:{group or user}", user
 
 
 def answer(memory: Holdfast, line: str) -> str:
-    umo, user, text = chat_of(line)
-    if text.startswith("remember "):
+    place, _, text = line.partition(">")
+    umo, user = chat_of(place)
+    if user not in USERS or not text.strip():
+        return HELP
+    if text.strip().startswith("remember "):
         scope = "group" if ":group:" in umo else "personal"
-        memory.remember(text.removeprefix("remember "), umo=umo, sender_id=user, scope=scope)
+        memory.remember(text.strip().removeprefix("remember "), umo=umo, sender_id=user, scope=scope)
         return "I will remember that."
-    return memory.context("", umo=umo, sender_id=user, query=text) or "I know nothing that I could tell here."
+    told = memory.context("", umo=umo, sender_id=user, query=text.strip())
+    return told or "I know nothing that I could tell here."
 
 
 if __name__ == "__main__":
+    print(HELP, flush=True)
     with tempfile.TemporaryDirectory() as folder, Holdfast(folder) as memory:
         for line in sys.stdin:
             print(answer(memory, line), flush=True)

@@ -63,14 +63,14 @@ class Holdfast:
         text: str = self.call("context", project=project, **bounds)["context"]
         return text
 
-    def forget(self, memory_id: str) -> int:
-        """Remove a memory for good; how many records went."""
-        deleted: int = self.call("forget", memory_id=memory_id)["deleted"]
+    def forget(self, memory_id: str, **who: Any) -> int:
+        """Remove a memory for good, by its id or address; how many records went."""
+        deleted: int = self.call("forget", memory_id=memory_id, **who)["deleted"]
         return deleted
 
-    def export(self) -> Json:
-        """Everything, as one document."""
-        document: Json = self.call("export")
+    def export(self, **who: Any) -> Json:
+        """Everything that whoever asks may see, as one document."""
+        document: Json = self.call("export", **who)
         return document
 
     def close(self) -> None:

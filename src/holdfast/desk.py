@@ -16,6 +16,7 @@ from holdfast.model import EVERYBODY, AuditEntry, Caller, Event, Json, Lifecycle
 from holdfast.ports import Clock, Embedder, Entropy, Summarizer
 from holdfast.protocol.access import AUDIENCE, MemoryFacts, Viewer, may_see, viewer_keys
 from holdfast.protocol.origin import UMOInfo
+from holdfast.protocol.terms import MemoryScope
 from holdfast.recalls import Recalls
 from holdfast.settings import Settings
 from holdfast.store.port import Condition, Home, Reader, Store, Tx, where
@@ -166,6 +167,21 @@ class Desk:
         if isinstance(record, Memory):
             return self.whole or may_see(facts_of(record), self.viewer)
         return not self.in_chat
+
+    def check_change(self, *memories: Memory) -> None:
+        """Refuse whoever speaks in a chat to change what is told in all of them, unless the settings let him, or the
+        credential is an admin's: a bot has none of these.
+
+        Raises:
+            Forbidden: all the memories are global. Whoever asks sees them, so saying so gives nothing away.
+        """
+        admin = self.caller.may("admin") and not self.caller.chat
+        may = not self.in_chat or admin or self.settings.chats_write_global
+        if not may and all(one.scope == MemoryScope.GLOBAL for one in memories):
+            raise Forbidden(
+                "from a chat no global memory is made or changed: everybody sees it",
+                hint="Leave umo out, use a token with the scope admin, or set HOLDFAST_CHATS_WRITE_GLOBAL.",
+            )
 
     def is_own(self, record: Any, asked: str | None = None) -> bool:
         """Whether it belongs to the agent that asks; where agents are not isolated, all records do."""

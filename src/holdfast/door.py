@@ -27,7 +27,7 @@ from holdfast.errors import (
     every_fault,
 )
 from holdfast.intake.follow import Follower
-from holdfast.model import Caller, CleanText
+from holdfast.model import Caller, Chat, CleanText
 from holdfast.ops.declare import Operation, Stream
 from holdfast.ops.tally import counted
 from holdfast.rescue import Rescue
@@ -105,8 +105,12 @@ class LocalDoor:
 class RemoteDoor:
     """A running server."""
 
-    def __init__(self, url: str, credential: str | None):
+    def __init__(self, url: str, credential: str | None, chat: Chat | None = None):
         headers = {"Authorization": f"Bearer {credential}"} if credential else {}
+        if chat:
+            headers |= {"Holdfast-Umo": quote(chat.umo)} | (
+                {"Holdfast-Sender": quote(chat.sender_id)} if chat.sender_id else {}
+            )
         self._http = httpx.Client(base_url=url, headers=headers, timeout=ANSWER_SECONDS, trust_env=False)
         self.place = url
 
@@ -202,21 +206,23 @@ def fault_from(body: Mapping[str, Any], status: int) -> Fault:
     return kind(str(body.get("error", f"the server answered {status}")), hint=body.get("hint"), details=details)
 
 
-def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep) -> Door:
+def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep, *, chat: Chat | None = None) -> Door:
     """The door that the settings mean: the named server, the one running on the folder, or the folder itself.
+
+    With a chat, whatever is called through it is called from there.
 
     Raises:
         DataLocked: the folder is held by a process that cannot be reached.
     """
     if settings.url:
-        return RemoteDoor(settings.url, settings.secret)
+        return RemoteDoor(settings.url, settings.secret, chat)
     folder = DataFolder(settings.folder)
     for _ in range(LOCK_TRIES):
         card = folder.announced() if folder.home.is_dir() else None
         if card:
-            return RemoteDoor(str(card.get("url")), settings.secret or str(card.get("token")))
+            return RemoteDoor(str(card.get("url")), settings.secret or str(card.get("token")), chat)
         try:
-            return LocalDoor(_engine(settings), Caller())
+            return LocalDoor(_engine(settings), Caller(chat=chat))
         except DataLocked as fault:
             last = fault
             pause(LOCK_PAUSE_SECONDS)
@@ -234,11 +240,12 @@ def _engine(settings: Settings) -> Engine | Rescue:
 class OpenDoor:
     """A door for the length of a block."""
 
-    def __init__(self, settings: Settings):
+    def __init__(self, settings: Settings, chat: Chat | None = None):
         self._settings = settings
+        self._chat = chat
 
     def __enter__(self) -> Door:
-        self._door = open_door(self._settings)
+        self._door = open_door(self._settings, chat=self._chat)
         return self._door
 
     def __exit__(

@@ -21,6 +21,14 @@ EVERYBODY = "all"  # the key that everybody holds; what only some may see has ot
 
 
 @dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat, platform:type:session, and the id of who speaks there."""
+
+    umo: str
+    sender_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks: from the credential, never from a parameter of the request."""
 
@@ -28,6 +36,7 @@ class Caller:
     agent: str | None = None
     scopes: frozenset[Scope] = frozenset({"read", "write", "admin", "root"})
     name: str = "local"
+    chat: Chat | None = None  # the one that the whole connection speaks for, whatever its requests say
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes or ("admin" in self.scopes and scope != "root")

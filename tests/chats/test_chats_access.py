@@ -302,13 +302,17 @@ def test_a_snapshot_is_searched_as_the_viewer_may(world: World) -> None:
 
 def test_a_comparison_of_snapshots_tells_no_word_of_what_only_some_may_see(world: World) -> None:
     made = world.call("snapshot_create", label="before")
-    kept_by(world, A, "Anna hides the harbour key")
-    kept_by(world, Viewer(), "The harbour is red")
+    mine = kept_by(world, A, "Anna hides the harbour key")
+    common = kept_by(world, Viewer(), "The harbour is red")
+    world.call("relate", sourceId=mine["id"], targetId=common["id"], type="related", **asked_by(A))
+    world.call("relate", sourceId=common["id"], targetId="session:s1", type="told_in")
 
     text = json.dumps(world.call("snapshot_diff", a=made["id"]))
 
     assert "The harbour is red" in text
+    assert "told_in" in text
     assert "Anna" not in text
+    assert mine["id"] not in text
 
 
 # The same over HTTP

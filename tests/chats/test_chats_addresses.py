@@ -49,14 +49,75 @@ def test_saying_something_new_at_an_address_makes_a_version(world: World) -> Non
     assert keep(world, "Nobody ever saw such a narrow gate", uri=HOME)["id"] == second["id"]
 
 
-def test_an_address_keeps_its_audience_whoever_says_something_new_there(world: World) -> None:
-    keep(world, "My door is green", A, uri=HOME)
-    newer = keep(world, "It was painted red", Viewer("tg:GroupMessage:G1", "A"), uri="facts://gate")
-    assert newer["version"] == 1
+A_IN_G1 = Viewer("tg:GroupMessage:G1", "A")
 
-    revised = keep(world, "It is blue", A, uri=HOME, scope="conversation")
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ((Viewer(), {}), (A, {})),
+        ((Viewer(), {}), (A, {"scope": "personal"})),
+        ((A_IN_G1, {"scope": "group"}), (A_IN_G1, {})),
+        ((A_IN_G1, {}), (A, {})),
+        ((A, {}), (A, {"scope": "conversation"})),
+        ((A, {}), (A, {"shareIntoGroups": True})),
+        ((A, {"owners": ["B"], "visibility": "group"}), (B, {})),
+    ],
+    ids=["global", "global, said to be personal", "group", "all chats of A", "chat", "opted in", "of two"],
+)
+def test_what_is_said_at_an_address_is_told_to_nobody_whom_it_was_not_meant_for(
+    world: World, there: tuple[Viewer, dict[str, Any]], said: tuple[Viewer, dict[str, Any]]
+) -> None:
+    """Whoever puts a memory of his own at an address first must not get to read what others put there."""
+    keep(world, "Something about doors", there[0], uri=HOME, **there[1])
+
+    with pytest.raises(Conflict):
+        keep(world, "My own door has no lock", said[0], uri=HOME, **said[1])
+
+    assert "no lock" not in str(world.call("memories", allChats=True))
+
+
+def test_an_address_keeps_its_audience(world: World) -> None:
+    keep(world, "My door is green", A, uri=HOME)
+
+    revised = keep(world, "It is blue", A, uri=HOME)
 
     assert (revised["version"], revised["scope"], revised["owners"]) == (2, "personal", ["A"])
+
+
+def test_an_address_names_a_memory_wherever_an_id_does(world: World) -> None:
+    keep(world, "My door is green", A, uri=HOME)
+    other = keep(world, "My gate is red", A, uri="facts://gate")
+    id = world.call("memory", id=HOME, **asked_by(A))["memory"]["id"]
+
+    link = world.call("relate", sourceId=HOME, targetId="facts://gate", type="related", **asked_by(A))
+    assert (link["sourceId"], link["targetId"]) == (id, other["id"])
+    assert world.call("relations", id=HOME, **asked_by(A))["relations"] == [link]
+    expanded = world.call("smart_search", expandIds=[HOME, "facts://nowhere"], **asked_by(A))["results"]
+    assert [one["observation"]["id"] for one in expanded] == [id]
+    around = world.call("timeline", anchor=HOME, **asked_by(A))["memories"]
+    assert {one["id"] for one in around} == {id, other["id"]}
+    world.call("memory_deprecate", id="facts://gate", **asked_by(A))
+    world.call("governance_delete", memoryIds=[HOME], **asked_by(A))
+    assert world.call("memories", **asked_by(A))["total"] == 0
+
+
+@pytest.mark.parametrize("operation", ["relate", "relations", "smart_search", "timeline"])
+def test_the_address_of_another_persons_memory_is_one_that_is_not_there(world: World, operation: str) -> None:
+    keep(world, "My door is green", A, uri=HOME)
+    mine = keep(world, "My boat is red", B)["id"]
+    given: dict[str, Any] = {
+        "relate": {"sourceId": mine, "type": "related"}, "relations": {}, "smart_search": {}, "timeline": {},
+    }[operation]  # fmt: skip
+    name = {"relate": "targetId", "relations": "id", "smart_search": "expandIds", "timeline": "anchor"}[operation]
+    answers = []
+    for uri in (HOME, "facts://nowhere"):
+        try:
+            named = [uri] if name == "expandIds" else uri
+            answers.append(world.call(operation, **given, **{name: named}, **asked_by(B)))
+        except NotFound as fault:
+            answers.append(fault.message)
+    assert answers[0] == answers[1]
 
 
 def test_an_address_that_another_person_has_tells_only_that_it_is_taken(world: World) -> None:

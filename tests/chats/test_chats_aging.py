@@ -96,10 +96,112 @@ def test_an_owner_deprecates_and_restores_within_the_grace(world: World) -> None
     assert "state" not in restored
     assert seen(world) == {id}
     assert world.found("green tea", **asked_by(A)) == [id]
+
+
+def test_what_is_not_yet_purged_can_be_restored_however_long_the_grace(world: World) -> None:
+    id = keep(world, "Anna likes green tea")
+    world.call("memory_deprecate", id=id, **asked_by(A))
+    world.clock.now += 20 * DAY
+
+    assert run(world, graceDays=30)["purged"] == []
+    world.call("memory_restore", id=id, **asked_by(A))
+
+    assert seen(world) == {id}
     world.call("memory_deprecate", id=id, **asked_by(A))
     world.clock.now += 8 * DAY
-    with pytest.raises(Conflict):
+    assert run(world)["purged"] == [id]
+    with pytest.raises(NotFound):
         world.call("memory_restore", id=id, **asked_by(A))
+
+
+def test_the_earlier_versions_of_a_deprecated_memory_are_seen_no_more_and_come_back_with_it(world: World) -> None:
+    old = keep(world, "Anna lives in Berlin, near the river")
+    world.clock.now += 1_000
+    new = world.call("evolve", memoryId=old, newContent="Anna lives in Porto", **asked_by(A))["memory"]["id"]
+    moment = world.clock.now - 500
+
+    def shown() -> str:
+        listed = [
+            world.call("memories", latest=False, **asked_by(A)),
+            world.call("memories", asOf=moment, **asked_by(A)),
+        ]
+        return str(listed) + str(world.call("search", query="river Berlin", asOf=moment, **asked_by(A)))
+
+    assert old in shown()
+    world.call("memory_deprecate", id=old, **asked_by(A))
+
+    assert old not in shown()
+    for id in (old, new):
+        with pytest.raises(NotFound):
+            world.call("memory", id=id, **asked_by(A))
+    world.call("memory_restore", id=new, **asked_by(A))
+    assert old in shown()
+    assert [one["id"] for one in world.call("memory", id=new, **asked_by(A))["versions"]] == [new, old]
+    assert world.engine.store.verify() == []
+
+
+@pytest.mark.parametrize("ended", ["forgotten", "purged"])
+def test_what_was_folded_into_a_summary_goes_with_it(world: World, ended: str) -> None:
+    mine = {keep(world, f"Anna has a {thing}") for thing in THINGS}
+    world.clock.now += 15 * DAY
+    (summary,) = folded(world, Teller("Anna has many things.")).summaries
+
+    if ended == "forgotten":
+        assert world.call("forget", memoryId=summary, **asked_by(A))["deleted"] == 1 + len(mine)
+    else:
+        world.call("memory_deprecate", id=summary, **asked_by(A))
+        world.clock.now += 8 * DAY
+        assert run(world)["purged"] == [summary]
+
+    assert world.call("memories", allChats=True)["total"] == 0
+    assert world.call("addresses", allChats=True)["addresses"] == []
+    assert world.engine.store.verify() == []
+
+
+def test_a_source_that_was_restored_outlives_its_summary(world: World) -> None:
+    mine = sorted(keep(world, f"Anna has a {thing}") for thing in THINGS)
+    world.clock.now += 15 * DAY
+    (summary,) = folded(world, Teller("Anna has many things.")).summaries
+    world.call("memory_restore", id=mine[0], **asked_by(A))
+
+    world.call("forget", memoryId=summary, **asked_by(A))
+
+    assert seen(world) == {mine[0]}
+
+
+def test_what_was_purged_leaves_no_link_and_no_kept_answer_behind(world: World) -> None:
+    old, other = keep(world, "Anna likes green tea"), keep(world, "Anna has a kettle", memoryType="permanent")
+    world.call("relate", sourceId=old, targetId=other, type="related", **asked_by(A))
+    world.call("memory_deprecate", id=old, **asked_by(A))
+    world.clock.now += 8 * DAY
+
+    run(world)
+
+    assert world.call("relations", allChats=True)["relations"] == []
+    purged = [one for one in world.call("audit", allChats=True)["entries"] if one["operation"] == "purge"]
+    assert [old in one["targetIds"] for one in purged] == [True]
+
+
+def test_an_admin_who_looks_through_all_chats_uses_nothing(world: World) -> None:
+    keep(world, "Anna likes green tea")
+
+    world.call("search", query="green tea", allChats=True)
+    assert world.engine.recalls.take() == {}
+    world.call("search", query="green tea", **asked_by(A))
+    assert world.engine.recalls.take() != {}
+
+
+def test_what_is_recalled_often_and_lately_comes_before_what_faded(world: World) -> None:
+    """More memories than a block shows: which of them stay is decided by their strength."""
+    used = keep(world, "zero0 zero1 zero2 zero3 zero4 zero5")
+    for number in range(30):
+        keep(world, " ".join(f"diary{number}word{word}" for word in range(8)))
+    assert "zero0" not in world.call("context", budget=20_000, **asked_by(A))["context"]
+    world.engine.recalls.take()
+    assert world.found("zero0 zero1", **asked_by(A)) == [used]
+    world.engine.store.write(lambda tx: tx.add_recalls(dict.fromkeys(world.engine.recalls.take(), 9), world.clock.now))
+
+    assert "zero0" in world.call("context", budget=20_000, **asked_by(A))["context"]
 
 
 @pytest.mark.parametrize("operation", ["memory_deprecate", "memory_restore"])

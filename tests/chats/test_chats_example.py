@@ -38,6 +38,26 @@ def test_nothing_that_one_told_the_bot_is_told_to_another() -> None:
         assert tuple(secret for secret in SECRETS if secret in part) == told
 
 
+def test_what_the_bot_does_not_understand_does_not_end_it() -> None:
+    lines = [
+        "",
+        "hello",
+        "mallory> remember this",
+        "anna>",
+        "anna> remember   ",
+        "anna> remember tea is green",
+        "anna> tea",
+    ]
+    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "AGENTMEMORY_URL": ""}
+    run = subprocess.run(
+        [sys.executable, str(BOT)], input="\n".join(lines), capture_output=True, text=True, env=environment, timeout=120
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("Say it as one of the two") == 5  # once at the start
+    assert "- [fact] tea is green" in run.stdout
+
+
 def _parts(text: str) -> list[str]:
     """The answers: each is one block, or one line that says there is none."""
     parts: list[str] = [""]

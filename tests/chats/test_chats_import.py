@@ -98,6 +98,29 @@ def test_addresses_of_the_plugin_are_kept_with_where_they_were_before(
     }
 
 
+def test_age_counts_from_the_last_use_in_the_earlier_system(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    used, unused = json.loads(json.dumps([PLUGIN[0], PLUGIN[0]]))
+    for record in (used, unused):
+        record["metadata"] |= {"memory_type": "normal", "importance": 3, "migrated_from": None}
+    used["metadata"] |= {"last_recalled_at": "2026-09-20T10:00:00+00:00"}
+    unused["metadata"] |= {"uri": "preferences://other"}
+    unused["content"] = "once saw a red kite above the harbour"
+    file = tmp_path / "plugin.json"
+    file.write_text(json.dumps([used, unused]))
+    taken(home, capsys, str(file), "--from", "plugin")
+
+    world = World(home)
+    try:
+        world.call("lifecycle", allChats=True)
+        left = world.call("memories", **asked_by(OWNER))["memories"]
+    finally:
+        world.close()
+
+    assert [(one["content"], one["createdAt"]) for one in left] == [("likes green tea", "2026-05-01T10:00:00.000Z")]
+
+
 def test_an_import_repeated_adds_nothing(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "plugin.json"
     file.write_text(json.dumps(PLUGIN[:2]))

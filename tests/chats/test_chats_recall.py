@@ -127,6 +127,43 @@ def test_a_chat_needs_no_project(world: World) -> None:
         world.call("context")
 
 
+# The list
+
+
+def test_a_chat_can_list_its_memories_for_people_in_either_language(world: World) -> None:
+    for number in range(3):
+        keep(world, f"Anna wrote word{number} into her diary", uri=f"facts://{number}", disclosure="when asked")
+    keep(world, "Ben wrote nothing", B)
+    world.found("word2", limit=1, **asked_by(A))
+    world.engine.store.write(lambda tx: tx.add_recalls(world.engine.recalls.take(), world.clock.now))
+
+    pages = [
+        world.call("memories", format="text", limit=2, offset=offset, locale=locale, **asked_by(A))["text"]
+        for offset, locale in ((0, "en"), (2, "zh"))
+    ]
+
+    assert pages[0].startswith("Memories (page 1/2, 3 in all):\n\n1. [facts://2]\n   Content: Anna wrote word2")
+    assert "Recalled: 1 times" in pages[0]
+    assert pages[0].endswith("Next page: /memory list 2")
+    assert pages[1] == (
+        "记忆列表（第 2/2 页，共 3 条）：\n\n3. [facts://0]\n   内容: Anna wrote word0 into her diary\n"
+        "   作用域: personal\n   创建: 2026-09-21\n   触发: when asked"
+    )
+    assert "Next page: /memory list --all 2" in world.call("memories", allChats=True, format="text", limit=2)["text"]
+
+
+def test_a_memory_says_how_often_and_when_it_was_recalled(world: World) -> None:
+    id = keep(world, "Anna likes green tea")
+    assert "recallCount" not in world.call("memory", id=id, **asked_by(A))
+    world.found("green tea", **asked_by(A))
+    world.call("context", query="tea", **asked_by(A))
+    world.engine.store.write(lambda tx: tx.add_recalls(world.engine.recalls.take(), world.clock.now))
+
+    shown = world.call("memory", id=id, **asked_by(A))
+
+    assert (shown["recallCount"], shown["lastRecalledAt"]) == (2, "2026-09-21T14:13:20.000Z")
+
+
 def test_the_block_keeps_to_its_budget(world: World) -> None:
     for number in range(40):
         keep(world, f"Anna wrote down thing number {number} " + f"about subject{number} " * 12)

@@ -17,7 +17,7 @@ import orjson
 from holdfast.cli.reach import settings_of
 from holdfast.cli.show import print_answer, print_json, print_report, say
 from holdfast.errors import InvalidRequest
-from holdfast.model import Json
+from holdfast.model import Chat, Json
 from holdfast.settings import environment, load
 
 
@@ -63,11 +63,19 @@ def _add_nothing(parser: argparse.ArgumentParser) -> None:
     """No options of its own."""
 
 
+def _add_mcp(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--umo", help="the one chat that it speaks for, platform:type:session, whatever tools are told")
+    parser.add_argument("--sender-id", help="who speaks there")
+
+
 def _mcp(given: argparse.Namespace) -> int:
     from holdfast.door import OpenDoor
     from holdfast.serve.stdio import serve_stdio
 
-    with OpenDoor(settings_of(given)) as door:
+    if given.sender_id and not given.umo:
+        raise InvalidRequest("mcp: --sender-id needs --umo")
+    chat = Chat(given.umo, given.sender_id or "") if given.umo is not None else None
+    with OpenDoor(settings_of(given), chat) as door:
         asyncio.run(serve_stdio(door))
     return 0
 
@@ -188,7 +196,7 @@ def holdfast_command() -> str:
 
 COMMANDS = (
     Command("serve", "Start the server.", _add_serve, _serve),
-    Command("mcp", "Speak MCP on standard input and output.", _add_nothing, _mcp),
+    Command("mcp", "Speak MCP on standard input and output.", _add_mcp, _mcp),
     Command("import", "Import an export, or transcripts of Claude Code and Codex.", _add_import, _import),
     Command(
         "connect",

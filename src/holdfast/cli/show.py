@@ -19,17 +19,17 @@ from holdfast.model import Json
 
 # The columns worth a table's width, in order; the first six that the rows have are shown.
 _COLUMNS = (
-    "id", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder", "did", "note", "code",
+    "id", "uri", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder", "did", "note", "code",
     "key", "table", "change", "added", "removed", "changed", "linesAdded", "linesRemoved", "before", "after", "why",
     "reason",
-    "kind", "score", "confidence", "priority", "status", "type", "operation",
+    "kind", "migratedTo", "memoryId", "score", "confidence", "priority", "status", "type", "operation",
     "project", "agentId", "title", "content", "concept", "file", "frequency",
     "observationCount", "version", "scopes", "message", "size", "startedAt", "timestamp", "createdAt",
     "path",
 )  # fmt: skip
 _SHOWN = 6
 _CELL = 60
-_WHOLE, _WIDE = frozenset({"id", "found", "hint", "message"}), 1_000  # what one must read to its end
+_WHOLE, _WIDE = frozenset({"id", "uri", "found", "hint", "message"}), 1_000  # what one must read to its end
 
 
 def print_json(value: Any) -> None:

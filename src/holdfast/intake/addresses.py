@@ -120,6 +120,7 @@ def add_alias(desk: Desk, name: str, alias: str, agent: str | None) -> tuple[Mem
 
     def store(tx: Tx) -> tuple[Memory, list[Address]]:
         memory = memory_named(desk, tx, name, agent)
+        desk.check_change(memory)
         other = owner_of(desk, tx, alias)
         if other is not None and other.root != memory.root:
             raise Conflict("uri: the address cannot be used", hint="Choose another one.")
@@ -147,6 +148,7 @@ def move(desk: Desk, name: str, to: str, agent: str | None) -> tuple[Memory, lis
         memory = latest_at(tx, desk.tenant, memory_named(desk, tx, name, agent).root)
         if memory is None:
             raise NotFound(NO_MEMORY)
+        desk.check_change(memory)
         if memory.uri != to:
             memory = _moved(desk, tx, memory, to)
         return memory, names_of(tx, memory)

@@ -97,8 +97,9 @@ def _memory(id: str, taken: Taken, facts: MemoryFacts, agent: str | None) -> Jso
         "entities": list(taken.entities),
         "topics": list(taken.topics),
     }
-    if taken.updated_at is not None:
-        memory["updatedAt"] = iso(taken.updated_at)
+    used = max((at for at in (taken.updated_at, taken.last_recalled_at) if at is not None), default=None)
+    if used is not None:  # age counts from the last use, there as here
+        memory["updatedAt"] = iso(max(used, created or 0))
     return {name: value for name, value in memory.items() if value is not None}
 
 

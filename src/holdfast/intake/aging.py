@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import cast
 
-from holdfast.desk import Desk, facts_of
+from holdfast.desk import Desk
 from holdfast.errors import NotFound, UpstreamFailed
-from holdfast.intake.addresses import NO_MEMORY, drop_addresses, is_address, latest_at, saw
-from holdfast.intake.remember import DAY_MS, title_of, with_hash
+from holdfast.intake.addresses import NO_MEMORY, is_address, latest_at, saw
+from holdfast.intake.forget import drop_line
+from holdfast.intake.remember import DAY_MS, audience_of, latest_of, line_of, title_of, with_hash
 from holdfast.model import CleanText, Memory
-from holdfast.protocol.access import MemoryFacts, stored_keys
 from holdfast.protocol.lifecycle import Fold, Life, Plan, Rules, State, deprecated, folded, is_purgeable, plan, restored
 from holdfast.protocol.terms import MemoryDomain
 from holdfast.redact import redact_text
@@ -119,33 +119,29 @@ def _purge(desk: Desk, tx: Tx, id: str, rules: Rules, now: int) -> bool:
     memory = tx.get(MEMORIES, desk.tenant, id)
     if memory is None or not is_purgeable(life_of(memory), rules, now):
         return False
-    line = tx.find(MEMORIES, desk.tenant, *where(root=memory.root))
-    drop_addresses(desk, tx, memory)
-    for version in line:
-        tx.delete(MEMORIES, desk.tenant, version.id)
-    desk.audit(tx, "purge", tuple(one.id for one in line), memory.agent, stored_keys(_undone(memory)))
+    drop_line(desk, tx, memory, operation="purge")
     return True
 
 
 def _put(desk: Desk, tx: Tx, memory: Memory, life: Life, operation: str) -> Memory:
-    """Store what became of it. Whoever saw it may know; only what is active is found."""
-    seen_by = stored_keys(_undone(memory))
-    changed = dataclasses.replace(
-        memory,
-        state=life.state,
-        deprecated_at=life.deprecated_at,
-        folded_into=life.folded_into,
-        updated_at=max(memory.updated_at, life.last_recalled_at or 0),
-        audience=seen_by if life.state == "active" else (),
-    )
-    tx.replace(MEMORIES, changed)
+    """Store what became of it, and with it of its earlier versions. Whoever saw it may know; only what is active is
+    found."""
+    seen_by = audience_of(memory)
+    shown_to = seen_by if life.state == "active" else ()
+    changed = memory
+    for version in line_of(tx, memory):
+        put = dataclasses.replace(
+            version,
+            state=life.state,
+            deprecated_at=life.deprecated_at,
+            folded_into=life.folded_into,
+            audience=shown_to,
+        )
+        if version.id == memory.id:
+            put = changed = dataclasses.replace(put, updated_at=max(memory.updated_at, life.last_recalled_at or 0))
+        tx.replace(MEMORIES, put)
     desk.audit(tx, operation, (memory.id,), memory.agent, seen_by)
     return changed
-
-
-def _undone(memory: Memory) -> MemoryFacts:
-    """Whose it is, whether or not it is deprecated."""
-    return dataclasses.replace(facts_of(memory), deprecated=False)
 
 
 # Summaries
@@ -228,6 +224,8 @@ def _mark(desk: Desk, tx: Tx, summary: str, sources: Sequence[str]) -> None:
 
 # By hand
 
+_NO_END = Rules(grace_ms=2**62)  # a run that purges decides when the grace is over, and whose grace it was
+
 
 def deprecate(desk: Desk, name: str, agent: str | None) -> Memory:
     """Let a memory be seen no more; it can be restored until the grace is over.
@@ -244,19 +242,18 @@ def deprecate(desk: Desk, name: str, agent: str | None) -> Memory:
     return desk.store.write(store)
 
 
-def restore(desk: Desk, name: str, rules: Rules, agent: str | None) -> Memory:
-    """A deprecated or folded memory as it was before.
+def restore(desk: Desk, name: str, agent: str | None) -> Memory:
+    """A deprecated or folded memory as it was before: as long as it is there, it can be brought back.
 
     Raises:
         NotFound: as above.
-        Conflict: its grace is over.
     """
 
     def store(tx: Tx) -> Memory:
         memory = _named(desk, tx, name, agent)
         if memory.state == "active":
             return memory
-        return _put(desk, tx, memory, restored(life_of(memory), rules, desk.clock.now_ms()), "restore")
+        return _put(desk, tx, memory, restored(life_of(memory), _NO_END, desk.clock.now_ms()), "restore")
 
     return desk.store.write(store)
 
@@ -267,7 +264,9 @@ def _named(desk: Desk, reader: Reader, name: str, agent: str | None) -> Memory:
         address = reader.get(ADDRESSES, desk.tenant, name)
         memory = latest_at(reader, desk.tenant, address.root) if address else None
     else:
-        memory = reader.get(MEMORIES, desk.tenant, name)
+        found = reader.get(MEMORIES, desk.tenant, name)
+        memory = latest_of(reader, found) if found else None
     if memory is None or not saw(desk, memory, agent):
         raise NotFound(NO_MEMORY)
+    desk.check_change(memory)
     return memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -13,9 +13,9 @@ import orjson
 from holdfast.desk import Desk
 from holdfast.errors import NotFound
 from holdfast.intake.addresses import drop_addresses, memory_named
-from holdfast.intake.remember import DAY_MS, line_of
+from holdfast.intake.remember import DAY_MS, audience_of, latest_of, line_of
 from holdfast.model import EVERYBODY, Event, Memory, Observation
-from holdfast.store.port import Condition, Tx, where
+from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.tables import (
     ANSWERS,
     INSIGHTS,
@@ -48,8 +48,9 @@ class Tally:
 
     def add_memory(self, memory: Memory) -> None:
         self.add("memories", memory.id)
-        if memory.audience != (EVERYBODY,):
-            self.audiences[memory.id] = memory.audience
+        audience = audience_of(memory)
+        if audience != (EVERYBODY,):
+            self.audiences[memory.id] = audience
 
     def by_audience(self) -> dict[tuple[str, ...], list[str]]:
         """What may be told to whom: ids by those who saw the records."""
@@ -73,11 +74,20 @@ def forget_memories(
         tally = Tally()
         for id in ids:
             with suppress(NotFound):
-                _drop_memory(desk, tx, memory_named(desk, tx, id, agent), tally)
+                memory = memory_named(desk, tx, id, agent)
+                desk.check_change(memory)
+                _drop_memory(desk, tx, memory, tally)
         _finish(desk, tx, tally, (), operation, reason)
         return tally
 
     return desk.store.write(store)
+
+
+def drop_line(desk: Desk, tx: Tx, memory: Memory, *, operation: str) -> None:
+    """Remove a memory with all its versions and what was drawn from them, inside a write that is under way."""
+    tally = Tally()
+    _drop_memory(desk, tx, memory, tally)
+    _finish(desk, tx, tally, (), operation, "")
 
 
 def forget_session(desk: Desk, session_id: str, *, agent: str | None) -> Tally:
@@ -168,11 +178,21 @@ def sweep(desk: Desk, plan: Sweep) -> Tally:
 
 
 def _drop_memory(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
-    if memory.latest:
-        drop_addresses(desk, tx, memory)
-    for version in line_of(tx, memory) if memory.latest else [memory]:
+    gone = [one for line in lines_with(desk, tx, memory) for one in line] if memory.latest else [memory]
+    for version in gone:
+        if version.latest:
+            drop_addresses(desk, tx, version)
         tx.delete(MEMORIES, desk.tenant, version.id)
         tally.add_memory(version)
+
+
+def lines_with(desk: Desk, reader: Reader, memory: Memory) -> Iterator[list[Memory]]:
+    """All versions of a memory and, if it is a summary, of what was folded into it and would be found no more."""
+    yield line_of(reader, memory)
+    for id in memory.source_ids:
+        source = reader.get(MEMORIES, desk.tenant, id)
+        if source is not None and source.folded_into == memory.root:
+            yield from lines_with(desk, reader, latest_of(reader, source))
 
 
 def _expire(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
@@ -206,6 +226,8 @@ def _drop_drawn(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str]) -> No
             for relation in tx.find(RELATIONS, desk.tenant, *where(**{end: id})):
                 tx.delete(RELATIONS, desk.tenant, relation.id)
                 tally.add("relations", relation.id)
+                if id in tally.audiences:
+                    tally.audiences[relation.id] = tally.audiences[id]
     for session in sessions:
         _drop_reflected(desk, tx, session)
     _blank_answers(desk, tx, gone)

@@ -10,11 +10,12 @@ from typing import Any
 import orjson
 
 from holdfast.desk import Desk, facts_of
+from holdfast.errors import Conflict
 from holdfast.intake.addresses import fresh_address, keep_address, memory_named, owner_of
 from holdfast.model import CleanText, Json, Memory
 from holdfast.protocol.access import MemoryFacts, stored_keys
 from holdfast.protocol.terms import MemoryScope, MemoryType, MemoryVisibility
-from holdfast.store.near import distinct_words, jaccard
+from holdfast.store.near import distinct_words, jaccard, keeps_all
 from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.tables import MEMORIES, memory_sketch
 
@@ -85,6 +86,7 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     if draft.session_id:
         draft = dataclasses.replace(draft, session_id=CleanText(desk.session_key(tx, draft.session_id)))
     memory = _first_version(desk, tx, draft, agent)
+    desk.check_change(memory)
     there = owner_of(desk, tx, draft.uri) if draft.uri else None
     if there is not None:
         return Remembered(_revised(desk, tx, there, memory))
@@ -117,7 +119,17 @@ def _addressed(desk: Desk, tx: Tx, memory: Memory) -> Memory:
 
 
 def _revised(desk: Desk, tx: Tx, old: Memory, new: Memory) -> Memory:
-    """What lies at the address said anew. Who may see it stays as it was; saying the same again changes nothing."""
+    """What lies at the address said anew. Who may see it stays as it was; saying the same again changes nothing.
+
+    Raises:
+        Conflict: what is said is for others than those who see what lies there, and would be told to them.
+        Forbidden: it is global, and a chat speaks.
+    """
+    if audience_of(old) != new.audience:
+        raise Conflict(
+            "uri: what lies at the address is for others than the new memory",
+            hint="Choose another address; or evolve the memory there, which tells it to those who see it now.",
+        )
     if old.content == new.content and old.state == "active":
         return old
     kept = ("agent", "scope", "visibility", "umo", "owners", "share_into_groups", "audience", "uri")
@@ -129,8 +141,23 @@ def _revised(desk: Desk, tx: Tx, old: Memory, new: Memory) -> Memory:
 
 def awake(memory: Memory) -> Memory:
     """The memory as one that is found: neither deprecated nor behind a summary."""
-    active = dataclasses.replace(memory, state="active", deprecated_at=None, folded_into=None)
-    return dataclasses.replace(active, audience=stored_keys(facts_of(active)))
+    return dataclasses.replace(
+        memory, state="active", deprecated_at=None, folded_into=None, audience=audience_of(memory)
+    )
+
+
+def audience_of(memory: Memory) -> tuple[str, ...]:
+    """Who may see the memory, or could before it was deprecated or folded."""
+    return stored_keys(dataclasses.replace(facts_of(memory), deprecated=False))
+
+
+def _woken(tx: Tx, memory: Memory) -> Memory:
+    """The memory as it is found again, with its earlier versions: a line sleeps and wakes as a whole."""
+    if memory.state == "active":
+        return memory
+    for version in line_of(tx, memory):
+        tx.replace(MEMORIES, awake(version))
+    return awake(memory)
 
 
 def _tell(desk: Desk, tx: Tx, memory: Memory, agent: str | None) -> None:
@@ -138,15 +165,28 @@ def _tell(desk: Desk, tx: Tx, memory: Memory, agent: str | None) -> None:
     desk.tell(tx, "memory", memory)
 
 
-def evolve(desk: Desk, memory_id: str, content: CleanText, title: CleanText | None, agent: str | None) -> Memory:
+def evolve(
+    desk: Desk,
+    memory_id: str,
+    content: CleanText,
+    title: CleanText | None,
+    agent: str | None,
+    *,
+    share_into_groups: bool = False,
+) -> Memory:
     """A new version of the memory of an id or at an address. Naming an old version evolves the latest one of its line.
 
     Raises:
         NotFound: no such memory, or not the caller's to see.
+        Forbidden: it is global, and a chat speaks.
+        Conflict: it is said in private, and would be recalled in groups without the owner's leave.
     """
 
     def store(tx: Tx) -> Memory:
         old = latest_of(tx, memory_named(desk, tx, memory_id, agent))
+        desk.check_change(old)
+        if not share_into_groups:
+            _check_stays_private(desk, old)
         now = desk.clock.now_ms()
         fresh = dataclasses.replace(
             old,
@@ -169,6 +209,15 @@ def evolve(desk: Desk, memory_id: str, content: CleanText, title: CleanText | No
     return desk.store.write(store)
 
 
+def _check_stays_private(desk: Desk, memory: Memory) -> None:
+    """What is said in a private chat is not recalled where others read along, unless its owner opted in."""
+    if desk.in_chat and desk.viewer.origin.is_private and not facts_of(memory).is_told_in_private_only:
+        raise Conflict(
+            "the memory is recalled in groups too, and this was said in private",
+            hint="Add shareIntoGroups if groups may read it; or keep it as a memory of its own.",
+        )
+
+
 def latest_of(reader: Reader, memory: Memory) -> Memory:
     """The latest version of a memory's line."""
     return memory if memory.latest else (line_of(reader, memory) or [memory])[0]
@@ -187,6 +236,7 @@ def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
 
     Who was recalled often stays so in a new wording.
     """
+    old = _woken(tx, old)
     turn = max(old.valid_from, new.valid_from)  # a clock or a given date may lie before the old version
     tx.replace(MEMORIES, dataclasses.replace(old, latest=False, valid_to=turn))
     linked = dataclasses.replace(
@@ -232,14 +282,17 @@ def _belongs_alike(known: Memory, new: Memory) -> bool:
 
 
 def _is_version(draft: MemoryDraft, memory: Memory, words: frozenset[str], score: float) -> bool:
-    """Whether the draft says nearly the same. Dated statements of two sessions are two statements."""
+    """Whether the draft says nearly the same, and nothing of the memory is lost by it.
+
+    Dated statements of two sessions are two statements.
+    """
     if draft.uri and memory.uri:
         return False  # two addresses, two memories
     if draft.created_at is not None and memory.dated and memory.session_ids != _sessions(draft):
         return False
     if len(words) < FEW_WORDS:
         return draft.content.strip() == memory.content.strip()
-    return score > SAME_ABOVE
+    return score > SAME_ABOVE and keeps_all(memory.content, draft.content)
 
 
 def _sessions(draft: MemoryDraft) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from functools import partial
 from typing import Literal
 
 from pydantic import Field
@@ -12,14 +11,15 @@ from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
 from holdfast.errors import NotFound
+from holdfast.intake.addresses import is_address, memory_named
 from holdfast.learn.relations import keep_relation
-from holdfast.model import Action, CleanText, Json
+from holdfast.model import Action, CleanText, Json, Memory, Relation
 from holdfast.ops.answers import ActionShape, RelationShape
 from holdfast.ops.declare import ChatRequest, Nothing, Operation, Request
 from holdfast.ops.fields import CleanList, CleanLoose, CleanName, Name, Offset, limit
 from holdfast.recall.links import seen_relations
 from holdfast.shapes import shape
-from holdfast.store.port import Condition, Tx, where
+from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.tables import ACTIONS, MEMORIES, RELATIONS
 
 Status = Literal["pending", "active", "blocked", "done", "cancelled"]
@@ -147,9 +147,10 @@ class RelationsAnswer(TypedDict):
 
 
 def relations(desk: Desk, ask: Relations) -> RelationsAnswer:
-    """List relations between records; with an id, those that start or end there."""
+    """List relations between records; with an id or the address of a memory, those that start or end there."""
     reader = desk.store.read()
-    ends = [()] if ask.id is None else [where(source_id=ask.id), where(target_id=ask.id)]
+    id = memory_named(desk, reader, ask.id, ask.agent_id).id if ask.id and is_address(ask.id) else ask.id
+    ends = [()] if id is None else [where(source_id=id), where(target_id=id)]
     found = [
         one
         for end in ends
@@ -158,18 +159,32 @@ def relations(desk: Desk, ask: Relations) -> RelationsAnswer:
     return {"relations": [shape(one) for one in seen_relations(desk, reader, found)]}
 
 
-class Relate(Request):
-    source_id: CleanName
-    target_id: CleanName
+class Relate(ChatRequest):
+    source_id: CleanName = Field(description="Its id; of a memory also its address.")
+    target_id: CleanName = Field(description="Its id; of a memory also its address.")
     type: CleanName
 
 
 def relate(desk: Desk, ask: Relate) -> RelationShape:
-    """Say that one record relates to another: supersedes, contradicts, supports, depends_on and so on."""
+    """Say that one record relates to another: supersedes, contradicts, supports, depends_on and so on.
 
+    In a chat both must be memories that whoever speaks there may see.
+    """
     agent = desk.writes_as(None)
-    store = partial(keep_relation, desk, source=ask.source_id, target=ask.target_id, type=ask.type, agent=agent)
+
+    def store(tx: Tx) -> Relation:
+        source, target = (_end(desk, tx, name, ask.agent_id) for name in (ask.source_id, ask.target_id))
+        if isinstance(source, Memory) and isinstance(target, Memory):
+            desk.check_change(source, target)
+        one, other = (end.id if isinstance(end, Memory) else end for end in (source, target))
+        return keep_relation(desk, tx, one, other, ask.type, agent)
+
     return shape(desk.store.write(store))
+
+
+def _end(desk: Desk, reader: Reader, name: str, agent: str | None) -> Memory | str:
+    """The memory of an id or address; other ids as they are, except in a chat."""
+    return memory_named(desk, reader, name, agent) if desk.in_chat or is_address(name) else name
 
 
 class GraphAsk(ChatRequest):
@@ -187,7 +202,7 @@ def graph(desk: Desk, ask: GraphAsk) -> GraphAnswer:
     """Draw memories, their concepts and files, and the relations between them as nodes and edges."""
     reader = desk.store.read()
     bounds = (*desk.sees_memories(), *where(latest=True, project=ask.project))
-    kept = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit)
+    kept = [one for one in reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit) if desk.may_see(one)]
     weights: Counter[tuple[str, str]] = Counter()
     edges: list[Json] = []
     for one in kept:

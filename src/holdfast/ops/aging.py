@@ -73,13 +73,13 @@ class MemoryStateAnswer(TypedDict):
 
 
 def memory_deprecate(desk: Desk, ask: MemoryName) -> MemoryStateAnswer:
-    """Let a memory be found no more, but keep it: it can be restored until its grace is over."""
+    """Let a memory be found no more, but keep it: it can be restored until it is purged."""
     return {"success": True, "memory": shape(deprecate(desk, ask.id, ask.agent_id))}
 
 
 def memory_restore(desk: Desk, ask: MemoryName) -> MemoryStateAnswer:
     """Bring back a memory that was deprecated or folded into a summary."""
-    return {"success": True, "memory": shape(restore(desk, ask.id, rules_of(30, GRACE_DAYS), ask.agent_id))}
+    return {"success": True, "memory": shape(restore(desk, ask.id, ask.agent_id))}
 
 
 AGING = (

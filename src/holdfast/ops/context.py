@@ -52,7 +52,7 @@ def profile_shape(desk: Desk, project: str) -> Json:
     bounds = (*desk.sees(), *where(project=project))
     seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=PROFILED_OBSERVATIONS)
     known = (*desk.sees_memories(), *where(project=project, latest=True))
-    kept = reader.find(MEMORIES, desk.tenant, *known, limit=PROFILED_MEMORIES)
+    kept = [one for one in reader.find(MEMORIES, desk.tenant, *known, limit=PROFILED_MEMORIES) if desk.may_see(one)]
     made = profile(seen, kept, 0)
     times = [one.at for one in seen[:1]] + [one.updated_at for one in kept[:1]]
     return {

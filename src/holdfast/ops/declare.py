@@ -65,6 +65,9 @@ class ChatRequest(SeeingAll):
         return Viewer(self.umo or "", self.sender_id or "", self.all_chats)
 
 
+CHAT_FIELDS = ("umo", "senderId", "sender_id")
+
+
 class Nothing(Request):
     """An operation without arguments."""
 
@@ -159,6 +162,7 @@ class Operation:
             InvalidRequest: an argument cannot be taken; the message names it, never its value.
         """
         self.allow(desk)
+        arguments = self._from_chat(desk, arguments)
         with collect_findings() as found:
             request = self.read(arguments)
         redacted = tuple(sorted(found))
@@ -166,10 +170,30 @@ class Operation:
             desk = dataclasses.replace(desk, asked=request.agent_id, redacted=redacted)
         return self._seen_by(desk, request), request
 
+    def _from_chat(self, desk: Desk, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments, with the chat that the whole connection speaks for, if it does.
+
+        Unknown arguments are ignored, but not a chat where none is known: what somebody says there would become
+        everybody's, and what is the agent's own would be shown there.
+        """
+        bound, named = desk.caller.chat, any(arguments.get(name) is not None for name in CHAT_FIELDS)
+        if (bound or named) and not issubclass(self.request, ChatRequest):
+            raise InvalidRequest(
+                f"{self.name}: it knows no chats, so it takes no umo and no senderId",
+                hint="In chats there are memories only; see docs/chats.md.",
+            )
+        if bound is None:
+            return arguments
+        others = {arguments.get(name) for name in ("senderId", "sender_id")} - {None, bound.sender_id}
+        if others or arguments.get("umo") not in (None, bound.umo):
+            raise Forbidden("umo, senderId: this connection speaks for one chat and one sender")
+        rest = {name: value for name, value in arguments.items() if name not in CHAT_FIELDS}
+        return {**rest, "umo": bound.umo, "senderId": bound.sender_id or None}
+
     def _seen_by(self, desk: Desk, request: Request) -> Desk:
         viewer = request.viewer() if isinstance(request, SeeingAll) else Viewer()
         if viewer.admin:
-            if not desk.caller.may("admin"):
+            if desk.caller.chat or not desk.caller.may("admin"):
                 raise Forbidden(f"{self.name}: allChats needs a token with the scope admin")
             desk.store.write(lambda tx: desk.audit(tx, "see_all_chats", (), asked=self.name))
         return desk if desk.viewer == viewer else dataclasses.replace(desk, viewer=viewer)

@@ -44,10 +44,12 @@ from holdfast.ops.fields import (
 )
 from holdfast.protocol.address import check_address
 from holdfast.protocol.ownership import owned
+from holdfast.recall.chats import Page, chat_list
 from holdfast.shapes import shape
 from holdfast.snapshot.automatic import BULK, before
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES
+from holdfast.times import iso
 
 BATCH = 1_000
 DOMAIN_CHARS = 80
@@ -162,7 +164,9 @@ def agent_remember(desk: Desk, ask: Remember) -> RememberAnswer:
     return remember(desk, ask)
 
 
-class RememberBatch(Request):
+class RememberBatch(ChatRequest):
+    """The chat and the sender are those of all memories that name no chat of their own."""
+
     memories: list[Json] = Field(max_length=BATCH)
 
 
@@ -184,7 +188,7 @@ class BatchAnswer(TypedDict):
 def remember_batch(desk: Desk, ask: RememberBatch) -> BatchAnswer:
     """Save up to 1,000 facts; one result per item in the same order, a bad one does not stop the rest."""
     operation = Operation(remember, "POST", "/remember", effect="write")
-    results = [_one_of_batch(desk, operation, item) for item in ask.memories]
+    results = [_one_of_batch(desk, operation, _told_in(ask, item)) for item in ask.memories]
     saved = sum(1 for one in results if one["success"])
     return {
         "success": saved == len(results),
@@ -192,6 +196,15 @@ def remember_batch(desk: Desk, ask: RememberBatch) -> BatchAnswer:
         "saved": saved,
         "failed": len(results) - saved,
     }
+
+
+def _told_in(ask: RememberBatch, item: Json) -> Json:
+    """The item, from the chat that the whole batch comes from."""
+    if item.get("umo") is not None:
+        return item
+    chat = {"umo": ask.umo, "senderId": ask.sender_id, "allChats": ask.all_chats or None}
+    given = {name: one for name, one in item.items() if one is not None}
+    return {name: one for name, one in chat.items() if one is not None} | given
 
 
 def _one_of_batch(desk: Desk, operation: Operation, item: Json) -> BatchItem:
@@ -211,6 +224,9 @@ class Evolve(ChatRequest):
     memory_id: Name = Field(description="Its id, or its address.")
     new_content: CleanBody
     new_title: CleanLine | None = None
+    share_into_groups: bool = Field(
+        default=False, description="Said in private about what groups get to read too: they may read this as well."
+    )
 
 
 class EvolveAnswer(TypedDict):
@@ -220,7 +236,14 @@ class EvolveAnswer(TypedDict):
 
 def evolve(desk: Desk, ask: Evolve) -> EvolveAnswer:
     """Replace a memory's content by a new version; the old one leaves search but stays in its history."""
-    memory = evolve_memory(desk, ask.memory_id, ask.new_content, ask.new_title, ask.agent_id)
+    memory = evolve_memory(
+        desk,
+        ask.memory_id,
+        ask.new_content,
+        ask.new_title,
+        ask.agent_id,
+        share_into_groups=ask.share_into_groups,
+    )
     return {"success": True, "memory": shape(memory)}
 
 
@@ -233,11 +256,14 @@ class Memories(ChatRequest):
     as_of: When | None = None
     limit: int = limit(500, 1000)
     offset: Offset = 0
+    format: Literal["full", "text"] = Field(default="full", description="With text, also a list for people to read.")
+    locale: Literal["en", "zh"] = Field(default="en", description="The language of that list.")
 
 
 class MemoriesAnswer(TypedDict):
     memories: list[MemoryShape]
     total: int
+    text: NotRequired[str]
 
 
 def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
@@ -254,8 +280,12 @@ def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     total = reader.count(MEMORIES, desk.tenant, *bounds)
     if ask.count:
         return {"memories": [], "total": total}
-    found = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
-    return {"memories": [shape(one) for one in found], "total": total}
+    rows = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
+    found = [one for one in rows if desk.may_see(one, ask.agent_id)]
+    answer: MemoriesAnswer = {"memories": [shape(one) for one in found], "total": total}
+    if ask.format == "text":
+        answer["text"] = chat_list(desk, found, Page(ask.offset, ask.limit, total), ask.locale)
+    return answer
 
 
 class MemoryAsk(ChatRequest):
@@ -266,16 +296,24 @@ class MemoryAnswer(TypedDict):
     memory: MemoryShape
     versions: list[MemoryShape]
     addresses: NotRequired[list[Json]]
+    recallCount: NotRequired[int]
+    lastRecalledAt: NotRequired[str]
 
 
 def memory(desk: Desk, ask: MemoryAsk) -> MemoryAnswer:
-    """Show one memory, by its id or address, and all versions of it, newest first."""
+    """Show one memory, by its id or address, all versions of it, newest first, and how often it was recalled."""
     reader = desk.store.read()
     found = memory_named(desk, reader, ask.id, ask.agent_id)
     line = [one for one in line_of(reader, found) if desk.may_see(one, ask.agent_id)]
     answer: MemoryAnswer = {"memory": shape(found), "versions": [shape(one) for one in line]}
-    names = names_of(reader, found)
-    return {**answer, "addresses": [address_shape(one) for one in names]} if names else answer
+    if names := names_of(reader, found):
+        answer["addresses"] = [address_shape(one) for one in names]
+    recalls, at = reader.last_recalls(desk.tenant, [found.seq]).get(found.seq, (0, 0))
+    if recalls:
+        answer["recallCount"] = recalls
+    if at:
+        answer["lastRecalledAt"] = iso(at)
+    return answer
 
 
 class Addresses(ChatRequest):

@@ -147,7 +147,8 @@ BRIDGED = 50
 
 def claude_bridge_sync(desk: Desk, ask: Nothing) -> BridgeAnswer:
     """Give the newest memories as a MEMORY.md page for agents that keep one."""
-    kept = desk.store.read().find(MEMORIES, desk.tenant, *desk.sees_memories(), *where(latest=True), limit=BRIDGED)
+    bounds = (*desk.sees_memories(), *where(latest=True))
+    kept = [one for one in desk.store.read().find(MEMORIES, desk.tenant, *bounds, limit=BRIDGED) if desk.may_see(one)]
     lines = [f"- [{line(one.type, 40)}] {line(one.content, 1_000)}" for one in kept]
     return {"success": True, "memories": len(kept), "markdown": "\n".join(["# Memory", "", *lines, ""])}
 

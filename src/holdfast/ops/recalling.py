@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Literal, NotRequired
 
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
-from holdfast.errors import InvalidRequest
+from holdfast.errors import InvalidRequest, NotFound
+from holdfast.intake.addresses import is_address, memory_named
 from holdfast.keys import session_name
 from holdfast.learn.lessons import search_lessons
 from holdfast.model import Json, Memory, Observation
@@ -23,8 +25,8 @@ from holdfast.recall.explain import why
 from holdfast.recall.flow import Hit, Question, search as search_records
 from holdfast.recall.timeline import remembered, replay, timeline as around
 from holdfast.shapes import shape
-from holdfast.store.port import Condition
-from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
+from holdfast.store.port import Condition, Reader
+from holdfast.store.tables import OBSERVATIONS, SESSIONS
 from holdfast.times import iso
 from holdfast.tokens import estimate
 
@@ -123,7 +125,10 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
 
 
 def _count(desk: Desk, hits: Sequence[Hit]) -> None:
-    """Whoever asks was shown these: what is asked for often comes first among equals."""
+    """Whoever asks was shown these: what is asked for often comes first among equals. An admin who looks through all
+    chats uses nothing."""
+    if desk.viewer.admin:
+        return
     desk.recalls.add(desk.tenant, (hit.record.seq for hit in hits))
 
 
@@ -222,10 +227,20 @@ def _expand(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
     wanted = ask.expand_ids[:100]
     results: list[Json] = []
     for id in wanted:
-        record = reader.get(MEMORIES, desk.tenant, id) or reader.get(OBSERVATIONS, desk.tenant, id)
-        if record is not None and desk.may_see(record, ask.agent_id):
+        record = _named(desk, reader, id, ask.agent_id)
+        if record is not None:
             results.append({"obsId": id, "sessionId": _session_of(record), "observation": _observation(record)})
     return {"mode": "expanded", "results": results, "truncated": len(wanted) < len(ask.expand_ids)}
+
+
+def _named(desk: Desk, reader: Reader, name: str, agent: str | None) -> Memory | Observation | None:
+    """The record of an id, or the memory at an address, if the caller may see it."""
+    seen = None if is_address(name) else reader.get(OBSERVATIONS, desk.tenant, name)
+    if seen is not None:
+        return seen if desk.may_see(seen, agent) else None
+    with suppress(NotFound):
+        return memory_named(desk, reader, name, agent)
+    return None
 
 
 class Context(ChatRequest):
@@ -306,11 +321,13 @@ class TimelineAnswer(TypedDict):
 def timeline(desk: Desk, ask: Timeline) -> TimelineAnswer:
     """Show what happened before and after a moment.
 
-    The anchor is the id of an observation or memory, a time such as 2026-11-15T20:41:34Z, or words such as
-    "3 days ago". Use it after a search, to see what led to a hit and what followed. In a chat, whose speakers see
-    no observations, it shows memories.
+    The anchor is the id of an observation or memory, the address of a memory, a time such as 2026-11-15T20:41:34Z, or
+    words such as "3 days ago". Use it after a search, to see what led to a hit and what followed. In a chat, whose
+    speakers see no observations, it shows memories.
     """
     anchor = ask.anchor or iso(desk.clock.now_ms())
+    if is_address(anchor):
+        anchor = memory_named(desk, desk.store.read(), anchor, ask.agent_id).id
     if desk.in_chat:
         told = remembered(desk, anchor, ask.project, ask.before, ask.after, ask.agent_id)
         return {"success": True, "observations": [], "anchorIndex": 0, "memories": [shape(one) for one in told]}

@@ -52,6 +52,15 @@ class MemoryFacts:
         return tuple(dict.fromkeys(one for one in (self.owner, *listed) if is_sender(one)))
 
     @property
+    def is_told_in_private_only(self) -> bool:
+        """Whether nobody gets to read it in a chat that others read along."""
+        return (
+            self.origin.is_private
+            and self.scope != MemoryScope.GLOBAL
+            and not (self.scope == MemoryScope.PERSONAL and self.share_into_groups)
+        )
+
+    @property
     def stays_private(self) -> bool:
         """Made in a private chat, and not to be recalled where others read along."""
         return self.origin.is_private and not self.share_into_groups

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from holdfast.errors import InvalidRequest
 
@@ -31,12 +32,7 @@ class UMOInfo:
     @classmethod
     def parse(cls, umo: object) -> UMOInfo:
         """The parts of an origin; the chat's own id may hold colons. Never raises: see `is_valid`."""
-        text = umo if isinstance(umo, str) else ""
-        platform, found, rest = text.partition(":")
-        given, _, session = rest.partition(":")
-        if not found:
-            given = PRIVATE
-        return cls(platform, chat_type(given), session, given)
+        return _parsed(umo if isinstance(umo, str) else "")
 
     @property
     def is_valid(self) -> bool:
@@ -66,6 +62,18 @@ class UMOInfo:
         return self.to_umo()
 
 
+# The same few chats are asked for with every memory that is looked at.
+
+
+@lru_cache(maxsize=4_096)
+def _parsed(text: str) -> UMOInfo:
+    platform, found, rest = text.partition(":")
+    given, _, session = rest.partition(":")
+    if not found:
+        given = PRIVATE
+    return UMOInfo(platform, chat_type(given), session, given)
+
+
 def chat_type(word: str) -> str:
     """private, group or other for every name that platforms have for them; another word as it is."""
     return _TYPE_OF.get(word.strip().lower(), word)
@@ -86,6 +94,7 @@ def check_origin(text: str) -> UMOInfo:
     return origin
 
 
+@lru_cache(maxsize=4_096)
 def _is_name(text: str) -> bool:
     """Can be stored and compared as it stands; blanks alone name nobody."""
     return len(text) <= ORIGIN_CHARS and bool(text.strip()) and not any(_is_unstorable(char) for char in text)

@@ -86,8 +86,13 @@ def owned(
         InvalidRequest: the fields do not fit together.
         LimitReached: too many owners.
     """
-    origin = check_origin(umo) if umo else UMOInfo("", "", "")
     listed = tuple(dict.fromkeys(owners))
+    if not umo and not scope and (sender_id or listed):
+        raise InvalidRequest(
+            "the memory is somebody's, and nobody says in which chat it was made: everybody would see it",
+            hint="Send umo: platform:type:session; or scope global, if it is meant for everybody.",
+        )
+    origin = check_origin(umo) if umo else UMOInfo("", "", "")
     if trusted is not None and not set(listed) <= {*trusted, sender_id}:
         raise InvalidRequest("owners: one of them is not among the known senders of this chat")
     # Somebody may keep a memory for another: then the first who is listed owns it.

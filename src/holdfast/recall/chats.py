@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from holdfast.desk import Desk, facts_of
 from holdfast.model import Json, Memory
 from holdfast.protocol.ids import build_user_id
 from holdfast.protocol.injection import Locale, format_memory_for_injection
+from holdfast.protocol.listing import format_memory_for_user
 from holdfast.protocol.ownership import ownership_metadata
 from holdfast.recall.context import CHARS_PER_TOKEN
 from holdfast.recall.links import current, linked
@@ -18,8 +22,8 @@ def chat_context(
 ) -> tuple[str, int]:
     """The block, and of how many scopes it tells; empty if there is nothing to tell."""
     reader = desk.store.read()
-    ranked = [one for one in ranked_memories(desk, project or None, agent, said) if desk.may_see(one, agent)]
-    seen = current(desk, reader, [*ranked, *linked(desk, reader, ranked, agent)])
+    ranked = ranked_memories(desk, project or None, agent, said)
+    seen = current(desk, reader, [*ranked, *linked(desk, reader, ranked, agent)], agent)
     viewer = desk.viewer
     user = build_user_id(viewer.origin.platform_id, viewer.sender_id) if viewer.sender_id else ""
     text = format_memory_for_injection(
@@ -27,6 +31,37 @@ def chat_context(
     )
     desk.recalls.add(desk.tenant, (one.seq for one in seen) if text else ())
     return text, len({one.scope for one in seen}) if text else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list: how many come before it, how many it has room for, and how many there are in all."""
+
+    before: int
+    size: int
+    total: int
+
+    @property
+    def number(self) -> int:
+        return self.before // self.size + 1
+
+
+def chat_list(desk: Desk, memories: Sequence[Memory], page: Page, locale: Locale) -> str:
+    """The memories as a numbered list for a person, with how often each was recalled."""
+    used = desk.store.read().last_recalls(desk.tenant, [one.seq for one in memories])
+    listed = [_listed(one, used.get(one.seq, (0, 0))[0]) for one in memories]
+    return format_memory_for_user(listed, page.number, page.total, page.size, all_mode=desk.viewer.admin, locale=locale)
+
+
+def _listed(memory: Memory, recalls: int) -> Json:
+    shown = injected(memory)
+    more = {
+        "uri": memory.uri or memory.id,
+        "disclosure": memory.disclosure,
+        "recall_count": recalls,
+        "deprecated": memory.state == "deprecated",
+    }
+    return {**shown, "metadata": {**shown["metadata"], **more}}
 
 
 def injected(memory: Memory) -> Json:

@@ -69,13 +69,15 @@ def search(desk: Desk, question: Question) -> list[Hit]:
     ranked = _ranked(desk, question, pools)
     hits = _hits(desk, reader, ranked, pools)
     seen = [hit for hit in hits if desk.may_see(hit.record, question.agent)]
-    return _current(desk, reader, seen) if desk.in_chat else seen
+    return _current(desk, reader, seen, question)
 
 
-def _current(desk: Desk, reader: Reader, hits: list[Hit]) -> list[Hit]:
-    """In a chat nobody is told two things that contradict each other."""
-    stay = {one.id for one in current(desk, reader, [hit.record for hit in hits if isinstance(hit.record, Memory)])}
-    return [hit for hit in hits if hit.record.id in stay]
+def _current(desk: Desk, reader: Reader, hits: list[Hit], question: Question) -> list[Hit]:
+    """Nobody is told as current what another memory supersedes or contradicts; of the past, what held then."""
+    memories = [hit.record for hit in hits if isinstance(hit.record, Memory)]
+    told = current(desk, reader, memories, question.agent, among=question.as_of is not None)
+    gone = {one.id for one in memories} - {one.id for one in told}
+    return [hit for hit in hits if hit.record.id not in gone]
 
 
 def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:

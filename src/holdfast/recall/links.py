@@ -1,20 +1,25 @@
-"""Links between records, as far as the caller may see what stands at their ends."""
+"""Links between records, as far as the caller may see what stands at their ends.
+
+A relation names a version of a memory; what it says holds for the memory, whatever version it has now.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import cast
 
 from holdfast.desk import Desk
 from holdfast.model import Memory, Relation
 from holdfast.protocol.lifecycle import Life, Link, LinkKind, settle
-from holdfast.store.port import Condition, Reader
+from holdfast.store.port import Condition, Reader, where
 from holdfast.store.tables import MEMORIES, RELATIONS
 
 BATCH = 200
 MOST_LINKED = 3
 GOING_TOGETHER = ("related", "supports", "context")
 OF_TWO_ONE: tuple[LinkKind, ...] = ("supersedes", "contradicts")
+_LATER = Condition("parent_id", "not null")
 
 
 def seen_relations(desk: Desk, reader: Reader, relations: Iterable[Relation]) -> Iterator[Relation]:
@@ -35,29 +40,71 @@ def linked(desk: Desk, reader: Reader, memories: Sequence[Memory], agent: str | 
 
     What goes with the first comes first.
     """
+    own = _versions(reader, memories)
     place = {memory.id: number for number, memory in enumerate(memories)}
     ends: dict[str, int] = {}
-    for one in _relations(desk, reader, list(place), GOING_TOGETHER):
+    for one in _relations(desk, reader, list(own), GOING_TOGETHER):
         for here, there in ((one.source_id, one.target_id), (one.target_id, one.source_id)):
-            if here in place and there not in place:
-                ends[there] = min(place[here], ends.get(there, len(place)))
-    bounds = (*desk.sees_memories(agent), Condition("latest", "=", True), Condition("id", "in", list(ends)))
-    found = [one for one in reader.find(MEMORIES, desk.tenant, *bounds) if desk.may_see(one, agent)] if ends else []
-    return sorted(found, key=lambda memory: (ends[memory.id], -memory.seq))[:MOST_LINKED]
+            if here in own and there not in own:
+                ends[there] = min(place[own[here]], ends.get(there, len(place)))
+    found = _latest(desk, reader, list(ends), agent)
+    nearest: dict[str, int] = {}
+    for end, memory in found.items():
+        nearest[memory.id] = min(ends[end], nearest.get(memory.id, len(place)))
+    others = {memory.id: memory for memory in found.values()}.values()
+    return sorted(others, key=lambda memory: (nearest[memory.id], -memory.seq))[:MOST_LINKED]
 
 
-def current(desk: Desk, reader: Reader, memories: Sequence[Memory]) -> list[Memory]:
-    """The memories without those that another of them supersedes or, being newer, contradicts."""
-    ids = [memory.id for memory in memories]
-    links = [
-        Link(one.source_id, one.target_id, kind)
-        for kind in OF_TWO_ONE
-        for one in _relations(desk, reader, ids, (kind,))
-    ]
-    if not links:
+def current(
+    desk: Desk, reader: Reader, memories: Sequence[Memory], agent: str | None = None, *, among: bool = False
+) -> list[Memory]:
+    """The memories without those that another one supersedes or, being newer, contradicts.
+
+    The other need not be among them: what is no longer so is not told because the question fits it better. It must be
+    one that the caller may see. With `among`, only these themselves count, as for a question about the past.
+    """
+    own = _versions(reader, memories)
+    relations = _relations(desk, reader, list(own), OF_TWO_ONE)
+    if not relations:
         return list(memories)
-    stay = set(settle((Life(one.id, one.created_at) for one in memories), links).current)
+    strangers = {end for one in relations for end in (one.source_id, one.target_id)} - own.keys()
+    others = {} if among else _latest(desk, reader, list(strangers), agent)
+    names = own | {end: memory.id for end, memory in others.items()}
+    links = [
+        Link(names[one.source_id], names[one.target_id], cast(LinkKind, one.type))
+        for one in relations
+        if one.source_id in names and one.target_id in names
+    ]
+    lives = {one.id: Life(one.id, one.created_at) for one in (*memories, *others.values())}
+    stay = set(settle(lives.values(), links).current)
     return [one for one in memories if one.id in stay]
+
+
+def _versions(reader: Reader, memories: Sequence[Memory]) -> dict[str, str]:
+    """The id of each of the memories by the ids of all its versions."""
+    shown = {memory.root: memory.id for memory in memories if memory.version > 1}
+    own = {memory.id: memory.id for memory in memories}
+    if shown:
+        line = reader.find(MEMORIES, memories[0].tenant, Condition("root", "in", list(shown)), _LATER)
+        own = {one.id: shown[one.root] for one in line} | shown | own
+    return own
+
+
+def _latest(desk: Desk, reader: Reader, ids: Sequence[str], agent: str | None) -> Mapping[str, Memory]:
+    """The latest versions of memories by the ids given, as far as the caller may see them and they are active."""
+    if not ids:
+        return {}
+    named = reader.find(MEMORIES, desk.tenant, Condition("id", "in", ids))
+    roots = list({one.root for one in named if not one.latest})
+    newer = reader.find(MEMORIES, desk.tenant, *where(latest=True), Condition("root", "in", roots), _LATER)
+    by_root = {one.root: one for one in (*newer, *(one for one in named if one.latest))}
+    now = desk.clock.now_ms()
+    return {
+        one.id: memory
+        for one in named
+        if (memory := by_root.get(one.root)) and memory.state == "active" and desk.may_see(memory, agent)
+        if memory.forget_after is None or memory.forget_after > now
+    }
 
 
 def _relations(desk: Desk, reader: Reader, ids: Sequence[str], kinds: Sequence[str]) -> list[Relation]:

@@ -6,12 +6,14 @@ strength, its freshness and by being the project's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from holdfast.desk import Desk
 from holdfast.model import Lesson, Memory
+from holdfast.protocol.lifecycle import Life, Rules, strength
 from holdfast.recall.flow import Hit, Question, search
+from holdfast.recall.links import current
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 
@@ -30,6 +32,8 @@ PROMPT_CHARS = 1_500
 HALF_LIFE_MS = 30 * 86_400_000
 # An importance of one more outweighs being old and of no project; what answers the session outweighs all of it.
 BY_RELEVANCE, BY_IMPORTANCE, BY_STRENGTH, BY_FRESHNESS, BY_PROJECT = 0.6, 0.6, 0.05, 0.05, 0.05
+# In chats memories fade with time since their last use, and what was recalled often fades less.
+BY_LIFE, RULES = 0.8, Rules()
 
 
 def topic(desk: Desk, session_id: str | None, agent: str | None) -> str:
@@ -73,8 +77,28 @@ def ranked_memories(desk: Desk, project: str | None, agent: str | None, about: s
         relevance[memory.id] = share
     now = desk.clock.now_ms()
     worth = {id: _worth(memory, relevance.get(id, 0.0), now) for id, memory in found.items()}
-    best = sorted(found.values(), key=lambda memory: (-worth[memory.id], -memory.seq))
-    return tuple(best[:MEMORIES_SHOWN])
+    if desk.in_chat:
+        strong = _strengths(desk, list(found.values()), now)
+        worth = {id: BY_RELEVANCE * relevance.get(id, 0.0) + BY_LIFE * strong[id] for id in found}
+    best = sorted(
+        (one for one in found.values() if desk.may_see(one, agent)), key=lambda memory: (-worth[memory.id], -memory.seq)
+    )
+    # Twice as many as are shown: some are no longer so.
+    told = current(desk, desk.store.read(), best[: 2 * MEMORIES_SHOWN], agent)
+    return tuple(told[:MEMORIES_SHOWN])
+
+
+def _strengths(desk: Desk, memories: Sequence[Memory], now: int) -> dict[str, float]:
+    """How much each memory of a chat matters by its importance, by how often it was recalled and how long ago."""
+    used = desk.store.read().last_recalls(desk.tenant, [memory.seq for memory in memories])
+    strong: dict[str, float] = {}
+    for memory in memories:
+        recalls, at = used.get(memory.seq, (0, 0))
+        life = Life(
+            memory.id, memory.updated_at, at or None, recalls, memory.importance, memory.memory_type, memory.scope
+        )
+        strong[memory.id] = strength(life, RULES, now)
+    return strong
 
 
 def _worth(memory: Memory, relevance: float, now: int) -> float:

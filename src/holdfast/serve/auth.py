@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable
+from dataclasses import replace
 from hashlib import sha256
+from urllib.parse import unquote
 
 from holdfast.engine import Engine
-from holdfast.errors import Unauthorized
-from holdfast.model import Caller, Scope
+from holdfast.errors import InvalidRequest, Unauthorized
+from holdfast.model import Caller, Chat, Scope
 from holdfast.ops.admin import TOKEN_PREFIX
 
+UMO_HEADER, SENDER_HEADER = b"holdfast-umo", b"holdfast-sender"
 _SCOPES: dict[str, Scope] = {"read": "read", "write": "write", "admin": "admin"}
 
 
@@ -27,8 +30,11 @@ class Auth:
 
         Raises:
             Unauthorized: a credential is needed or the one given is not valid.
+            InvalidRequest: the headers that name a chat name none.
         """
-        return self.of(self.credential(headers))
+        headers = list(headers)
+        caller, chat = self.of(self.credential(headers)), chat_of(headers)
+        return replace(caller, chat=chat) if chat else caller
 
     def credential(self, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
         """The bearer credential of a request, if it carries one.
@@ -75,6 +81,26 @@ class Auth:
                     scopes = frozenset(_SCOPES[scope] for scope in token.scopes if scope in _SCOPES)
                     return Caller(token.tenant, token.agent, scopes, f"token:{token.id}")
         raise Unauthorized("unauthorized")
+
+
+def chat_of(headers: Iterable[tuple[bytes, bytes]]) -> Chat | None:
+    """The chat that a connection is bound to by its headers; None if it is bound to none.
+
+    A bot sets them, so that the language model behind it cannot speak for another chat by the arguments of a tool.
+
+    Raises:
+        InvalidRequest: one of them is there twice or no text, or the sender has no chat.
+    """
+    given = [(name, value) for name, value in headers if name in (UMO_HEADER, SENDER_HEADER)]
+    if not given:
+        return None
+    try:
+        named = {name: unquote(value.decode(), errors="strict") for name, value in given}
+    except UnicodeDecodeError:
+        raise InvalidRequest("Holdfast-Umo, Holdfast-Sender: must be UTF-8, percent-encoded") from None
+    if len(named) < len(given) or UMO_HEADER not in named:
+        raise InvalidRequest("Holdfast-Umo, Holdfast-Sender: name one chat, and who speaks there")
+    return Chat(named[UMO_HEADER], named.get(SENDER_HEADER, ""))
 
 
 def _same(one: str, other: str) -> bool:

@@ -33,7 +33,8 @@ def once(desk: Desk, operation: Operation, key: str, arguments: Json, run: Calla
     """
     if not key.isprintable() or not 1 <= len(key) <= MAX_KEY:
         raise InvalidRequest(f"Idempotency-Key: must be 1 to {MAX_KEY} printable characters")
-    id = _digest(desk.caller.name, operation.name, key)
+    chat = desk.caller.chat
+    id = _digest(desk.caller.name, operation.name, key, *((chat.umo, chat.sender_id) if chat else ()))
     request = _digest(orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS).decode())
     known = desk.store.write(lambda tx: _claim(desk, tx, id, request))
     if known is not None:

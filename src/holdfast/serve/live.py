@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
@@ -15,7 +16,7 @@ from holdfast.errors import Fault
 from holdfast.keys import session_name
 from holdfast.model import Caller, Event, Json
 from holdfast.protocol.access import Viewer, viewer_keys
-from holdfast.serve.auth import Auth
+from holdfast.serve.auth import Auth, chat_of
 from holdfast.serve.strict_json import dumps
 from holdfast.shapes import shape
 
@@ -23,6 +24,7 @@ from holdfast.shapes import shape
 QUEUE = 1_000
 READERS = 200
 POLICY, TRY_LATER = 1008, 1013
+NO_CHAT = "?"  # what an empty header names: no chat there is, so that nothing is heard
 
 
 _RAW = (
@@ -122,8 +124,7 @@ class Live:
         asked = {name: values[0] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
         bounds = desk.sees(asked.get("agentId"))
         agent = str(bounds[0].value) if bounds else None
-        viewer = Viewer(asked.get("umo", ""), asked.get("senderId", ""))
-        return Reader(caller, credential, agent, viewer, asyncio.get_running_loop())
+        return Reader(caller, credential, agent, listening(scope, asked), asyncio.get_running_loop())
 
     def _credential(self, scope: Scope) -> str | None:
         """From ?token=, as browsers cannot set headers on a socket, or from the header."""
@@ -159,6 +160,14 @@ def _reaches(event: Event, reader: Reader) -> bool:
     if reader.viewer.umo and event.kind not in _IN_CHATS:
         return False
     return not set(event.audience).isdisjoint(viewer_keys(reader.viewer))
+
+
+def listening(scope: Scope, asked: Mapping[str, str]) -> Viewer:
+    """Who listens: by the headers that bind a connection to a chat, else by the query."""
+    bound = chat_of(scope["headers"])
+    if bound is None:
+        return Viewer(asked.get("umo", ""), asked.get("senderId", ""))
+    return Viewer(bound.umo or NO_CHAT, bound.sender_id)
 
 
 async def _until_gone(receive: Receive, reader: Reader) -> None:

@@ -13,7 +13,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from holdfast.door import Door
-from holdfast.errors import Fault
+from holdfast.errors import Fault, InvalidRequest
 from holdfast.model import Json
 from holdfast.ops.registry import BY_NAME, TOOLS, Tool, tool
 from holdfast.recall.context import cut_to
@@ -155,7 +155,10 @@ class McpSurface:
     async def list_resources(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        answer = await self._operation(ctx, "slots", {})
+        try:
+            answer = await self._call(ctx, lambda door: door.call(BY_NAME["slots"], {}))
+        except InvalidRequest:  # the connection speaks for a chat, which has none
+            return types.ListResourcesResult(resources=[])
         labels = dict.fromkeys((slot["label"], slot["description"]) for slot in answer["slots"])
         resources = [
             types.Resource(uri=SLOT_URI + label, name=label, description=description, mime_type="text/plain")

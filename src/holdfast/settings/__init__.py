@@ -41,6 +41,7 @@ class Settings:
     retention_days: int
     maintenance_seconds: int
     expire_days: int
+    chats_write_global: bool
     consolidation: bool
     graph_extraction: bool
     auto_compress: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.settings.row import Setting, one_of, real, secret, text, whole, words_list
+from holdfast.settings.row import Setting, boolean, one_of, real, secret, text, whole, words_list
 
 ROWS: tuple[Setting, ...] = (
     Setting("home", "~/.holdfast", "Data folder: the store, keys and snapshots."),
@@ -62,5 +62,11 @@ ROWS: tuple[Setting, ...] = (
         "0",
         "Memories of chats that nobody used for so many days are deprecated, and purged a week later; 0: never.",
         whole(0, 36_500),
+    ),
+    Setting(
+        "chats_write_global",
+        "false",
+        "Let tokens without the scope admin make, change and remove global memories from chats.",
+        boolean,
     ),
 )

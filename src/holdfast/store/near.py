@@ -37,6 +37,43 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return shared / union if union else 0.0
 
 
+# Words by which a text denies, also within a CJK run, where one character does it.
+_DENYING = frozenset(
+    "no not never none nobody nothing neither nor without cannot nicht nie kein keine keinen keiner ohne "
+    "non ne pas jamais sans nunca sin не нет ни без 不 没 沒 無 无 非 未 别 別 莫 勿 ず ぬ 안 못 않 없".split()
+)
+_COUNTING = frozenset("two three four five six seven eight nine ten eleven twelve hundred thousand".split())
+_TOKEN = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])[^\W_])+(?:['\u2019][^\W_]+)?"
+)
+
+
+def keeps_all(old: str, new: str) -> bool:
+    """Whether a new wording can stand instead of the old one: it has all its names and numbers, in their order, and
+    denies neither more nor less. Of CJK text, which marks no names, it has all characters.
+
+    Two statements may share nearly all their words and say opposite things: "the code is 4711", "the code is 4712".
+    """
+    before, after = _TOKEN.findall(old), _TOKEN.findall(new)
+    if [one for one in map(_denial, before) if one] != [one for one in map(_denial, after) if one]:
+        return False
+    left = iter([one.casefold() for one in after])
+    return all(one.casefold() in left for one in before if _tells(one))
+
+
+def _denial(token: str) -> str:
+    lowered = token.casefold()
+    return "not" if lowered.endswith(("n't", "n\u2019t")) else lowered if lowered in _DENYING else ""
+
+
+def _tells(token: str) -> bool:
+    """Whether it is a number, or may be a name: a text begins with a capital, name or not, so that one counts too."""
+    lowered = token.casefold()
+    if any(char.isdigit() for char in token) or lowered in _COUNTING or _CJK.match(token):
+        return True
+    return token[0].isupper() and lowered not in STOP_WORDS
+
+
 @lru_cache(maxsize=64)
 def sketch(text: str, words: frozenset[str], scope: str) -> tuple[int, ...]:
     """The smallest hashes of the words; stop-words are left out, as their lists would be endless.

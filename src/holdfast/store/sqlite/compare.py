@@ -58,6 +58,8 @@ OPEN: Mapping[Table[Any], str] = {
     MEMORIES: _FOR_ALL,
     ADDRESSES: "EXISTS (SELECT 1 FROM {side}.memories AS m WHERE m.tenant = r.tenant AND m.id = r.root "
     f"AND m.{_FOR_ALL})",
+    RELATIONS: "NOT EXISTS (SELECT 1 FROM {side}.memories AS m WHERE m.tenant = r.tenant "
+    f"AND m.id IN (r.source_id, r.target_id) AND NOT m.{_FOR_ALL})",
 }
 
 

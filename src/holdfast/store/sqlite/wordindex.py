@@ -114,9 +114,12 @@ class WordIndex:
     ) -> WordHits:
         """The best `limit` records that hold any of the terms, lie in the bounds and pass the check."""
         view = self._look(db, tenant, terms, bounds)
-        frequency = view.frequencies(terms)
-        counts = view.counts(terms, frequency)
-        return WordHits(view.best(frequency, limit, check), *counts, partial(view.counted, terms), view.meeting)
+        whole = None if bounds.of_few else view.overall(terms)
+        # What is rare in a project need not be rare in the whole memory, and the other way round.
+        usual = whole if whole and not view.is_narrow else view.inside(terms)
+        best = view.best(whole or usual, limit, check)
+        shown = usual.documents, usual.average, usual.frequency
+        return WordHits(best, view.count, *shown, partial(view.counted, terms), view.meeting)
 
     def members(self, db: apsw.Connection, tenant: str, bounds: Bounds, most: int) -> Seqs | None:
         """The seqs of every record in the bounds, in order; None if they are more than `most`."""

@@ -38,6 +38,11 @@ class Bounds:
     since: int | None = None
     until: int | None = None
 
+    @property
+    def of_few(self) -> bool:
+        """Whether they let somebody in by one of several keys: he must not learn how often others said a word."""
+        return any(len(scope) > 1 for scope in self.scopes)
+
     def terms(self) -> list[str]:
         return [term for some in self.scopes for term in some]
 

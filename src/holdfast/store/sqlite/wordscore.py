@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +117,15 @@ def _worth(weights: Floats, norms: Floats) -> Floats:
     return weights * (K1 + 1) / (norms + weights)
 
 
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """How many docs there are, how long they are on average, and how many hold each term."""
+
+    documents: int
+    average: float
+    frequency: dict[str, int]
+
+
 class View:
     """A question's share of a tenant's words."""
 
@@ -123,31 +133,29 @@ class View:
         self.documents = documents
         self.average = words / documents if documents else 0.0
         self.gathered = gathered
+        self.count = sum(one.count for one in gathered)  # docs in the bounds, whatever their words
 
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """In how many docs each term stands."""
-        return {term: sum(one.frequency(term) for one in self.gathered) for term in terms}
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the bounds hold no more than half of all docs."""
+        return 0 < 2 * self.count <= self.documents
 
-    def counts(self, terms: Sequence[str], frequency: dict[str, int]) -> tuple[int, int, float, dict[str, int]]:
-        """How many records lie in the bounds; then how many there are, how long, and how many hold each term: of those
-        in the bounds if these are few, else of all.
+    def overall(self, terms: Sequence[str]) -> Usual:
+        """What is usual in the whole memory."""
+        frequency = {term: sum(one.frequency(term) for one in self.gathered) for term in terms}
+        return Usual(self.documents, self.average, frequency)
 
-        What is rare in a project need not be rare in the whole memory, and the other way round.
-        """
-        documents = sum(one.count for one in self.gathered)
-        if not documents or 2 * documents > self.documents:
-            return documents, self.documents, self.average, frequency
-        words = sum(float(one.part.lengths @ one.inside) for one in self.gathered if one.count)
+    def inside(self, terms: Sequence[str]) -> Usual:
+        """What is usual in the bounds."""
         held = [one for one in self.gathered if one.count]
-        inside = {term: sum(_held_inside(one, term) for one in held) for term in terms}
-        return documents, documents, words / documents, inside
+        words = sum(float(one.part.lengths @ one.inside) for one in held)
+        frequency = {term: sum(_held_inside(one, term) for one in held) for term in terms}
+        return Usual(self.count, words / self.count if self.count else 0.0, frequency)
 
-    def best(
-        self, frequency: Mapping[str, int], limit: int, check: Callable[[list[int]], set[int]] | None
-    ) -> list[WordHit]:
+    def best(self, usual: Usual, limit: int, check: Callable[[list[int]], set[int]] | None) -> list[WordHit]:
         """The best hits that pass; more are looked at until enough do or none are left."""
         # Of a term that stands nowhere all that held it are gone, and with no record there is no average.
-        rarity = {term: _rarity(self.documents, held) for term, held in frequency.items() if held}
+        rarity = {term: _rarity(usual.documents, held) for term, held in usual.frequency.items() if held}
         asked = limit if check is None else max(4 * limit, 64)
         while True:
             hits = self._top(rarity, asked) if rarity else []
