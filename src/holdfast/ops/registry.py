@@ -18,6 +18,7 @@ from holdfast.ops.keys import KEY_OPERATIONS
 from holdfast.ops.learning import LEARNING
 from holdfast.ops.lessons import LESSON_OPERATIONS
 from holdfast.ops.memories import MEMORY_OPERATIONS
+from holdfast.ops.merging import MERGING
 from holdfast.ops.notes import NOTE_OPERATIONS
 from holdfast.ops.recalling import RECALL
 from holdfast.ops.slots import SLOT_OPERATIONS
@@ -37,6 +38,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *NOTE_OPERATIONS,
     *TRANSFER,
     *SNAPSHOTS,
+    *MERGING,
     *VAULTS,
     *FOREIGN,
     *KEY_OPERATIONS,

@@ -260,7 +260,7 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
             hint="Look with --dry-run what would change; then say --yes (REST and MCP: yes).",
         )
     made = restore(archive, named, alone=ask.alone)
-    _audit(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
+    audit_snapshot(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
     answer = _restored_shape(made)
     return {**answer, "leftBehind": LEFT_BEHIND} if made.alone else answer
 
@@ -277,7 +277,7 @@ def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
     }
 
 
-def _audit(desk: Desk, operation: str, id: str, **details: Any) -> None:
+def audit_snapshot(desk: Desk, operation: str, id: str, **details: Any) -> None:
     """In the store that is live now: a restore may have exchanged it."""
     now = dataclasses.replace(desk, store=desk.home.store) if desk.home else desk
     now.store.write(lambda tx: now.audit(tx, operation, (id,), None, **details))
@@ -297,7 +297,7 @@ def snapshot_undo(desk: Desk, ask: SnapshotUndo) -> SnapshotUndoAnswer:
     if not ask.yes:
         raise InvalidRequest("snapshot_undo: this replaces the live memory, and was not confirmed", hint="Say --yes.")
     generation = undo(archive_of(desk))
-    _audit(desk, "snapshot_undo", generation)
+    audit_snapshot(desk, "snapshot_undo", generation)
     return {"success": True, "generation": generation}
 
 
@@ -327,7 +327,7 @@ def snapshot_delete(desk: Desk, ask: SnapshotName) -> SnapshotDeleteAnswer:
     """Remove a snapshot. The last whole one stays, and so does one that is in use."""
     desk.store.last_seq()  # without a store that can be opened nothing is removed: it may be all there is
     id = keeping.delete(archive_of(desk), ask.id)
-    _audit(desk, "snapshot_delete", id)
+    audit_snapshot(desk, "snapshot_delete", id)
     return {"success": True, "id": id}
 
 
@@ -356,7 +356,7 @@ def snapshot_prune(desk: Desk, ask: SnapshotPrune) -> SnapshotPruneAnswer:
     desk.store.last_seq()  # as in delete
     done = keeping.prune(archive_of(desk), policy, dry_run=ask.dry_run)
     if done.removed:
-        _audit(desk, "snapshot_prune", "", removed=list(done.removed))
+        audit_snapshot(desk, "snapshot_prune", "", removed=list(done.removed))
     return {
         "success": not done.in_use,
         "dryRun": ask.dry_run,

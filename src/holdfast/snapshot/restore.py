@@ -7,19 +7,15 @@ is live. Memory folders follow by a journal that the next start finishes if this
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.disk import disk_fault, write_durably
-from holdfast.errors import Conflict, DataDamaged, Fault, NotFound
-from holdfast.model import Json, Lifecycle
-from holdfast.snapshot.age import recipients_of
+from holdfast.errors import Conflict, NotFound
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.changes import is_changed
 from holdfast.snapshot.finding import Found, Named, identities_of, sought, trusted
-from holdfast.snapshot.flow import Wish, create_locked
+from holdfast.snapshot.flow import Wish
 from holdfast.snapshot.folder_exchange import Exchange, intend, pending
 from holdfast.snapshot.folders_back import (
     drop_kept,
@@ -29,15 +25,25 @@ from holdfast.snapshot.folders_back import (
     stage_folders,
 )
 from holdfast.snapshot.memory import STORE
+from holdfast.snapshot.switching import (
+    ORIGIN,
+    give_up,
+    is_closed,
+    keep,
+    keep_last,
+    live_of,
+    sealed_alike,
+    switched,
+    take_along,
+)
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
 from holdfast.store.folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.port import Home
-from holdfast.store.sqlite.graft import join, prepare, rejoin
+from holdfast.store.sqlite.graft import prepare, rejoin
 
 BEFORE_UNDO = Wish(label="before undo", made_by="before-restore")
 BEFORE = Wish(label="before restore", made_by="before-restore")
-ORIGIN = "origin"  # in a generation that was restored: whose memory was
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]
 
@@ -70,8 +76,8 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         SnapshotsBusy: another process makes, restores or removes snapshots.
         DataDamaged: what was in it is not sound, or what is live cannot be read.
     """
-    live = _live(archive)
-    closed = _is_closed(live)
+    live = live_of(archive)
+    closed = is_closed(live)
     with archive.locked("restore"), sought(archive, named) as found:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
@@ -90,7 +96,7 @@ def undo(archive: Archive) -> str:
         NotFound: there is none.
         SnapshotsBusy: another process makes, restores or removes snapshots.
     """
-    live, folder = _live(archive), DataFolder(archive.home)
+    live, folder = live_of(archive), DataFolder(archive.home)
     with archive.locked("undo"):
         settle_folders(folder)
         name, leaving = folder.previous(), folder.current()
@@ -98,16 +104,16 @@ def undo(archive: Archive) -> str:
             raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
         _check_origin(archive, leaving)
         # The next restore removes the generation that is left, with what was remembered in it since it became live.
-        before = _kept(archive, BEFORE_UNDO)
+        before = keep(archive, BEFORE_UNDO)
 
         def build(old: Path | None) -> str:
             if old is not None:
-                _kept_last(archive, BEFORE_UNDO)
+                keep_last(archive, BEFORE_UNDO)
                 rejoin(archive.home / name / DATABASE, old, archive.tenant)
             intend(archive.home, name, folders_of_generation(archive, name, leaving))
             return name
 
-        _switched(archive, live, build)
+        switched(archive, live, build)
     archive.tell("restored", {"id": None, "generation": name, "before": before})
     return name
 
@@ -147,7 +153,7 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
             intend(folder.home, folder.name_of(building), exchanges)
             name = folder.finish(building)
         except BaseException:
-            _give_up(folder, building)
+            give_up(folder, building)
             raise
     folder.switch(name)
     settle_folders(folder)
@@ -166,65 +172,12 @@ def _check_origin(archive: Archive, leaving: str) -> None:
         raise Conflict("undo: the last restore was another tenant's", hint="Restore a snapshot instead.")
 
 
-def _is_closed(live: Home) -> bool:
-    try:
-        live.database()
-    except Fault:
-        return True
-    return False
-
-
-def _live(archive: Archive) -> Home:
-    if archive.live is None:
-        raise Conflict("restore: no memory is open here")
-    return archive.live
-
-
 def _snapshot_before(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> str | None:
     """A snapshot of what is live, sealed no weaker than what is restored.
 
     It is encrypted for whoever can open that, and signed if there is a key.
     """
-    return _kept(archive, _sealed_alike(archive, manifest, identities))
-
-
-def _sealed_alike(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> Wish:
-    """As the settings say, but encrypted if what is restored is, for whoever can open that."""
-    recipients = archive.settings.snapshot_recipients
-    if manifest.encrypted and not recipients:
-        recipients = recipients_of(identities)
-    return replace(BEFORE, recipients=recipients)
-
-
-def _kept_last(archive: Archive, wish: Wish) -> str | None:
-    """A snapshot of what the newest one does not hold, while nobody writes: what was acknowledged a moment ago must
-    not be in the old generation alone, which the next restore removes. Nobody is told: that would be a write."""
-    return _kept(replace(archive, tell=_nobody), wish) if is_changed(archive) else None
-
-
-def _nobody(kind: Lifecycle, body: Json) -> None:
-    """Nobody is told."""
-
-
-def _kept(archive: Archive, wish: Wish) -> str | None:
-    """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay."""
-    if "restore" not in archive.settings.snapshot_before:
-        return None
-    if _is_closed(_live(archive)):
-        return None
-    try:
-        return create_locked(archive, wish).id
-    except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and undo goes back to it
-        if _is_sound(archive):  # what is damaged is the shelf or a key, and a sound memory is not given up for that
-            raise
-        return None
-
-
-def _is_sound(archive: Archive) -> bool:
-    try:
-        return not _live(archive).store.verify()
-    except DataDamaged:
-        return False
+    return keep(archive, sealed_alike(archive, BEFORE, manifest, identities))
 
 
 def _restored(
@@ -241,39 +194,22 @@ def _restored(
 
         def build(old: Path | None) -> str:
             if old is not None:
-                later[0] = _kept_last(archive, _sealed_alike(archive, manifest, identities_of(archive, named)))
+                later[0] = keep_last(archive, sealed_alike(archive, BEFORE, manifest, identities_of(archive, named)))
             if old is not None and not alone:
-                _take_along(building / DATABASE, old, archive.tenant)
+                take_along(building / DATABASE, old, archive.tenant)
             name = folder.finish(building)
             intend(archive.home, name, exchanges)
             return name
 
-        name = _switched(archive, live, build)
+        name = switched(archive, live, build)
     except BaseException:
-        _give_up(folder, building)
+        give_up(folder, building)
         if pending(archive.home) is None:  # what is intended is put in place or taken back, now or at the next start
             drop_staged(exchanges)
         raise
     if folder.previous() is not None:  # otherwise nothing says which of the others was live: all of them stay
         drop_kept(archive, folder.drop_old())
     return name, rows, tuple(one.live.name for one in exchanges), later[0]
-
-
-def _take_along(database: Path, old: Path, tenant: str) -> None:
-    try:
-        join(database, old, tenant)
-    except DataDamaged as fault:
-        raise DataDamaged(
-            "restore: what is live is too damaged to take its tokens and other tenants' memory along",
-            hint="With --alone they are left behind, in the files of the old generation; holdfast snapshot undo goes "
-            "back to it.",
-        ) from fault
-
-
-def _give_up(folder: DataFolder, building: Path) -> None:
-    """Remove what was begun; where the disk does not let us, the next start does it."""
-    with suppress(Fault):
-        folder.abandon(building)
 
 
 def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, building: Path) -> Rows:
@@ -289,12 +225,3 @@ def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, bui
     rows, _ = prepare(building / DATABASE, archive.tenant, agent=renamed)
     write_durably(building / ORIGIN, archive.tenant.encode())
     return rows
-
-
-def _switched(archive: Archive, live: Home, build: Callable[[Path | None], str]) -> str:
-    """Go over to the generation that `build` names, then let the folders follow, or take back what they were to do."""
-    folder = DataFolder(archive.home)
-    try:
-        return live.exchange(build)
-    finally:
-        settle_folders(folder)
