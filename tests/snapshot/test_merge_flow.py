@@ -22,7 +22,7 @@ def fact(cli: Cli, text: str) -> dict[str, Any]:
 
 
 def versions(cli: Cli, id: str) -> list[str]:
-    return [one["content"] for one in cli.good("memory", id)["history"]]
+    return [one["content"] for one in cli.good("memory", id)["versions"]]
 
 
 class Hosts:
@@ -277,9 +277,7 @@ def test_other_tenants_and_tokens_stay(hosts: Hosts, tmp_path: Path) -> None:
     world.close()
 
 
-def test_a_failure_before_the_switch_leaves_everything_as_it_was(
-    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_before_the_switch_leaves_everything_as_it_was(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
     hosts.there.remember(THERE)
     path = hosts.bring()
 
