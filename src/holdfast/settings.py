@@ -335,7 +335,7 @@ SETTINGS: tuple[Setting, ...] = (
         "vault",
         "",
         "Where snapshots are copied to, and an empty memory is restored from: a folder, file:///…, s3://bucket/…, "
-        "gs://bucket/…, az://container/… or hf://datasets/owner/name.",
+        "gs://bucket/…, az://container/…, hf://datasets/owner/name or colony:label.",
     ),
     Setting(
         "vault_credentials",
@@ -373,6 +373,22 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("azure_sas_token", "", "Shared access signature instead.", secret, ("AZURE_STORAGE_SAS_TOKEN",), True),
     Setting("hub_token", "", "Token of an hf:// vault.", secret, ("HF_TOKEN",), True),
     Setting("hub_url", "https://huggingface.co", "Address of the hub of hf:// vaults.", text, ("HF_ENDPOINT",)),
+    Setting(
+        "colony_key",
+        "",
+        "API key of the agent whose Colony vault is used.",
+        secret,
+        ("COLONY_MEMORY_API_KEY", "COLONY_API_KEY"),
+        True,
+    ),
+    Setting(
+        "colony_url",
+        "",
+        "Address of the Colony's API if it is not its own.",
+        text,
+        ("COLONY_MEMORY_API_BASE", "COLONY_API_BASE"),
+    ),
+    Setting("colony_keep", "3", "Compact snapshots that stay in a colony: vault.", whole(1, 1_000)),
     Setting("nats_url", "", "NATS servers for events of memory and snapshots; empty sends none.", broker, (), True),
     Setting("nats_prefix", "holdfast", "How every NATS subject begins.", subject),
     Setting(
@@ -466,6 +482,9 @@ class Settings:
     azure_sas_token: str | None
     hub_token: str | None
     hub_url: str
+    colony_key: str | None
+    colony_url: str
+    colony_keep: int
     nats_url: str | None
     nats_prefix: str
     nats_confirm: str

@@ -56,7 +56,8 @@ def test_what_either_remembered_is_in_both_afterwards_and_undo_goes_back(hosts: 
 
     assert hosts.here("snapshot", "merge", path, "now").code == 2  # not confirmed
     seen = hosts.here.good("snapshot", "merge", path, "now", "--dry-run")
-    assert seen["added"]["memories"] == 1 and seen["conflicts"] == []
+    assert seen["added"]["memories"] == 1
+    assert seen["conflicts"] == []
     assert hosts.here.texts() == {OLD, HERE}
     done = hosts.here.good("snapshot", "merge", path, "now", "--yes")
 
@@ -93,7 +94,8 @@ def test_of_two_new_versions_one_is_the_latest_and_the_other_stays(hosts: Hosts,
     won = "The amber cabinet holds " + ("ropes" if latest == "there" else "lamps")
     assert hosts.here.texts() == {won}
     line = versions(hosts.here, fact(hosts.here, won)["id"])
-    assert line[0] == won and sorted(line) == sorted([OLD, conflict["a"], conflict["b"]])
+    assert line[0] == won
+    assert sorted(line) == sorted([OLD, conflict["a"], conflict["b"]])
 
 
 def test_a_side_that_only_went_on_is_no_conflict(hosts: Hosts) -> None:

@@ -15,10 +15,11 @@ from typing import cast
 from holdfast.desk import Desk, facts_of
 from holdfast.errors import NotFound, UpstreamFailed
 from holdfast.intake.addresses import NO_MEMORY, drop_addresses, is_address, latest_at, saw
-from holdfast.intake.remember import DAY_MS, title_of, with_hash
+from holdfast.intake.remember import DAY_MS, title_of
 from holdfast.model import CleanText, Memory
 from holdfast.protocol.access import MemoryFacts, stored_keys
 from holdfast.protocol.lifecycle import Fold, Life, Plan, Rules, State, deprecated, folded, is_purgeable, plan, restored
+from holdfast.protocol.sameness import with_hash
 from holdfast.protocol.terms import MemoryDomain
 from holdfast.redact import redact_text
 from holdfast.store.port import Condition, Reader, Tx, where

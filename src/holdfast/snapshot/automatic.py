@@ -7,11 +7,11 @@ from typing import Literal
 from holdfast.desk import Desk
 from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.changes import is_changed
+from holdfast.snapshot.depots import depot_of
 from holdfast.snapshot.flow import Wish, create_locked, put_in_vault
 from holdfast.snapshot.keeping import policy_of, prune
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Maker
-from holdfast.snapshot.vaulting import list_vault
 
 # Forgetting so many records at once is worth a snapshot; forgetting a few is everyday.
 BULK = 10
@@ -48,7 +48,7 @@ def catch_up(archive: Archive) -> None:
     newest = next((one for one in archive.shelf.each() if not one.damaged), None)
     if not place or newest is None:
         return
-    if newest.id not in {one.id for one in list_vault(archive.vault(place), archive.tenant, archive.agent)}:
+    if newest.id in depot_of(archive, place).standing().missing:
         put_in_vault(archive, newest.id, place)
 
 

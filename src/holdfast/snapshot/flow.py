@@ -13,6 +13,7 @@ import zstandard
 from holdfast.snapshot.age import fingerprint
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.changes import note_seen, seen_now
+from holdfast.snapshot.depots import depot_of
 from holdfast.snapshot.finding import made_here
 from holdfast.snapshot.manifest import manifest_bytes, signed_bytes
 from holdfast.snapshot.memory import capture_memory
@@ -22,7 +23,6 @@ from holdfast.snapshot.shapes import shelved_shape
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
-from holdfast.snapshot.vaulting import send
 from holdfast.version import VERSION
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ def put_in_vault(archive: Archive, id: str, named: str | None) -> None:
     """Copy a snapshot to the vault that is named, or to the one in the settings; to none if there is none."""
     vault = _said(named, archive.settings.vault)
     if vault:
-        send(archive.shelf, id, archive.vault(vault))
+        depot_of(archive, vault).send(id)
 
 
 def _said(asked: T | None, usual: T) -> T:

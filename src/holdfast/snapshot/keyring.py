@@ -73,10 +73,22 @@ class Keyring:
         Raises:
             NotFound: there is no own key.
         """
+        return didkey.sign(self.seed(), data)
+
+    def sign_raw(self, data: bytes) -> bytes:
+        """The same as the 64 bytes that it is."""
+        return base64.urlsafe_b64decode(self.sign(data) + "==")
+
+    def seed(self) -> bytes:
+        """The own key itself; whoever has it can sign in its name.
+
+        Raises:
+            NotFound: there is no own key.
+        """
         seed = self._seed()
         if seed is None:
             raise NotFound("key: this folder has no key to sign with", hint="Make one with holdfast key new.")
-        return didkey.sign(seed, data)
+        return seed
 
     # Trust
 
