@@ -91,7 +91,7 @@ def test_what_is_no_record_is_refused_without_being_shown(line: str) -> None:
 
 
 def test_a_secret_in_the_documents_is_taken_out_as_it_comes_in() -> None:
-    secret = "ghp_" + "a1B2" * 9
+    secret = "ghp_" + "R4nd0mT0kenXyZ9qW8eR7tY6uI5oP4aS3dF2"
     line = orjson.dumps({"id": "mem_1", "root": "mem_1", "content": f"token {secret}", "scope": "global"}).decode()
     ((_, memory),) = records_in({"memories/0001.jsonl": line}, "default")
 

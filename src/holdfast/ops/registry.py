@@ -20,6 +20,7 @@ from holdfast.ops.lessons import LESSON_OPERATIONS
 from holdfast.ops.memories import MEMORY_OPERATIONS
 from holdfast.ops.merging import MERGING
 from holdfast.ops.notes import NOTE_OPERATIONS
+from holdfast.ops.progenly import PROGENLY
 from holdfast.ops.recalling import RECALL
 from holdfast.ops.slots import SLOT_OPERATIONS
 from holdfast.ops.snapshots import SNAPSHOTS
@@ -37,6 +38,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *LEARNING,
     *NOTE_OPERATIONS,
     *TRANSFER,
+    *PROGENLY,
     *SNAPSHOTS,
     *MERGING,
     *VAULTS,

@@ -30,6 +30,7 @@ from holdfast.model import AuditEntry, Json, Memory
 from holdfast.protocol.access import check_writable, stored_keys
 from holdfast.protocol.sameness import with_hash
 from holdfast.redact import redact_value
+from holdfast.shapes import shape
 from holdfast.snapshot.merge import REMOVING
 from holdfast.snapshot.values import Identity
 from holdfast.storable import check_storable
@@ -226,6 +227,24 @@ def records_in(documents: Mapping[str, str], tenant: str) -> Iterator[tuple[Tabl
         lines = [line for name in names for line in documents[name].split("\n")]
         for line in reversed(lines) if one.order.startswith("-") else lines:
             yield one.table, _record(one, line, tenant)
+
+
+# The names of lists in an export, by table; knowledge has one for each kind.
+_EXPORTED: Mapping[str, str] = {"semantic": "semantic", "procedural": "procedural", "crystal": "crystals"}
+
+
+def lists_in(documents: Mapping[str, str], tenant: str) -> Json:
+    """The records as the lists of an export, for the ordinary import; without what was forgotten elsewhere.
+
+    Raises:
+        SnapshotDamaged: a line is no record.
+    """
+    lists: dict[str, list[Json]] = {}
+    for table, record in records_in(documents, tenant):
+        name = _EXPORTED.get(record.kind, "insights") if table is INSIGHTS else table.name
+        if table is not AUDIT:
+            lists.setdefault(name, []).append(shape(record))
+    return lists
 
 
 def _record(of: _List, line: str, tenant: str) -> Any:
