@@ -48,6 +48,13 @@ _FACT: Json = {
     "importance": 4,
 }
 
+# One key follows another: the seeds are 00 01 02 … and 01 02 03 …
+_FIRST_KEY = "did:key:z6MkehRgf7yJbgaGfYsdoAsKdBPE3dj2CYhowQdcjqSJgvVd"
+_SUCCESSION = (
+    '{"at":"2026-09-21T13:33:20.000Z","new":"did:key:z6MkneMkZqwqRiU5mJzSG3kDwzt9P8C59N4NGTfBLfSGE7c7",'
+    f'"old":"{_FIRST_KEY}",'
+    '"signature":"slIp3nGHf95vLk2jBZaRzxpNWmxU3lAjtTbFwxlE0bcEgSZrvtfHf2vAqbc0x0VrW1ZMaPIcCXl7IhnGpuuiAw"}'
+)
 _PROGENLY = {"memory": {"MEMORY.md": f"# Harbour\n\n- {MARK} tide tables\n"}, "memory_format": "colony-memory/1"}
 _EXPORTED: Json = {
     "format": "holdfast-export/1",
@@ -295,6 +302,9 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("key_new", {}),
     Sample("key_trust", {"did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "note": "The pilot"}),
     Sample("key_show", {}),
+    Sample("key_rotate", {}),
+    Sample("key_trust", {"did": _FIRST_KEY, "note": "The mate"}, also="that another follows"),
+    Sample("key_follow", {"succession": _SUCCESSION}),
     Sample("key_untrust", {"did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"}),
 )
 
@@ -362,6 +372,7 @@ BAD: tuple[Sample, ...] = (
     Sample("vault_copy", {"from": "{home}/vault", "to": "{home}/vault"}, also="to itself"),
     Sample("snapshot_create", {"encrypt": ["age1nothing"]}, also="for nobody"),
     Sample("key_trust", {"did": "did:web:example.org"}, also="of another kind"),
+    Sample("key_follow", {"succession": "{}"}, also="of no statement"),
 )
 
 OTHERWISE: tuple[Sample, ...] = (

@@ -1,4 +1,4 @@
-"""The memory as a parent of a Progenly merge, and such a parent's memory taken in: texts by name, as the Colony has them."""
+"""The memory as that of a parent in a Progenly merge, and such a memory taken in: texts by name."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.difference import difference, preview
 from holdfast.snapshot.finding import Named, examine, sought
 from holdfast.snapshot.flow import Wish, create
+from holdfast.snapshot.key_care import key_warnings
 from holdfast.snapshot.nexo import NexoReport
 from holdfast.snapshot.restore import Restored, branch, restore, undo
 from holdfast.snapshot.retention import Policy
@@ -60,6 +61,7 @@ class SnapshotAnswer(TypedDict):
     id: str
     path: NotRequired[str]  # for root: where the server keeps its files is nobody else's concern
     snapshot: Json
+    warnings: NotRequired[list[str]]  # about keys that would be missed
 
 
 def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
@@ -81,6 +83,8 @@ def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
     )
     made = create(archive, wish)
     answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": _shown(desk, made)}
+    if desk.caller.may("admin") and (warnings := key_warnings(archive)):
+        answer["warnings"] = warnings
     return {**answer, "path": str(made.path)} if desk.caller.may("root") else answer
 
 

@@ -34,6 +34,7 @@ from holdfast.version import VERSION
 
 SCHEME = "colony:"
 USUAL_LABEL = "holdfast"
+_SENT = "sent"  # in the place of a signer: what was sent from here, which is not what was seen there
 _LABEL = re.compile(r"[a-z0-9_-]{1,150}")
 # So that a new one is whole before an old one has to go.
 _SHARE = 0.45
@@ -140,12 +141,12 @@ class Compacts:
         compact = documents_of(reader, identity, int(room * _MARGIN), int(room * _SHARE))
         keep = self._archive.settings.colony_keep
         made = self._memory.backup(compact.documents, label=self.label, prune_keep=keep)
-        self._archive.keyring.raise_mark(None, self.place, identity.sequence)
+        self._archive.keyring.raise_mark(_SENT, self.place, identity.sequence)
         return Sent(made.snapshot_id, made.byte_size, compact.left)
 
     def is_sent(self, identity: Identity) -> bool:
         """Whether this one, or a newer one, was sent from here."""
-        return self._archive.keyring.mark(None, self.place) >= identity.sequence
+        return self._archive.keyring.mark(_SENT, self.place) >= identity.sequence
 
     def remove(self, id: str) -> None:
         self._memory.delete_snapshot(label=self.label, snapshot_id=id)

@@ -11,6 +11,7 @@ from holdfast.errors import InvalidRequest, NotFound, SnapshotDamaged
 from holdfast.snapshot.age import read_identities
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.compacts import Compacts, is_colony
+from holdfast.snapshot.key_care import note_opened
 from holdfast.snapshot.manifest import is_id
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.values import Manifest, Report
@@ -128,6 +129,8 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
     place = None if here else found.place
     with archive.counted("verify"):
         report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place)
+    if report.sound and "members" in report.checked and report.manifest is not None:
+        note_opened(archive, report.manifest, identities)
     return replace(report, place=named.name)
 
 

@@ -24,6 +24,7 @@ from holdfast.snapshot.folders_back import (
     settle_folders,
     stage_folders,
 )
+from holdfast.snapshot.key_care import note_opened
 from holdfast.snapshot.memory import STORE
 from holdfast.snapshot.switching import (
     ORIGIN,
@@ -216,6 +217,7 @@ def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, bui
     """The snapshot's store in the folder of the next generation, checked; its other members beside it."""
     identities = identities_of(archive, named)
     unpack(found.folder / manifest.body_name, manifest, building / _BUNDLE, identities)
+    note_opened(archive, manifest, identities)
     try:
         (building / _BUNDLE / STORE).rename(building / DATABASE)
     except OSError as error:
