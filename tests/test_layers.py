@@ -26,14 +26,14 @@ GROUND = (
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
     ("redact", "store", "remote", "protocol", "index", "vault"),
-    ("desk", "embedder"),
+    ("desk", "embedder", "colony"),
     ("intake", "recall", "learn", "snapshot"),
     ("engine", "rescue"),
     ("ops",),
     ("door",),
     ("client_snapshots",),
     ("client",),
-    ("serve", "cli", "colony"),
+    ("serve", "cli"),
     ("holdfast",),  # the package itself: public names only
 )
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}

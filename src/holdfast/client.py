@@ -73,6 +73,17 @@ class Holdfast:
         document: Json = self.call("export", **who)
         return document
 
+    def to_progenly_export(self) -> Json:
+        """The memory as that of a parent in a Progenly merge."""
+        export: Json = self.call("progenly_export")
+        return export
+
+    def from_progenly_export(self, export: Json, *, replace: bool = False) -> Json:
+        """Take such a memory in; what was taken, what was there already, and what was not taken."""
+        strategy = "replace" if replace else "merge"
+        answer: Json = self.call("import_", export_data=export, strategy=strategy)
+        return answer
+
     def close(self) -> None:
         self._door.close()
 

@@ -74,8 +74,12 @@ class Snapshots:
         """Make it the live memory; calling this is the confirmation."""
         return self._asked("snapshot_restore", id=id, yes=yes, **how)
 
+    def merge(self, a: str, b: str = "now", *, yes: bool = True, **how: Any) -> Json:
+        """Make one memory of two that went on apart; calling this is the confirmation. `dry_run` only shows."""
+        return self._asked("snapshot_merge", a=a, b=b, yes=yes, **how)
+
     def undo(self, *, yes: bool = True) -> Json:
-        """Take the last restore back."""
+        """Take the last restore or merge back."""
         return self._asked("snapshot_undo", yes=yes)
 
     def export(self, id: str, to: str) -> Json:

@@ -48,6 +48,14 @@ _FACT: Json = {
     "importance": 4,
 }
 
+# One key follows another: the seeds are 00 01 02 … and 01 02 03 …
+_FIRST_KEY = "did:key:z6MkehRgf7yJbgaGfYsdoAsKdBPE3dj2CYhowQdcjqSJgvVd"
+_SUCCESSION = (
+    '{"at":"2026-09-21T13:33:20.000Z","new":"did:key:z6MkneMkZqwqRiU5mJzSG3kDwzt9P8C59N4NGTfBLfSGE7c7",'
+    f'"old":"{_FIRST_KEY}",'
+    '"signature":"slIp3nGHf95vLk2jBZaRzxpNWmxU3lAjtTbFwxlE0bcEgSZrvtfHf2vAqbc0x0VrW1ZMaPIcCXl7IhnGpuuiAw"}'
+)
+_PROGENLY = {"memory": {"MEMORY.md": f"# Harbour\n\n- {MARK} tide tables\n"}, "memory_format": "colony-memory/1"}
 _EXPORTED: Json = {
     "format": "holdfast-export/1",
     "memories": [{"id": "mem_from_elsewhere", "content": f"A smaller {MARK} stands to the north.", "type": "fact"}],
@@ -247,6 +255,8 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("export", {"umo": _PRIVATE, "senderId": "ada"}, also="of a chat"),
     Sample("export", {"maxSessions": 1, "offset": 1}, also="a page"),
     Sample("import_", {"exportData": _EXPORTED, "strategy": "replace"}),
+    Sample("import_", {"exportData": _PROGENLY}, also="of Progenly"),
+    Sample("progenly_export", {}),
     Sample("import_jsonl", {"path": "<transcripts>", "maxFiles": 3}),
     # the server itself
     Sample("livez", {}),
@@ -289,9 +299,15 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("snapshot_restore", {"id": "<snapshot-later>", "dryRun": True, "limit": 3}),
     Sample("snapshot_restore", {"id": "<snapshot-later>", "yes": True}, also="really"),
     Sample("snapshot_undo", {"yes": True}),
+    Sample("snapshot_merge", {"a": "<snapshot-later>", "b": "now", "dryRun": True, "limit": 3}),
+    Sample("snapshot_merge", {"a": "<snapshot-later>", "prefer": "b", "yes": True}, also="really"),
+    Sample("snapshot_set_aside", {"limit": 3}),
     Sample("key_new", {}),
     Sample("key_trust", {"did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "note": "The pilot"}),
     Sample("key_show", {}),
+    Sample("key_rotate", {}),
+    Sample("key_trust", {"did": _FIRST_KEY, "note": "The mate"}, also="that another follows"),
+    Sample("key_follow", {"succession": _SUCCESSION}),
     Sample("key_untrust", {"did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"}),
 )
 
@@ -321,6 +337,7 @@ MISSING: tuple[Sample, ...] = (
     Sample("snapshot_diff", {"a": "000099"}),
     Sample("snapshot_search", {"id": "000099", "query": "x"}),
     Sample("snapshot_restore", {"id": "000099", "yes": True}),
+    Sample("snapshot_merge", {"a": "000099", "yes": True}),
     Sample("snapshot_export", {"id": "000099", "to": "{home}/exported"}),
     Sample("snapshot_delete", {"id": "000099"}),
     Sample("snapshot_import", {"path": "{home}/00000000-0000-4000-8000-000000000000.tar.zst"}),
@@ -349,12 +366,16 @@ BAD: tuple[Sample, ...] = (
     Sample("token_create", {"tenant": "no/tenant"}, also="with a slash"),
     Sample("snapshot_restore", {"id": "latest"}, also="without a yes"),
     Sample("snapshot_undo", {}, also="without a yes"),
+    Sample("snapshot_merge", {"a": "latest"}, also="without a yes"),
+    Sample("snapshot_merge", {"a": "now", "b": "now", "yes": True}, also="of now with now"),
+    Sample("import_", {"exportData": {"memory": [], "memory_format": "colony-memory/1"}}, also="of no documents"),
     Sample("snapshot_prune", {}, also="without a rule"),
     Sample("vault_status", {}, also="without a vault"),
     Sample("vault_prune", {"vault": "{home}/vault"}, also="without a rule"),
     Sample("vault_copy", {"from": "{home}/vault", "to": "{home}/vault"}, also="to itself"),
     Sample("snapshot_create", {"encrypt": ["age1nothing"]}, also="for nobody"),
     Sample("key_trust", {"did": "did:web:example.org"}, also="of another kind"),
+    Sample("key_follow", {"succession": "{}"}, also="of no statement"),
 )
 
 OTHERWISE: tuple[Sample, ...] = (

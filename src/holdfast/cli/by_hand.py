@@ -181,6 +181,38 @@ def _elsewhere(given: argparse.Namespace) -> Json:
     return named
 
 
+def _key_words(given: argparse.Namespace) -> int:
+    from holdfast.cli.keys import key_words
+
+    _show(given, key_words(settings_of(given)))
+    return 0
+
+
+def _add_key_backup(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("to", help="new file that gets the encrypted key")
+    parser.add_argument("--encrypt", action="append", metavar="AGE", help="age recipient who can open it")
+
+
+def _key_backup(given: argparse.Namespace) -> int:
+    from holdfast.cli.keys import key_backup
+
+    _show(given, key_backup(settings_of(given), Path(given.to), given.encrypt or ()))
+    return 0
+
+
+def _add_key_recover(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--from", dest="source", help="file that key backup wrote; without it words are read")
+    parser.add_argument("--identity", help="file with the age identity that opens it")
+    parser.add_argument("--replace", action="store_true", help="though there is another key; it stays trusted")
+
+
+def _key_recover(given: argparse.Namespace) -> int:
+    from holdfast.cli.keys import key_recover
+
+    _show(given, key_recover(settings_of(given), given.source, given.identity, replace=given.replace))
+    return 0
+
+
 def _doctor(given: argparse.Namespace) -> int:
     from holdfast.cli.doctor import examine
 
@@ -203,6 +235,19 @@ COMMANDS = (
         "Write the MCP entry and hooks of an agent; --undo takes them back.",
         _add_connect,
         _connect,
+    ),
+    Command(
+        "key words",
+        "Show 24 words from which the signing key can be made again.",
+        _add_nothing,
+        _key_words,
+    ),
+    Command("key backup", "Write the signing key to a file, encrypted with age.", _add_key_backup, _key_backup),
+    Command(
+        "key recover",
+        "Make the signing key again, from its words on standard input or from a backup.",
+        _add_key_recover,
+        _key_recover,
     ),
     Command("doctor", "Explain what is wrong and how to mend it.", _add_nothing, _doctor),
 )

@@ -14,11 +14,13 @@ import apsw
 from holdfast.door import RemoteDoor, open_door
 from holdfast.embedder import embedder_from
 from holdfast.errors import Fault
-from holdfast.model import CleanText, Json
+from holdfast.model import DEFAULT_TENANT, CleanText, Json
 from holdfast.ops.registry import BY_NAME
 from holdfast.settings import Settings
+from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.folder_exchange import MEND
 from holdfast.snapshot.folder_mending import unfinished
+from holdfast.snapshot.key_care import key_warnings
 from holdfast.store.folder import DataFolder
 from holdfast.system import SystemClock, SystemEntropy
 
@@ -40,7 +42,7 @@ class Check:
 def examine(settings: Settings) -> list[Check]:
     """All checks in the order in which things can go wrong. None changes anything."""
     checks: list[Check] = []
-    for step in (_sqlite, _folder, _space, _server, _store, _folders, _secret, _summarizer, _embedder):
+    for step in (_sqlite, _folder, _space, _server, _store, _folders, _secret, _keys, _summarizer, _embedder):
         checks.extend(step(settings))
     return checks
 
@@ -120,6 +122,19 @@ def _secret(settings: Settings) -> Iterator[Check]:
     weak = settings.secret is not None and len(settings.secret) < 16
     found = "none; loopback only" if settings.secret is None else "short" if weak else "set"
     yield Check("secret", not weak, found, "Use at least 16 characters." if weak else "")
+
+
+def _keys(settings: Settings) -> Iterator[Check]:
+    """Keys that would be missed. Of a memory that lies elsewhere the server's own health tells."""
+    if settings.url or not settings.folder.exists():
+        return
+    archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
+    try:
+        found = key_warnings(archive)
+    except Fault as fault:
+        yield Check("keys", False, fault.message, fault.hint)
+        return
+    yield Check("keys", not found, "copied and tested" if not found else f"{len(found)} to see to", " ".join(found))
 
 
 def _summarizer(settings: Settings) -> Iterator[Check]:

@@ -16,9 +16,10 @@ from holdfast.desk import Desk
 from holdfast.errors import NotFound, UpstreamFailed
 from holdfast.intake.addresses import NO_MEMORY, is_address, latest_at, saw
 from holdfast.intake.forget import drop_line
-from holdfast.intake.remember import DAY_MS, audience_of, latest_of, line_of, title_of, with_hash
+from holdfast.intake.remember import DAY_MS, audience_of, latest_of, line_of, title_of
 from holdfast.model import CleanText, Memory
 from holdfast.protocol.lifecycle import Fold, Life, Plan, Rules, State, deprecated, folded, is_purgeable, plan, restored
+from holdfast.protocol.sameness import with_hash
 from holdfast.protocol.terms import MemoryDomain
 from holdfast.redact import redact_text
 from holdfast.store.port import Condition, Reader, Tx, where

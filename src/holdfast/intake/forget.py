@@ -16,6 +16,7 @@ from holdfast.intake.addresses import drop_addresses, memory_named
 from holdfast.intake.remember import DAY_MS, audience_of, latest_of, line_of
 from holdfast.model import EVERYBODY, Event, Memory, Observation
 from holdfast.store.port import Condition, Reader, Tx, where
+from holdfast.store.set_aside import drop_set_aside
 from holdfast.store.tables import (
     ANSWERS,
     INSIGHTS,
@@ -32,6 +33,7 @@ from holdfast.store.tables import (
 # One run of the background sweep stays short, so that writers never wait long for it; the next run goes on.
 SWEEP_ROWS = 500
 UNIMPORTANT = 2
+MOST_TARGETS = 1_000  # of one entry in the audit log
 
 
 @dataclass
@@ -230,6 +232,7 @@ def _drop_drawn(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str]) -> No
                     tally.audiences[relation.id] = tally.audiences[id]
     for session in sessions:
         _drop_reflected(desk, tx, session)
+    drop_set_aside(tx, desk.tenant, gone)
     _blank_answers(desk, tx, gone)
 
 
@@ -275,5 +278,7 @@ def _finish(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str], operation
     _drop_drawn(desk, tx, tally, tuple(sessions))
     for audience, ids in tally.by_audience().items():
         counts = tally.counts if len(ids) == len(tally.ids) else {"records": len(ids)}
-        desk.audit(tx, operation, tuple(ids[:1000]), audience=audience, counts=counts, reason=reason)
-        tx.publish(Event(desk.tenant, "forgotten", {"ids": ids[:1000], "counts": counts}, audience=audience))
+        for start in range(0, len(ids), MOST_TARGETS):  # all of them: a merge goes by what was removed on purpose
+            some = tuple(ids[start : start + MOST_TARGETS])
+            desk.audit(tx, operation, some, audience=audience, counts=counts, reason=reason)
+        tx.publish(Event(desk.tenant, "forgotten", {"ids": ids[:MOST_TARGETS], "counts": counts}, audience=audience))

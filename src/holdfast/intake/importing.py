@@ -17,7 +17,7 @@ from holdfast.errors import InvalidRequest
 from holdfast.intake.addresses import keep_address, latest_at
 from holdfast.intake.compress import compress
 from holdfast.intake.event import CleanEvent, content_hash
-from holdfast.intake.remember import title_of, with_hash
+from holdfast.intake.remember import title_of
 from holdfast.intake.sessions import commit_id
 from holdfast.model import (
     Action,
@@ -38,6 +38,7 @@ from holdfast.model import (
 )
 from holdfast.protocol.access import check_writable, stored_keys
 from holdfast.protocol.lifecycle import State
+from holdfast.protocol.sameness import with_hash
 from holdfast.protocol.terms import MemoryScope
 from holdfast.redact import redact_value
 from holdfast.shapes import record_from

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import Any
-
-import orjson
 
 from holdfast.desk import Desk, facts_of
 from holdfast.errors import Conflict
 from holdfast.intake.addresses import fresh_address, keep_address, memory_named, owner_of
 from holdfast.model import CleanText, Json, Memory
 from holdfast.protocol.access import MemoryFacts, stored_keys
+from holdfast.protocol.sameness import said_hash, with_hash
 from holdfast.protocol.terms import MemoryScope, MemoryType, MemoryVisibility
 from holdfast.store.near import distinct_words, jaccard, keeps_all
 from holdfast.store.port import Condition, Reader, Tx, where
@@ -334,7 +331,7 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
         valid_from=created,
         valid_to=None,
         forget_after=None if lasts is None else now + lasts,
-        content_hash=_hash(
+        content_hash=said_hash(
             what=[draft.content, draft.type, draft.concepts, draft.files, draft.project, agent],
             when=[_sessions(draft), draft.created_at],
             how=[title, draft.importance, lasts],
@@ -366,21 +363,3 @@ def title_of(content: str) -> str:
         return line
     head, _, _ = line[:79].rpartition(" ")
     return (head or line[:79]) + "…"
-
-
-def with_hash(memory: Memory) -> Memory:
-    """The memory with the hash that is the same for two requests to keep the same thing."""
-    lasts = memory.forget_after - memory.updated_at if memory.forget_after is not None else None
-    said = _hash(
-        what=[memory.content, memory.type, memory.concepts, memory.files, memory.project, memory.agent],
-        when=[memory.session_ids, memory.created_at if memory.dated else None],
-        how=[memory.title, memory.importance, lasts],
-        whose=[memory.scope, memory.visibility, memory.umo, memory.owners, memory.share_into_groups],
-        about=[memory.domain, memory.memory_type, memory.disclosure, memory.subject],
-        names=[memory.entities, memory.topics],
-    )
-    return dataclasses.replace(memory, content_hash=said)
-
-
-def _hash(**parts: list[Any]) -> str:
-    return sha256(orjson.dumps(list(parts.values()))).hexdigest()[:32]

@@ -10,6 +10,7 @@ from holdfast.errors import Conflict, LimitReached, NotFound
 from holdfast.keys import key_of
 from holdfast.model import CleanText, Slot
 from holdfast.store.port import Reader, Tx, where
+from holdfast.store.set_aside import drop_set_aside
 from holdfast.store.tables import SLOTS
 
 DEFAULT_SIZE = 2_000
@@ -210,6 +211,7 @@ def delete_slot(desk: Desk, label: str, project: str | None) -> Slot:
         slot = find_slot(desk, tx, label, project)
         if not tx.delete(SLOTS, desk.tenant, slot.id):
             raise NotFound(f"slot: nothing stored is labelled {label}")
+        drop_set_aside(tx, desk.tenant, {slot.id})
         desk.audit(tx, "slot_delete", (slot.id,), label=label, scope=slot.scope)
         desk.tell(tx, "slot", dataclasses.replace(slot, content=""))
         return slot

@@ -20,7 +20,8 @@ from holdfast.settings import SETTINGS
 from holdfast.shapes import shape
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.automatic import age_of_newest
-from holdfast.snapshot.sending import waiting
+from holdfast.snapshot.key_care import key_warnings
+from holdfast.snapshot.waiting import waiting
 from holdfast.store.port import Reader, Table, Tx, where
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
 from holdfast.version import VERSION
@@ -70,6 +71,7 @@ class HealthAnswer(TypedDict):
     counts: dict[str, int]
     summarizer: str
     viewerPort: int
+    warnings: NotRequired[list[str]]  # for an admin: about keys that would be missed
 
 
 def health(desk: Desk, ask: Nothing) -> HealthAnswer:
@@ -78,7 +80,7 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
     tables = (("sessions", SESSIONS), ("observations", OBSERVATIONS), ("memories", MEMORIES))
     failed = desk.store.failure()
     hidden = desk.settings.isolated and desk.writes_as(None) is None  # nobody to count for
-    return {
+    answer: HealthAnswer = {
         "status": "degraded" if failed else "healthy",
         "service": "holdfast",
         "version": VERSION,
@@ -91,6 +93,8 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
         "summarizer": desk.summarizer.name if desk.summarizer else "none",
         "viewerPort": desk.settings.port,
     }
+    warnings = key_warnings(archive_of(desk)) if desk.home is not None and desk.caller.may("admin") else []
+    return {**answer, "warnings": warnings} if warnings else answer
 
 
 def _count(desk: Desk, reader: Reader, table: Table[Any]) -> int:

@@ -11,7 +11,10 @@ from holdfast.ops.answers import Success
 from holdfast.ops.declare import Nothing, Operation, Request
 from holdfast.ops.fields import CleanLine, Name
 from holdfast.snapshot.archive import archive_of
+from holdfast.snapshot.key_care import key_warnings
+from holdfast.snapshot.keyring import read_succession
 from holdfast.store.closed import ClosedStore
+from holdfast.times import iso
 
 
 class KeyNew(Request):
@@ -33,12 +36,54 @@ def key_new(desk: Desk, ask: KeyNew) -> KeyAnswer:
 class KeysAnswer(TypedDict):
     did: str | None
     trusted: list[Json]
+    successions: list[str]
+    warnings: list[str]
 
 
 def key_show(desk: Desk, ask: Nothing) -> KeysAnswer:
-    """Show this memory's own key and the keys that it trusts, as did:key."""
-    keyring = archive_of(desk).keyring
-    return {"did": keyring.own(), "trusted": [{"did": did, "note": note} for did, note in keyring.trusted().items()]}
+    """Show this memory's own key, the keys that it trusts, and what to do before one of them is missed."""
+    archive = archive_of(desk)
+    keyring = archive.keyring
+    return {
+        "did": keyring.own(),
+        "trusted": [{"did": did, "note": note} for did, note in keyring.trusted().items()],
+        "successions": [one.text for one in keyring.successions()],
+        "warnings": key_warnings(archive),
+    }
+
+
+class KeyRotateAnswer(TypedDict):
+    success: bool
+    did: str
+    old: str
+    succession: str
+
+
+def key_rotate(desk: Desk, ask: Nothing) -> KeyRotateAnswer:
+    """Make a new signing key that the old one says is its successor; what the old one signed stays trusted.
+
+    Others who trust the old key take the new one by the statement: holdfast key follow.
+    """
+    made = archive_of(desk).keyring.rotate(iso(desk.clock.now_ms()))
+    _audit(desk, "key_rotate", made.new)
+    return {"success": True, "did": made.new, "old": made.old, "succession": made.text}
+
+
+class KeyFollow(Request):
+    succession: str = Field(max_length=4_000, description="The statement, as rotate and show give it.")
+
+
+class KeyFollowAnswer(TypedDict):
+    success: bool
+    did: str
+
+
+def key_follow(desk: Desk, ask: KeyFollow) -> KeyFollowAnswer:
+    """Trust the key that follows a trusted one, by the statement that the old one signed."""
+    found = read_succession(ask.succession)
+    archive_of(desk).keyring.follow(found)
+    _audit(desk, "key_follow", found.new)
+    return {"success": True, "did": found.new}
 
 
 class KeyTrust(Request):
@@ -73,6 +118,10 @@ def _audit(desk: Desk, operation: str, did: str) -> None:
 KEY_OPERATIONS = (
     Operation(key_new, "POST", "/keys", effect="write", scope="root", status=201, cli="key new"),
     Operation(key_show, "GET", "/keys", scope="root", cli="key show"),
+    Operation(key_rotate, "POST", "/keys/rotate", effect="write", scope="root", cli="key rotate"),
+    Operation(
+        key_follow, "POST", "/keys/follow", effect="write", scope="root", cli="key follow", positional=("succession",)
+    ),
     Operation(key_trust, "POST", "/keys/trust", effect="write", scope="root", cli="key trust", positional=("did",)),
     Operation(
         key_untrust, "POST", "/keys/untrust", effect="destroy", scope="root", cli="key untrust", positional=("did",)

@@ -18,7 +18,9 @@ from holdfast.ops.keys import KEY_OPERATIONS
 from holdfast.ops.learning import LEARNING
 from holdfast.ops.lessons import LESSON_OPERATIONS
 from holdfast.ops.memories import MEMORY_OPERATIONS
+from holdfast.ops.merging import MERGING
 from holdfast.ops.notes import NOTE_OPERATIONS
+from holdfast.ops.progenly import PROGENLY
 from holdfast.ops.recalling import RECALL
 from holdfast.ops.slots import SLOT_OPERATIONS
 from holdfast.ops.snapshots import SNAPSHOTS
@@ -36,7 +38,9 @@ OPERATIONS: tuple[Operation, ...] = (
     *LEARNING,
     *NOTE_OPERATIONS,
     *TRANSFER,
+    *PROGENLY,
     *SNAPSHOTS,
+    *MERGING,
     *VAULTS,
     *FOREIGN,
     *KEY_OPERATIONS,

@@ -25,6 +25,7 @@ from holdfast.snapshot.difference import difference, preview
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
 from holdfast.snapshot.flow import Wish, create
 from holdfast.snapshot.folder_mending import mend_folders
+from holdfast.snapshot.key_care import key_warnings
 from holdfast.snapshot.nexo import NexoReport
 from holdfast.snapshot.restore import Restored, branch, restore, undo
 from holdfast.snapshot.retention import Policy
@@ -67,6 +68,7 @@ class SnapshotAnswer(TypedDict):
     id: str
     path: NotRequired[str]  # for root: where the server keeps its files is nobody else's concern
     snapshot: Json
+    warnings: NotRequired[list[str]]  # about keys that would be missed
 
 
 def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
@@ -91,6 +93,8 @@ def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
     )
     made = create(archive, wish)
     answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": _shown(desk, made)}
+    if desk.caller.may("admin") and (warnings := key_warnings(archive)):
+        answer["warnings"] = warnings
     return {**answer, "path": str(made.path)} if desk.caller.may("root") else answer
 
 
@@ -281,7 +285,7 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
             hint="Look with --dry-run what would change; then say --yes (REST and MCP: yes).",
         )
     made = restore(archive, named, alone=ask.alone)
-    _audit(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
+    audit_snapshot(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
     answer = _restored_shape(made)
     if made.alone:
         answer["leftBehind"] = LEFT_BEHIND
@@ -302,7 +306,7 @@ def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
     }
 
 
-def _audit(desk: Desk, operation: str, id: str, **details: Any) -> None:
+def audit_snapshot(desk: Desk, operation: str, id: str, **details: Any) -> None:
     """In the store that is live now: a restore may have exchanged it."""
     now = dataclasses.replace(desk, store=desk.home.store) if desk.home else desk
     now.store.write(lambda tx: now.audit(tx, operation, (id,), None, **details))
@@ -327,7 +331,7 @@ def snapshot_undo(desk: Desk, ask: SnapshotUndo) -> SnapshotUndoAnswer:
         raise InvalidRequest("snapshot_undo: this replaces the live memory, and was not confirmed", hint="Say --yes.")
     _root_for(desk, identity=ask.identity)
     done = undo(archive_of(desk), Named(LATEST, identity=ask.identity, plain_before=ask.plain_before))
-    _audit(desk, "snapshot_undo", done.generation)
+    audit_snapshot(desk, "snapshot_undo", done.generation)
     answer: SnapshotUndoAnswer = {"success": True, "generation": done.generation, "before": done.before}
     return {**answer, "waiting": f"{WAITING} {done.waiting}"} if done.waiting else answer
 
@@ -358,7 +362,7 @@ def snapshot_delete(desk: Desk, ask: SnapshotName) -> SnapshotDeleteAnswer:
     """Remove a snapshot. The last whole one stays, and so does one that is in use."""
     desk.store.last_seq()  # without a store that can be opened nothing is removed: it may be all there is
     id = keeping.delete(archive_of(desk), ask.id)
-    _audit(desk, "snapshot_delete", id)
+    audit_snapshot(desk, "snapshot_delete", id)
     return {"success": True, "id": id}
 
 
@@ -387,7 +391,7 @@ def snapshot_prune(desk: Desk, ask: SnapshotPrune) -> SnapshotPruneAnswer:
     desk.store.last_seq()  # as in delete
     done = keeping.prune(archive_of(desk), policy, dry_run=ask.dry_run)
     if done.removed:
-        _audit(desk, "snapshot_prune", "", removed=list(done.removed))
+        audit_snapshot(desk, "snapshot_prune", "", removed=list(done.removed))
     return {
         "success": not done.in_use,
         "dryRun": ask.dry_run,
@@ -410,7 +414,7 @@ def snapshot_mend(desk: Desk, ask: Nothing) -> SnapshotMendAnswer:
     done = mend_folders(archive_of(desk))
     if done:
         with suppress(Fault):  # also where the store cannot be opened
-            _audit(desk, "snapshot_mend", "", mended=[one.name for one in done])
+            audit_snapshot(desk, "snapshot_mend", "", mended=[one.name for one in done])
     return {"success": True, "mended": [{"name": one.name, "change": one.how, "path": str(one.path)} for one in done]}
 
 

@@ -18,6 +18,7 @@ from holdfast.intake.transcripts import TranscriptEvent, find_transcripts, read_
 from holdfast.model import CleanText, Json
 from holdfast.ops.declare import ChatRequest, Operation, Request, Stream
 from holdfast.ops.fields import Name, Offset
+from holdfast.ops.progenly import is_progenly, read_progenly
 from holdfast.recall.export import export_pieces
 from holdfast.redact import redact_text, redact_value
 from holdfast.snapshot.automatic import before
@@ -57,11 +58,13 @@ class ImportAnswer(TypedDict):
 
 
 def import_(desk: Desk, ask: Import) -> ImportAnswer:
-    """Import an export of Holdfast or of agentmemory.
+    """Import an export of Holdfast, of agentmemory or of Progenly.
 
     Records that exist are skipped, or replaced with the strategy `replace`; bad ones are reported.
     """
     data: Json = ask.export_data if ask.export_data is not None else dict(ask.__pydantic_extra__ or {})
+    if is_progenly(data):
+        data = read_progenly(desk, data)
     before(desk, "import")
     report = import_memory(desk, data, replace=ask.strategy == "replace")
     return {

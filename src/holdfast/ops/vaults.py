@@ -10,16 +10,15 @@ from holdfast.errors import InvalidRequest, SnapshotDamaged
 from holdfast.model import Json
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, limit
-from holdfast.ports import Vault
 from holdfast.snapshot.archive import Archive, archive_of
+from holdfast.snapshot.depots import Depot, copy_depot, depot_of
 from holdfast.snapshot.finding import Named, examine, sought
 from holdfast.snapshot.retention import Policy
 from holdfast.snapshot.shapes import report_shape
 from holdfast.snapshot.values import Report
-from holdfast.snapshot.vault_keeping import Moved, copy, prune_vault, standing, sync, verify_all
-from holdfast.snapshot.vaulting import Vaulted, list_vault
+from holdfast.snapshot.vault_keeping import Moved
+from holdfast.snapshot.vaulting import Vaulted
 from holdfast.snapshot.verify import fault_of
-from holdfast.vault.readonly import ReadOnly
 
 MOST = 100_000
 
@@ -27,7 +26,7 @@ MOST = 100_000
 class VaultName(Request):
     vault: Name | None = Field(
         default=None,
-        description="A folder, file:///…, s3://…, gs://…, az://… or hf://datasets/…; without it HOLDFAST_VAULT.",
+        description="A folder, file:///…, s3://…, gs://…, az://…, hf://… or colony:; without it HOLDFAST_VAULT.",
     )
 
     def named(self, archive: Archive) -> str:
@@ -41,8 +40,8 @@ class VaultName(Request):
             raise InvalidRequest("vault: none is named", hint="Name one, or set HOLDFAST_VAULT.")
         return text
 
-    def open(self, archive: Archive) -> Vault:
-        return archive.vault(self.named(archive))
+    def depot(self, archive: Archive) -> Depot:
+        return depot_of(archive, self.named(archive))
 
 
 def _shape(one: Vaulted) -> Json:
@@ -67,8 +66,8 @@ class VaultStatusAnswer(TypedDict):
 def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
     """Show how a vault is: whether it can be reached, what it holds of this memory, and what it lacks."""
     archive = archive_of(desk)
-    vault = ask.open(archive)
-    found = standing(archive, vault)
+    vault = ask.depot(archive)
+    found = vault.standing()
     return {
         "place": vault.place,
         "public": found.state.public,
@@ -98,8 +97,8 @@ class VaultListAnswer(TypedDict):
 def vault_list(desk: Desk, ask: VaultList) -> VaultListAnswer:
     """List this memory's snapshots in a vault, newest first; what lacks a file is shown as damaged."""
     archive = archive_of(desk)
-    vault = ask.open(archive)
-    found = list_vault(vault, archive.tenant, archive.agent)
+    vault = ask.depot(archive)
+    found = vault.list()
     return {
         "place": vault.place,
         "snapshots": [_shape(one) for one in found[: ask.limit]],
@@ -124,9 +123,9 @@ class VaultVerifyAnswer(TypedDict):
 def vault_verify(desk: Desk, ask: VaultVerify) -> VaultVerifyAnswer:
     """Fetch every snapshot of this memory from a vault and check it, without trusting the vault; nothing is kept."""
     archive = archive_of(desk)
-    vault = ask.open(archive)
+    vault = ask.depot(archive)
     named = Named(ask.id or "", ask.named(archive), ask.identity, allow_unsigned=ask.allow_unsigned)
-    reports = [_one(archive, named)] if ask.id else list(verify_all(archive, vault, named))
+    reports = [_one(archive, named)] if ask.id else list(vault.reports(named))
     faults = [fault for report in reports if (fault := fault_of(report))]
     return {
         "place": vault.place,
@@ -167,8 +166,8 @@ def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
     if policy.empty and not ask.tidy:
         raise InvalidRequest("vault_prune: no rule says what to keep", hint="For example --keep 10 --keep-daily 7.")
     archive = archive_of(desk)
-    vault = ask.open(archive)
-    done = prune_vault(archive, vault, policy, tidy=ask.tidy, dry_run=ask.dry_run)
+    vault = ask.depot(archive)
+    done = vault.prune(policy, tidy=ask.tidy, dry_run=ask.dry_run)
     if done.removed:
         desk.store.write(lambda tx: desk.audit(tx, "vault_prune", done.removed, None, place=vault.place))
     return {
@@ -219,11 +218,7 @@ class VaultCopy(Request):
 
 def vault_copy(desk: Desk, ask: VaultCopy) -> VaultMovedAnswer:
     """Copy this memory's snapshots from one vault to another that lacks them; each is checked on its way."""
-    archive = archive_of(desk)
-    source, target = ReadOnly(archive.vault(ask.source)), archive.vault(ask.to)
-    if source.place == target.place:
-        raise InvalidRequest("vault_copy: both are the same vault")
-    return _moved(target.place, copy(archive, source, target, ask.limit))
+    return _moved(*copy_depot(archive_of(desk), ask.source, ask.to, ask.limit))
 
 
 class VaultSync(VaultName):
@@ -233,8 +228,8 @@ class VaultSync(VaultName):
 def vault_sync(desk: Desk, ask: VaultSync) -> VaultMovedAnswer:
     """Send every snapshot to a vault that it lacks, the newest first; what was interrupted is taken up again."""
     archive = archive_of(desk)
-    vault = ask.open(archive)
-    return _moved(vault.place, sync(archive, vault, ask.limit))
+    vault = ask.depot(archive)
+    return _moved(vault.place, vault.sync(ask.limit))
 
 
 VAULTS = (

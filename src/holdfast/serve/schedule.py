@@ -14,7 +14,8 @@ from holdfast.snapshot.automatic import age_of_newest, making_if_changed
 from holdfast.snapshot.checking import check_next
 from holdfast.snapshot.flow import Wish
 from holdfast.snapshot.layouts import Fresh
-from holdfast.snapshot.sending import NOTHING, send_waiting, waiting
+from holdfast.snapshot.sending import NOTHING, send_waiting
+from holdfast.snapshot.waiting import waiting
 
 LOOK_SECONDS = 60.0
 

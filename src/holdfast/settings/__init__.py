@@ -96,6 +96,9 @@ class Settings:
     azure_sas_token: str | None
     hub_token: str | None
     hub_url: str
+    colony_key: str | None
+    colony_url: str
+    colony_keep: int
     nats_url: str | None
     nats_prefix: str
     nats_confirm: str

@@ -9,7 +9,7 @@ ROWS: tuple[Setting, ...] = (
         "vault",
         "",
         "Where snapshots are copied to, and an empty memory is restored from: a folder, file:///…, s3://bucket/…, "
-        "gs://bucket/…, az://container/… or hf://datasets/owner/name.",
+        "gs://bucket/…, az://container/…, hf://datasets/owner/name or colony:label.",
     ),
     Setting(
         "vault_credentials",
@@ -53,4 +53,20 @@ ROWS: tuple[Setting, ...] = (
     Setting("azure_sas_token", "", "Shared access signature instead.", secret, ("AZURE_STORAGE_SAS_TOKEN",), True),
     Setting("hub_token", "", "Token of an hf:// vault.", secret, ("HF_TOKEN",), True),
     Setting("hub_url", "https://huggingface.co", "Address of the hub of hf:// vaults.", text, ("HF_ENDPOINT",)),
+    Setting(
+        "colony_key",
+        "",
+        "API key of the agent whose Colony vault is used.",
+        secret,
+        ("COLONY_MEMORY_API_KEY", "COLONY_API_KEY"),
+        True,
+    ),
+    Setting(
+        "colony_url",
+        "",
+        "Address of the Colony's API if it is not its own.",
+        text,
+        ("COLONY_MEMORY_API_BASE", "COLONY_API_BASE"),
+    ),
+    Setting("colony_keep", "3", "Compact snapshots that stay in a colony: vault.", whole(1, 1_000)),
 )

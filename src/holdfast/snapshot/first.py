@@ -6,6 +6,7 @@ from pathlib import Path
 
 from holdfast.errors import StorageFailed
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.compacts import Compacts, is_colony
 from holdfast.snapshot.finding import LATEST, Named
 from holdfast.snapshot.restore import plant
 from holdfast.snapshot.vaulting import list_vault
@@ -22,6 +23,8 @@ def begin_from_vault(archive: Archive, folder: DataFolder) -> bool:
         Fault: it could not be restored.
     """
     place = archive.settings.vault
+    if is_colony(place):
+        return _begin_from_colony(archive, folder, place)
     vault = archive.vault(place)
     if Path(vault.place).is_absolute() and not Path(vault.place).is_dir():
         raise StorageFailed(
@@ -29,6 +32,13 @@ def begin_from_vault(archive: Archive, folder: DataFolder) -> bool:
             hint="Mount the disk or correct HOLDFAST_VAULT; make the folder if it is a new vault.",
         )
     if not list_vault(vault, archive.tenant, archive.agent):
+        return False
+    plant(archive, Named(LATEST, vault=place), folder)
+    return True
+
+
+def _begin_from_colony(archive: Archive, folder: DataFolder, place: str) -> bool:
+    if Compacts(archive, place).newest() is None:  # it answered, and has none
         return False
     plant(archive, Named(LATEST, vault=place), folder)
     return True

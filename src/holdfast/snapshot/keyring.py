@@ -4,6 +4,8 @@
 <folder>/trusted.json    did:keys that are believed, with a note each
 <folder>/chunks.json     a secret that names of encrypted chunks are made with, readable by its owner only
 <folder>/marks.json      by signer and place, the highest sequence number seen
+<folder>/lines.json      which key followed which, each signed by the one before
+<folder>/kept.json       keys that were copied elsewhere, and age recipients whose identity was seen to open something
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +32,59 @@ from holdfast.snapshot.canonical import Fields, Malformed
 from holdfast.system import SystemEntropy
 
 _OWN, _TRUSTED, _MARKS, _CHUNKS = "own.json", "trusted.json", "marks.json", "chunks.json"
+_LINES, _KEPT = "lines.json", "kept.json"
 _VERSION = 1
 _MOST_BYTES = 1024 * 1024
 _MOST_NOTE = 200
+_MOST_STATEMENT = 4_096
 _SEED = re.compile(r"[A-Za-z0-9_-]{43}")
 UNSIGNED = "unsigned"
 
 _CHANCE = SystemEntropy()
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    """That one key followed another, said by the one before."""
+
+    old: str
+    new: str
+    at: str
+    signature: str
+
+    def shape(self) -> dict[str, str]:
+        return {"at": self.at, "new": self.new, "old": self.old, "signature": self.signature}
+
+    @property
+    def text(self) -> str:
+        """The statement as it is handed on."""
+        return canonical.dumps(self.shape()).decode()
+
+
+def succession_bytes(old: str, new: str, at: str) -> bytes:
+    """What the key before signs."""
+    return b"holdfast key succession 1\n" + canonical.dumps({"at": at, "new": new, "old": old})
+
+
+def read_succession(text: str) -> Succession:
+    """The statement that a text is; whether it holds is for `Keyring.follow` to say.
+
+    Raises:
+        InvalidRequest: it is none.
+    """
+    try:
+        value = canonical.loads(text.strip().encode(), most_bytes=_MOST_STATEMENT)
+        return _succession(Fields(value, "succession"))
+    except (Malformed, didkey.NoKey, UnicodeEncodeError):
+        raise InvalidRequest("key: that is no statement of one key following another") from None
+
+
+def _succession(fields: Fields) -> Succession:
+    made = Succession(*(fields.text(name) for name in ("old", "new", "at", "signature")))
+    fields.end()
+    for did in (made.old, made.new):
+        didkey.public_key(did)
+    return made
 
 
 class Keyring:
@@ -53,16 +102,89 @@ class Keyring:
         Raises:
             Conflict: there is one, and it is not to be replaced.
         """
-        seed = bytes.fromhex(self._entropy.hex(32) + self._entropy.hex(32))
+        return self.take(self._fresh(), replace=replace)
+
+    def take(self, seed: bytes, replace: bool = False) -> str:
+        """Make these 32 bytes the own key, as when it is recovered; its did:key.
+
+        Raises:
+            Conflict: there is another one, and it is not to be replaced.
+        """
         did = didkey.did_of(didkey.public_of(seed))
         with self._locked():
             old = self.own()
-            if old and not replace:
+            if old and old != did and not replace:
                 raise Conflict("key: this folder has a key already", hint="Replace it with --replace if you mean it.")
-            if old:
-                self._write_keys({**self.trusted(), old: "own key before"})
-            self._write(_OWN, {"did": did, "seed": _base64url(seed)})
+            self._put_own(seed, did, old)
         return did
+
+    def rotate(self, at: str) -> Succession:
+        """Make a new own key that the old one says is its successor; what the old one signed stays trusted.
+
+        Raises:
+            NotFound: there is no own key.
+        """
+        seed = self._fresh()
+        new = didkey.did_of(didkey.public_of(seed))
+        with self._locked():
+            before = self.seed()
+            old = didkey.did_of(didkey.public_of(before))
+            made = Succession(old, new, at, didkey.sign(before, succession_bytes(old, new, at)))
+            # The statement first: a key that nobody can tell where it comes from is worse than a statement unused.
+            self._write(_LINES, {"lines": [one.shape() for one in (*self.successions(), made)]})
+            self._put_own(seed, new, old)
+        return made
+
+    def _fresh(self) -> bytes:
+        return bytes.fromhex(self._entropy.hex(32) + self._entropy.hex(32))
+
+    def _put_own(self, seed: bytes, did: str, old: str | None) -> None:
+        if old and old != did:
+            self._write_keys({**self.trusted(), old: "own key before"})
+        self._write(_OWN, {"did": did, "seed": _base64url(seed)})
+
+    def successions(self) -> tuple[Succession, ...]:
+        """Which key of this folder followed which, the first first."""
+        fields = self._read(_LINES)
+        if fields is None:
+            return ()
+        with _damage(_LINES):
+            found = tuple(_succession(Fields(one, _LINES)) for one in fields.items("lines", most=10_000))
+            fields.end()
+        return found
+
+    def follow(self, succession: Succession) -> None:
+        """Trust the key that a trusted one says is its successor.
+
+        Raises:
+            InvalidRequest: the statement does not hold.
+            Conflict: the key that made it is not trusted here.
+        """
+        said = succession_bytes(succession.old, succession.new, succession.at)
+        if not didkey.verify_signature(succession.old, said, succession.signature):
+            raise InvalidRequest("key: the statement is not signed by the key that it says was before")
+        if not self.accepts(succession.old):
+            raise Conflict("key: the key that was before is not trusted here", hint="Trust the new one by its did:key.")
+        self.trust(succession.new, f"follows {succession.old}")
+
+    # Copies
+
+    def note_kept(self, *names: str) -> None:
+        """Remember that a key lies elsewhere too, or that an identity was seen to open something."""
+        with self._locked():
+            known = self.kept()
+            if not known.issuperset(names):
+                self._write(_KEPT, {"names": sorted(known | set(names))})
+
+    def kept(self) -> frozenset[str]:
+        """did:keys that were copied, and fingerprints of recipients whose identity was tested."""
+        fields = self._read(_KEPT)
+        if fields is None:
+            return frozenset()
+        with _damage(_KEPT):
+            names = frozenset(fields.texts("names", most=100_000))
+            fields.end()
+        return names
 
     def own(self) -> str | None:
         """The own key's did:key, if there is a key."""
@@ -75,10 +197,22 @@ class Keyring:
         Raises:
             NotFound: there is no own key.
         """
+        return didkey.sign(self.seed(), data)
+
+    def sign_raw(self, data: bytes) -> bytes:
+        """The same as the 64 bytes that it is."""
+        return base64.urlsafe_b64decode(self.sign(data) + "==")
+
+    def seed(self) -> bytes:
+        """The own key itself; whoever has it can sign in its name.
+
+        Raises:
+            NotFound: there is no own key.
+        """
         seed = self._seed()
         if seed is None:
             raise NotFound("key: this folder has no key to sign with", hint="Make one with holdfast key new.")
-        return didkey.sign(seed, data)
+        return seed
 
     def chunk_key(self, *about: str) -> bytes:
         """The key that the ids of encrypted chunks are made with, another one for each purpose; made at first use."""

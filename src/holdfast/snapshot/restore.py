@@ -7,18 +7,14 @@ is live. Memory folders follow by a journal that the next start finishes if this
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.disk import disk_fault, write_durably
-from holdfast.errors import Conflict, DataDamaged, Fault, NotFound
-from holdfast.model import Json, Lifecycle
+from holdfast.errors import Conflict, NotFound
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.changes import is_changed
 from holdfast.snapshot.finding import LATEST, SHELF, Found, Named, identities_of, sought, trusted
-from holdfast.snapshot.flow import Wish, create_locked
+from holdfast.snapshot.flow import Wish
 from holdfast.snapshot.folder_exchange import Exchange, intend, pending
 from holdfast.snapshot.folders_back import (
     drop_kept,
@@ -27,21 +23,31 @@ from holdfast.snapshot.folders_back import (
     settle_folders,
     stage_folders,
 )
+from holdfast.snapshot.key_care import note_opened
 from holdfast.snapshot.memory import STORE
 from holdfast.snapshot.places import shelf_folder
-from holdfast.snapshot.sealed_alike import sealed_alike
 from holdfast.snapshot.sending import offer_waiting
 from holdfast.snapshot.shelf import Shelf
+from holdfast.snapshot.switching import (
+    ORIGIN,
+    give_up,
+    is_closed,
+    keep,
+    keep_last,
+    live_of,
+    switched,
+    take_along,
+    wish_of,
+)
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
 from holdfast.store.folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.port import Home
-from holdfast.store.sqlite.graft import join, prepare, rejoin
+from holdfast.store.sqlite.graft import prepare, rejoin
 
 BEFORE_UNDO = Wish(label="before undo", made_by="before-restore")
 LAST = Named(LATEST)
 BEFORE = Wish(label="before restore", made_by="before-restore")
-ORIGIN = "origin"  # in a generation that was restored: whose memory was
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]
 
@@ -85,14 +91,14 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         SnapshotsBusy: another process makes, restores or removes snapshots.
         DataDamaged: what was in it is not sound, or what is live cannot be read.
     """
-    live = _live(archive)
-    closed = _is_closed(live)
+    live = live_of(archive)
+    closed = is_closed(live)
     with archive.locked("restore") as result, sought(archive, named) as found:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
         archive.shelf.begin_after(manifest.identity.sequence)
-        wish = _wish(archive, BEFORE, named, manifest)
-        before = _kept(archive, wish)
+        wish = wish_of(archive, BEFORE, named, manifest)
+        before = keep(archive, wish)
         archive.moved("restore", manifest.body_size)
         name, rows, folders, later = _restored(archive, live, named, found, manifest, wish, alone)
         before = later or before
@@ -109,7 +115,7 @@ def undo(archive: Archive, named: Named = LAST) -> Undone:
         Conflict: what is left would have to be encrypted, and nobody is known for whom.
         SnapshotsBusy: another process makes, restores or removes snapshots.
     """
-    live, folder = _live(archive), DataFolder(archive.home)
+    live, folder = live_of(archive), DataFolder(archive.home)
     with archive.locked("undo") as result:
         settle_folders(folder)
         name, leaving = folder.previous(), folder.current()
@@ -117,18 +123,18 @@ def undo(archive: Archive, named: Named = LAST) -> Undone:
             raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
         _check_origin(archive, leaving)
         # The next restore removes the generation that is left, with what was remembered in it since it became live.
-        wish = _wish(archive, BEFORE_UNDO, named, None)
-        before = _kept(archive, wish)
+        wish = wish_of(archive, BEFORE_UNDO, named, None)
+        before = keep(archive, wish)
         later: list[str | None] = [None]
 
         def build(old: Path | None) -> str:
             if old is not None:
-                later[0] = _kept_last(archive, wish)
+                later[0] = keep_last(archive, wish)
                 rejoin(archive.home / name / DATABASE, old, archive.tenant)
             intend(archive.home, name, folders_of_generation(archive, name, leaving))
             return name
 
-        _switched(archive, live, build)
+        switched(archive, live, build)
         before = later[0] or before
         result.about = name
     archive.tell("restored", {"id": None, "generation": name, "before": before})
@@ -171,7 +177,7 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
             intend(folder.home, folder.name_of(building), exchanges)
             name = folder.finish(building)
         except BaseException:
-            _give_up(folder, building)
+            give_up(folder, building)
             raise
     folder.switch(name)
     settle_folders(folder)
@@ -190,58 +196,6 @@ def _check_origin(archive: Archive, leaving: str) -> None:
         raise Conflict("undo: the last restore was another tenant's", hint="Restore a snapshot instead.")
 
 
-def _is_closed(live: Home) -> bool:
-    try:
-        live.database()
-    except Fault:
-        return True
-    return False
-
-
-def _live(archive: Archive) -> Home:
-    if archive.live is None:
-        raise Conflict("restore: no memory is open here")
-    return archive.live
-
-
-def _wish(archive: Archive, wish: Wish, named: Named, manifest: Manifest | None) -> Wish:
-    """How what is live is to be kept; nobody needs to know for whom if nothing will be."""
-    return sealed_alike(archive, wish, named, manifest) if _will_be_kept(archive) else wish
-
-
-def _will_be_kept(archive: Archive) -> bool:
-    return "restore" in archive.settings.snapshot_before and not _is_closed(_live(archive))
-
-
-def _kept_last(archive: Archive, wish: Wish) -> str | None:
-    """A snapshot of what the newest one does not hold, while nobody writes: what was acknowledged a moment ago must
-    not be in the old generation alone, which the next restore removes. Nobody is told: that would be a write."""
-    return _kept(replace(archive, tell=_nobody), wish) if is_changed(archive) else None
-
-
-def _nobody(kind: Lifecycle, body: Json) -> None:
-    """Nobody is told."""
-
-
-def _kept(archive: Archive, wish: Wish) -> str | None:
-    """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay."""
-    if not _will_be_kept(archive):
-        return None
-    try:
-        return create_locked(archive, wish).id
-    except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and undo goes back to it
-        if _is_sound(archive):  # what is damaged is the shelf or a key, and a sound memory is not given up for that
-            raise
-        return None
-
-
-def _is_sound(archive: Archive) -> bool:
-    try:
-        return not _live(archive).store.verify()
-    except DataDamaged:
-        return False
-
-
 def _restored(
     archive: Archive, live: Home, named: Named, found: Found, manifest: Manifest, wish: Wish, alone: bool
 ) -> tuple[str, Rows, Names, str | None]:
@@ -256,16 +210,16 @@ def _restored(
 
         def build(old: Path | None) -> str:
             if old is not None:
-                later[0] = _kept_last(archive, wish)
+                later[0] = keep_last(archive, wish)
             if old is not None and not alone:
-                _take_along(building / DATABASE, old, archive.tenant)
+                take_along(building / DATABASE, old, archive.tenant)
             name = folder.finish(building)
             intend(archive.home, name, exchanges)
             return name
 
-        name = _switched(archive, live, build)
+        name = switched(archive, live, build)
     except BaseException:
-        _give_up(folder, building)
+        give_up(folder, building)
         if pending(archive.home) is None:  # what is intended is put in place or taken back, now or at the next start
             drop_staged(exchanges)
         raise
@@ -274,28 +228,12 @@ def _restored(
     return name, rows, tuple(one.live.name for one in exchanges), later[0]
 
 
-def _take_along(database: Path, old: Path, tenant: str) -> None:
-    try:
-        join(database, old, tenant)
-    except DataDamaged as fault:
-        raise DataDamaged(
-            "restore: what is live is too damaged to take its tokens and other tenants' memory along",
-            hint="With --alone they are left behind, in the files of the old generation; holdfast snapshot undo goes "
-            "back to it.",
-        ) from fault
-
-
-def _give_up(folder: DataFolder, building: Path) -> None:
-    """Remove what was begun; where the disk does not let us, the next start does it."""
-    with suppress(Fault):
-        folder.abandon(building)
-
-
 def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, building: Path) -> Rows:
     """The snapshot's store in the folder of the next generation, checked; its other members beside it."""
     identities = identities_of(archive, named)
     # The store becomes durable with its generation, and on its way there while its rows are checked.
     unpack(found.folder / manifest.body_name, manifest, building / _BUNDLE, identities, hasty=STORE.__eq__)
+    note_opened(archive, manifest, identities)
     try:
         (building / _BUNDLE / STORE).rename(building / DATABASE)
     except OSError as error:
@@ -305,12 +243,3 @@ def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, bui
     rows, _ = prepare(building / DATABASE, archive.tenant, agent=renamed, own=found.place == SHELF)
     write_durably(building / ORIGIN, archive.tenant.encode())
     return rows
-
-
-def _switched(archive: Archive, live: Home, build: Callable[[Path | None], str]) -> str:
-    """Go over to the generation that `build` names, then let the folders follow, or take back what they were to do."""
-    folder = DataFolder(archive.home)
-    try:
-        return live.exchange(build)
-    finally:
-        settle_folders(folder)

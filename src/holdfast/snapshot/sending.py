@@ -11,9 +11,10 @@ from types import MappingProxyType
 
 from holdfast.errors import Conflict, Fault, InvalidSettings, StorageFailed, StorageFull, UpstreamFailed
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.layouts import Fresh, put
+from holdfast.snapshot.depots import depot_of
+from holdfast.snapshot.layouts import Fresh
 from holdfast.snapshot.unsent import note_sent, unsent
-from holdfast.snapshot.vaulting import list_vault
+from holdfast.snapshot.waiting import waiting
 
 AWAY: tuple[type[Fault], ...] = (UpstreamFailed, StorageFull, StorageFailed, Conflict, InvalidSettings)
 NOTHING: Mapping[str, Fresh] = MappingProxyType({})
@@ -32,18 +33,13 @@ def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | No
     if not place:
         return
     try:
-        put(archive, archive.vault(place), id, fresh)
+        depot_of(archive, place).send(id, fresh)
     except AWAY as fault:
         fault.details = {**fault.details, "id": id}
         fault.hint = f"{fault.hint} {LATER}"
         raise
     if place == archive.settings.vault:
         note_sent(archive.shelf.root, id)
-
-
-def waiting(archive: Archive) -> tuple[str, ...]:
-    """Snapshots that the vault of the settings is still to get, the newest first."""
-    return tuple(unsent(archive.shelf.root)) if archive.settings.vault else ()
 
 
 def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None:
@@ -61,13 +57,13 @@ def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None
     if newest is None:
         return
     wanted = dict.fromkeys((newest.id, *unsent(shelf.root)))
-    vault = archive.vault(place)
-    there = {one.id for one in list_vault(vault, archive.tenant, archive.agent) if not one.damaged}
+    depot = depot_of(archive, place)
+    lacking = depot.lacking(wanted)
     faults: list[Fault] = []
     for id in wanted:
         try:
-            if id not in there:
-                put(archive, vault, id, fresh.get(id))
+            if id in lacking:
+                depot.send(id, fresh.get(id))
             note_sent(shelf.root, id)
         except Fault as fault:
             faults.append(fault)

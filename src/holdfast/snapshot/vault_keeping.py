@@ -17,7 +17,6 @@ from holdfast.snapshot.chunks.sweeping import Swept, sweep, unneeded
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
 from holdfast.snapshot.layouts import copy_chunks, put
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
-from holdfast.snapshot.sending import waiting
 from holdfast.snapshot.unsent import note_sent
 from holdfast.snapshot.values import ASKED_FOR, Code, Finding, Report
 from holdfast.snapshot.vaulting import (
@@ -32,6 +31,7 @@ from holdfast.snapshot.vaulting import (
     take_out,
     with_packs,
 )
+from holdfast.snapshot.waiting import waiting
 
 _UNUSABLE = (SnapshotDamaged, SnapshotTooNew, SnapshotForeign)
 
@@ -44,8 +44,8 @@ class Standing:
     snapshots: tuple[Vaulted, ...]  # newest first
     missing: tuple[str, ...]  # on the shelf, not in the vault
     leftovers: int  # files that belong to no snapshot
-    packs: int  # of snapshots that lie there as chunks
-    pack_bytes: int
+    packs: int = 0  # of snapshots that lie there as chunks
+    pack_bytes: int = 0
 
 
 def standing(archive: Archive, vault: Vault) -> Standing:
@@ -173,7 +173,7 @@ class VaultPruned:
     plan: Plan
     removed: tuple[str, ...]
     leftovers: int
-    swept: Swept
+    swept: Swept = Swept()
     unswept: str | None = None  # why no pack was removed
 
 

@@ -22,7 +22,7 @@ from holdfast.vault.names import is_name
 from holdfast.vault.planned import Pace, Paced, Quota
 from holdfast.vault.retrying import Retrying
 
-KINDS = "a folder, file:///path, s3://bucket, gs://bucket, az://container or hf://datasets/owner/name"
+KINDS = "a folder, file:///path, s3://bucket, gs://bucket, az://container, hf://datasets/owner/name or colony:label"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://.*", re.DOTALL)
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,221}", re.ASCII)
 _DATASET = re.compile(r"datasets/([A-Za-z0-9][A-Za-z0-9._-]{0,95})/([A-Za-z0-9][A-Za-z0-9._-]{0,95})", re.ASCII)

@@ -12,7 +12,16 @@ from holdfast.errors import InvalidSettings
 from holdfast.settings import SETTINGS, Settings
 
 NAMES = frozenset(
-    {"vault_key_id", "vault_key", "vault_session_token", "azure_account", "azure_key", "azure_sas_token", "hub_token"}
+    {
+        "vault_key_id",
+        "vault_key",
+        "vault_session_token",
+        "azure_account",
+        "azure_key",
+        "azure_sas_token",
+        "hub_token",
+        "colony_key",
+    }
 )
 _BY_ENV = {env: row.name for row in SETTINGS if row.name in NAMES for env in (row.env, *row.also)}
 _LARGEST = 65_536

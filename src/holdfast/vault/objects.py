@@ -1,15 +1,15 @@
 """Vaults in object storage through obstore: S3, GCS, Azure and what is compatible with them.
 
-Every write has a condition, which the server decides on. Small bytes are put in one request. Large ones are sent in
-parts under a hidden name and copied to their own by the server, which does so only if that name is free: neither S3's
-multipart upload nor obstore's has a condition of its own.
+Every write has a condition, which the server decides on. Small bytes are put in one request. Large ones of a known size
+go to S3 in one request too, streamed over a signed address. Elsewhere they are sent in parts under a hidden name and
+copied to their own by the server, which does so only if that name is free: uploads in parts have no condition.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -33,6 +33,7 @@ from holdfast.ports import Can, Entropy, Named, Parcel, VaultState
 from holdfast.settings import Settings
 from holdfast.vault.names import check_name, check_prefix, folder_of, is_name
 from holdfast.vault.parcels import put_each
+from holdfast.vault.signed import Answer, Broken, NoWay, put_new
 from holdfast.vault.streams import pieces_of, read_whole, stream_of, watched
 
 if TYPE_CHECKING:
@@ -41,10 +42,13 @@ if TYPE_CHECKING:
 Store = S3Store | GCSStore | AzureStore
 
 IN_ONE_REQUEST = 32 << 20
+# From here on a signed address is quicker than handing all bytes over, and needs no memory for them.
+_STREAMED = 8 << 20
 # Eight parts of this size are in flight at most, so an upload takes some 80 MB of memory whatever its size.
 _PART = 5 << 20
 _AT_ONCE = 8
-_MOST = 5 << 30  # what S3 copies at once
+_MOST = 5 << 30  # what S3 takes, and copies, at once
+_SIGNED_FOR = timedelta(minutes=15)  # looked at when a request begins
 _PAGE = 1_000
 _READ = 1 << 20
 _HIDDEN = ".incoming/"  # no name of a vault begins so
@@ -141,7 +145,28 @@ class ObjectVault:
                 obstore.copy(self._store, hidden, name, overwrite=False)
 
     def put_all(self, parcels: Sequence[Parcel]) -> None:
-        put_each(self, parcels)
+        for parcel in parcels:
+            if not self._put_streamed(parcel):
+                put_each(self, [parcel])
+
+    def _put_streamed(self, parcel: Parcel) -> bool:
+        """Whether the parcel was stored in one request; False if it has to go another way, and nothing was sent."""
+        if not isinstance(self._store, S3Store) or not _STREAMED <= parcel.size <= _MOST:
+            return False
+        check_name(parcel.name)
+        with _faults(f"put {parcel.name}"):
+            self._refuse_existing(parcel.name)
+            url = obstore.sign(self._store, "PUT", parcel.name, _SIGNED_FOR)
+        with closing(parcel.open()) as data:
+            try:
+                answer = put_new(url, parcel.size, _exactly(parcel, data))
+            except NoWay:
+                return False
+            except Broken:
+                raise VaultUnreachable(f"vault: put {parcel.name}: the connection broke") from None
+        if fault := _refusal(answer, f"vault: put {parcel.name}"):
+            raise fault
+        return True
 
     def replace(self, name: str, data: BinaryIO, tag: str) -> None:
         check_name(name)
@@ -248,6 +273,33 @@ def _bounded(name: str, head: bytes, rest: BinaryIO) -> Iterator[bytes]:
     for start in range(0, len(head), _PART):
         yield head[start : start + _PART]
     yield from pieces_of(watched(rest, passed), _PART)
+
+
+def _exactly(parcel: Parcel, data: BinaryIO) -> Iterator[bytes]:
+    """The parcel's bytes; more or fewer than were announced must not become an object."""
+    left = parcel.size
+    for piece in pieces_of(data, _READ):
+        left -= len(piece)
+        if left < 0:
+            break
+        yield piece
+    if left:
+        raise VaultDamaged(f"vault: {parcel.name} has not the {parcel.size} bytes that were announced")
+
+
+def _refusal(answer: Answer, doing: str) -> Fault | None:
+    """Why the store did not take a put; None if it did."""
+    if 200 <= answer.status < 300:
+        return None
+    if answer.status == 412:
+        return Conflict(f"{doing}: it exists already")
+    if answer.status == 409:
+        return VaultBusy(f"{doing}: somebody else is just putting it")
+    if _NO_BUCKET.search(answer.text):
+        return VaultRefused(f"{doing}: there is no such bucket")
+    if _BAD_KEY.search(answer.text):
+        return VaultUnauthorized(f"{doing}: the store does not take the key")
+    return _by_status(f"status code: {answer.status} {answer.text}", doing)
 
 
 def _checked_pieces(pieces: Iterator[Any], name: str, size: int) -> Iterator[memoryview]:

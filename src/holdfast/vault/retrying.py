@@ -65,8 +65,8 @@ class Retrying(Around):
         if self.can.together:
             openings = [Opening(one.name, one.open) for one in parcels]
             return self._put_opened(openings, lambda: self._vault.put_all(parcels))
-        for one in parcels:
-            self._put_opened([Opening(one.name, one.open)], partial(self._put_one, one.name, one.open))
+        for one in parcels:  # as parcels: a vault that knows the size beforehand may send it a better way
+            self._put_opened([Opening(one.name, one.open)], partial(self._vault.put_all, [one]))
 
     def _put_one(self, name: str, opened: Callable[[], BinaryIO]) -> None:
         with closing(opened()) as data:

@@ -16,7 +16,7 @@ import apsw
 
 from holdfast.disk import disk_fault
 from holdfast.errors import DataDamaged, StorageFailed
-from holdfast.store.sqlite.connect import BUSY_MS, check_ours
+from holdfast.store.sqlite.connect import BUSY_MS, check_ours, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.rows import signed64
 from holdfast.store.sqlite.vectors import vector_checksum
@@ -213,6 +213,16 @@ def counter(db: apsw.Connection, schema: str = "main") -> int:
     """The last place given in the order of all writes."""
     found: Any = db.execute(f"SELECT rows FROM {schema}.tallies WHERE source = 'seq'").get
     return int(found or 0)
+
+
+def count_of(path: Path) -> int:
+    """The same of a file that may be a live store."""
+    db = open_reader(path)
+    try:
+        with as_faults():
+            return counter(db)
+    finally:
+        db.close()
 
 
 def set_counter(db: apsw.Connection, seq: int) -> None:

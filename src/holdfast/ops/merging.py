@@ -1,0 +1,154 @@
+"""The operation that makes one memory of two that went on apart, and what merges set aside."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired
+
+import orjson
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.desk import Desk
+from holdfast.errors import Forbidden, InvalidRequest
+from holdfast.model import Json
+from holdfast.ops.declare import Operation, Request
+from holdfast.ops.fields import Name, limit
+from holdfast.ops.snapshots import SnapshotUse, audit_snapshot
+from holdfast.snapshot.archive import archive_of
+from holdfast.snapshot.difference import NOW
+from holdfast.snapshot.finding import Named
+from holdfast.snapshot.merging import MergedMemories, merge
+from holdfast.store.port import where
+from holdfast.store.set_aside import MERGED
+from holdfast.store.tables import NOTES
+from holdfast.times import iso
+
+
+class SnapshotMerge(Request):
+    a: Name = Field(description="A snapshot: its id, the beginning of one, latest, the path of a bundle; or now.")
+    b: Name = Field(default=NOW, description="The other one, or now.")
+    source: Name | None = Field(default=None, alias="from", description="Vault that a is fetched from.")
+    prefer: Literal["newest", "a", "b"] = Field(
+        default="newest", description="Which one counts where both were changed; the other stays in the history."
+    )
+    identity: Name | None = Field(default=None, description="File with the age identity that opens them.")
+    allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
+    dry_run: bool = Field(default=False, description="Show the conflicts and what would change, and change nothing.")
+    yes: bool = Field(default=False, description="Really replace the live memory by the merged one.")
+    limit: int = limit(100, 10_000)
+
+    def sides(self, desk: Desk) -> tuple[Named | None, Named | None]:
+        """What both mean; None is the memory as it is now."""
+        return self._named(desk, self.a, self.source), self._named(desk, self.b, None)
+
+    def _named(self, desk: Desk, name: str, source: str | None) -> Named | None:
+        if name == NOW:
+            return None
+        # An older one is fine: what is newer wins, whichever side has it.
+        use = {"id": name, "from": source, "identity": self.identity, "allowOlder": True}
+        return SnapshotUse.model_validate(use | {"allowUnsigned": self.allow_unsigned}).named(desk)
+
+
+class SnapshotMergeAnswer(TypedDict):
+    success: bool
+    dryRun: bool
+    a: str
+    b: str
+    added: dict[str, int]
+    changed: dict[str, int]
+    removed: dict[str, int]
+    conflicts: list[Json]
+    conflictCount: int
+    folders: list[str]
+    rows: dict[str, int]
+    generation: NotRequired[str | None]
+    before: NotRequired[str | None]
+
+
+def snapshot_merge(desk: Desk, ask: SnapshotMerge) -> SnapshotMergeAnswer:
+    """Make one memory of two of the same agent that went on apart, without loss, and make it the live one.
+
+    Where both changed a memory, the newest version counts and the other stays in its history. What one side forgot on
+    purpose stays forgotten unless the other changed it later. With dryRun it shows the conflicts. What was live is
+    kept in a snapshot and can be brought back by undo.
+    """
+    if not (ask.dry_run or ask.yes):
+        raise InvalidRequest(
+            "snapshot_merge: this replaces the live memory, and was not confirmed",
+            hint="Look with --dry-run what would change; then say --yes (REST and MCP: yes).",
+        )
+    if ask.a == ask.b == NOW:
+        raise InvalidRequest("snapshot_merge: both are the memory as it is now", hint="Name a snapshot.")
+    one, other = ask.sides(desk)
+    done = merge(archive_of(desk), one, other, ask.prefer, dry_run=ask.dry_run)
+    answer = _shape(done, ask.limit)
+    if ask.dry_run:
+        return {"success": True, "dryRun": True, **answer}  # type: ignore[typeddict-item]
+    audit_snapshot(desk, "snapshot_merge", done.a, other=done.b, generation=done.generation)
+    made = {"generation": done.generation, "before": done.before}
+    return {"success": True, "dryRun": False, **answer, **made}  # type: ignore[typeddict-item]
+
+
+def _shape(done: MergedMemories, most: int) -> Json:
+    """Sides are called as they were named: a and b."""
+    sides = ("a", "b") if done.base == "a" else ("b", "a")
+    names = {"base": sides[0], "other": sides[1]}
+    clashes = done.done.clashes
+    return {
+        "a": done.a,
+        "b": done.b,
+        "added": done.done.added,
+        "changed": done.done.changed,
+        "removed": done.done.removed,
+        "conflicts": [
+            {
+                "table": one.table,
+                "id": one.id,
+                "kept": names[one.winner],
+                "otherStays": one.how,
+                names["base"]: one.base,
+                names["other"]: one.other,
+            }
+            for one in clashes[:most]
+        ],
+        "conflictCount": len(clashes),
+        "folders": list(done.folders),
+        "rows": done.rows,
+    }
+
+
+class SetAside(Request):
+    limit: int = limit(100, 10_000)
+
+
+class SetAsideAnswer(TypedDict):
+    records: list[Json]
+    count: int
+
+
+def snapshot_set_aside(desk: Desk, ask: SetAside) -> SetAsideAnswer:
+    """List what merges set aside: records without versions as they were on the side that did not count."""
+    if desk.settings.isolated and not desk.caller.may("admin"):
+        raise Forbidden("snapshot_set_aside: agents are isolated; only an admin sees what is of all of them")
+    reader = desk.store.read()
+    found = reader.find(NOTES, desk.tenant, *where(kind=MERGED), limit=ask.limit)
+    return {
+        "records": [{**orjson.loads(one.content), "changedAt": iso(one.updated_at)} for one in found],
+        "count": reader.count(NOTES, desk.tenant, *where(kind=MERGED)),
+    }
+
+
+MERGING = (
+    Operation(
+        snapshot_merge,
+        "POST",
+        "/snapshots/merge",
+        effect="destroy",
+        scope="admin",
+        tool="memory_snapshot_merge",
+        cli="snapshot merge",
+        positional=("a", "b"),
+        paths=("a", "b", "from", "identity"),
+    ),
+    Operation(snapshot_set_aside, "GET", "/snapshots/set-aside", scope="admin", cli="snapshot set-aside"),
+)

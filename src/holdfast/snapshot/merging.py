@@ -1,0 +1,207 @@
+"""Merging two memories of one agent: verify → snapshot of what is → merge beside it → check → switch. Undo goes back.
+
+Either may be the memory as it is now. What is written to that meanwhile is merged too, once it stands still. Memory
+folders stay as they are.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from holdfast.disk import disk_faults, write_durably
+from holdfast.errors import InvalidRequest
+from holdfast.model import Event
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.difference import NOW
+from holdfast.snapshot.finding import Named
+from holdfast.snapshot.flow import Wish
+from holdfast.snapshot.folder_diff import diff_folders
+from holdfast.snapshot.folder_exchange import intend
+from holdfast.snapshot.folders_back import drop_kept, settle_folders
+from holdfast.snapshot.memory import capture_around, live_database
+from holdfast.snapshot.merge import Merged, merge_into
+from holdfast.snapshot.merge_rules import Prefer
+from holdfast.snapshot.switching import (
+    ORIGIN,
+    give_up,
+    keep,
+    keep_last,
+    live_of,
+    switched,
+    take_along,
+    wish_of,
+)
+from holdfast.snapshot.travel import laid_out
+from holdfast.snapshot.values import Manifest
+from holdfast.store.folder import DATABASE, DataFolder
+from holdfast.store.sqlite.capture import capture_store
+from holdfast.store.sqlite.graft import prepare
+from holdfast.store.sqlite.past import open_past
+from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.sqlite.travel import count_of
+
+BEFORE = Wish(label="before merge", made_by="before-restore")
+Choice = Literal["a", "b", "newest"]
+
+# Other tenants go on writing until the switch, and their numbers must stay free. Nobody writes so many meanwhile.
+_ROOM = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MergedMemories:
+    """What a merge did, or would do."""
+
+    a: str
+    b: str
+    base: Literal["a", "b"]  # into which of them the other came
+    done: Merged
+    folders: tuple[str, ...]  # that differ, and stay as they are here
+    rows: dict[str, int]
+    generation: str | None = None  # None: nothing was changed
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    name: str
+    database: Path  # private: it may be written to
+    folder: Path  # its other members lie under it
+    manifest: Manifest | None  # None: the memory as it is now
+    seq: int = 0  # how far the memory was written when it was captured
+
+
+def merge(
+    archive: Archive, one: Named | None, other: Named | None, prefer: Choice = "newest", *, dry_run: bool = False
+) -> MergedMemories:
+    """Make one memory of two, and that the live one; None is the memory as it is now.
+
+    Raises:
+        SnapshotDamaged, SnapshotUntrusted, SnapshotTooNew, SnapshotForeign, IdentityNeeded: one may not be used.
+        SnapshotsBusy: another process makes, restores or removes snapshots.
+        DataDamaged: what was in one is not sound.
+    """
+    if one is None and other is None:
+        raise InvalidRequest("merge: both are the memory as it is now", hint="Name a snapshot.")
+    with archive.locked("merge"), ExitStack() as stack:
+        folder = DataFolder(archive.home)
+        settle_folders(folder)
+        sides = {at: stack.enter_context(_then(archive, named)) for at, named in enumerate((one, other)) if named}
+        wish = _wish(archive, sides.values(), one or other or Named(""))
+        before = None if dry_run else keep(archive, wish)
+        for at in {0, 1} - sides.keys():
+            sides[at] = stack.enter_context(_now(archive))
+        work = _Work(archive, sides[0], sides[1], prefer, stack.enter_context(archive.shelf.staging()))
+        if dry_run:
+            with archive.shelf.staging() as place:
+                return work.told(*work.merged(place))
+        told = _made_live(archive, folder, work, wish, before)
+    archive.tell("restored", {"id": None, "generation": told.generation, "before": before})
+    return told
+
+
+def _wish(archive: Archive, sides: Iterable[_Side], named: Named) -> Wish:
+    """What is live is sealed no weaker than what comes into it."""
+    manifests = [one.manifest for one in sides]
+    sealed = next((one for one in manifests if one is not None and one.encrypted), None)
+    return wish_of(archive, BEFORE, named, sealed)
+
+
+@contextmanager
+def _then(archive: Archive, named: Named) -> Iterator[_Side]:
+    with laid_out(archive, named) as laid:
+        yield _Side(laid.manifest.identity.id, laid.database, laid.folder, laid.manifest)
+
+
+@contextmanager
+def _now(archive: Archive) -> Iterator[_Side]:
+    with archive.shelf.staging() as staging:
+        database = staging / DATABASE
+        captured = capture_store(live_database(archive), database, archive.tenant)
+        capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
+        yield _Side(NOW, database, staging, None, captured.last_seq)
+
+
+class _Work:
+    """The two sides, and the file in which they become one."""
+
+    def __init__(self, archive: Archive, a: _Side, b: _Side, prefer: Choice, scratch: Path):
+        self._archive, self._scratch = archive, scratch
+        self._a, self._b = a, b
+        self._base, self._guest = (b, a) if b.manifest is None else (a, b)
+        chosen: dict[Choice, Prefer] = {
+            "newest": "newest",
+            "a": "base" if self._base is a else "other",
+            "b": "base" if self._base is b else "other",
+        }
+        self._prefer = chosen[prefer]
+
+    def merged(self, place: Path) -> tuple[Merged, dict[str, int]]:
+        """The merged store in a folder, every row of both sides checked before."""
+        tenant = self._archive.tenant
+        with disk_faults("merge"):
+            place.mkdir(mode=0o700, exist_ok=True)
+            shutil.move(self._base.database, place / DATABASE)
+        prepare(place / DATABASE, tenant)
+        prepare(self._guest.database, tenant)
+        done = self._bring(place / DATABASE, self._guest.database)
+        rows, _ = prepare(place / DATABASE, tenant)
+        return done, dict(rows)
+
+    def catch_up(self, merged: Path, old: Path) -> None:
+        """Merge what was written to the live memory since it was captured; it stands still now."""
+        if self._base.manifest is not None or count_of(old) == self._base.seq:
+            return
+        late = self._scratch / "late.db"
+        capture_store(old, late, self._archive.tenant)
+        self._bring(merged, late)
+
+    def _bring(self, into: Path, guest: Path) -> Merged:
+        store, other = SqliteStore(into, _unheard), open_past(guest)
+        try:
+            store.skip_to(store.last_seq() + _ROOM)
+            return merge_into(store, other.read(), self._archive.tenant, self._prefer)
+        finally:
+            other.close()
+            store.close()
+
+    def told(
+        self, done: Merged, rows: dict[str, int], generation: str | None = None, before: str | None = None
+    ) -> MergedMemories:
+        with self._archive.shelf.staging() as scratch:
+            folders = tuple(one.name for one in diff_folders(self._a.folder, self._b.folder, scratch))
+        base: Literal["a", "b"] = "a" if self._base is self._a else "b"
+        return MergedMemories(self._a.name, self._b.name, base, done, folders, rows, generation, before)
+
+
+def _unheard(event: Event) -> None:
+    """Nobody reads along in a memory that is being built."""
+
+
+def _made_live(archive: Archive, folder: DataFolder, work: _Work, wish: Wish, before: str | None) -> MergedMemories:
+    """The merged memory as the live one. Any failure before the switch leaves what is live untouched."""
+    building = folder.new_generation()
+    try:
+        done, rows = work.merged(building)
+        write_durably(building / ORIGIN, archive.tenant.encode())
+
+        def build(old: Path | None) -> str:
+            if old is not None:
+                keep_last(archive, wish)
+                work.catch_up(building / DATABASE, old)
+                take_along(building / DATABASE, old, archive.tenant)
+            name = folder.finish(building)
+            intend(archive.home, name, ())
+            return name
+
+        told = work.told(done, rows, switched(archive, live_of(archive), build), before)
+    except BaseException:
+        give_up(folder, building)
+        raise
+    if folder.previous() is not None:
+        drop_kept(archive, folder.drop_old())
+    return told

@@ -1,0 +1,112 @@
+"""Going over to another generation, as a restore, an undo and a merge do: what is live is kept, then left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from holdfast.errors import Conflict, DataDamaged, Fault
+from holdfast.model import Json, Lifecycle
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.changes import is_changed
+from holdfast.snapshot.finding import Named
+from holdfast.snapshot.flow import Wish, create_locked
+from holdfast.snapshot.folders_back import settle_folders
+from holdfast.snapshot.sealed_alike import sealed_alike
+from holdfast.snapshot.values import Manifest
+from holdfast.store.folder import DataFolder
+from holdfast.store.port import Home
+from holdfast.store.sqlite.graft import join
+
+ORIGIN = "origin"  # in a generation that was restored or merged: whose memory was
+
+
+def live_of(archive: Archive) -> Home:
+    """The memory that is live here.
+
+    Raises:
+        Conflict: none is.
+    """
+    if archive.live is None:
+        raise Conflict("restore: no memory is open here")
+    return archive.live
+
+
+def is_closed(live: Home) -> bool:
+    """Whether its store cannot be opened."""
+    try:
+        live.database()
+    except Fault:
+        return True
+    return False
+
+
+def wish_of(archive: Archive, wish: Wish, named: Named, manifest: Manifest | None) -> Wish:
+    """How what is live is to be kept; nobody needs to know for whom if nothing will be."""
+    return sealed_alike(archive, wish, named, manifest) if _will_be_kept(archive) else wish
+
+
+def _will_be_kept(archive: Archive) -> bool:
+    return "restore" in archive.settings.snapshot_before and not is_closed(live_of(archive))
+
+
+def keep(archive: Archive, wish: Wish) -> str | None:
+    """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay."""
+    if not _will_be_kept(archive):
+        return None
+    try:
+        return create_locked(archive, wish).id
+    except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and undo goes back to it
+        if _is_sound(archive):  # what is damaged is the shelf or a key, and a sound memory is not given up for that
+            raise
+        return None
+
+
+def keep_last(archive: Archive, wish: Wish) -> str | None:
+    """A snapshot of what the newest one does not hold, while nobody writes: what was acknowledged a moment ago must
+    not be in the old generation alone, which the next restore removes. Nobody is told: that would be a write."""
+    return keep(replace(archive, tell=_nobody), wish) if is_changed(archive) else None
+
+
+def _nobody(kind: Lifecycle, body: Json) -> None:
+    """Nobody is told."""
+
+
+def _is_sound(archive: Archive) -> bool:
+    try:
+        return not live_of(archive).store.verify()
+    except DataDamaged:
+        return False
+
+
+def take_along(database: Path, old: Path, tenant: str) -> None:
+    """Tokens, unsent events and other tenants' memory come from what is live.
+
+    Raises:
+        DataDamaged: it cannot be read.
+    """
+    try:
+        join(database, old, tenant)
+    except DataDamaged as fault:
+        raise DataDamaged(
+            "restore: what is live is too damaged to take its tokens and other tenants' memory along",
+            hint="With --alone they are left behind, in the files of the old generation; holdfast snapshot undo goes "
+            "back to it.",
+        ) from fault
+
+
+def give_up(folder: DataFolder, building: Path) -> None:
+    """Remove what was begun; where the disk does not let us, the next start does it."""
+    with suppress(Fault):
+        folder.abandon(building)
+
+
+def switched(archive: Archive, live: Home, build: Callable[[Path | None], str]) -> str:
+    """Go over to the generation that `build` names, then let the folders follow, or take back what they were to do."""
+    folder = DataFolder(archive.home)
+    try:
+        return live.exchange(build)
+    finally:
+        settle_folders(folder)
