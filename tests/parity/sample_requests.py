@@ -250,6 +250,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("import_jsonl", {"path": "<transcripts>", "maxFiles": 3}),
     # the server itself
     Sample("livez", {}),
+    Sample("overview", {"days": 30}),
     Sample("health", {}),
     Sample("flags", {}),
     Sample("diagnostics", {}),

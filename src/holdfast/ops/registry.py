@@ -19,6 +19,7 @@ from holdfast.ops.learning import LEARNING
 from holdfast.ops.lessons import LESSON_OPERATIONS
 from holdfast.ops.memories import MEMORY_OPERATIONS
 from holdfast.ops.notes import NOTE_OPERATIONS
+from holdfast.ops.overview import OVERVIEW
 from holdfast.ops.recalling import RECALL
 from holdfast.ops.slots import SLOT_OPERATIONS
 from holdfast.ops.snapshots import SNAPSHOTS
@@ -40,6 +41,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *VAULTS,
     *FOREIGN,
     *KEY_OPERATIONS,
+    *OVERVIEW,
     *ADMIN,
 )
 
