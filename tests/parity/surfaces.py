@@ -58,8 +58,8 @@ class Outcome:
             assert isinstance(self.answer["viewerPort"], int)
             object.__setattr__(self, "answer", {**self.answer, "viewerPort": 0})
         if isinstance(self.answer, dict) and self.answer.get("disk"):  # so does what is free on the disk right now
-            sizes = {name: 0 for name, size in self.answer["disk"].items() if isinstance(size, int)}
-            object.__setattr__(self, "answer", {**self.answer, "disk": {**self.answer["disk"], **sizes}})
+            empty = {name: type(value)() for name, value in self.answer["disk"].items()}
+            object.__setattr__(self, "answer", {**self.answer, "disk": empty})
         object.__setattr__(self, "answer", anywhere(self.answer))
 
 

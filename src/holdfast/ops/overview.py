@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -66,7 +67,7 @@ class OverviewAnswer(TypedDict):
     summarizer: str
     agentScope: str
     snapshots: SnapshotHealth
-    disk: DiskAnswer | None
+    disk: NotRequired[DiskAnswer]  # for root: it tells of all tenants
     recent: list[Json]
     warnings: list[Json]
 
@@ -81,7 +82,7 @@ def overview(desk: Desk, ask: Overview) -> OverviewAnswer:
     grown = _nothing(desk, ask.days) if hidden else growth(desk, ask.days, ask.agent_id)
     shelf = snapshot_health(archive_of(desk)) if desk.home else _EMPTY
     disk = _disk(desk, shelf) if desk.caller.may("root") else None
-    return {
+    answer: OverviewAnswer = {
         "status": state["status"],
         "version": state["version"],
         "now": iso(desk.clock.now_ms()),
@@ -92,10 +93,10 @@ def overview(desk: Desk, ask: Overview) -> OverviewAnswer:
         "summarizer": state["summarizer"],
         "agentScope": desk.settings.agent_scope,
         "snapshots": _snapshot_shape(desk, shelf),
-        "disk": disk,
         "recent": [] if hidden else _recent(desk, ask.agent_id),
         "warnings": [one.shape() for one in warnings(_measured(desk, state, shelf, disk, grown))],
     }
+    return {**answer, "disk": disk} if disk else answer
 
 
 def _nothing(desk: Desk, days: int) -> Growth:
