@@ -171,6 +171,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("profile", {"project": PROJECT}),
     Sample("replay_sessions", {"limit": 2}),
     Sample("replay_load", {"sessionId": "s-build"}),
+    Sample("replay_frames", {"sessionId": "s-build", "limit": 2, "offset": 1}),
     # lessons
     Sample("lessons", {"project": PROJECT, "minConfidence": 0.2, "limit": 5}),
     Sample(
@@ -226,6 +227,8 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("relate", {"sourceId": "<memory-other>", "targetId": "<memory>", "type": "depends_on"}),
     Sample("graph", {"project": PROJECT, "limit": 50}),
     Sample("graph_stats", {}),
+    Sample("folder_graph", {"project": PROJECT, "limit": 100}),
+    Sample("folder_memories", {"kind": "concept", "name": "reef", "limit": 5, "offset": 0}),
     # learning
     Sample("summarize", {"sessionId": "s-build"}),
     Sample("consolidate", {"project": PROJECT, "minObservations": 1}),
@@ -303,6 +306,7 @@ MISSING: tuple[Sample, ...] = (
     Sample("memory", {"id": ".."}, also="that is a step up"),
     Sample("memory", {"id": "mem_%2F?#&=+ "}, also="that a URL would read otherwise"),
     Sample("replay_load", {"sessionId": "s-nowhere"}),
+    Sample("replay_frames", {"sessionId": "s-nowhere"}),
     Sample("lesson_strengthen", {"lessonId": "lsn_nowhere"}),
     Sample("lesson_delete", {"lessonId": "lsn_nowhere"}),
     Sample("slot", {"label": "nowhere"}),

@@ -75,34 +75,27 @@ class OverviewAnswer(TypedDict):
 def overview(desk: Desk, ask: Overview) -> OverviewAnswer:
     """Show the whole memory at a glance: counts, growth by day, what happened last, snapshots, disk, warnings.
 
-    Warnings come with what to do. Where agents are isolated and nobody says which one asks, nothing is counted.
+    Warnings come with what to do.
     """
     state = health(desk, Nothing())
-    hidden = desk.settings.isolated and desk.agent() is None
-    grown = _nothing(desk, ask.days) if hidden else growth(desk, ask.days, ask.agent_id)
+    grown = growth(desk, ask.days, ask.agent_id)
     shelf = snapshot_health(archive_of(desk)) if desk.home else _EMPTY
     disk = _disk(desk, shelf) if desk.caller.may("root") else None
     answer: OverviewAnswer = {
         "status": state["status"],
         "version": state["version"],
         "now": iso(desk.clock.now_ms()),
-        "counts": {} if hidden else _counts(desk, grown, ask.agent_id),
+        "counts": _counts(desk, grown, ask.agent_id),
         "growth": _growth_shape(grown),
         "index": state["index"],
         "events": state["events"],
         "summarizer": state["summarizer"],
         "agentScope": desk.settings.agent_scope,
         "snapshots": _snapshot_shape(desk, shelf),
-        "recent": [] if hidden else _recent(desk, ask.agent_id),
+        "recent": _recent(desk, ask.agent_id),
         "warnings": [one.shape() for one in warnings(_measured(desk, state, shelf, disk, grown))],
     }
     return {**answer, "disk": disk} if disk else answer
-
-
-def _nothing(desk: Desk, days: int) -> Growth:
-    first = desk.clock.now_ms() // DAY_MS - days + 1
-    names = ("memories", "observations", "sessions")
-    return Growth(first, {name: (0,) * days for name in names}, dict.fromkeys(names, 0))
 
 
 def _counts(desk: Desk, grown: Growth, agent: str | None) -> dict[str, int]:
@@ -242,4 +235,41 @@ def _measured(desk: Desk, state: HealthAnswer, shelf: Health, disk: DiskAnswer |
     )
 
 
-OVERVIEW = (Operation(overview, "GET", "/overview", tool="memory_overview", cli="overview"),)
+class DiagnosticsAnswer(TypedDict):
+    status: str
+    checks: list[Json]
+    fixed: list[str]
+
+
+def diagnostics(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
+    """Check the running server: storage, index backlog, snapshots, language model, agent scope; says what to do."""
+    state = overview(desk, Overview(days=1))
+    wrong = {one["code"]: one for one in state["warnings"] if one["level"] != "note"}
+    pending = f"{state['index']['pending']} pending"
+    checks = [
+        _check("storage", "ok", wrong.pop("storage_failed", None)),
+        _check("index", pending, wrong.pop("index_behind", None)),
+        _check("summarizer", state["summarizer"]),
+        _check("agent-scope", state["agentScope"]),
+        *(_check(code.replace("_", "-"), "", one) for code, one in wrong.items()),
+    ]
+    bad = [one for one in checks if not one["ok"]]
+    return {"status": "unwell" if bad else "healthy", "checks": checks, "fixed": []}
+
+
+def _check(name: str, found: str, warned: Json | None = None) -> Json:
+    if warned is None:
+        return {"name": name, "ok": True, "found": found, "hint": ""}
+    return {"name": name, "ok": warned["level"] != "error", "found": warned["message"], "hint": warned["hint"]}
+
+
+def diagnostics_followup(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
+    """Check again after something was mended."""
+    return diagnostics(desk, ask)
+
+
+OVERVIEW = (
+    Operation(overview, "GET", "/overview", tool="memory_overview", cli="overview"),
+    Operation(diagnostics, "GET", "/diagnostics", also=(("POST", "/diagnostics"),), cli="diagnostics"),
+    Operation(diagnostics_followup, "GET", "/diagnostics/followup", also=(("POST", "/diagnostics/followup"),)),
+)

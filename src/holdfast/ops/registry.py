@@ -12,6 +12,7 @@ from holdfast.ops.actions import ACTION_OPERATIONS
 from holdfast.ops.admin import ADMIN
 from holdfast.ops.aging import AGING
 from holdfast.ops.declare import Operation
+from holdfast.ops.folders import FOLDERS
 from holdfast.ops.foreign import FOREIGN
 from holdfast.ops.intake import INTAKE
 from holdfast.ops.keys import KEY_OPERATIONS
@@ -34,6 +35,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *LESSON_OPERATIONS,
     *SLOT_OPERATIONS,
     *ACTION_OPERATIONS,
+    *FOLDERS,
     *LEARNING,
     *NOTE_OPERATIONS,
     *TRANSFER,
