@@ -1,0 +1,7 @@
+import { html } from "../ui.js";
+
+function Panel({ say }) {
+  return html`<h1>${say("dashboard")}</h1>`;
+}
+
+export default { name: "dashboard", Panel };
