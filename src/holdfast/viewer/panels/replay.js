@@ -1,5 +1,6 @@
 // A session played again, frame by frame: what went into each tool and what came out.
 import { Empty, Failed } from "../parts/empty.js";
+import { Icon } from "../parts/frame.js";
 import { Block, Tags, Text, textOf } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { html, useCallback, useEffect, useLoad, useRef, useState } from "../ui.js";
@@ -57,11 +58,11 @@ function Player({ api, say, go, session, start }) {
       <input type="range" min="0" max=${total - 1} step="1" value=${at} aria-label=${say("position")} aria-valuetext=${say("frameOf", { at: at + 1, total })}
         onInput=${(event) => { setPlaying(false); seek(Number(event.target.value)); }} />
       <div class="bar-of-controls">
-        <button type="button" aria-label=${say("first")} title=${say("first")} disabled=${at === 0} onClick=${() => seek(0)}>⏮</button>
-        <button type="button" aria-label=${say("previous")} title="←" disabled=${at === 0} onClick=${() => seek(at - 1)}>◀</button>
-        <button type="button" class="main play" aria-label=${playing ? say("pause") : say("play")} aria-pressed=${playing} onClick=${toggle}>${playing ? "⏸" : "▶"}</button>
-        <button type="button" aria-label=${say("next")} title="→" disabled=${at >= total - 1} onClick=${() => seek(at + 1)}>▶</button>
-        <button type="button" aria-label=${say("last")} title=${say("last")} disabled=${at >= total - 1} onClick=${() => seek(total - 1)}>⏭</button>
+        <button type="button" aria-label=${say("first")} title=${say("first")} disabled=${at === 0} onClick=${() => seek(0)}><${Icon} path="M6 5v14M18 5l-9 7 9 7z" /></button>
+        <button type="button" aria-label=${say("previous")} title="←" disabled=${at === 0} onClick=${() => seek(at - 1)}><${Icon} path="M16 5l-9 7 9 7z" /></button>
+        <button type="button" class="main play" aria-label=${playing ? say("pause") : say("play")} aria-pressed=${playing} onClick=${toggle}><${Icon} path=${playing ? "M8 5v14M16 5v14" : "M7 5l11 7-11 7z"} /></button>
+        <button type="button" aria-label=${say("next")} title="→" disabled=${at >= total - 1} onClick=${() => seek(at + 1)}><${Icon} path="M8 5l9 7-9 7z" /></button>
+        <button type="button" aria-label=${say("last")} title=${say("last")} disabled=${at >= total - 1} onClick=${() => seek(total - 1)}><${Icon} path="M18 5v14M6 5l9 7-9 7z" /></button>
         <span class="speeds" role="group" aria-label=${say("speed")}>
           ${SPEEDS.map((one) => html`<button key=${one} type="button" aria-pressed=${one === speed} onClick=${() => setSpeed(one)}>${one}×</button>`)}
         </span>
