@@ -141,6 +141,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("memory", {"id": f"facts://{MARK}/lamp"}, also="by its address"),
     Sample("memory_deprecate", {"id": "<memory-other>"}),
     Sample("memory_restore", {"id": "<memory-other>"}),
+    Sample("memory_change", {"id": "<memory-other>", "pinned": True}),
     Sample("lifecycle", {"dryRun": True, "expireDays": 20.5, "foldDays": 10, "graceDays": 3}),
     Sample("forget", {"memoryId": "<memory-forgotten>"}),
     Sample("forget", {"sessionId": "s-gone", "observationIds": ["<s-gone/0>", "<s-gone/1>"]}, also="observations"),

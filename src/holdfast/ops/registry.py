@@ -11,6 +11,7 @@ from holdfast.model import Json
 from holdfast.ops.actions import ACTION_OPERATIONS
 from holdfast.ops.admin import ADMIN
 from holdfast.ops.aging import AGING
+from holdfast.ops.changing import CHANGING
 from holdfast.ops.declare import Operation
 from holdfast.ops.folders import FOLDERS
 from holdfast.ops.foreign import FOREIGN
@@ -31,6 +32,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *INTAKE,
     *MEMORY_OPERATIONS,
     *AGING,
+    *CHANGING,
     *RECALL,
     *LESSON_OPERATIONS,
     *SLOT_OPERATIONS,

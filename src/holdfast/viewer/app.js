@@ -15,6 +15,7 @@ import { firstLanguage, keepLanguage, sayer } from "./words.js";
 import { html, render, useCallback, useEffect, useMemo, useRef, useState } from "./ui.js";
 
 const NOTICE_MS = 6_000;
+const RETRY_MS = 3_000; // while the server does not answer at all
 
 function App() {
   const [language, setLanguage] = useState(firstLanguage);
@@ -61,6 +62,11 @@ function App() {
   useEffect(() => {
     start();
   }, []);
+  useEffect(() => {
+    if (phase !== "failed" || failure.status !== 0) return undefined;
+    const timer = setTimeout(start, RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [phase, failure]);
 
   const go = useCallback((name, params = {}, { replace = false } = {}) => {
     const hash = hashOf(name, params);

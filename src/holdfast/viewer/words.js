@@ -25,9 +25,9 @@ export function sayer(language, words = {}) {
     const text = own[key] ?? shared[key];
     if (text === undefined) return key;
     const chosen = typeof text === "string" ? text : Number(values.count) === 1 ? text.one : text.many;
-    return chosen.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? shown(values[name], language) : whole));
+    return chosen.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? shown(values[name], say.language) : whole));
   };
-  say.language = language;
+  say.language = (navigator.languages || []).find((one) => one.toLowerCase().startsWith(language)) || language; // for dates and numbers
   return say;
 }
 

@@ -1,7 +1,7 @@
 // Who changed what, and when. The log never holds the text itself.
 import { Empty, Failed } from "../parts/empty.js";
 import { VirtualList } from "../parts/list.js";
-import { usePages } from "../parts/pages.js";
+import { atLeast, usePages } from "../parts/pages.js";
 import { Block, Text } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { html, useLive, useSettled, useSoon, useState } from "../ui.js";
@@ -12,8 +12,11 @@ const ROW = 58;
 function Panel({ api, live, say, go, params }) {
   const [typed, setTyped] = useState(params.operation || "");
   const operation = useSettled(typed.trim(), 300);
-  const load = async (offset) => ({ rows: (await api.get("/audit", { operation, limit: PAGE, offset })).entries });
-  const list = usePages(load, [operation], PAGE);
+  const load = async (offset) => {
+    const rows = (await api.get("/audit", { operation, limit: PAGE, offset })).entries;
+    return { rows, total: atLeast(offset, rows, PAGE) };
+  };
+  const list = usePages(load, [operation]);
   const [open, setOpen] = useState(null);
   const soon = useSoon(list.reload, 1_000);
   useLive(live, soon);

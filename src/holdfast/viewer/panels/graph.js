@@ -106,11 +106,11 @@ function Nodes({ nodes, say, params, open }) {
 
 function Behind({ api, say, go, node, project, close }) {
   const load = (offset) => api.get("/graph/memories", { kind: node.kind, name: node.name, project, limit: PAGE, offset }).then(({ memories, total }) => ({ rows: memories, total }));
-  const list = usePages(load, [node.id, project], PAGE);
+  const list = usePages(load, [node.id, project]);
   return html`<section class="pane card" aria-label=${node.name}>
     <div class="bar-of-controls pane-head"><span class="badge">${say(node.kind)}</span><h2 class="grow"><${Text} value=${node.name} /></h2>
       <button type="button" class="quiet" aria-label=${say("close")} onClick=${close}>✕</button></div>
-    <p class="faint pane-note" role="status">${list.total !== undefined && say("memoriesCount", { count: list.total })}</p>
+    <p class="faint pane-note" role="status">${!list.loading && say("memoriesCount", { count: list.total })}</p>
     ${list.error && html`<${Failed} error=${list.error} say=${say} retry=${list.reload} />`}
     ${list.rows.length > 0 && html`<${VirtualList} rows=${list.rows} total=${list.total} height=${ROW} keyOf=${(one) => one.id} label=${say("memoriesOf", { name: node.name })}
       onEnd=${list.more} onOpen=${(one) => go("memories", { id: one.id })}

@@ -3,7 +3,7 @@ import { useAct } from "../parts/act.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty, Failed } from "../parts/empty.js";
 import { Meter } from "../parts/meter.js";
-import { usePages } from "../parts/pages.js";
+import { atLeast, usePages } from "../parts/pages.js";
 import { Block, Tags, Text } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { html, useLive, useSettled, useSoon, useState } from "../ui.js";
@@ -18,10 +18,10 @@ function Panel({ api, live, say, go, ask, tell }) {
   const [typed, setTyped] = useState("");
   const query = useSettled(typed.trim(), 250);
   const load = async (offset) => {
-    if (!query) return { rows: (await api.get("/lessons", { limit: PAGE, offset })).lessons };
-    return offset ? { rows: [] } : { rows: (await api.post("/lessons/search", { query, limit: 100, minConfidence: 0 })).lessons };
+    const found = query ? await api.post("/lessons/search", { query, limit: 100, minConfidence: 0 }) : await api.get("/lessons", { limit: PAGE, offset });
+    return { rows: found.lessons, total: query ? found.lessons.length : atLeast(offset, found.lessons, PAGE) };
   };
-  const list = usePages(load, [query], PAGE);
+  const list = usePages(load, [query]);
   const soon = useSoon(list.reload);
   useLive(live, (event) => (event.type === "lesson" || event.type === "gap") && soon());
   const [act] = useAct({ say, tell });
@@ -43,7 +43,7 @@ function Panel({ api, live, say, go, ask, tell }) {
     <ul class="cards plain" aria-label=${say("lessons")}>
       ${list.rows.map((one) => html`<${Lesson} key=${one.id} ...${{ one, say, strengthen, remove }} />`)}
     </ul>
-    ${!list.ended && list.rows.length > 0 && html`<div class="buttons"><button type="button" onClick=${list.more}>${say("more")}</button></div>`}
+    ${list.rows.length < list.total && html`<div class="buttons"><button type="button" onClick=${list.more}>${say("more")}</button></div>`}
     ${writing && html`<${Write} ...${{ api, say, act, close: () => setWriting(false), saved: list.reload }} />`}`;
 }
 

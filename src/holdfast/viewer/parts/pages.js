@@ -1,38 +1,41 @@
-// A list that is loaded page by page: {rows, total, error, loading, more(), reload()}.
+// A long list that is fetched in pages as it is scrolled.
 import { useCallback, useEffect, useRef, useState } from "../ui.js";
 
-// load(offset) -> promise of {rows, total?}. Without a total the list ends at the first page that is not full.
-export function usePages(load, inputs, size) {
-  const [state, setState] = useState({ rows: [], total: undefined, error: null, loading: true, ended: false });
+// fetchPage(offset) -> {rows, total}. {rows, total, error, loading, more, reload}: `more` fetches the next page, and
+// `reload` begins again with as many rows as were shown, so that nothing jumps.
+export function usePages(fetchPage, inputs) {
+  const [state, setState] = useState({ rows: [], total: 0, error: null, loading: true });
   const turn = useRef(0);
   const busy = useRef(false);
-  const fetchFrom = useCallback(async (offset) => {
+  const held = useRef(state);
+  held.current = state;
+
+  const load = useCallback(async (offset, keep) => {
     const mine = ++turn.current;
     busy.current = true;
     try {
-      const page = await load(offset);
+      const page = await fetchPage(offset);
       if (mine !== turn.current) return;
-      setState((old) => ({
-        rows: offset ? [...old.rows, ...page.rows] : page.rows,
-        total: page.total,
-        error: null,
-        loading: false,
-        ended: page.total === undefined ? page.rows.length < size : offset + page.rows.length >= page.total,
-      }));
+      const before = keep ? held.current.rows.slice(0, offset) : [];
+      setState({ rows: [...before, ...page.rows], total: page.total, error: null, loading: false });
     } catch (error) {
-      if (mine === turn.current) setState((old) => ({ ...old, error, loading: false, ended: true }));
+      if (mine === turn.current) setState((old) => ({ ...old, error, loading: false }));
     } finally {
       if (mine === turn.current) busy.current = false;
     }
   }, inputs);
-  const reload = useCallback(() => fetchFrom(0), [fetchFrom]);
   useEffect(() => {
-    setState((old) => ({ ...old, loading: true, ended: false }));
-    reload();
+    setState((old) => ({ ...old, loading: true }));
+    load(0, false);
     return () => turn.current++;
-  }, [reload]);
+  }, [load]);
   const more = useCallback(() => {
-    if (!busy.current && !state.ended && !state.loading) fetchFrom(state.rows.length);
-  }, [state.ended, state.loading, state.rows.length, fetchFrom]);
+    const { rows, total } = held.current;
+    if (!busy.current && rows.length < total) load(rows.length, true);
+  }, [load]);
+  const reload = useCallback(() => load(0, false), [load]);
   return { ...state, more, reload };
 }
+
+// The total of a list that does not say its own: one more than is known, as long as pages are full.
+export const atLeast = (offset, rows, size) => offset + rows.length + (rows.length === size ? 1 : 0);

@@ -62,6 +62,7 @@ function options(series, width, height, say) {
   return {
     width,
     height,
+    padding: [10, 12, 0, 0],
     cursor: { y: false, points: { size: 6 } },
     legend: { live: true },
     scales: { y: { range: (_, low, high) => [Math.min(0, low), Math.max(1, high * 1.08)] } },
