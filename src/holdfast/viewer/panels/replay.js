@@ -13,11 +13,11 @@ const LONGEST_MS = 3_000;
 
 function Panel({ api, say, go, params }) {
   const sessions = useLoad(() => api.get("/replay/sessions", { limit: 200 }).then((answer) => answer.sessions), []);
-  const chosen = params.session || (sessions.data && sessions.data[0] ? sessions.data[0].id : "");
+  const chosen = params.id || (sessions.data && sessions.data[0] ? sessions.data[0].id : "");
   if (sessions.error) return html`<header><h1>${say("replay")}</h1></header><${Failed} error=${sessions.error} say=${say} retry=${sessions.reload} />`;
   return html`<header><h1>${say("replay")}</h1>
       ${chosen && html`<label class="inline grow"><span>${say("session")}</span>
-        <select value=${chosen} onChange=${(event) => go("replay", { session: event.target.value })}>
+        <select value=${chosen} onChange=${(event) => go("replay", { id: event.target.value })}>
           ${choices(sessions.data || [], chosen).map((one) => html`<option key=${one.id} value=${one.id} selected=${one.id === chosen}>${nameOf(one)}</option>`)}
         </select></label>`}
     </header>

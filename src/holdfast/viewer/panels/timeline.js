@@ -64,7 +64,7 @@ function Seen({ one, say, go, close }) {
     <${Tags} values=${[...(one.concepts || []), ...(one.files || [])]} />
     <div class="buttons">
       <button type="button" onClick=${() => go("sessions", { id: one.sessionId })}>${say("openSession")}</button>
-      <button type="button" class="main" onClick=${() => go("replay", { session: one.sessionId, frame: one.id })}>${say("replayHere")}</button>
+      <button type="button" class="main" onClick=${() => go("replay", { id: one.sessionId, frame: one.id })}>${say("replayHere")}</button>
     </div>
   </article>`;
 }
