@@ -34,7 +34,8 @@ function Player({ api, say, go, session, start }) {
   const [playing, setPlaying] = useState(false);
   const [speed, setSpeed] = useState(1);
   const { at, total, frame, next } = frames;
-  const seek = useCallback((place) => frames.seek(Math.max(0, Math.min(total - 1, place))), [total, frames.seek]);
+  // Before the first page came, nobody knows where the end is.
+  const seek = useCallback((place) => total && frames.seek(Math.max(0, Math.min(total - 1, place))), [total, frames.seek]);
   useEffect(() => {
     if (!playing || !frame) return undefined;
     if (at >= total - 1) {
