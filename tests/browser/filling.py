@@ -7,8 +7,14 @@ from typing import Any
 import httpx
 
 PREFIX = "/agentmemory"
-NOON = 1_790_000_000_000  # 2026-09-21T13:33:20Z
+NOON = 1_790_000_000_000  # 2026-09-21T14:13:20Z
 SECOND = 1_000
+FACTS = (
+    ("light", "Its lamp burns rape oil since the war."),
+    ("light", "The light turns twice a minute."),
+    ("tide", "High tide comes at six in the morning this week."),
+    ("rope", "Spare ropes hang in the northern shed."),
+)
 
 
 class Filling:
@@ -53,14 +59,9 @@ def fill(memory: Filling) -> None:
     memory.post("/session/start", sessionId="s-harbour", project="harbour", cwd="/w", title="Mending the light")
     for number in range(8):
         memory.tool("s-harbour", number)
-    for number, concept in enumerate(("light", "light", "tide", "rope")):
-        memory.post(
-            "/remember",
-            content=f"Fact {number} of the harbour is about the {concept} and the number {number * 13}.",
-            concepts=[concept],
-            files=[f"/w/{concept}/notes-{number}.md"],
-            project="harbour",
-        )
+    for number, (concept, content) in enumerate(FACTS):
+        files = [f"/w/{concept}/notes-{number}.md"]
+        memory.post("/remember", content=content, concepts=[concept], files=files, project="harbour")
     memory.post("/lessons", content="Check the lamp oil before dusk.", confidence=0.6, tags=["lamp"])
     memory.post("/slot/replace", label="persona", content="A keeper of few words.")
     memory.post("/actions", title="Order new wicks", priority=7)
