@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from processes import Server, serving
-from viewing import EVIL, PATIENCE_MS, WIDE, Watch
-
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-FLAGS = (
-    *"--no-sandbox --headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync".split(),
-    f"--host-resolver-rules=MAP {EVIL} 127.0.0.1",  # as whoever owns a name may let it lead anywhere
-)
-
+from viewing import CHROMIUM, FLAGS, PATIENCE_MS, WIDE, Watch
 
 expect.set_options(timeout=PATIENCE_MS)
 

@@ -11,9 +11,15 @@ from playwright.sync_api import ConsoleMessage, Locator, Page, Request
 
 import holdfast.viewer
 
+EVIL = "evil.test"  # a name of somebody else, which leads to this machine
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+FLAGS = (
+    *"--no-sandbox --headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync".split(),
+    f"--host-resolver-rules=MAP {EVIL} 127.0.0.1",  # as whoever owns a name may let it lead anywhere
+)
 SHOTS = Path(__file__).parents[2] / "docs" / "viewer"
 PATIENCE_MS = 15_000  # the machine may be busy; nothing is concluded from how long something takes
-EVIL = "evil.test"  # a name of somebody else, which leads to this machine
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 
