@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from processes import Server, serving
-from viewing import PATIENCE_MS, WIDE, Watch
+from viewing import CHROMIUM, FLAGS, PATIENCE_MS, WIDE, Watch
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-FLAGS = (
-    "--no-sandbox --headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+expect.set_options(timeout=PATIENCE_MS)
 
 
 # Not for the whole session: while Playwright runs, no other test of the process can start an event loop.

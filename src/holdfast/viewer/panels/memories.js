@@ -1,5 +1,5 @@
 // Memories: found as an agent would find them, with the reasons; or browsed, newest first.
-import { html, useCallback, useLive, useLoad, useSoon } from "../ui.js";
+import { html, useCallback, useLive, useLoad, useSoon, useState } from "../ui.js";
 import { Empty, Failed } from "../parts/empty.js";
 import { Filter } from "../parts/filter.js";
 import { VirtualList } from "../parts/list.js";
@@ -113,14 +113,23 @@ function Opened({ api, live, say, go, ask, tell, params, hit }) {
     () => (isObservation ? Promise.resolve(null) : api.get(`/memories/${encodeURIComponent(params.id)}`, { allChats })),
     [api, params.id, params.all],
   );
-  useLive(live, (event) => CHANGES.has(event.type) && concerns(event, data) && reload());
+  const [gone, setGone] = useState(false);
+  useLive(live, (event) => {
+    if (event.type === "forgotten") setGone((was) => was || takesAway(event, params.id, data));
+    else if (CHANGES.has(event.type) && concerns(event, data)) reload();
+  });
   const close = () => go("memories", { ...params, id: undefined });
   const back = html`<button type="button" class="back" onClick=${close}>← ${say("back")}</button>`;
   if (isObservation) return html`${back}<${MemoryCard} ...${{ say, go, hit, memory: hit && hit.observation, isObservation }} />`;
-  if (error) return html`${back}${error.status === 404 ? html`<div class="empty"><p>${say("gone")}</p></div>` : html`<${Failed} error=${error} say=${say} retry=${reload} />`}`;
+  if (error || gone) return html`${back}${gone || error.status === 404 ? html`<div class="empty"><p>${say("gone")}</p></div>` : html`<${Failed} error=${error} say=${say} retry=${reload} />`}`;
   if (!data) return html`<p class="faint" role="status">${say("loading")}</p>`;
   return html`${back}<${MemoryCard} ...${{ api, say, go, ask, tell, hit, allChats, close, memory: data.memory, versions: data.versions, addresses: data.addresses }}
     changed=${(id) => (id === params.id ? reload() : go("memories", { ...params, id }, { replace: true }))} />`;
+}
+
+function takesAway(event, id, data) {
+  const ids = event.data.forgotten.ids;
+  return ids.includes(id) || Boolean(data && ids.includes(data.memory.id));
 }
 
 function concerns(event, data) {

@@ -107,7 +107,7 @@ function Session({ id, api, live, say, go, ask, tell, close }) {
   if (!session) return html`${back}<div class="empty"><p>${say("gone")}</p></div>`;
   return html`${back}
     <div>
-      <h1><${Text} value=${session.title || say("untitled")} /></h1>
+      <h2 class="name"><${Text} value=${session.title || say("untitled")} /></h2>
       <div class="bar-of-controls marks"><${State} status=${session.status} say=${say} /><span class="faint">${say("observationsOf", { count: session.observationCount })}</span></div>
     </div>
     <${Doings} ...${{ session, api, say, go, ask, tell, close, reload: about.reload }} />

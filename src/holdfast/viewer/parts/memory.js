@@ -11,7 +11,7 @@ export function MemoryCard({ memory, versions = [], addresses, hit, isObservatio
   if (!memory) return html`<div class="empty"><p>${say("gone")}</p></div>`;
   return html`
     <div>
-      <h1><${Text} value=${memory.title} /></h1>
+      <h2 class="name"><${Text} value=${memory.title} /></h2>
       <div class="bar-of-controls marks">
         <span class="badge accent"><${Text} value=${isObservation ? say("observation") : memory.type} /></span>
         ${memory.version > 1 && html`<span class="badge">${say("version", { number: memory.version })}</span>`}

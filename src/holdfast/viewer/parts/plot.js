@@ -25,7 +25,7 @@ export function Plot({ series, labels, height = 220, label, say }) {
     let gone = false;
     const observer = new ResizeObserver(([entry]) => plot && plot.setSize({ width: entry.contentRect.width, height }));
     load().then((UPlot) => {
-      if (gone) return;
+      if (gone || !box.current) return;
       plot = new UPlot(options(series, box.current.clientWidth, height, say), [labels, ...series.map((one) => one.values)], box.current);
       observer.observe(box.current);
     });
