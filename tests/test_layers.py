@@ -25,7 +25,7 @@ GROUND = (
 )  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
-    ("redact", "store", "remote", "protocol", "index", "vault"),
+    ("redact", "store", "remote", "protocol", "index", "vault", "viewer"),
     ("desk", "embedder", "colony"),
     ("intake", "recall", "learn", "snapshot"),
     ("engine", "rescue"),

@@ -49,7 +49,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, li
     kept = []
     for number, arguments in enumerate(combinations()):
         word, content = content_of(number)
-        memory = world.call("remember", content=content, **arguments)["memory"]
+        memory = world.call(
+            "remember", content=content, files=[f"/harbour/{word}.md"], concepts=[f"stone-{word}"], **arguments
+        )["memory"]
         kept.append(Kept(word, facts_of(arguments), memory["id"]))
     for one, other in itertools.pairwise(kept):
         world.call("relate", sourceId=one.id, targetId=other.id, type="related")
@@ -80,6 +82,10 @@ LISTS: dict[str, Callable[[World, Viewer, list[Kept]], str]] = {
     "memories, as of now": lambda world, viewer, kept: answer(world, "memories", viewer, asOf="now"),
     "export": lambda world, viewer, kept: answer(world, "export", viewer),
     "graph": lambda world, viewer, kept: answer(world, "graph", viewer),
+    "map": lambda world, viewer, kept: answer(
+        world, "folder_memories", viewer, kind="folder", name="/harbour", limit=200
+    ),
+    "map, concepts": lambda world, viewer, kept: answer(world, "folder_graph", viewer),
     "get": lambda world, viewer, kept: "".join(answer(world, "memory", viewer, id=one.id) for one in kept),
 }
 
@@ -101,7 +107,10 @@ def test_a_count_is_of_what_the_viewer_may_see(name: str, filled: tuple[World, l
 
     counted = world.call("memories", count=True, **asked_by(VIEWERS[name]))
 
+    overview = world.call("overview", **asked_by(VIEWERS[name]))
     assert counted["total"] == len(seen_by(VIEWERS[name], kept))
+    assert overview["counts"]["memories"] == counted["total"]
+    assert words_in(json.dumps(overview), kept) <= seen_by(VIEWERS[name], kept)
 
 
 @pytest.mark.parametrize("name", VIEWERS)

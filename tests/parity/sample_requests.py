@@ -149,6 +149,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("memory", {"id": f"facts://{MARK}/lamp"}, also="by its address"),
     Sample("memory_deprecate", {"id": "<memory-other>"}),
     Sample("memory_restore", {"id": "<memory-other>"}),
+    Sample("memory_change", {"id": "<memory-other>", "pinned": True}),
     Sample("lifecycle", {"dryRun": True, "expireDays": 20.5, "foldDays": 10, "graceDays": 3}),
     Sample("forget", {"memoryId": "<memory-forgotten>"}),
     Sample("forget", {"sessionId": "s-gone", "observationIds": ["<s-gone/0>", "<s-gone/1>"]}, also="observations"),
@@ -179,6 +180,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("profile", {"project": PROJECT}),
     Sample("replay_sessions", {"limit": 2}),
     Sample("replay_load", {"sessionId": "s-build"}),
+    Sample("replay_frames", {"sessionId": "s-build", "limit": 2, "offset": 1}),
     # lessons
     Sample("lessons", {"project": PROJECT, "minConfidence": 0.2, "limit": 5}),
     Sample(
@@ -234,6 +236,8 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("relate", {"sourceId": "<memory-other>", "targetId": "<memory>", "type": "depends_on"}),
     Sample("graph", {"project": PROJECT, "limit": 50}),
     Sample("graph_stats", {}),
+    Sample("folder_graph", {"project": PROJECT, "limit": 100}),
+    Sample("folder_memories", {"kind": "concept", "name": "reef", "limit": 5, "offset": 0}),
     # learning
     Sample("summarize", {"sessionId": "s-build"}),
     Sample("consolidate", {"project": PROJECT, "minObservations": 1}),
@@ -260,6 +264,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("import_jsonl", {"path": "<transcripts>", "maxFiles": 3}),
     # the server itself
     Sample("livez", {}),
+    Sample("overview", {"days": 30}),
     Sample("health", {}),
     Sample("flags", {}),
     Sample("diagnostics", {}),
@@ -321,6 +326,7 @@ MISSING: tuple[Sample, ...] = (
     Sample("memory", {"id": ".."}, also="that is a step up"),
     Sample("memory", {"id": "mem_%2F?#&=+ "}, also="that a URL would read otherwise"),
     Sample("replay_load", {"sessionId": "s-nowhere"}),
+    Sample("replay_frames", {"sessionId": "s-nowhere"}),
     Sample("lesson_strengthen", {"lessonId": "lsn_nowhere"}),
     Sample("lesson_delete", {"lessonId": "lsn_nowhere"}),
     Sample("slot", {"label": "nowhere"}),

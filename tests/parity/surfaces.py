@@ -53,10 +53,13 @@ class Outcome:
     broke: str | None = None  # the surface gave neither
 
     def __post_init__(self) -> None:
-        """The port differs from server to server by its nature, and is the one thing that may."""
+        """The port differs from server to server by its nature; besides the disk it is the one thing that may."""
         if isinstance(self.answer, dict) and "viewerPort" in self.answer:
             assert isinstance(self.answer["viewerPort"], int)
             object.__setattr__(self, "answer", {**self.answer, "viewerPort": 0})
+        if isinstance(self.answer, dict) and self.answer.get("disk"):  # so does what is free on the disk right now
+            empty = {name: type(value)() for name, value in self.answer["disk"].items()}
+            object.__setattr__(self, "answer", {**self.answer, "disk": empty})
         object.__setattr__(self, "answer", anywhere(self.answer))
 
 

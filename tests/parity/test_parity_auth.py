@@ -31,7 +31,7 @@ PREFIX = "/agentmemory"
 
 # The only places that answer strangers: that the server is alive, and nothing else.
 # Besides livez, the page that a browser opens first: the same for everybody, it says nothing about this memory.
-HOME = {("GET", "/"), ("GET", "/viewer"), ("GET", f"{PREFIX}/viewer")}
+HOME = {("GET", "/"), ("GET", "/viewer"), ("GET", "/viewer/{path:path}"), ("GET", f"{PREFIX}/viewer")}
 OPEN = {("GET", "/livez"), ("GET", f"{PREFIX}/livez"), *HOME}
 
 # Where each other credential would be used; the sample's own names fill the rest.

@@ -1,4 +1,4 @@
-"""Commands that are not operations: serve, mcp, import, connect, doctor."""
+"""Commands that are not operations: serve, mcp, import, connect, show, watch, doctor."""
 
 from __future__ import annotations
 
@@ -221,6 +221,34 @@ def _doctor(given: argparse.Namespace) -> int:
     return 0 if all(check.ok for check in checks) else 1
 
 
+def _watch(given: argparse.Namespace) -> int:
+    from holdfast.cli.reach import reach
+    from holdfast.cli.watch import Lines, print_event, watch
+
+    url, credential = reach(given)
+    if not given.json:
+        say(f"Watching {url}. Stop with Ctrl-C.")
+    try:
+        watch(url, credential, print_event if given.json else Lines().show)
+    except KeyboardInterrupt:
+        say("")  # the usual way to end it: no fault, and the next prompt on a line of its own
+    return 0
+
+
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("page", nargs="?", default="dashboard", help="dashboard, memories, sessions, snapshots, …")
+    parser.add_argument("word", nargs="?", help="what the page is about: a project, a session to replay, a moment")
+
+
+def _show_page(given: argparse.Namespace) -> int:
+    from holdfast.cli.glance import show_page
+    from holdfast.door import OpenDoor
+
+    with OpenDoor(settings_of(given)) as door:
+        show_page(door, given.page, given.word, given.json)
+    return 0
+
+
 def holdfast_command() -> str:
     """The absolute path of this command, for agents that start it."""
     return shutil.which("holdfast") or str(Path(sys.argv[0]).resolve())
@@ -249,5 +277,7 @@ COMMANDS = (
         _add_key_recover,
         _key_recover,
     ),
+    Command("show", "Print what the viewer's pages show.", _add_show, _show_page),
+    Command("watch", "Show what happens in the memory as it happens.", _add_nothing, _watch),
     Command("doctor", "Explain what is wrong and how to mend it.", _add_nothing, _doctor),
 )

@@ -16,6 +16,7 @@ from holdfast.embedder import embedder_from
 from holdfast.errors import Fault
 from holdfast.model import DEFAULT_TENANT, CleanText, Json
 from holdfast.ops.registry import BY_NAME
+from holdfast.ops.warnings import LOW_SPACE
 from holdfast.settings import Settings
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.folder_exchange import MEND
@@ -24,7 +25,6 @@ from holdfast.snapshot.key_care import key_warnings
 from holdfast.store.folder import DataFolder
 from holdfast.system import SystemClock, SystemEntropy
 
-LOW_SPACE = 200_000_000
 SAFE_SQLITE = (3, 51, 3)  # before this, several connections to one WAL file could corrupt it
 
 
@@ -106,6 +106,7 @@ def _store(settings: Settings) -> Iterator[Check]:
         found = "sound" if answer["sound"] else f"{len(answer['findings'])} findings"
         hint = "" if answer["sound"] else "See them with holdfast verify; an index is mended with --repair-index."
         yield Check("store", answer["sound"], found, hint)
+        yield from _warned(door.call(BY_NAME["overview"], {"days": 1})["warnings"])
     except Fault as fault:
         yield Check("store", False, fault.message, fault.hint)
     finally:
@@ -116,6 +117,16 @@ def _folders(settings: Settings) -> Iterator[Check]:
     if settings.folder.is_dir():
         wrong = unfinished(settings.folder)
         yield Check("memory folders", wrong is None, wrong or "as the memory wants them", MEND if wrong else "")
+
+
+def _warned(warnings: list[Json]) -> Iterator[Check]:
+    """What the server would say on its page; only an error is wrong, the rest is worth knowing."""
+    for one in warnings:
+        if one["code"] not in _SEEN_ALREADY:
+            yield Check(one["code"].replace("_", " "), one["level"] != "error", one["message"], one["hint"])
+
+
+_SEEN_ALREADY = ("disk_low", "storage_failed", "no_embedder")
 
 
 def _secret(settings: Settings) -> Iterator[Check]:

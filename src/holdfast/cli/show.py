@@ -124,6 +124,11 @@ def _cell(value: Any, width: int) -> str:
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
+def one_line(value: Any, width: int) -> str:
+    """Stored text as one line that a terminal shows as it is."""
+    return _cell(value, width)
+
+
 def _printable(text: str) -> str:
     """Without control characters: stored text must not drive the terminal."""
     return "".join(char if char.isprintable() or char in "\n\t" else "�" for char in text)

@@ -161,39 +161,6 @@ def flags(desk: Desk, ask: Nothing) -> FlagsAnswer:
     return {"version": VERSION, "provider": provider, "embeddingProvider": embedding, "flags": shown}
 
 
-class DiagnosticsAnswer(TypedDict):
-    status: str
-    checks: list[Json]
-    fixed: list[str]
-
-
-def diagnostics(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
-    """Check the running server: storage, index backlog, language model, agent scope; says what to do."""
-    state = health(desk, ask)
-    checks = [
-        _check("storage", state["databaseStatus"] == "ok", state["databaseStatus"], "Check the disk and restart."),
-        _check(
-            "index",
-            state["index"]["pending"] < 10_000,
-            f"{state['index']['pending']} pending",
-            "Wait, or restart.",
-        ),
-        _check("summarizer", True, state["summarizer"], ""),
-        _check("agent-scope", True, desk.settings.agent_scope, ""),
-    ]
-    bad = [one for one in checks if not one["ok"]]
-    return {"status": "unwell" if bad else "healthy", "checks": checks, "fixed": []}
-
-
-def _check(name: str, ok: bool, found: str, remedy: str) -> Json:
-    return {"name": name, "ok": ok, "found": found, "hint": "" if ok else remedy}
-
-
-def diagnostics_followup(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
-    """Check again after something was mended."""
-    return diagnostics(desk, ask)
-
-
 class Audit(SeeingAll):
     operation: Name | None = None
     limit: int = limit(50, 1000)
@@ -367,8 +334,6 @@ ADMIN = (
     Operation(livez, "GET", "/livez", unguarded=True),
     Operation(health, "GET", "/health", tool="memory_diagnose", cli="health"),
     Operation(flags, "GET", "/config/flags", cli="flags"),
-    Operation(diagnostics, "GET", "/diagnostics", also=(("POST", "/diagnostics"),), cli="diagnostics"),
-    Operation(diagnostics_followup, "GET", "/diagnostics/followup", also=(("POST", "/diagnostics/followup"),)),
     Operation(audit, "GET", "/audit", tool="memory_audit", cli="audit"),
     Operation(write_log, "GET", "/dolt/commits"),
     Operation(

@@ -237,6 +237,7 @@ def session_by_commit(desk: Desk, ask: ByCommit) -> ByCommitAnswer:
 class Commits(Request):
     branch: Name | None = None
     repo: Name | None = None
+    session_id: Name | None = None
     limit: int = limit(100, 500)
     offset: Offset = 0
 
@@ -247,8 +248,10 @@ class CommitsAnswer(TypedDict):
 
 def commits(desk: Desk, ask: Commits) -> CommitsAnswer:
     """List the git commits linked to sessions, newest first."""
-    bounds = (*desk.sees(), *where(branch=ask.branch, repo=ask.repo))
     reader = desk.store.read()
+    bounds = [*desk.sees(), *where(branch=ask.branch, repo=ask.repo)]
+    if ask.session_id:
+        bounds.append(Condition("session_ids", "has", desk.session_key(reader, ask.session_id)))
     found = reader.find(COMMITS, desk.tenant, *bounds, order="-linked_at", limit=ask.limit, offset=ask.offset)
     return {"commits": [shape(one) for one in found]}
 
@@ -256,6 +259,7 @@ def commits(desk: Desk, ask: Commits) -> CommitsAnswer:
 class Sessions(Request):
     project: Name | None = None
     status: Name | None = None
+    session_id: Name | None = None
     limit: int = limit(100, 500)
     offset: Offset = 0
 
@@ -271,7 +275,8 @@ def sessions(desk: Desk, ask: Sessions) -> SessionsAnswer:
     Use it to see what was worked on lately before asking for details of one session.
     """
     reader = desk.store.read()
-    bounds = (*desk.sees(ask.agent_id), *where(project=ask.project, status=ask.status))
+    id = desk.session_key(reader, ask.session_id) if ask.session_id else None
+    bounds = (*desk.sees(ask.agent_id), *where(project=ask.project, status=ask.status, id=id))
     found = reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=ask.limit, offset=ask.offset)
     shapes = [_with_summary(shape(one), reader.get(SUMMARIES, desk.tenant, one.id)) for one in found]
     return {"sessions": shapes, "total": reader.count(SESSIONS, desk.tenant, *bounds)}

@@ -23,7 +23,7 @@ from holdfast.ops.past import SnapshotShape, past_desk
 from holdfast.recall.chats import chat_context
 from holdfast.recall.explain import why
 from holdfast.recall.flow import Hit, Question, search as search_records
-from holdfast.recall.timeline import remembered, replay, timeline as around
+from holdfast.recall.timeline import frames, remembered, replay, timeline as around
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, Reader
 from holdfast.store.tables import OBSERVATIONS, SESSIONS
@@ -397,6 +397,36 @@ def replay_load(desk: Desk, ask: ReplayLoad) -> ReplayLoadAnswer:
     return {"success": True, "session": shape(session), "timeline": played}
 
 
+class ReplayFrames(ReplayLoad):
+    limit: int = limit(50, 200)
+    offset: Offset = 0
+
+
+class ReplayFramesAnswer(TypedDict):
+    success: bool
+    session: SessionShape
+    frames: list[Json]
+    total: int
+    offset: int
+    totalDurationMs: int
+
+
+def replay_frames(desk: Desk, ask: ReplayFrames) -> ReplayFramesAnswer:
+    """Load a part of a session's frames in order, with what went into each tool and what came out.
+
+    Long texts are cut; `cut` says how long they were.
+    """
+    found = frames(desk, ask.session_id, ask.limit, ask.offset)
+    return {
+        "success": True,
+        "session": shape(found.session),
+        "frames": list(found.frames),
+        "total": found.total,
+        "offset": ask.offset,
+        "totalDurationMs": found.duration_ms,
+    }
+
+
 RECALL = (
     Operation(
         search, "POST", "/search", tool="memory_recall", cli="recall", positional=("query",), paths=("identity",)
@@ -432,4 +462,5 @@ RECALL = (
     ),
     Operation(replay_sessions, "GET", "/replay/sessions", cli="replay sessions"),
     Operation(replay_load, "GET", "/replay/load", cli="replay load", positional=("sessionId",)),
+    Operation(replay_frames, "GET", "/replay/frames", cli="replay frames", positional=("sessionId",)),
 )

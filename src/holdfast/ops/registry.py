@@ -11,7 +11,9 @@ from holdfast.model import Json
 from holdfast.ops.actions import ACTION_OPERATIONS
 from holdfast.ops.admin import ADMIN
 from holdfast.ops.aging import AGING
+from holdfast.ops.changing import CHANGING
 from holdfast.ops.declare import Operation
+from holdfast.ops.folders import FOLDERS
 from holdfast.ops.foreign import FOREIGN
 from holdfast.ops.intake import INTAKE
 from holdfast.ops.keys import KEY_OPERATIONS
@@ -20,6 +22,7 @@ from holdfast.ops.lessons import LESSON_OPERATIONS
 from holdfast.ops.memories import MEMORY_OPERATIONS
 from holdfast.ops.merging import MERGING
 from holdfast.ops.notes import NOTE_OPERATIONS
+from holdfast.ops.overview import OVERVIEW
 from holdfast.ops.progenly import PROGENLY
 from holdfast.ops.recalling import RECALL
 from holdfast.ops.slots import SLOT_OPERATIONS
@@ -31,10 +34,12 @@ OPERATIONS: tuple[Operation, ...] = (
     *INTAKE,
     *MEMORY_OPERATIONS,
     *AGING,
+    *CHANGING,
     *RECALL,
     *LESSON_OPERATIONS,
     *SLOT_OPERATIONS,
     *ACTION_OPERATIONS,
+    *FOLDERS,
     *LEARNING,
     *NOTE_OPERATIONS,
     *TRANSFER,
@@ -44,6 +49,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *VAULTS,
     *FOREIGN,
     *KEY_OPERATIONS,
+    *OVERVIEW,
     *ADMIN,
 )
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import orjson
+
 from holdfast.desk import Desk
 from holdfast.errors import InvalidRequest, NotFound
 from holdfast.model import Json, Memory, Observation, Session
 from holdfast.recall.when import parse_moment
 from holdfast.shapes import shape
-from holdfast.store.port import Condition, where
+from holdfast.store.port import Condition, Reader, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 from holdfast.times import iso
 
 REPLAY_EVENTS = 10_000
+FRAME_CHARS = 20_000
+_PRETTY = orjson.OPT_INDENT_2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +94,60 @@ def replay(desk: Desk, session_id: str) -> tuple[Session, list[Json], int]:
         NotFound: no such session, or not the caller's to see.
     """
     reader = desk.store.read()
-    session = reader.get(SESSIONS, desk.tenant, desk.session_key(reader, session_id))
-    if session is None or not desk.may_see(session):
-        raise NotFound("replay: no session of that id")
+    session = _session(desk, reader, session_id)
     seen = reader.find(OBSERVATIONS, desk.tenant, *where(session_id=session.id), order="at", limit=REPLAY_EVENTS)
     start = seen[0].at if seen else session.started_at
     events = [_event(one, start) for one in seen]
     return session, events, (seen[-1].at - start) if seen else 0
+
+
+def _session(desk: Desk, reader: Reader, name: str) -> Session:
+    session = reader.get(SESSIONS, desk.tenant, desk.session_key(reader, name))
+    if session is None or not desk.may_see(session):
+        raise NotFound("replay: no session of that id")
+    return session
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Some of a session's frames, in order, and how many there are in all."""
+
+    session: Session
+    frames: tuple[Json, ...]
+    total: int
+    duration_ms: int
+
+
+def frames(desk: Desk, session_id: str, limit: int, offset: int) -> Frames:
+    """A page of what happened in a session, each frame with its place and its distance from the start.
+
+    Raises:
+        NotFound: no such session, or not the caller's to see.
+    """
+    reader = desk.store.read()
+    session = _session(desk, reader, session_id)
+    of = where(session_id=session.id)
+    first = reader.find(OBSERVATIONS, desk.tenant, *of, order="at", limit=1)
+    last = reader.find(OBSERVATIONS, desk.tenant, *of, order="-at", limit=1)
+    start = first[0].at if first else session.started_at
+    seen = reader.find(OBSERVATIONS, desk.tenant, *of, order="at", limit=limit, offset=offset)
+    shown = tuple(
+        {"index": place, **_cut(_event(one, start)), "type": one.type, "files": list(one.files)}
+        for place, one in enumerate(seen, offset)
+    )
+    return Frames(session, shown, reader.count(OBSERVATIONS, desk.tenant, *of), last[0].at - start if last else 0)
+
+
+def _cut(event: Json) -> Json:
+    """The event with its long texts cut, and how long each was: a page of frames must stay small."""
+    long: dict[str, int] = {}
+    for name in ("body", "toolInput", "toolOutput"):
+        value = event[name]
+        text = value if isinstance(value, str) or value is None else orjson.dumps(value, option=_PRETTY).decode()
+        if text is not None and len(text) > FRAME_CHARS:
+            long[name] = len(text)
+            event = {**event, name: text[:FRAME_CHARS]}
+    return {**event, "cut": long}
 
 
 def _event(seen: Observation, start: int) -> Json:

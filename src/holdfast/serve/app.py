@@ -28,11 +28,12 @@ from holdfast.serve.lane import Lane
 from holdfast.serve.live import Live
 from holdfast.serve.maintenance import Maintenance
 from holdfast.serve.mcp import Context, McpSurface, call_tool, text_of, tool_list
-from holdfast.serve.pages import agent_guide, auth_guide, home_page
+from holdfast.serve.pages import agent_guide, auth_guide
 from holdfast.serve.readings import readings
 from holdfast.serve.rest import PREFIX, Rest
 from holdfast.serve.schedule import Schedule
 from holdfast.serve.strict_json import dumps, loads
+from holdfast.serve.viewer import viewer_page
 
 # Writers wait for their commit inside a thread; enough of them that many share one.
 THREADS = 32
@@ -66,7 +67,8 @@ class App:
             Route("/livez", self._livez),
             Route("/metrics", self._metrics, methods=["GET"]),
             Route("/openapi.json", self._page("application/json", lambda: dumps(openapi()))),
-            *(Route(path, self._page("text/html", home_page, open=True)) for path in _HOME_PATHS),
+            Route("/", self._home),
+            *(Route(path, viewer_page) for path in _VIEWER_PATHS),
             Route("/agent.md", self._page("text/markdown", agent_guide)),
             Route("/auth.md", self._page("text/markdown", auth_guide)),
             WebSocketRoute("/stream/mem-live/viewer", self.live),
@@ -124,7 +126,11 @@ class App:
         await self.mcp.asgi_app(scope, receive, send)
 
     async def _livez(self, request: Request) -> Response:
-        return _json({"status": "ok", "service": "holdfast"})
+        """Open to everybody, so it says only that this is alive and whether it asks for a secret."""
+        return _json({"status": "ok", "service": "holdfast", "signIn": bool(self.engine.settings.secret)})
+
+    async def _home(self, request: Request) -> Response:
+        return Response(status_code=307, headers={"Location": "/viewer"})
 
     async def _metrics(self, request: Request) -> Response:
         caller = self.auth.caller(request.scope["headers"])
@@ -134,14 +140,11 @@ class App:
         text = await loop.run_in_executor(self.pool, readings, self.engine, caller, self.broker)
         return Response(text.encode(), headers={"Content-Type": MEDIA_TYPE})
 
-    def _page(
-        self, media: str, make: Callable[[], bytes], *, open: bool = False
-    ) -> Callable[[Request], Awaitable[Response]]:
-        """A page that is the same for everybody; an open one says nothing about this memory."""
+    def _page(self, media: str, make: Callable[[], bytes]) -> Callable[[Request], Awaitable[Response]]:
+        """A page that is the same for everybody who may read at all."""
 
         async def page(request: Request) -> Response:
-            if not open:
-                self.auth.caller(request.scope["headers"])
+            self.auth.caller(request.scope["headers"])
             return Response(make(), media_type=media, headers={"Content-Security-Policy": _CSP})
 
         return page
@@ -173,7 +176,7 @@ class App:
         return _json({"content": [{"type": "text", "text": text_of(answer)}]})
 
 
-_HOME_PATHS = ("/", "/viewer", f"{PREFIX}/viewer")
+_VIEWER_PATHS = ("/viewer", "/viewer/{path:path}", f"{PREFIX}/viewer")
 _NOT_REST = (f"{PREFIX}/mcp/", f"{PREFIX}/viewer")
 _CSP = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 

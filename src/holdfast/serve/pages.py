@@ -4,24 +4,6 @@ from __future__ import annotations
 
 from holdfast.ops.registry import TOOLS
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Holdfast</title>
-<h1>Holdfast is running</h1>
-<p>Memory for AI agents. Agents reach it under <code>/agentmemory</code> and <code>/mcp</code>.</p>
-<ul>
-<li><a href="/openapi.json">Every REST path</a></li>
-<li><a href="/agentmemory/livez">Is it alive?</a></li>
-</ul>
-</html>
-"""
-
-
-def home_page() -> bytes:
-    return _PAGE.encode()
-
 
 def agent_guide() -> bytes:
     """How an agent uses this memory, in Markdown."""

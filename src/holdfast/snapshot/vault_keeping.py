@@ -13,7 +13,7 @@ from holdfast.errors import Fault, NotFound, SnapshotDamaged, SnapshotForeign, S
 from holdfast.ports import Vault, VaultState
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.chunks.gathering import PACKS
-from holdfast.snapshot.chunks.sweeping import Swept, sweep, unneeded
+from holdfast.snapshot.chunks.sweeping import NOTHING, Swept, sweep, unneeded
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
 from holdfast.snapshot.layouts import copy_chunks, put
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
@@ -173,7 +173,7 @@ class VaultPruned:
     plan: Plan
     removed: tuple[str, ...]
     leftovers: int
-    swept: Swept = Swept()
+    swept: Swept = NOTHING
     unswept: str | None = None  # why no pack was removed
 
 

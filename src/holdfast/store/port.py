@@ -178,6 +178,16 @@ class Reader(Protocol):
 
     def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int: ...
 
+    def spread(self, table: Table[Any], tenant: str, width: int, *conditions: Condition) -> dict[int, int]:
+        """How many records lie in each span of so many milliseconds, by the span's number since 1970. The table must
+        have a time."""
+        ...
+
+    def newest(self, table: Table[Any], tenant: str, limit: int, *conditions: Condition) -> NDArray[np.int64]:
+        """The seqs of the last stored records that meet the conditions, in order. The table must be in the index of
+        words, and its scopes cover the conditions."""
+        ...
+
     def words(
         self, table: Table[Any], tenant: str, query: Sequence[str], conditions: Sequence[Condition], limit: int
     ) -> WordHits:

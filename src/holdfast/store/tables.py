@@ -73,7 +73,7 @@ def _passage(*parts: str) -> CleanText:
     return CleanText("\n".join(part for part in parts if part)[:PASSAGE_CHARS])
 
 
-SESSIONS = Table("sessions", Session)
+SESSIONS = Table("sessions", Session, timed="started_at")
 OBSERVATIONS: Table[Observation] = Table(
     "observations",
     Observation,

@@ -25,6 +25,9 @@ class Swept:
     waiting: int = 0  # packs that nobody needs, kept since somebody is just writing
 
 
+NOTHING = Swept()
+
+
 def sweep(vault: Vault, prefix: str, needed: Needed, clock: Clock, entropy: Entropy, *, alone: bool = False) -> Swept:
     """Remove the packs that no snapshot needs. `alone`: nobody is writing, whatever leases say.
 

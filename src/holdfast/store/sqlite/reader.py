@@ -188,8 +188,35 @@ class SqliteReader(VectorReads):
                 db.close()
 
     def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int:
+        if (bounds := self._indexed(table, conditions)) is not None and conditions:
+            with as_faults():
+                return self._word_index.count(self._db, tenant, bounds)
         clause, values = self._narrow(table, tenant, conditions)
         return int(self._rows(f"SELECT count(*) FROM {table.name} WHERE {clause}", values)[0][0])
+
+    def _indexed(self, table: Table[Any], conditions: Sequence[Condition]) -> Bounds | None:
+        """The conditions as bounds in the index of words, if it knows all of them and this is no write."""
+        if table.index is None or not self._db.get_autocommit():
+            return None
+        bounds, rest = bounds_of(table, conditions)
+        return None if rest else bounds
+
+    def spread(self, table: Table[Any], tenant: str, width: int, *conditions: Condition) -> dict[int, int]:
+        if (bounds := self._indexed(table, conditions)) is not None:
+            with as_faults():
+                ats = self._word_index.times(self._db, tenant, bounds)
+            spans, counts = np.unique(ats // width, return_counts=True)
+            return dict(zip(spans.tolist(), counts.tolist(), strict=True))
+        clause, values = self._narrow(table, tenant, conditions)
+        sql = f"SELECT {table.timed} / ? AS span, count(*) FROM {table.name} WHERE {clause} GROUP BY span"
+        return dict(self._rows(sql, [width, *values]))
+
+    def newest(self, table: Table[Any], tenant: str, limit: int, *conditions: Condition) -> NDArray[np.int64]:
+        bounds, rest = bounds_of(table, conditions)
+        if table.index is None or rest:
+            raise KeyError(f"{table.name}: the index does not know {', '.join(one.column for one in rest)}")
+        with as_faults():
+            return self._word_index.last(self._db, tenant, bounds, limit)
 
     def _narrow(self, table: Table[Any], tenant: str, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
         """The clause of the conditions. Where few records hold one of several values, the index of words knows which:

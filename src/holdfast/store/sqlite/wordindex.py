@@ -10,10 +10,11 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.store.port import WordHits
 from holdfast.store.sqlite.wordparts import Bounds, Mask, Part, Posting, Seqs, Tail
@@ -126,7 +127,22 @@ class WordIndex:
         gathered = self._look(db, tenant, (), bounds).gathered
         if sum(one.count for one in gathered) > most:
             return None
-        return np.sort(np.concatenate([np.zeros(0, np.int64), *(one.part.seqs[one.inside] for one in gathered)]))
+        return np.sort(_inside(gathered, "seqs"))
+
+    def count(self, db: apsw.Connection, tenant: str, bounds: Bounds) -> int:
+        """How many records lie in the bounds."""
+        return sum(one.count for one in self._look(db, tenant, (), bounds).gathered)
+
+    def times(self, db: apsw.Connection, tenant: str, bounds: Bounds) -> NDArray[np.int64]:
+        """When each record in the bounds was said, in no order."""
+        return _inside(self._look(db, tenant, (), bounds).gathered, "ats")
+
+    def last(self, db: apsw.Connection, tenant: str, bounds: Bounds, limit: int) -> Seqs:
+        """The highest `limit` seqs of the records in the bounds, in order."""
+        seqs = _inside(self._look(db, tenant, (), bounds).gathered, "seqs")
+        if len(seqs) > limit:
+            seqs = np.partition(seqs, len(seqs) - limit)[len(seqs) - limit :]
+        return np.sort(seqs)
 
     def listed(self, db: apsw.Connection, tenant: str, scopes: Sequence[str]) -> dict[str, Seqs]:
         """The seqs that meet each scope, by when they were said."""
@@ -165,6 +181,11 @@ class WordIndex:
             while self._held > HELD and len(self._tenants) > 1:
                 oldest, _ = self._tenants.popitem(last=False)
                 self._held -= self._sizes.pop(oldest, 0)
+
+
+def _inside(gathered: Sequence[Gathered], column: Literal["seqs", "ats"]) -> NDArray[np.int64]:
+    """A column of everything in the bounds."""
+    return np.concatenate([np.zeros(0, np.int64), *(getattr(one.part, column)[one.inside] for one in gathered)])
 
 
 def _in_order(gathered: Sequence[Gathered], scope: str) -> Seqs:

@@ -1,0 +1,166 @@
+"""What is not as it should be, and what to do about it: the one place that decides, for the page, doctor and checks.
+
+Pure: it is handed what was measured. Texts are for people; the code and values let a page say it in another language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from holdfast.model import Json
+
+Level = Literal["error", "warning", "note"]
+
+LOW_SPACE = 200_000_000
+MANY_PENDING = 10_000
+MANY_EVENTS = 1_000
+DAY_MS = 86_400_000
+# With a schedule one round may fail and be made up for; without one a week is the usual habit.
+ROUNDS, BY_HAND_MS = 3, 7 * DAY_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    code: str
+    level: Level
+    message: str
+    hint: str
+    values: Json = field(default_factory=dict)
+
+    def shape(self) -> Json:
+        return {
+            "code": self.code,
+            "level": self.level,
+            "message": self.message,
+            "hint": self.hint,
+            "values": self.values,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the warnings follow from. None: the caller may not know it, or there is none."""
+
+    storage_failure: str | None = None
+    free_bytes: int | None = None
+    pending: int = 0
+    events: int = 0
+    records: int = 0
+    snapshots: int | None = None  # None where there is no shelf to look at
+    snapshot_age_ms: int | None = None
+    snapshot_every_s: int = 0
+    signed: bool = False
+    damaged: tuple[str, ...] = ()
+    vault: bool = False
+    encrypted: bool = False
+    embedder: bool = True
+
+
+def warnings(found: Measured) -> list[Warned]:
+    """The worst first."""
+    every = [*_storage(found), *_backlog(found), *_snapshots(found), *_advice(found)]
+    return sorted(every, key=lambda one: ("error", "warning", "note").index(one.level))
+
+
+def _storage(found: Measured) -> Iterator[Warned]:
+    if found.storage_failure:
+        yield Warned(
+            "storage_failed",
+            "error",
+            f"Nothing is written any more: {found.storage_failure}",
+            "Check the disk, then restart the server.",
+            {"why": found.storage_failure},
+        )
+    if found.free_bytes is not None and found.free_bytes < LOW_SPACE:
+        free = found.free_bytes // 1_000_000
+        yield Warned(
+            "disk_low",
+            "error",
+            f"Only {free} MB are free on the disk",
+            "Free some space, or remove old snapshots: holdfast snapshot prune --keep 5",
+            {"free": found.free_bytes},
+        )
+
+
+def _backlog(found: Measured) -> Iterator[Warned]:
+    if found.pending >= MANY_PENDING:
+        yield Warned(
+            "index_behind",
+            "warning",
+            f"{found.pending} records wait for their vector; until then they are found by words only",
+            "Let the server run; if the number does not fall, see holdfast doctor.",
+            {"pending": found.pending},
+        )
+    if found.events >= MANY_EVENTS:
+        yield Warned(
+            "events_behind",
+            "warning",
+            f"{found.events} events wait for the broker",
+            "See whether the broker of HOLDFAST_NATS_URL can be reached.",
+            {"pending": found.events},
+        )
+
+
+def _snapshots(found: Measured) -> Iterator[Warned]:
+    if found.damaged:
+        yield Warned(
+            "snapshot_damaged",
+            "error",
+            f"{len(found.damaged)} of the newest snapshots are damaged",
+            "See which with holdfast snapshot list; make a new one: holdfast snapshot create",
+            {"count": len(found.damaged), "ids": list(found.damaged)},
+        )
+    if found.snapshots == 0 and found.records:
+        yield Warned(
+            "no_snapshot",
+            "warning",
+            "There is no snapshot of this memory yet",
+            "Make one: holdfast snapshot create",
+        )
+    age = found.snapshot_age_ms
+    if age is not None and age > _too_old(found.snapshot_every_s):
+        yield Warned(
+            "snapshot_old",
+            "warning",
+            f"The last good snapshot is {age // DAY_MS} days old",
+            "Make one: holdfast snapshot create",
+            {"days": age // DAY_MS},
+        )
+
+
+def _too_old(every_s: int) -> int:
+    return max(ROUNDS * every_s * 1000, DAY_MS) if every_s else BY_HAND_MS
+
+
+def _advice(found: Measured) -> Iterator[Warned]:
+    if found.snapshots:
+        if not found.vault:
+            yield Warned(
+                "no_vault",
+                "note",
+                "Snapshots lie on this machine only",
+                "Name a second place for them: HOLDFAST_VAULT",
+            )
+        elif not found.encrypted:
+            yield Warned(
+                "vault_plain",
+                "note",
+                "Snapshots go to the vault unencrypted",
+                "Name who may open them: HOLDFAST_SNAPSHOT_RECIPIENTS",
+            )
+        if not found.signed:
+            yield Warned(
+                "unsigned",
+                "note",
+                "The last snapshot is not signed",
+                "Sign them: HOLDFAST_SNAPSHOT_SIGN=true",
+            )
+    if not found.embedder:
+        yield Warned(
+            "no_embedder",
+            "note",
+            "Search goes by words only",
+            "Let it go by meaning too: HOLDFAST_EMBEDDER=minilm",
+        )

@@ -1,0 +1,40 @@
+"""How safe a memory is: its newest good snapshot, at a glance. Reads manifests, never a bundle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.shelved import Shelved
+from holdfast.snapshot.values import Manifest
+
+# A manifest names every file of a memory: of a long row of them only the newest are looked at.
+GLANCES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a person asks first: is there a good snapshot, how old is it, who can read it."""
+
+    count: int
+    size: int
+    newest: Shelved | None  # the newest good one
+    damaged: tuple[str, ...]  # ids of newer or neighbouring ones that are not whole
+
+    @property
+    def manifest(self) -> Manifest | None:
+        return self.newest.manifest if self.newest else None
+
+
+def snapshot_health(archive: Archive) -> Health:
+    """The state of the shelf: counts of all, a look at the newest."""
+    shelf = archive.shelf
+    damaged: list[str] = []
+    newest: Shelved | None = None
+    for one in islice(shelf.each(), GLANCES):
+        if one.damaged or one.manifest is None:
+            damaged.append(one.id)
+        elif newest is None:
+            newest = one
+    return Health(shelf.count(), shelf.bytes(), newest, tuple(damaged))

@@ -1,0 +1,160 @@
+// The frame around the panels: navigation, search, signing in, notices, keys. Starts the page.
+import { makeApi } from "./api.js";
+import { makeLive } from "./live.js";
+import { Boundary } from "./parts/boundary.js";
+import { Confirm } from "./parts/dialog.js";
+import { Failed } from "./parts/empty.js";
+import { Keys, watchKeys } from "./parts/keys.js";
+import { Navigation, TopBar } from "./parts/frame.js";
+import { Notices } from "./parts/notices.js";
+import { SignIn } from "./parts/signin.js";
+import { panelOf } from "./panels.js";
+import { hashOf, routeOf } from "./router.js";
+import { firstTheme, setTheme } from "./theme.js";
+import { firstLanguage, keepLanguage, sayer } from "./words.js";
+import { html, render, useCallback, useEffect, useMemo, useRef, useState } from "./ui.js";
+
+const NOTICE_MS = 6_000;
+const RETRY_MS = 3_000; // while the server does not answer at all
+
+function App() {
+  const [language, setLanguage] = useState(firstLanguage);
+  const [theme, chooseTheme] = useState(firstTheme);
+  const [route, setRoute] = useState(() => routeOf(location.hash));
+  const [phase, setPhase] = useState("starting"); // starting, signin, open, failed
+  const [failure, setFailure] = useState(null);
+  const [secured, setSecured] = useState(false);
+  const [question, setQuestion] = useState(null);
+  const [notices, tell, dismiss] = useNotices();
+  const [keys, setKeys] = useState(false);
+  const say = useMemo(() => sayer(language), [language]);
+
+  const signOut = useCallback(() => {
+    wires.live.stop();
+    wires.api.signOut();
+    setPhase("signin");
+  }, []);
+  const wires = useMemo(() => {
+    const onUnauthorized = () => signOut();
+    const api = makeApi({ onUnauthorized });
+    return { api, live: makeLive({ token: api.token, onUnauthorized }) };
+  }, []);
+  const { api, live } = wires;
+
+  const open = useCallback(async () => {
+    await api.get("/config/flags");
+    await live.start();
+    setPhase("open");
+  }, []);
+  const start = useCallback(async () => {
+    setPhase("starting");
+    try {
+      const needed = await api.needsSignIn();
+      setSecured(needed);
+      if (needed && !api.signedIn()) setPhase("signin");
+      else await open();
+    } catch (error) {
+      if (error.status === 401) return;
+      setFailure(error);
+      setPhase("failed");
+    }
+  }, []);
+  useEffect(() => {
+    start();
+  }, []);
+  useEffect(() => {
+    if (phase !== "failed" || failure.status !== 0) return undefined;
+    const timer = setTimeout(start, RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [phase, failure]);
+
+  const go = useCallback((name, params = {}, { replace = false } = {}) => {
+    const hash = hashOf(name, params);
+    if (replace) {
+      history.replaceState(null, "", hash);
+      setRoute(routeOf(hash));
+    } else location.hash = hash;
+  }, []);
+  useEffect(() => {
+    const changed = () => setRoute(routeOf(location.hash));
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  useEffect(() => watchKeys({ go, showKeys: () => setKeys(true) }), []);
+  useEffect(() => {
+    document.documentElement.lang = language === "zh" ? "zh-Hans" : language;
+    keepLanguage(language);
+  }, [language]);
+  useEffect(() => setTheme(theme), [theme]);
+  useEffect(() => {
+    document.title = phase === "open" && panelOf(route.name) ? `${say(route.name)} · Holdfast` : "Holdfast";
+  }, [route.name, say, phase]);
+
+  const ask = useCallback((about) => new Promise((answer) => setQuestion({ ...about, answer })), []);
+  const answered = (yes) => {
+    question.answer(yes);
+    setQuestion(null);
+  };
+  const settings = { language, setLanguage, theme, chooseTheme };
+  return html`
+    ${phase === "open"
+      ? html`<a class="skip" href="#main" onClick=${skip}>${say("skip")}</a>
+        <${TopBar} ...${{ say, live, go, route, settings, showKeys: () => setKeys(true), signOut: secured ? signOut : null }} />
+        <div class="frame">
+          <${Navigation} say=${say} current=${route.name} />
+          <main id="main" tabindex="-1" aria-label=${panelOf(route.name) ? say(route.name) : say("product")}>
+            <${Boundary} key=${route.name} say=${say}>
+              <${Opened} ...${{ name: route.name, params: route.params, language, say, api, live, go, ask, tell }} />
+            <//>
+          </main>
+        </div>`
+      : html`<${Outside} ...${{ phase, say, api, open, settings, failure, retry: start }} />`}
+    ${question && html`<${Confirm} ...${question} say=${say} onAnswer=${answered} />`}
+    ${keys && html`<${Keys} say=${say} onClose=${() => setKeys(false)} />`}
+    <${Notices} notices=${notices} dismiss=${dismiss} say=${say} />`;
+}
+
+function Outside({ phase, say, api, open, settings, failure, retry }) {
+  if (phase === "signin") return html`<${SignIn} ...${{ say, api, open, settings }} />`;
+  return html`<main class="outside">
+    ${phase === "failed" ? html`<${Failed} error=${failure} say=${say} retry=${retry} />` : html`<p class="faint" role="status">${say("loading")}</p>`}
+  </main>`;
+}
+
+// A panel and its words, loaded when it is first opened.
+function Opened({ name, language, say, ...given }) {
+  const [loaded, setLoaded] = useState(null);
+  const [failure, setFailure] = useState(null);
+  const panelNode = useRef(null);
+  useEffect(() => {
+    if (!panelOf(name)) return;
+    Promise.all([import(`./panels/${name}.js`), import(`./words/${name}.js`)]).then(
+      ([panel, words]) => setLoaded({ panel: panel.default, words: words.default }),
+      (error) => setFailure(error),
+    );
+  }, [name]);
+  const own = useMemo(() => loaded && sayer(language, loaded.words), [loaded, language]);
+  if (!panelOf(name)) return html`<div class="empty"><h2>${say("noSuchPanel")}</h2></div>`;
+  if (failure) throw failure;
+  if (!loaded) return html`<p class="faint waiting" role="status">${say("loading")}</p>`;
+  return html`<section class=${`panel ${name}`} ref=${panelNode}><${loaded.panel.Panel} ...${given} say=${own} /></section>`;
+}
+
+function useNotices() {
+  const [notices, setNotices] = useState([]);
+  const count = useRef(0);
+  const dismiss = useCallback((id) => setNotices((all) => all.filter((one) => one.id !== id)), []);
+  const tell = useCallback((text, kind = "good") => {
+    const id = ++count.current;
+    setNotices((all) => [...all.slice(-3), { id, text: String(text), kind }]);
+    if (kind !== "bad") setTimeout(() => dismiss(id), NOTICE_MS);
+  }, []);
+  return [notices, tell, dismiss];
+}
+
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("main").focus();
+}
+
+render(html`<${App} />`, document.getElementById("app"));

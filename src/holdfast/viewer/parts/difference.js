@@ -1,0 +1,57 @@
+// Two states of the memory side by side: what is only in the first, what is only in the second, what changed.
+import { html } from "../ui.js";
+import { Text } from "./text.js";
+
+export function Difference({ found, left, right, say }) {
+  const tables = found.tables.filter((one) => one.added || one.removed || one.changed);
+  const folders = found.folders.filter((one) => one.change !== "same" || one.files.length);
+  if (found.same || (!tables.length && !folders.length && !found.state.length)) return html`<p class="faint">${say("same")}</p>`;
+  return html`<div class="difference">
+    ${tables.length > 0 && html`<${Totals} tables=${tables} say=${say} />`}
+    ${tables.map((one) => html`<${Sides} key=${one.table} ...${{ title: one.table, one, rows: one.records, nameOf: (row) => row.title || row.id, left, right, say }} />`)}
+    ${folders.map((one) => html`<${Sides} key=${one.folder} ...${{ title: one.folder, one: counted(one.files), rows: one.files, nameOf: (row) => row.path, left, right, say }} />`)}
+    ${found.state.length > 0 && html`<${State} ...${{ rows: found.state, left, right, say }} />`}
+  </div>`;
+}
+
+function counted(files) {
+  const count = (change) => files.filter((file) => file.change === change).length;
+  return { added: count("added"), removed: count("removed"), changed: files.length - count("added") - count("removed") };
+}
+
+function Totals({ tables, say }) {
+  return html`<p class="bar-of-controls" role="status">${tables.map((one) => html`<span key=${one.table}><b>${one.table}</b> <${Counts} one=${one} say=${say} /></span>`)}</p>`;
+}
+
+function Counts({ one, say }) {
+  return html`<span class="badge good">+${one.added}</span> <span class="badge bad">−${one.removed}</span> <span class="badge warn">${say("changedCount", { count: one.changed })}</span>`;
+}
+
+// A row that is only on one side leaves the other one empty, as in a comparison of two texts.
+function Sides({ title, one, rows, nameOf, left, right, say }) {
+  const all = one.added + one.removed + one.changed;
+  return html`<section class="sides"><h3><${Text} value=${title} /> <${Counts} one=${one} say=${say} /></h3>
+    <div class="scroll" tabindex="0" role="region" aria-label=${title}><table>
+      <thead><tr><th scope="col">${left}</th><th scope="col">${right}</th></tr></thead>
+      <tbody>${rows.map((row, index) => html`<tr key=${index}>
+        <td class=${row.change === "added" ? "nothing" : row.change}>${row.change === "added" ? "" : html`<${Side} row=${row} name=${nameOf(row)} sign=${row.change === "removed" ? "−" : "~"} say=${say} />`}</td>
+        <td class=${row.change === "removed" ? "nothing" : row.change}>${row.change === "removed" ? "" : html`<${Side} row=${row} name=${nameOf(row)} sign=${row.change === "added" ? "+" : "~"} say=${say} />`}</td>
+      </tr>`)}</tbody>
+    </table></div>
+    ${rows.length < all && html`<p class="faint">${say("andMore", { count: all - rows.length })}</p>`}
+  </section>`;
+}
+
+function Side({ row, name, sign, say }) {
+  const lines = row.linesAdded || row.linesRemoved ? ` (+${row.linesAdded || 0} −${row.linesRemoved || 0})` : "";
+  return html`<span aria-label=${say(`change_${row.change}`)}>${sign}</span> <${Text} value=${name} />${lines}`;
+}
+
+function State({ rows, left, right, say }) {
+  return html`<section class="sides"><h3>${say("state")}</h3>
+    <div class="scroll" tabindex="0" role="region" aria-label=${say("state")}><table>
+      <thead><tr><th scope="col">${say("what")}</th><th scope="col">${left}</th><th scope="col">${right}</th></tr></thead>
+      <tbody>${rows.map((one) => html`<tr key=${one.key}><th scope="row"><${Text} value=${one.key} kind="code" /></th>
+        <td><${Text} value=${one.before} /></td><td><${Text} value=${one.after} /></td></tr>`)}</tbody>
+    </table></div></section>`;
+}

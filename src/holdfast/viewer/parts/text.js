@@ -1,0 +1,31 @@
+// Stored text, always as a text node. Values that are no text are written as JSON: an object from the server must
+// never reach the renderer as a child.
+import { html } from "../ui.js";
+
+export function textOf(value) {
+  if (value === null || value === undefined) return "";
+  return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
+}
+
+// A run of text in a line.
+export function Text({ value, kind = "" }) {
+  return html`<bdi class=${kind}>${textOf(value)}</bdi>`;
+}
+
+// A block of text with its line breaks; `code` in a fixed-width font.
+export function Block({ value, code = false, label }) {
+  const kind = code ? "block code" : "block";
+  return html`<div class=${kind} dir="auto" tabindex=${code ? 0 : undefined} role=${code ? "region" : undefined}
+    aria-label=${code ? label : undefined}>${textOf(value)}</div>`;
+}
+
+// Short labels such as concepts and files.
+export function Tags({ values, onOpen }) {
+  const texts = (Array.isArray(values) ? values : []).map(textOf);
+  if (!texts.length) return null;
+  return html`<ul class="tags">
+    ${texts.map((text) => html`<li key=${text}>
+      ${onOpen ? html`<button type="button" class="tag" onClick=${() => onOpen(text)}>${text}</button>` : html`<span class="tag">${text}</span>`}
+    </li>`)}
+  </ul>`;
+}

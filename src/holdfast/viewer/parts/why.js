@@ -1,0 +1,28 @@
+// Why a hit was found: what each reason added to its score, and which words matched where.
+import { html } from "../ui.js";
+import { textOf } from "./text.js";
+
+const REASONS = ["words", "meaning", "exact", "date", "speaker", "disclosed", "neighbours", "recent", "important", "recalled", "asking"];
+const SMALL = 0.00005;
+
+export function Why({ why, say }) {
+  const parts = REASONS.map((name) => [name, Number(why[name]) || 0]).filter(([, value]) => Math.abs(value) > SMALL);
+  const largest = Math.max(...parts.map(([, value]) => Math.abs(value)), SMALL);
+  const fields = Object.entries(why.fields || {});
+  return html`<section class="why" aria-label=${say("why")}>
+    <h2>${say("why")} <span class="faint">${say("score", { score: round(why.score) })}</span></h2>
+    <table>
+      <tbody>${parts.map(([name, value]) => html`<tr key=${name}>
+        <th scope="row">${say(`why_${name}`)}</th>
+        <td><div class="bar" aria-hidden="true"><div class=${`fill ${value < 0 ? "bad" : "plain"}`} style=${{ width: `${(100 * Math.abs(value)) / largest}%` }}></div></div></td>
+        <td class="end">${value > 0 ? "+" : "−"}${round(Math.abs(value))}</td>
+      </tr>`)}</tbody>
+    </table>
+    ${fields.length > 0 && html`<dl class="facts">${fields.map(([field, words]) => html`
+      <dt>${say(`field_${field}`)}</dt><dd>${[].concat(words).map((word) => html`<mark>${textOf(word)}</mark> `)}</dd>`)}</dl>`}
+  </section>`;
+}
+
+function round(value) {
+  return (Number(value) || 0).toFixed(3);
+}

@@ -1,0 +1,49 @@
+"""The dashboard: counts, growth, activity, backlog, snapshots, disk and warnings, from real data."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+from processes import Server
+from samples import FACTS, fill
+from viewing import open_panel, rows, shoot
+
+
+def card(page: Page, name: str) -> str:
+    return page.get_by_role("region", name=name, exact=True).inner_text()
+
+
+def test_it_shows_what_is_known_and_whether_it_is_safe(page: Page, server: Server) -> None:
+    fill(server)
+    open_panel(page, server.url)
+    expect(page.locator("[data-count=memories]")).to_have_text(str(len(FACTS)))
+    expect(page.locator("[data-count=observations]")).to_have_text("15")
+    expect(page.locator("[data-count=sessions]")).to_have_text("3")
+    expect(page.get_by_role("list", name="What to do").first).to_contain_text("There is no snapshot of this memory yet")
+    assert "every day" in card(page, "Snapshots")
+    assert "none: search goes by words" in card(page, "Index")
+    assert str(server.home) in card(page, "Disk")
+    assert server.post("/snapshots").status_code == 201
+    expect(page.get_by_role("region", name="Snapshots", exact=True)).to_contain_text("not signed")
+    expect(page.get_by_text("There is no snapshot of this memory yet")).to_have_count(0)
+    page.locator(".u-legend").wait_for()
+    shoot(page, "dashboard")
+
+
+def test_growth_is_drawn_and_can_be_read_as_a_table(page: Page, server: Server) -> None:
+    open_panel(page, server.url)
+    page.locator(".plot canvas").wait_for()
+    page.get_by_text("Values as a table").click()
+    table = page.locator(".plot details table")
+    assert table.locator("tbody tr").count() == 90
+    assert table.locator("tbody tr").last.locator("td").all_inner_texts()[0] == str(len(FACTS))
+
+
+def test_activity_leads_to_what_happened(page: Page, server: Server) -> None:
+    open_panel(page, server.url)
+    activity = page.get_by_role("region", name="Activity")
+    activity.get_by_role("button").filter(has_text="memory").first.click()
+    expect(page.get_by_role("heading", level=1, name="Memories")).to_be_visible()
+    expect(page.locator(".reading h2.name")).to_be_visible()
+    page.go_back()
+    activity.get_by_role("button").filter(has_text="observation").first.click()
+    expect(rows(page, "Observations").first).to_be_visible()

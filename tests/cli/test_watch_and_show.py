@@ -1,0 +1,285 @@
+"""holdfast watch and holdfast show, as a person runs them: real processes, a real server."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from rich.console import Console
+from world import World, running
+
+from holdfast.cli.glance import PAGES, age, bars, print_dashboard, size
+from holdfast.cli.watch import Lines, watch
+from holdfast.errors import ServerUnreachable, Unauthorized
+from holdfast.model import Json
+
+COMMAND = (sys.executable, "-m", "holdfast.cli.main")
+PREFIX = "/agentmemory"
+ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\u202e\u200b\x9b1m\rover"
+
+
+class Stop(Exception):
+    """Enough was seen."""
+
+
+def _environment(home: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    return {**kept, "HOME": str(home), "HOLDFAST_HOME": str(home / "memory"), "COLUMNS": "200", "LANG": "C.UTF-8"}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[httpx.Client]:
+    with running(tmp_path / "memory") as http:
+        yield http
+
+
+def _url(http: httpx.Client) -> str:
+    return str(http.base_url).rstrip("/")
+
+
+def _watching(home: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, "watch", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=_environment(home),
+    )
+
+
+def _ready(http: httpx.Client, process: subprocess.Popen[str]) -> None:
+    """Until the first event arrives, one is sent again and again: nobody says when the socket is open."""
+    done = threading.Event()
+
+    def knock() -> None:
+        for number in range(200):
+            http.post(f"{PREFIX}/actions", json={"title": f"knock {number}"})
+            if done.wait(0.1):
+                return
+
+    knocking = threading.Thread(target=knock)
+    knocking.start()
+    assert process.stdout is not None
+    assert "knock" in process.stdout.readline()
+    done.set()
+    knocking.join()
+
+
+def _until(process: subprocess.Popen[str], text: str) -> str:
+    assert process.stdout is not None
+    return next(line for line in process.stdout if text in line)
+
+
+def test_watch_shows_what_is_stored_and_ends_cleanly(server: httpx.Client, tmp_path: Path) -> None:
+    process = _watching(tmp_path, "--url", _url(server))
+    _ready(server, process)
+    server.post(f"{PREFIX}/remember", json={"content": "The harbour light is green.", "project": "harbour"})
+
+    line = _until(process, "harbour light")
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+
+    assert " memory " in line
+    assert line.rstrip().endswith("harbour")
+    assert (process.returncode, "Traceback" in errors) == (0, False)
+
+
+def test_watch_gives_programs_one_event_a_line(server: httpx.Client, tmp_path: Path) -> None:
+    process = _watching(tmp_path, "--json", "--url", _url(server))
+    _ready(server, process)
+    server.post(f"{PREFIX}/lessons", json={"content": "Measure twice."})
+
+    event = json.loads(_until(process, "Measure twice"))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+
+    assert (event["type"], event["data"]["lesson"]["content"]) == ("lesson", "Measure twice.")
+
+
+def test_watch_without_a_server_says_how_to_start_one(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "watch", "--url", "http://127.0.0.1:9"],
+        capture_output=True,
+        text=True,
+        env=_environment(tmp_path),
+        check=False,
+    )
+
+    assert done.returncode == ServerUnreachable.exit_code
+    assert "holdfast serve" in done.stderr
+
+
+def test_a_wrong_secret_ends_watching(tmp_path: Path) -> None:
+    with running(tmp_path, secret="a secret of some length") as http, pytest.raises(Unauthorized):
+        watch(_url(http), "another secret", lambda event: None, lambda seconds: None)
+
+
+def test_after_a_break_watching_goes_on(tmp_path: Path) -> None:
+    """The server goes away; the next one on the same port is found, and nobody has to start again."""
+    with running(tmp_path / "a") as http:
+        port = http.base_url.port or 0
+
+    broken = _Broken(tmp_path / "b", port)
+    broken.run()
+
+    assert broken.seen == ["before the break", "after the break"]
+    assert broken.pauses
+
+
+class _Broken:
+    """Watches a server that is stopped and started again on its port while watching goes on."""
+
+    def __init__(self, home: Path, port: int):
+        self.home, self.port = home, port
+        self.seen: list[str] = []
+        self.pauses: list[float] = []
+        self.first_seen, self.lost, self.back = threading.Event(), threading.Event(), threading.Event()
+
+    def _show(self, event: Json) -> None:
+        title = event["data"]["action"]["title"]
+        if title not in self.seen:
+            self.seen.append(title)
+        self.first_seen.set()
+        if title == "after the break":
+            raise Stop
+
+    def _pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.lost.set()
+        assert self.back.wait(20)
+
+    def _watch(self) -> None:
+        with pytest.raises(Stop):
+            watch(f"http://127.0.0.1:{self.port}", None, self._show, self._pause)
+
+    def run(self) -> None:
+        watching = threading.Thread(target=self._watch)
+        with running(self.home, port=self.port) as http:
+            watching.start()
+            self._knock(http, "before the break", self.first_seen)
+        assert self.lost.wait(20)
+        with running(self.home, port=self.port) as http:
+            self.back.set()
+            done = threading.Event()
+            threading.Thread(target=lambda: (watching.join(20), done.set())).start()
+            self._knock(http, "after the break", done)
+        watching.join(20)
+        assert not watching.is_alive()
+
+    def _knock(self, http: httpx.Client, title: str, until: threading.Event) -> None:
+        for _ in range(400):
+            http.post(f"{PREFIX}/actions", json={"title": title})
+            if until.wait(0.05):
+                return
+
+
+def _printed(show: Callable[[Console], None]) -> str:
+    out = io.StringIO()
+    show(Console(file=out, width=200, highlight=False, force_terminal=False))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["memory", "compressed_observation", "session", "lesson", "slot", ESCAPES])
+def test_no_stored_text_drives_the_terminal(kind: str) -> None:
+    body = dict.fromkeys(("title", "project", "agentId", "updatedAt"), ESCAPES)
+    event = {"type": kind, "data": {"type": kind, "body": body}}
+
+    text = _printed(lambda console: Lines(console).show(event))
+
+    assert not [char for char in text if not char.isprintable() and char != "\n"]
+    assert text.count("\n") == 1
+    assert "owned" in text
+
+
+def test_the_dashboard_prints_stored_text_as_text(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.call("remember", content="x", title=f"Title {ESCAPES}")
+    answer = world.call("overview")
+    world.close()
+
+    text = _printed(lambda console: print_dashboard(answer, "here", console))
+
+    assert not [char for char in text if not char.isprintable() and char != "\n"]
+    assert "Title" in text
+
+
+def _shown(home: Path, *words: str) -> Any:
+    return subprocess.run(
+        [*COMMAND, "show", *words], capture_output=True, text=True, env=_environment(home), check=False
+    )
+
+
+def test_show_prints_the_dashboard_without_a_server(tmp_path: Path) -> None:
+    world = World(tmp_path / "memory")
+    world.call("remember", content="The harbour light is green.")
+    world.close()
+
+    done = _shown(tmp_path)
+
+    assert done.returncode == 0
+    for part in (
+        "healthy",
+        "Counts",
+        "memories 1",
+        "Make one: holdfast snapshot create",
+        "The harbour light is green.",
+    ):
+        assert part in done.stdout
+
+
+def test_an_empty_memory_is_told_what_to_do_first(tmp_path: Path) -> None:
+    assert "holdfast connect" in _shown(tmp_path).stdout
+
+
+def test_show_has_every_page_of_the_viewer(tmp_path: Path) -> None:
+    from holdfast.cli.main import main
+
+    world = World(tmp_path / "memory")
+    world.observe(tool_name="Bash", tool_input={"command": "make"}, tool_output="done")
+    world.call("remember", content="The harbour light is green.", concepts=["light"])
+    world.close()
+
+    codes = {
+        page: main(["show", page, *(["s1"] if page == "replay" else []), "--json", "--data", str(tmp_path / "memory")])
+        for page in PAGES
+    }
+
+    assert codes == dict.fromkeys(PAGES, 0)
+
+
+def test_a_page_that_is_none_is_refused_with_the_list(tmp_path: Path) -> None:
+    done = _shown(tmp_path, "nowhere")
+
+    assert done.returncode == 2
+    assert "dashboard, memories" in done.stderr
+
+
+def test_a_replay_needs_a_session(tmp_path: Path) -> None:
+    assert _shown(tmp_path, "replay").returncode == 2
+
+
+@pytest.mark.parametrize(("counts", "text"), [([], "–"), ([0, 0], "–"), ([0, 1, 8], " ▂█"), ([3, 3], "██")], ids=str)
+def test_bars_are_as_high_as_the_counts(counts: list[int], text: str) -> None:
+    assert bars(counts) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 B"), (999, "999 B"), (1_500, "1.5 kB"), (123_456_789, "123 MB"), (10**15, "1000 TB")]
+)
+def test_sizes_are_read_by_people(count: int, text: str) -> None:
+    assert size(count) == text
+
+
+@pytest.mark.parametrize(("ms", "text"), [(0, "0 min"), (3 * 3_600_000, "3 h"), (72 * 3_600_000, "3 days")])
+def test_ages_are_read_by_people(ms: int, text: str) -> None:
+    assert age(ms) == text

@@ -1,0 +1,130 @@
+"""What is warned of, and that every warning says what to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from world import DAY, World, settings
+
+from holdfast.cli.doctor import examine
+from holdfast.ops.warnings import DAY_MS, LOW_SPACE, MANY_EVENTS, MANY_PENDING, Measured, warnings
+
+WELL = Measured(
+    free_bytes=LOW_SPACE,
+    records=5,
+    snapshots=1,
+    snapshot_age_ms=0,
+    snapshot_every_s=3600,
+    signed=True,
+    vault=True,
+    encrypted=True,
+)
+
+
+def test_nothing_is_said_where_all_is_well() -> None:
+    assert warnings(WELL) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "level"),
+    [
+        ({"storage_failure": "the disk failed"}, "storage_failed", "error"),
+        ({"free_bytes": LOW_SPACE - 1}, "disk_low", "error"),
+        ({"pending": MANY_PENDING}, "index_behind", "warning"),
+        ({"events": MANY_EVENTS}, "events_behind", "warning"),
+        ({"damaged": ("000001-20261116T053146Z-9f86d0",)}, "snapshot_damaged", "error"),
+        ({"snapshots": 0, "snapshot_age_ms": None}, "no_snapshot", "warning"),
+        ({"snapshot_age_ms": DAY_MS + 1}, "snapshot_old", "warning"),
+        ({"vault": False}, "no_vault", "note"),
+        ({"encrypted": False}, "vault_plain", "note"),
+        ({"signed": False}, "unsigned", "note"),
+        ({"embedder": False}, "no_embedder", "note"),
+    ],
+)
+def test_each_fault_has_one_warning_with_a_remedy(changed: dict[str, object], code: str, level: str) -> None:
+    found = warnings(replace(WELL, **changed))  # type: ignore[arg-type]
+
+    assert [(one.code, one.level) for one in found] == [(code, level)]
+    assert found[0].message
+    assert found[0].hint
+
+
+def test_an_empty_memory_needs_no_snapshot() -> None:
+    assert warnings(replace(WELL, records=0, snapshots=0, snapshot_age_ms=None)) == []
+
+
+def test_without_a_schedule_a_week_is_early_enough() -> None:
+    by_hand = replace(WELL, snapshot_every_s=0, snapshot_age_ms=7 * DAY_MS)
+
+    assert warnings(by_hand) == []
+    assert [one.code for one in warnings(replace(by_hand, snapshot_age_ms=7 * DAY_MS + 1))] == ["snapshot_old"]
+
+
+def test_the_worst_comes_first() -> None:
+    found = warnings(replace(WELL, signed=False, snapshot_age_ms=9 * DAY_MS, free_bytes=0))
+
+    assert [one.level for one in found] == ["error", "warning", "note"]
+
+
+def test_the_overview_looks_at_the_shelf_and_not_into_bundles(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.call("remember", content="The lamp oil is in the cellar.")
+    first = world.call("overview")
+    made = world.call("snapshot_create", label="by hand")
+    body = Path(made["path"])
+    body.chmod(0)  # whoever would read it finds it closed, or as root reads on: then only its size counts
+    world.clock.now += 2 * DAY
+
+    answer = world.call("overview")
+
+    assert first["snapshots"]["newest"] is None
+    assert "no_snapshot" in [one["code"] for one in first["warnings"]]
+    newest = answer["snapshots"]["newest"]
+    assert (newest["id"], newest["label"], newest["ageMs"]) == (made["id"], "by hand", 2 * DAY)
+    assert (newest["signed"], newest["encrypted"]) == (False, False)
+    assert answer["disk"]["snapshots"] == answer["snapshots"]["bytes"] > 0
+    assert answer["disk"]["database"] > 0
+    world.close()
+
+
+def test_a_damaged_snapshot_is_seen_and_the_last_good_one_named(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.call("remember", content="The lamp oil is in the cellar.")
+    good = world.call("snapshot_create")
+    world.call("remember", content="The spare wick is there too.")
+    bad = world.call("snapshot_create")
+    Path(bad["path"]).write_bytes(b"cut short")
+
+    answer = world.call("overview")
+
+    assert answer["snapshots"]["newest"]["id"] == good["id"]
+    assert answer["snapshots"]["damaged"] == [bad["id"]]
+    assert answer["warnings"][0]["code"] == "snapshot_damaged"
+    checks = {one["name"]: one for one in world.call("diagnostics")["checks"]}
+    assert (checks["snapshot-damaged"]["ok"], checks["storage"]["ok"]) == (False, True)
+    world.close()
+
+
+def test_a_token_learns_nothing_of_the_disk_or_the_place(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    world = World(tmp_path / "home", vault=str(tmp_path / "vault"))
+    reader = replace(world.desk().caller, scopes=frozenset({"read"}))
+
+    answer = world.call("overview", reader)
+
+    assert "disk" not in answer
+    assert (answer["snapshots"]["vault"], answer["snapshots"]["path"]) == ("yes", None)
+    world.close()
+
+
+def test_doctor_repeats_the_warnings(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.call("remember", content="The lamp oil is in the cellar.")
+    world.close()
+
+    checks = {one.name: one for one in examine(settings(tmp_path))}
+
+    assert checks["no snapshot"].ok
+    assert checks["no snapshot"].hint == "Make one: holdfast snapshot create"
