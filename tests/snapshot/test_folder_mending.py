@@ -90,3 +90,13 @@ def test_what_can_be_finished_is_finished(cli: Cli) -> None:
     assert [(one["name"], one["change"]) for one in answer["mended"]] == [("notes", "finished")]
     assert tree(notes) == BUILT
     assert tree(kept) == LIVE
+
+
+def test_what_a_dead_process_built_and_never_decided_on_is_gone_at_the_next_start(cli: Cli, tmp_path: Path) -> None:
+    notes, elsewhere = cli.home / "notes", tmp_path / "elsewhere"
+    lay(place_of_new(notes), BUILT)
+    lay(place_of_new(elsewhere), BUILT)
+    cli.environment["HOLDFAST_MEMORY_FOLDERS"] = f"notes=notes,far={elsewhere}"
+    assert cli.texts() == {OLD}
+    assert not place_of_new(notes).exists()
+    assert tree(place_of_new(elsewhere)) == BUILT  # another memory may be at it
