@@ -81,10 +81,10 @@ def test_what_stands_in_the_way_of_an_exchange_is_left_and_the_built_folder_goes
 
 def test_what_can_be_finished_is_finished(cli: Cli) -> None:
     notes = cli.home / "notes"
-    lay(place_of_new(notes), BUILT)
     goal = (cli.home / "CURRENT").read_text().strip()
     kept = place_of_old(notes, "unknown-1")
     with running(cli.home, memory_folders="notes=notes") as http:
+        lay(place_of_new(notes), BUILT)
         intend(cli.home, goal, [Exchange(notes, place_of_new(notes), kept)])
         answer = http.post("/agentmemory/snapshots/mend", json={}).json()
     assert [(one["name"], one["change"]) for one in answer["mended"]] == [("notes", "finished")]

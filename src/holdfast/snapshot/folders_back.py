@@ -99,7 +99,7 @@ def settle_folders(folder: DataFolder) -> None:
 
 
 def sweep_staged(archive: Archive) -> None:
-    """Remove folders that a dead process built and never decided to put in place. Call with the data folder's lock held.
+    """Remove folders that a dead process built and never decided to put in place. Call with the lock of the data folder.
 
     Only those in the data folder: beside others another memory may be building its own.
     """
