@@ -99,9 +99,10 @@ def settle_folders(folder: DataFolder) -> None:
 
 
 def sweep_staged(archive: Archive) -> None:
-    """Remove folders that a dead process built and never decided to put in place. Call with the lock of the data folder.
+    """Remove folders that a dead process built and never decided to put in place.
 
-    Only those in the data folder: beside others another memory may be building its own.
+    Call it with the lock of the data folder. Only those inside are removed: beside others another memory may be
+    building its own.
     """
     if pending(archive.home) is not None:
         return
