@@ -17,7 +17,7 @@ from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.first import begin_from_vault
-from holdfast.snapshot.folders_back import settle_folders
+from holdfast.snapshot.folders_back import settle_folders, sweep_staged
 from holdfast.store.folder import DataFolder, FolderLock
 from holdfast.store.generations import Generations
 from holdfast.store.sqlite.store import SqliteStore
@@ -65,11 +65,12 @@ class Engine:
 
     def _begin(self) -> None:
         """Finish what a restore began with memory folders; fill an empty folder from the vault if there is one."""
+        archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
         self.folder.sweep()
         with suppress(Fault):  # the memory is there without them; doctor says what is wrong, and snapshot mend mends it
             settle_folders(self.folder)
+            sweep_staged(archive)
         if self.settings.vault and not self.folder.generations():
-            archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
             begin_from_vault(archive, self.folder)
 
     @property

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
+from unittest.mock import patch
 
 import orjson
 import pytest
@@ -281,3 +284,67 @@ def test_a_damaged_manifest_is_not_quoted() -> None:
 
     assert "tea" not in str(caught.value)
     assert "tea" not in str(caught.value.__cause__)
+
+
+# Long lists
+
+
+def test_a_manifest_of_many_members_is_read_and_written_without_all_of_its_objects_at_once() -> None:
+    """As one tree they took more than five times the bytes of the file."""
+    many = tuple(
+        Artifact(f"folders/notes/a-note-with-a-name-{number:06d}.md", "file", 7, sha256(b"%d" % number).hexdigest())
+        for number in range(20_000)
+    )
+    manifest = plain(artifacts=many)
+    tracemalloc.start()
+    try:
+        data = manifest_bytes(manifest)
+        written = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        again = read_manifest(data)
+        read = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+    assert again == manifest
+    assert read < 3.5 * len(data), read / len(data)
+    assert written < 5.5 * len(data), written / len(data)
+
+
+TRICKY = ('},{"kind":"', '}],"body":', '"artifacts":[{"kind":"', "}],", "\\", '"', "é", "a")
+
+
+@given(paths=st.lists(st.lists(st.sampled_from(TRICKY)).map("".join), max_size=9))
+def test_a_long_list_taken_in_pieces_is_what_the_whole_is_whatever_its_texts_hold(paths: list[str]) -> None:
+    rows = [{"kind": "file", "path": path, "size": at} for at, path in enumerate(paths)]
+    value = {"agent": "a", "artifacts": rows, "body": {"name": "".join(paths)}, "tools": {}}
+    long = canonical.Long(b"artifacts", b"kind", b"body")
+    whole = canonical.dumps(value, newline=True)
+    with patch.object(canonical, "_SLICE", 30), patch.object(canonical, "_ROWS", 2):
+        around, found = canonical.loads_long(whole, long, newline=True)
+
+        assert list(found) == rows
+        assert around == {**value, "artifacts": []}
+        assert canonical.dumps_long({**value, "artifacts": []}, long, rows, newline=True) == whole
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        b'{"artifacts":[{"kind":"a"},{"kind":"b" }],"body":1}',
+        b'{"artifacts":[{"kind":"a"},,{"kind":"b"}],"body":1}',
+        b'{"artifacts":[{"kind":"a"} ,{"kind":"b"}],"body":1}',
+        b'{"artifacts":[{"kind":"a"}{"kind":"b"}],"body":1}',
+        b'{"artifacts":[{"kind":"a","kind":"a"}],"body":1}',
+        b'{"artifacts":[{"kind":"a"}],"body":1,"body":1}',
+        b'{"artifacts":[{"kind":1.0}],"body":1}',
+    ],
+)
+def test_a_long_list_has_one_spelling_too(spoilt: bytes) -> None:
+    def taken() -> Any:
+        _, rows = canonical.loads_long(spoilt, canonical.Long(b"artifacts", b"kind", b"body"))
+        return list(rows)
+
+    with patch.object(canonical, "_SLICE", 5), pytest.raises(Malformed):
+        taken()

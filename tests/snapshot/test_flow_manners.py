@@ -61,6 +61,21 @@ def test_a_restart_and_another_token_do_not_begin_a_new_measure(tmp_path: Path) 
         world.close()
 
 
+def test_a_label_has_at_most_so_many_characters(world: World) -> None:
+    with pytest.raises(InvalidRequest, match="at most 200 characters"):
+        world.call("snapshot_create", label="x" * 201)
+    world.call("snapshot_create", label="x" * 200)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_every_bound_that_a_field_states_is_applied(operation: Operation) -> None:
+    schema = operation.request.model_json_schema(by_alias=True)
+    for name, prop in schema["properties"].items():
+        if most := prop.get("maxLength"):
+            told = _refusal(operation, {name: "x" * (most + 1)}) or ""
+            assert f"{name}: must have at most {most} character" in told, name
+
+
 # Prune asks first
 
 

@@ -81,12 +81,22 @@ def test_what_stands_in_the_way_of_an_exchange_is_left_and_the_built_folder_goes
 
 def test_what_can_be_finished_is_finished(cli: Cli) -> None:
     notes = cli.home / "notes"
-    lay(place_of_new(notes), BUILT)
     goal = (cli.home / "CURRENT").read_text().strip()
     kept = place_of_old(notes, "unknown-1")
     with running(cli.home, memory_folders="notes=notes") as http:
+        lay(place_of_new(notes), BUILT)
         intend(cli.home, goal, [Exchange(notes, place_of_new(notes), kept)])
         answer = http.post("/agentmemory/snapshots/mend", json={}).json()
     assert [(one["name"], one["change"]) for one in answer["mended"]] == [("notes", "finished")]
     assert tree(notes) == BUILT
     assert tree(kept) == LIVE
+
+
+def test_what_a_dead_process_built_and_never_decided_on_is_gone_at_the_next_start(cli: Cli, tmp_path: Path) -> None:
+    notes, elsewhere = cli.home / "notes", tmp_path / "elsewhere"
+    lay(place_of_new(notes), BUILT)
+    lay(place_of_new(elsewhere), BUILT)
+    cli.environment["HOLDFAST_MEMORY_FOLDERS"] = f"notes=notes,far={elsewhere}"
+    assert cli.texts() == {OLD}
+    assert not place_of_new(notes).exists()
+    assert tree(place_of_new(elsewhere)) == BUILT  # another memory may be at it

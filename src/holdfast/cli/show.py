@@ -22,7 +22,7 @@ _COLUMNS = (
     "id", "uri", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder", "did", "note", "code",
     "key", "table", "change", "added", "removed", "changed", "linesAdded", "linesRemoved", "before", "after", "why",
     "reason",
-    "kind", "migratedTo", "memoryId", "score", "confidence", "priority", "status", "type", "operation",
+    "kind", "migratedTo", "memoryId", "score", "confidence", "priority", "status", "type", "operation", "about",
     "project", "agentId", "title", "content", "concept", "file", "frequency",
     "observationCount", "version", "scopes", "message", "size", "startedAt", "timestamp", "createdAt",
     "path",

@@ -23,6 +23,7 @@ from holdfast.times import parse_time
 
 NAME_CHARS = 512
 LINE_CHARS = 4_000
+LABEL_CHARS = 200
 TEXT_CHARS = 1_000_000
 ITEM_CHARS = 1_024
 ITEMS = 200
@@ -132,6 +133,8 @@ _WHEN_SCHEMA = {
 _after = AfterValidator
 CleanName = Annotated[CleanText, Field(max_length=NAME_CHARS), _after(_not_blank), _after(_clean)]
 CleanLine = Annotated[CleanText, Field(max_length=LINE_CHARS), _after(_clean)]
+# A bound that a field adds to one of these is not applied (its text was cleaned by then), so each bound has its type.
+CleanLabel = Annotated[CleanText, Field(max_length=LABEL_CHARS), _after(_clean)]
 CleanBody = Annotated[CleanText, Field(max_length=TEXT_CHARS), _after(_not_blank), _after(_clean)]
 CleanLoose = Annotated[CleanText, Field(max_length=TEXT_CHARS), _after(_clean)]
 CleanItem = Annotated[CleanText, Field(max_length=ITEM_CHARS), _after(_clean)]

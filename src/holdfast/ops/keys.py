@@ -9,7 +9,7 @@ from holdfast.desk import Desk
 from holdfast.model import CleanText, Json
 from holdfast.ops.answers import Success
 from holdfast.ops.declare import Nothing, Operation, Request
-from holdfast.ops.fields import CleanLine, Name
+from holdfast.ops.fields import CleanLabel, Name
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.key_care import key_warnings
 from holdfast.snapshot.keyring import read_succession
@@ -88,7 +88,7 @@ def key_follow(desk: Desk, ask: KeyFollow) -> KeyFollowAnswer:
 
 class KeyTrust(Request):
     did: Name = Field(description="did:key:z…")
-    note: CleanLine = Field(default=CleanText(""), max_length=200, description="Whose it is, for people.")
+    note: CleanLabel = Field(default=CleanText(""), description="Whose it is, for people.")
 
 
 def key_trust(desk: Desk, ask: KeyTrust) -> Success:

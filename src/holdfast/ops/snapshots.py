@@ -14,7 +14,7 @@ from holdfast.desk import Desk
 from holdfast.errors import Fault, Forbidden, InvalidRequest
 from holdfast.model import CleanText, Json
 from holdfast.ops.declare import Nothing, Operation, Request
-from holdfast.ops.fields import CleanLine, Name, Names, limit
+from holdfast.ops.fields import CleanLabel, Name, Names, limit
 from holdfast.ops.foreign import examine_nexo, is_nexo
 from holdfast.ops.past import snapshot_desk
 from holdfast.ops.recalling import Search, SearchAnswer, search
@@ -36,7 +36,6 @@ from holdfast.snapshot.verify import fault_of
 from holdfast.snapshot.works import State, Work, is_held, read_works, state_of
 from holdfast.times import iso
 
-LABEL_CHARS = 200
 PLAIN_BEFORE = "Keep what is live in the clear, though snapshots are encrypted."
 WAITING = "The vault gets the snapshot of what was live later:"
 LEFT_BEHIND = "What was live cannot be read: its tokens, unsent events and other tenants stay in its old files."
@@ -56,7 +55,7 @@ def _shown(desk: Desk, one: Shelved) -> Json:
 
 
 class SnapshotCreate(Request):
-    label: CleanLine = Field(default=CleanText(""), max_length=LABEL_CHARS, description="A name for people.")
+    label: CleanLabel = Field(default=CleanText(""), description="A name for people.")
     sign: bool | None = Field(default=None, description="Sign it with this memory's own key.")
     encrypt: Names = Field(default=(), description="age recipients who can open it.")
     redact: bool | None = Field(default=None, description="Take secrets out of memory folders' text.")

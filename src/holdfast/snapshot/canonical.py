@@ -8,7 +8,9 @@ Written again, what was read must give the same bytes: that alone refuses double
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -20,6 +22,7 @@ MOST_DEPTH = 16
 # strings count as well: telling them apart would cost more memory than it saves.
 _MOST_VALUES = 3_000_000
 _MOST_OPENED = 500_000  # objects and lists
+_SLICE, _ROWS = 256 * 1024, 2_000  # of a long list at a time, read and written
 _STRETCH = 64 * 1024  # more than the longest string that is written here
 
 
@@ -59,6 +62,80 @@ def loads(data: bytes, *, newline: bool = False, most_bytes: int = MOST_BYTES) -
     if dumps(value, newline=newline) != data:
         raise Malformed("JSON that is not in its canonical form")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Long:
+    """A list of objects that may have very many, by its key, the first key of each object, and the key after it.
+
+    Canonical bytes let it be cut without reading strings: an unescaped quote never follows a brace inside of one.
+    """
+
+    key: bytes
+    first: bytes
+    after: bytes
+
+    def cut(self, data: bytes) -> tuple[int, int] | None:
+        """Where the objects begin and end; None if it is not there in this form, or empty."""
+        begin = data.find(b'"%b":[{"%b":' % (self.key, self.first))
+        end = data.find(b'}],"%b":' % self.after, begin)
+        return (begin + len(self.key) + 4, end + 1) if 0 <= begin < end else None
+
+    def pieces(self, data: bytes, start: int, end: int) -> Iterator[bytes]:
+        """The objects as bytes, some thousands at a time."""
+        joint = b'},{"%b":' % self.first
+        while start < end:
+            cut = data.find(joint, start + _SLICE, end) if end - start > _SLICE else -1
+            stop = end if cut < 0 else cut + 1
+            yield data[start:stop]
+            start = stop + 1
+
+
+def loads_long(data: bytes, long: Long, *, newline: bool = False) -> tuple[Any, Iterator[Any]]:
+    """The value as `loads` gives it, but with an empty list in the place of the long one, and the objects of that one
+    by one: all of them at once would take five times the bytes.
+
+    Raises:
+        Malformed: as `loads`, also while the objects are taken.
+    """
+    where = long.cut(data)
+    if where is None or len(data) > MOST_BYTES:
+        value = loads(data, newline=newline)
+        return value, _taken_out(value, long)
+    _check_weight(data)
+    start, end = where
+    return loads(data[:start] + data[end:], newline=newline), _objects(data, long, start, end)
+
+
+def _taken_out(value: Any, long: Long) -> Iterator[Any]:
+    key = long.key.decode()
+    rows = value.get(key) if type(value) is dict else None
+    if type(rows) is not list:
+        return iter(())
+    value[key] = []
+    return iter(rows)
+
+
+def _objects(data: bytes, long: Long, start: int, end: int) -> Iterator[Any]:
+    for piece in long.pieces(data, start, end):
+        yield from loads(b"[%b]" % piece)
+
+
+def dumps_long(value: dict[str, Any], long: Long, rows: Iterable[Any], *, newline: bool = False) -> bytes:
+    """The one spelling of the value with these objects in the place of its empty list.
+
+    Raises:
+        Malformed: as `dumps`.
+    """
+    around = dumps(value, newline=newline)
+    begin = around.find(b'"%b":[]' % long.key)
+    if begin < 0:
+        raise Malformed("the long list has no place")
+    begin += len(long.key) + 4
+    objects, rest = [], iter(rows)
+    while some := list(islice(rest, _ROWS)):
+        objects.append(dumps(some)[1:-1])
+    return b"".join((around[:begin], b",".join(objects), around[begin:]))
 
 
 def _check_weight(data: bytes) -> None:

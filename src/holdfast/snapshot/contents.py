@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from holdfast.snapshot import canonical
-from holdfast.snapshot.canonical import Fields, Malformed
+from holdfast.snapshot.canonical import Fields, Long, Malformed
 from holdfast.snapshot.names import MOST_MEMBERS, check_members, kind_of
 from holdfast.snapshot.values import Artifact, Left
 
@@ -26,14 +28,12 @@ class Contents:
     left: tuple[Left, ...]
 
 
+LONG = Long(b"artifacts", b"kind", b"files")
+
+
 def contents_bytes(contents: Contents) -> bytes:
-    return canonical.dumps(
-        {
-            "artifacts": artifacts_shape(contents.artifacts),
-            "files": list(contents.files),
-            "left": left_shape(contents.left),
-        }
-    )
+    shape = {"artifacts": [], "files": list(contents.files), "left": left_shape(contents.left)}
+    return canonical.dumps_long(shape, LONG, artifact_shapes(contents.artifacts))
 
 
 def read_contents(data: bytes) -> Contents:
@@ -42,24 +42,27 @@ def read_contents(data: bytes) -> Contents:
     Raises:
         Malformed: it is not as it is written here.
     """
-    fields = Fields(canonical.loads(data), "contents")
-    contents = Contents(read_artifacts(fields), fields.texts("files", MOST_MEMBERS), read_left(fields))
+    value, rows = canonical.loads_long(data, LONG)
+    fields = Fields(value, "contents")
+    contents = Contents(read_artifacts(fields, rows), fields.texts("files", MOST_MEMBERS), read_left(fields))
     fields.end()
     return contents
 
 
-def artifacts_shape(artifacts: Sequence[Artifact]) -> list[dict[str, Any]]:
-    return [{"path": one.path, "kind": one.kind, "size": one.size, "sha256": one.sha256} for one in artifacts]
+def artifact_shapes(artifacts: Sequence[Artifact]) -> Iterator[dict[str, Any]]:
+    """One by one: there may be 200,000, and as many objects take 90 MB."""
+    for one in artifacts:
+        yield {"path": one.path, "kind": one.kind, "size": one.size, "sha256": one.sha256}
 
 
 def left_shape(left: Sequence[Left]) -> list[dict[str, Any]]:
     return [{"path": one.path, "reason": one.reason} for one in left]
 
 
-def read_artifacts(fields: Fields) -> tuple[Artifact, ...]:
-    listed = fields.items("artifacts", MOST_MEMBERS)
-    listed.reverse()
-    found = tuple(_artifact(listed.pop()) for _ in range(len(listed)))  # each object goes as its artifact comes
+def read_artifacts(fields: Fields, rows: Iterator[Any]) -> tuple[Artifact, ...]:
+    """The artifacts, whose objects come one by one; in the fields an empty list is left of them."""
+    fields.items("artifacts", 0)
+    found = tuple(_artifact(row) for row in islice(rows, MOST_MEMBERS + 1))
     check_members([one.path for one in found])
     if any(one.kind != kind_of(one.path) for one in found):
         raise Malformed("an artifact is not of the kind that its path says")
@@ -70,7 +73,7 @@ def _artifact(value: Any) -> Artifact:
     fields = Fields(value, "an artifact")
     artifact = Artifact(
         path=fields.text("path", most=_MOST_PATH),
-        kind=fields.text("kind"),
+        kind=sys.intern(fields.text("kind")),  # one text for all
         size=fields.number("size"),
         sha256=fields.text("sha256", SHA256),
     )

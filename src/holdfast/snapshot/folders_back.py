@@ -21,7 +21,7 @@ from holdfast.snapshot.folder_exchange import (
     place_of_new,
     place_of_old,
 )
-from holdfast.snapshot.folder_restore import stage_folder
+from holdfast.snapshot.folder_restore import mark_of, stage_folder
 from holdfast.snapshot.memory import folders_of
 from holdfast.store.folder import DataFolder
 
@@ -96,6 +96,20 @@ def settle_folders(folder: DataFolder) -> None:
         finish_pending(folder.home)
     else:
         abandon_pending(folder.home)
+
+
+def sweep_staged(archive: Archive) -> None:
+    """Remove folders that a dead process built and never decided to put in place.
+
+    Call it with the lock of the data folder. Only those inside are removed: beside others another memory may be
+    building its own.
+    """
+    if pending(archive.home) is not None:
+        return
+    for source in folders_of(archive):
+        staged = place_of_new(source.path)
+        if source.path.is_relative_to(archive.home.resolve()) and not mark_of(staged).exists():
+            shutil.rmtree(staged, ignore_errors=True)
 
 
 def drop_staged(exchanges: Iterable[Exchange]) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast, get_args
 
 from holdfast.errors import InvalidRequest, SnapshotDamaged, SnapshotTooNew
 from holdfast.snapshot import canonical
-from holdfast.snapshot.canonical import Fields, Malformed
-from holdfast.snapshot.contents import SHA256, artifacts_shape, left_shape, read_artifacts, read_left
+from holdfast.snapshot.canonical import Fields, Long, Malformed
+from holdfast.snapshot.contents import SHA256, artifact_shapes, left_shape, read_artifacts, read_left
 from holdfast.snapshot.names import MOST_MEMBERS
 from holdfast.snapshot.values import (
     CHUNKS_VERSION,
@@ -31,6 +32,7 @@ RECIPE = ".chunks"
 # What is signed begins with this, so that a signature of something else is never one of a manifest.
 _DOMAIN = b"holdfast snapshot manifest 1\n"
 
+_LONG = Long(b"artifacts", b"kind", b"body")
 _ID = re.compile(r"(\d{6,18})-\d{8}T\d{6}Z-[0-9a-f]{6}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _MAKER = re.compile("|".join(get_args(Maker)))
@@ -65,7 +67,7 @@ def manifest_bytes(manifest: Manifest) -> bytes:
         InvalidRequest: it holds what a reader would refuse, such as half a surrogate pair in a label.
     """
     try:
-        data = canonical.dumps(_shape(manifest), newline=True)
+        data = _bytes(manifest, _shape(manifest), newline=True)
         read_manifest(data)
     except (Malformed, SnapshotDamaged) as error:
         raise InvalidRequest(f"snapshot: its manifest cannot be written: {error}") from error
@@ -76,7 +78,13 @@ def signed_bytes(manifest: Manifest) -> bytes:
     """What a signature covers: all of the manifest but the signature itself, with the signer's name."""
     shape = _shape(replace(manifest, signature=None))
     del shape["signature"]
-    return _DOMAIN + canonical.dumps(shape)
+    return _DOMAIN + _bytes(manifest, shape)
+
+
+def _bytes(manifest: Manifest, shape: dict[str, Any], *, newline: bool = False) -> bytes:
+    if manifest.encrypted:
+        return canonical.dumps(shape, newline=newline)
+    return canonical.dumps_long(shape, _LONG, artifact_shapes(manifest.artifacts or ()), newline=newline)
 
 
 def _shape(manifest: Manifest) -> dict[str, Any]:
@@ -105,7 +113,7 @@ def _shape(manifest: Manifest) -> dict[str, Any]:
 def _open(manifest: Manifest) -> dict[str, Any]:
     redaction = manifest.redaction
     return {
-        "artifacts": artifacts_shape(manifest.artifacts or ()),
+        "artifacts": [],  # see _bytes
         "redaction": {
             "applied": redaction.applied,
             "rules": dict(redaction.rules),
@@ -136,8 +144,9 @@ def read_manifest(data: bytes) -> Manifest:
         SnapshotTooNew: a newer version of the format.
     """
     try:
-        fields = Fields(canonical.loads(data, newline=True), "manifest")
-        manifest = _read(fields, _version(fields))
+        value, rows = canonical.loads_long(data, _LONG, newline=True)
+        fields = Fields(value, "manifest")
+        manifest = _read(fields, rows, _version(fields))
         fields.end()
         return manifest
     except Malformed as error:
@@ -153,7 +162,7 @@ def _version(fields: Fields) -> int:
     return version
 
 
-def _read(fields: Fields, version: int) -> Manifest:
+def _read(fields: Fields, rows: Iterator[Any], version: int) -> Manifest:
     identity = _identity(fields)
     schema = fields.counts("schemaVersions")
     recipients = _recipients(fields)
@@ -167,7 +176,7 @@ def _read(fields: Fields, version: int) -> Manifest:
     signer, signature = fields.text_or_none("signer", _DID), fields.text_or_none("signature", _SIGNATURE)
     if (signer is None) != (signature is None):
         raise Malformed("a signer without a signature, or the other way round")
-    artifacts, redaction, left, hidden_left = _lists(fields, bool(recipients))
+    artifacts, redaction, left, hidden_left = _lists(fields, bool(recipients), rows)
     return Manifest(
         identity=identity,
         body_name=name,
@@ -226,7 +235,7 @@ def _recipients(fields: Fields) -> tuple[str, ...]:
 _Lists = tuple[tuple[Artifact, ...] | None, Redaction, tuple[Left, ...], int]
 
 
-def _lists(fields: Fields, encrypted: bool) -> _Lists:
+def _lists(fields: Fields, encrypted: bool, rows: Iterator[Any]) -> _Lists:
     inner = fields.inner("redaction")
     redaction = Redaction(applied=inner.flag("applied"), rules=inner.counts("rules"))
     if encrypted:
@@ -236,6 +245,6 @@ def _lists(fields: Fields, encrypted: bool) -> _Lists:
         lists: _Lists = None, redaction, (), fields.number("leftCount")
     else:
         redaction = replace(redaction, files=inner.texts("files", MOST_MEMBERS))
-        lists = read_artifacts(fields), redaction, read_left(fields), 0
+        lists = read_artifacts(fields, rows), redaction, read_left(fields), 0
     inner.end()
     return lists

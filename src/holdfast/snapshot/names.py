@@ -88,8 +88,7 @@ def check_members(paths: Sequence[str]) -> None:
     for path in paths:
         if reason := refusal(path):
             raise Malformed(f"a member has a {reason}")
-    places = [place_of(path) for path in paths]
-    if any(one >= after for one, after in pairwise(places)):
+    if any(one >= after for one, after in pairwise(map(place_of, paths))):
         raise Malformed("members are not in order, or one is there twice")
     _check_twins(paths)
 

@@ -11,7 +11,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from io import FileIO
+from io import BytesIO, FileIO
 from pathlib import Path
 from typing import IO, Protocol, cast
 
@@ -186,15 +186,17 @@ class Plain:
             raise Malformed("it unpacks to more than it may")
 
     def exactly(self, size: int) -> bytes:
-        pieces = [self.some(size)]
-        rest = size - len(pieces[0])
-        while rest:
+        first = self.some(size)
+        if len(first) == size:
+            return bytes(first)
+        whole = BytesIO()  # what it grows to is what it gives: pieces that are joined would be there twice
+        whole.write(first)
+        while rest := size - whole.tell():
             more = self.some(rest)
             if not more:
                 raise Malformed("the tar breaks off")
-            pieces.append(more)
-            rest -= len(more)
-        return b"".join(pieces)
+            whole.write(more)
+        return whole.getvalue()
 
     def end(self) -> None:
         """Refuse anything but the two empty blocks of a tar's end, and nothing after them."""
@@ -222,32 +224,49 @@ def _members(plain: Plain, manifest: Manifest, sinks: Sinks) -> Contents:
 
 def _hidden_members(plain: Plain, sinks: Sinks) -> Contents:
     """Read members whose list comes last: what was seen must be what it says."""
-    seen: dict[str, bytes] = {}
+    seen = _Seen()
     while True:
         name, size = ustar.read_header(plain.exactly(ustar.BLOCK))
         if name == CONTENTS:
             break
-        if not is_member(name) or len(seen) == MOST_MEMBERS:
-            raise Malformed("a member has no name that is taken, or is one too many")
-        if name in seen or any(folder in seen for folder in folders_of(name)):
-            raise Malformed("a member is there twice, or below another one")
+        seen.take(name)
         plain.expect(size)
-        seen[name] = _mark(size, _member(plain, size, sinks.open(name)))
+        seen.end(name, size, _member(plain, size, sinks.open(name)))
     if size > canonical.MOST_BYTES:
         raise Malformed("the list of its members is too long")
     contents = read_contents(plain.exactly(size))
     _padding(plain, size)
-    if len(seen) != len(contents.artifacts):
+    listed = _Seen()
+    for one in contents.artifacts:
+        listed.end(member_name(one.path), one.size, one.sha256)
+    if listed.digest() != seen.digest():
         raise Malformed("its members are not those of its list")
-    for (name, mark), one in zip(seen.items(), contents.artifacts, strict=True):
-        if name != member_name(one.path) or mark != _mark(one.size, one.sha256):
-            raise Malformed("its members are not those of its list")
     return contents
 
 
-def _mark(size: int, sha256: str) -> bytes:
-    """Size and hash in few bytes: there may be 200,000 of them before the list comes."""
-    return size.to_bytes(12, "big") + bytes.fromhex(sha256)
+class _Seen:
+    """Members that were met, in their order, in few bytes each: there may be 200,000 before their list comes.
+
+    Names are remembered by a hash of this process's own. Should two ever share one, a bundle is refused, nothing else.
+    """
+
+    def __init__(self) -> None:
+        self._names: set[int] = set()
+        self._digest = hashlib.sha256()
+
+    def take(self, name: str) -> None:
+        """Refuse a name that no member has, or that would fall on the place of one before it."""
+        if not is_member(name) or len(self._names) == MOST_MEMBERS:
+            raise Malformed("a member has no name that is taken, or is one too many")
+        if hash(name) in self._names or any(hash(folder) in self._names for folder in folders_of(name)):
+            raise Malformed("a member is there twice, or below another one")
+        self._names.add(hash(name))
+
+    def end(self, name: str, size: int, sha256: str) -> None:
+        self._digest.update(f"{name}\0{size}\0{sha256}\n".encode())  # no name has a NUL
+
+    def digest(self) -> bytes:
+        return self._digest.digest()
 
 
 def _member(plain: Plain, size: int, sink: Sink | None) -> str:
