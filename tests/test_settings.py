@@ -47,6 +47,7 @@ _WORDS = {
     "log_level": ("DEBUG", "debug"),
     "nats_url": (" nats://user:word@broker:4222,tls://[::1]:4222 ", "nats://user:word@broker:4222,tls://[::1]:4222"),
     "nats_confirm": ("Stream", "stream"),
+    "vault_layout": ("Chunks", "chunks"),
 }
 
 

@@ -1,7 +1,8 @@
 """What this machine knows of the packs in a vault: kept beside the memory, rebuilt at any time, and never a proof.
 
     <folder>/<pack>     what the recipe says of the pack, and its directory
-    <folder>/stretches  which chunks the stretches of the last snapshot's databases were: a shortcut for the next one
+    <folder>/stretches  the ids of all stretches of the last snapshot's databases, and which chunks they are: a page
+                        that is as it was, where it was, costs the next one a hash and no look-up
     <folder>/sparse     packs that the next snapshot no longer refers to
     <folder>/lease      the lease that was last taken here
 
@@ -18,6 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.disk import disk_faults, replace_durably
 from holdfast.snapshot import canonical
@@ -28,6 +30,7 @@ from holdfast.snapshot.contents import SHA256
 _NAME = re.compile(r"[0-9a-f]{32}")
 _STRETCHES, _SPARSE, _LEASE = "stretches", "sparse", "lease"
 _IN_STRETCH = 4
+_WORDS = ID // 8
 _ROW = ID + 8 * _IN_STRETCH
 _SHIFT = 32
 _CHUNK = (1 << _SHIFT) - 1
@@ -41,7 +44,8 @@ class Known:
     entries: list[Entry] = field(default_factory=list)
     directories: list[Directory] = field(default_factory=list)
     places: dict[bytes, int] = field(default_factory=dict)  # by chunk id: pack number times 2^32 plus its number there
-    stretches: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
+    stretch_ids: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, _WORDS), np.uint64))  # three a stretch
+    stretch_refs: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, _IN_STRETCH), np.uint64))
 
     def load(self, there: Mapping[str, int], key: bytes) -> None:
         """Take what the vault still lists with the same size, but for packs that are to be left behind."""
@@ -78,44 +82,35 @@ class Known:
     def _load_stretches(self) -> None:
         path = self.folder / _STRETCHES
         try:
-            data = path.read_bytes()
-            head, _, rows = data.partition(b"\n")
+            head, _, body = path.read_bytes().partition(b"\n")
             fields = Fields(canonical.loads(head), _STRETCHES)
             packs, check = fields.texts("packs", 1 << 20, _NAME), fields.text("check", SHA256)
-            if sha256(rows).hexdigest() != check or len(rows) % _ROW:
-                raise Malformed("another check")
+            if sha256(body).hexdigest() != check or len(body) % _ROW:
+                raise Malformed("it is not whole")
         except FileNotFoundError:
             return
         except Malformed:
             path.unlink(missing_ok=True)
             return
-        self._take_stretches(packs, rows)
+        count = len(body) // _ROW
+        refs = np.frombuffer(body, "<u8", offset=ID * count).reshape(count, _IN_STRETCH)
+        self._take_stretches(packs, np.frombuffer(body, "<u8", count=count * _WORDS), refs.astype(np.int64))
 
-    def _take_stretches(self, packs: tuple[str, ...], rows: bytes) -> None:
+    def _take_stretches(self, packs: tuple[str, ...], ids: NDArray[np.uint64], refs: NDArray[np.int64]) -> None:
+        """With the packs' numbers as they are now. What lies in a pack that is not known any more has no id left."""
         numbers = {one.name: number for number, one in enumerate(self.entries)}
-        now = np.array([numbers.get(name, -1) for name in packs] or [-1], dtype=np.int64)
-        table = np.frombuffer(rows, dtype=[("id", f"V{ID}"), ("refs", "<u8", _IN_STRETCH)])
-        packs_of = (table["refs"] >> _SHIFT).astype(np.int64)
-        inside = np.asarray((packs_of < len(now)).all(axis=1))
-        pack = now[np.where(inside[:, None], packs_of, 0)]
-        good = np.flatnonzero(inside & (pack >= 0).all(axis=1))
-        chunks = (table["refs"] & _CHUNK).astype(np.int64)
-        lengths = np.array([len(one.sizes) for one in self.directories] or [0], dtype=np.int64)
-        good = good[(chunks[good] < lengths[pack[good]]).all(axis=1)]
-        refs = (pack[good] << _SHIFT) | chunks[good]
-        ids = (rows[at : at + ID] for at in (good * _ROW).tolist())
-        self.stretches = dict(zip(ids, map(tuple, refs.tolist()), strict=True))
+        now = np.array([*(numbers.get(name, -1) for name in packs), -1], dtype=np.int64)
+        lengths = np.array([*(len(one.sizes) for one in self.directories), 0], dtype=np.int64)
+        pack, chunk = now[np.minimum(refs >> _SHIFT, len(packs))], refs & _CHUNK
+        good = np.asarray(((pack >= 0) & (chunk < lengths[pack])).all(axis=1))
+        self.stretch_ids = np.where(good[:, None], ids.reshape(-1, _WORDS), np.uint64(0))
+        self.stretch_refs = (pack << _SHIFT | chunk).astype(np.uint64)
 
-    def save_stretches(self, found: Mapping[bytes, tuple[int, ...]], packs: list[Entry]) -> None:
+    def save_stretches(self, ids: bytes, refs: bytes, packs: list[Entry]) -> None:
         """What the databases of the snapshot just sent were made of, for the next one."""
-        ids = np.frombuffer(b"".join(found), dtype=f"V{ID}")
-        refs = np.array(list(found.values()), dtype="<u8").reshape(-1, _IN_STRETCH)
-        table = np.empty(len(ids), dtype=[("id", f"V{ID}"), ("refs", "<u8", _IN_STRETCH)])
-        table["id"], table["refs"] = ids, refs
-        rows = table.tobytes()
-        head = {"packs": [one.name for one in packs], "check": sha256(rows).hexdigest()}
+        head = {"packs": [one.name for one in packs], "check": sha256(ids + refs).hexdigest()}
         with disk_faults("note what was sent"):
-            replace_durably(self.folder / _STRETCHES, canonical.dumps(head, newline=True) + rows)
+            replace_durably(self.folder / _STRETCHES, canonical.dumps(head, newline=True) + ids + refs)
 
     # Small notes
 

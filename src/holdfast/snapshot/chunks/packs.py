@@ -36,7 +36,7 @@ MOST_BLOCK = BLOCK + MOST_CHUNK
 PACK = 24 << 20
 MOST_CHUNKS = 1 << 20
 MOST_HEAD = 64 << 20
-LEVEL = 3
+LEVEL = 7  # 7 % smaller than 3 at more than twice the time: packs are made once and kept for long
 _SIZE = struct.Struct("<I")
 _COUNTS = struct.Struct("<II")
 
@@ -48,6 +48,12 @@ def id_of(data: bytes | memoryview, key: bytes = b"") -> bytes:
     """The id of a chunk: its SHA-256, with a key the SHA-256 of the key and that; the first 24 bytes."""
     digest = sha256(data).digest()
     return (sha256(key + digest).digest() if key else digest)[:ID]
+
+
+def ids_of(data: memoryview, size: int, key: bytes = b"") -> bytes:
+    """The ids of pieces of that size in a row, one after the other."""
+    made = [sha256(data[at : at + size]).digest() for at in range(0, len(data), size)]
+    return b"".join([(sha256(key + one).digest() if key else one)[:ID] for one in made])
 
 
 @dataclass(frozen=True, slots=True)

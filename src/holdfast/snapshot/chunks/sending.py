@@ -23,7 +23,7 @@ from holdfast.snapshot.chunks.cutting import QUARTER, STRETCH, Cut
 from holdfast.snapshot.chunks.gathering import PACKS
 from holdfast.snapshot.chunks.known import Known
 from holdfast.snapshot.chunks.leases import condemned
-from holdfast.snapshot.chunks.packs import BLOCK, PACK, Entry, Seal, SealedPack, id_of, seal_pack
+from holdfast.snapshot.chunks.packs import BLOCK, PACK, Entry, Seal, SealedPack, id_of, ids_of, seal_pack
 from holdfast.snapshot.chunks.recipe import Refs, Runs, runs_of
 
 _SEALERS = 2
@@ -79,7 +79,9 @@ class Sending:
         self._key, self._seal, self._entropy = key, seal, entropy
         self._refs = array("Q")
         self._entries: list[Entry | None] = list(known.entries)  # by number; None until the vault has it
-        self._stretches: dict[bytes, tuple[int, ...]] = {}
+        self._stretch_ids: list[bytes] = []
+        self._stretch_refs: list[bytes] = []
+        self._stretches = 0
         self._size = 0
         self._new_bytes = 0
         self._pack = _Filling(len(self._entries))
@@ -101,23 +103,31 @@ class Sending:
         """
         for data, step in cuts:
             self._size += len(data)
-            if step == QUARTER and len(data) == STRETCH:
-                self._stretch(data)
-            else:
-                self._refs.extend(self._chunks(data, step))
+            if step == QUARTER:
+                whole = len(data) - len(data) % STRETCH
+                self._stretched(data[:whole])
+                data = data[whole:]
+            self._refs.extend(self._chunks(data, step))
         self._hand_over()
         while self._waiting:
             self._settle()
         return self._sent()
 
-    def _stretch(self, data: memoryview) -> None:
-        """A stretch of a database that is as it was before costs one look."""
-        id = id_of(data, self._key)
-        found = self._known.stretches.get(id) or self._stretches.get(id)
-        if found is None:
-            found = tuple(self._chunks(data, QUARTER))
-        self._stretches[id] = found
-        self._refs.extend(found)
+    def _stretched(self, data: memoryview) -> None:
+        """Stretches of a database; those that are what they were in the last snapshot are not cut."""
+        ids = ids_of(data, STRETCH, self._key)
+        words = np.frombuffer(ids, "<u8").reshape(-1, 3)
+        start, end = self._stretches, self._stretches + len(words)
+        before = self._known.stretch_ids[start:end]
+        refs = np.zeros((len(words), STRETCH // QUARTER), dtype="<u8")
+        refs[: len(before)] = self._known.stretch_refs[start:end]
+        same = (words[: len(before)] == before).all(axis=1)
+        for at in (*np.flatnonzero(~same).tolist(), *range(len(before), len(words))):
+            refs[at] = self._chunks(data[at * STRETCH : (at + 1) * STRETCH], QUARTER)
+        self._stretches = end
+        self._stretch_ids.append(ids)
+        self._stretch_refs.append(refs.tobytes())
+        self._refs.frombytes(self._stretch_refs[-1])
 
     def _chunks(self, data: memoryview, step: int) -> list[int]:
         places, found = self._known.places, []
@@ -164,18 +174,20 @@ class Sending:
         numbers, refs = _renumbered(refs)
         entries = [one for one in self._entries if one is not None]
         packs = tuple(entries[number] for number in numbers)
-        self._known.save_stretches(self._stretches, entries)
+        self._known.save_stretches(b"".join(self._stretch_ids), b"".join(self._stretch_refs), entries)
         self._known.save_sparse(self._sparse(refs, numbers))
         return Sent(packs, runs_of(refs, self._size), len(entries) - len(self._known.entries), self._new_bytes)
 
     def _sparse(self, refs: Refs, numbers: list[int]) -> list[str]:
         """The packs that the next snapshot leaves behind."""
-        chunks = np.unique(refs)
-        starts = np.searchsorted(chunks, np.arange(len(numbers) + 1, dtype=np.uint64) << np.uint64(32))
-        used: dict[int, int] = {}
-        for number, start, end in zip(numbers, starts, starts[1:], strict=False):
-            own = (chunks[start:end] & np.uint64(0xFFFFFFFF)).astype(np.int64)
-            used[number] = int(self._known.directories[number].sizes[own].sum(dtype=np.uint64))
+        sizes = [self._known.directories[number].sizes for number in numbers]
+        starts = np.concatenate(([0], np.cumsum([len(one) for one in sizes])))
+        needed = np.zeros(int(starts[-1]), dtype=bool)
+        needed[starts[(refs >> np.uint64(32)).astype(np.int64)] + (refs & np.uint64(0xFFFFFFFF)).astype(np.int64)] = (
+            True
+        )
+        bytes_needed = np.add.reduceat(np.concatenate(sizes) * needed, starts[:-1], dtype=np.int64)
+        used = dict(zip(numbers, bytes_needed.tolist(), strict=True))
         entries = [one for one in self._entries if one is not None]
         return [entries[number].name for number in left_behind(used, self._whole_sizes(numbers), self._size)]
 
