@@ -149,9 +149,17 @@ def _from_here(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, 
     given = dict(arguments)
     for name in operation.paths:
         value = given.get(name)
-        if isinstance(value, str) and "://" not in value and (name != "id" or _is_file(value)):
+        if isinstance(value, str) and not _is_vault(value) and (name not in _NAMES or _is_file(value)):
             given[name] = str(Path(value).expanduser().absolute())
     return given
+
+
+_NAMES = ("id", "a", "b")  # arguments that name a snapshot
+
+
+def _is_vault(text: str) -> bool:
+    """Whether it names a vault that is no folder."""
+    return "://" in text or text.lower().startswith("colony:")
 
 
 def _is_file(text: str) -> bool:

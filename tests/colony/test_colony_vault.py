@@ -13,6 +13,7 @@ from colony_server import KEY, Colony, status
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "snapshot"))
 from flows import NEW, OLD, Cli, identity_file, recipient
+from world import running
 
 from holdfast.colony import ColonyMemory
 
@@ -261,3 +262,14 @@ def test_the_key_is_in_no_file_of_the_memory(first: Cli, colony: Colony) -> None
 
     assert all(KEY.encode() not in data for data in first.files().values())
     assert all(KEY not in text for text in colony.files.values())
+
+
+def test_a_server_is_told_the_vault_as_it_was_named(first: Cli, tmp_path: Path, colony: Colony) -> None:
+    """A path is made whole on its way to a server; this is none."""
+    known = {"colony_key": KEY, "colony_url": colony.url}
+    with running(tmp_path / "first", **known) as client:
+        url = str(client.base_url)
+        through = Cli(tmp_path / "first", HOLDFAST_URL=url)
+        through.good("snapshot", "create", "--to", "colony:")
+        assert through.good("vault", "list", "colony:")["count"] == 1
+        through.good("snapshot", "restore", "latest", "--from", "colony:", "--yes")

@@ -38,6 +38,9 @@ def progress() -> Progress:
 
 def import_document(door: Door, document: Json, strategy: str) -> Json:
     """Import an export: sessions, then their observations piece by piece, then all the rest."""
+    if "memory_format" in document:  # of Progenly: documents that mean something together only
+        answer: Json = door.call(BY_NAME["import_"], {"exportData": document, "strategy": strategy})
+        return answer
     seen = document.get("observations")
     seen = seen if isinstance(seen, dict) else {}
     rest = {name: value for name, value in document.items() if name != "observations"}

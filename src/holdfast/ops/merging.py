@@ -60,7 +60,6 @@ class SnapshotMergeAnswer(TypedDict):
     conflicts: list[Json]
     conflictCount: int
     folders: list[str]
-    rows: dict[str, int]
     generation: NotRequired[str | None]
     before: NotRequired[str | None]
 
@@ -113,7 +112,6 @@ def _shape(done: MergedMemories, most: int) -> Json:
         ],
         "conflictCount": len(clashes),
         "folders": list(done.folders),
-        "rows": done.rows,
     }
 
 

@@ -61,7 +61,6 @@ class MergedMemories:
     base: Literal["a", "b"]  # into which of them the other came
     done: Merged
     folders: tuple[str, ...]  # that differ, and stay as they are here
-    rows: dict[str, int]
     generation: str | None = None  # None: nothing was changed
     before: str | None = None
 
@@ -98,7 +97,7 @@ def merge(
         work = _Work(archive, sides[0], sides[1], prefer, stack.enter_context(archive.shelf.staging()))
         if dry_run:
             with archive.shelf.staging() as place:
-                return work.told(*work.merged(place))
+                return work.told(work.merged(place))
         told = _made_live(archive, folder, work, wish, before)
     archive.tell("restored", {"id": None, "generation": told.generation, "before": before})
     return told
@@ -140,7 +139,7 @@ class _Work:
         }
         self._prefer = chosen[prefer]
 
-    def merged(self, place: Path) -> tuple[Merged, dict[str, int]]:
+    def merged(self, place: Path) -> Merged:
         """The merged store in a folder, every row of both sides checked before."""
         tenant = self._archive.tenant
         with disk_faults("merge"):
@@ -149,8 +148,8 @@ class _Work:
         prepare(place / DATABASE, tenant)
         prepare(self._guest.database, tenant)
         done = self._bring(place / DATABASE, self._guest.database)
-        rows, _ = prepare(place / DATABASE, tenant)
-        return done, dict(rows)
+        prepare(place / DATABASE, tenant)
+        return done
 
     def catch_up(self, merged: Path, old: Path) -> None:
         """Merge what was written to the live memory since it was captured; it stands still now."""
@@ -169,13 +168,11 @@ class _Work:
             other.close()
             store.close()
 
-    def told(
-        self, done: Merged, rows: dict[str, int], generation: str | None = None, before: str | None = None
-    ) -> MergedMemories:
+    def told(self, done: Merged, generation: str | None = None, before: str | None = None) -> MergedMemories:
         with self._archive.shelf.staging() as scratch:
             folders = tuple(one.name for one in diff_folders(self._a.folder, self._b.folder, scratch))
         base: Literal["a", "b"] = "a" if self._base is self._a else "b"
-        return MergedMemories(self._a.name, self._b.name, base, done, folders, rows, generation, before)
+        return MergedMemories(self._a.name, self._b.name, base, done, folders, generation, before)
 
 
 def _unheard(event: Event) -> None:
@@ -186,7 +183,7 @@ def _made_live(archive: Archive, folder: DataFolder, work: _Work, wish: Wish, be
     """The merged memory as the live one. Any failure before the switch leaves what is live untouched."""
     building = folder.new_generation()
     try:
-        done, rows = work.merged(building)
+        done = work.merged(building)
         write_durably(building / ORIGIN, archive.tenant.encode())
 
         def build(old: Path | None) -> str:
@@ -198,7 +195,7 @@ def _made_live(archive: Archive, folder: DataFolder, work: _Work, wish: Wish, be
             intend(archive.home, name, ())
             return name
 
-        told = work.told(done, rows, switched(archive, live_of(archive), build), before)
+        told = work.told(done, switched(archive, live_of(archive), build), before)
     except BaseException:
         give_up(folder, building)
         raise
