@@ -263,6 +263,38 @@ SPOKEN = st.lists(
 )
 
 
+NAMES = [
+    "A",
+    "a",
+    "A ",
+    "\uff21",
+    "A/B",
+    "A%2FB",
+    "A:B",
+    "\u00e9",
+    "e\u0301",
+    "\u00df",
+    "ss",
+    "小明",
+    "\u200b",
+    "all",
+    "x" * 400,
+]
+
+
+@pytest.mark.parametrize("kind", ["private", "group"])
+def test_names_that_look_alike_are_different_people_and_chats(world: World, kind: str) -> None:
+    """To the store and its index too, not to the predicate alone."""
+    scope = "group" if kind == "group" else "personal"
+    viewers = [Viewer(f"tg:{kind}:{name}", name) for name in NAMES]
+    kept = [keep(world, f"The keeper wrote pebble{at}x", viewer, scope=scope) for at, viewer in enumerate(viewers)]
+
+    for id, viewer in zip(kept, viewers, strict=True):
+        assert [one["id"] for one in world.call("memories", **asked_by(viewer))["memories"]] == [id]
+        assert world.call("memories", count=True, **asked_by(viewer))["total"] == 1
+        assert world.found("keeper wrote", **asked_by(viewer)) == [id]
+
+
 def answers(world: World) -> list[str]:
     """All that Anna can ask in her private chat."""
     asked: list[tuple[str, dict[str, Any]]] = [
@@ -286,14 +318,16 @@ def test_whatever_others_say_every_answer_stays_the_same(
     model = HashingEmbedder() if meaning else None
     world = World(tmp_path_factory.mktemp("said") / "memory", model=model)
     try:
-        ids = [keep(world, text, A) for text in MINE]
+        ids = [keep(world, text, A, sessionId="harbour") for text in MINE]
         keep(world, "The river is deep", A, uri="facts://river")
         world.call("relate", sourceId=ids[0], targetId=ids[1], type="related", **asked_by(A))
         world.follow()
         alone = answers(world)
         for viewer, text, scope, linked, gone in said:
             wanted = scope if scope != "group" or viewer.origin.is_group else None
-            other = keep(world, text, viewer, scope=wanted, disclosure=text, concepts=text.split())
+            told = {"disclosure": text, "concepts": text.split(), "sessionId": "harbour"}
+            # Said between what Anna said, and before the last of it.
+            other = keep(world, text, viewer, scope=wanted, createdAt="2026-09-21T14:13:20Z", **told)
             if linked:
                 for kind in ("related", "supersedes", "contradicts"):
                     world.call("relate", sourceId=other, targetId=ids[0], type=kind)

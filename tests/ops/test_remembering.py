@@ -68,6 +68,24 @@ def test_another_project_or_agent_keeps_its_own_memory(world: World, bounds: dic
     assert second["rootId"] != first["rootId"]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("the code of the blue bicycle shed is 4711", "the code of the blue bicycle shed is 4712"),
+        ("the door of the blue bicycle shed is locked", "the door of the blue bicycle shed is not locked"),
+        ("the blue bicycle in the shed belongs to Anna", "the blue bicycle in the shed belongs to Ben"),
+        ("蓝色自行车棚的密码是四七一一", "蓝色自行车棚的密码是四七一二"),
+    ],
+)
+def test_what_differs_in_a_number_a_name_or_a_denial_replaces_nothing(world: World, old: str, new: str) -> None:
+    first = kept(world, old)["memory"]
+    second = kept(world, new)
+
+    assert second["memory"]["version"] == 1
+    assert [one["id"] for one in second["similarTo"]] == [first["id"]]
+    assert world.call("memories")["total"] == 2
+
+
 def test_short_texts_are_versions_only_when_identical(world: World) -> None:
     kept(world, "use tabs")
     assert kept(world, "use tabs now")["memory"]["version"] == 1

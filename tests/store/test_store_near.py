@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, assume, example, given, settings, strategies as st
 from sample_records import TENANT, add, sample
 
-from holdfast.store.near import distinct_words, jaccard
+from holdfast.store.near import distinct_words, jaccard, keeps_all
 from holdfast.store.port import Store
 from holdfast.store.tables import MEMORIES
 from holdfast.store.words import STOP_WORDS
@@ -145,3 +145,42 @@ def test_asking_for_few_gives_few(store: Store) -> None:
         put(store, f"m{number}", "amber basalt cobalt dolomite emerald")
     assert len(near(store, "amber basalt cobalt dolomite emerald", limit=3)) == 3
     assert near(store, "", limit=3) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The code of the shed is 4711", "The code of the shed is 4712"),
+        ("Anna likes green tea in the morning", "Ben likes green tea in the morning"),
+        ("Ben owes Anna the money for lunch", "Anna owes Ben the money for lunch"),
+        ("We do meet at the club", "We do not meet at the club"),
+        ("We don't meet at the club", "We meet at the club"),
+        ("We meet with Anna and Ben", "We meet with Anna"),
+        ("We meet at seven", "We meet at nine"),
+        ("我每天早上七点在公园跑步", "我每天早上八点在公园跑步"),
+        ("我喜欢喝绿茶", "我不喜欢喝绿茶"),
+        ("安娜住在北京的河边", "安娜住在上海的河边"),
+    ],
+)
+def test_another_name_number_or_denial_says_something_else(old: str, new: str) -> None:
+    assert not keeps_all(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The key lies under the stone", "The key lies under the third stone now"),
+        ("Use JWT in the API", "Use JWT in the REST API"),
+        ("We don't meet at the club", "At the club we don\u2019t meet"),
+        ("anna meets ben", "Today Anna meets Ben at 7"),
+        ("我喜欢喝绿茶", "我现在很喜欢喝绿茶"),
+        ("", "anything"),
+    ],
+)
+def test_other_words_for_the_same_keep_it(old: str, new: str) -> None:
+    assert keeps_all(old, new)
+
+
+@given(st.text(max_size=60))
+def test_every_text_keeps_itself(text: str) -> None:
+    assert keeps_all(text, text)

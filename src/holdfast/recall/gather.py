@@ -132,7 +132,7 @@ def _neighbours(
     if not around:
         return {}
     column = "session_ids" if table is MEMORIES else "session_id"
-    listed = reader.beside(table, tenant, column, around, REACH)
+    listed = reader.beside(table, tenant, column, around, REACH, conditions)
     fresh = {seq for some in listed.values() for seq in some} - set(rows)
     return _rows(reader, table, tenant, fresh, conditions) if fresh else {}
 

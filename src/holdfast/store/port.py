@@ -195,10 +195,19 @@ class Reader(Protocol):
         ...
 
     def beside(
-        self, table: Table[Any], tenant: str, column: str, around: Mapping[str, Sequence[int]], reach: int
+        self,
+        table: Table[Any],
+        tenant: str,
+        column: str,
+        around: Mapping[str, Sequence[int]],
+        reach: int,
+        conditions: Sequence[Condition] = (),
     ) -> dict[str, list[int]]:
         """For each value of a scoped column, such as a session: the records that stand at most `reach` places from
-        the given ones among all of that value, by when they were said."""
+        the given ones among all of that value, by when they were said.
+
+        Where the conditions are those of somebody in a chat, what he may not see takes no place.
+        """
         ...
 
     def within(

@@ -98,7 +98,12 @@ def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[Bound
             until = min(one.value - (one.op == "<"), until if until is not None else one.value)
         else:
             rest.append(one)
-    return Bounds(tuple(scopes), since, until), rest
+    return Bounds(tuple(scopes), since, until, any(map(_is_of_few, conditions))), rest
+
+
+def _is_of_few(one: Condition) -> bool:
+    """Whether a condition holds for somebody by one of several keys; one key alone is everybody's."""
+    return one.op == "any" and len(one.value) > 1
 
 
 def _around(listed: NDArray[np.int64], seqs: Sequence[int], reach: int) -> list[int]:
@@ -224,7 +229,7 @@ class SqliteReader(VectorReads):
 
         Not inside a write, where what is remembered of the index is not yet true.
         """
-        some = [one for one in conditions if one.op == "any" and one.column in table.scoped and len(one.value) > 1]
+        some = [one for one in conditions if one.column in table.scoped and _is_of_few(one)]
         found = self.within(table, tenant, some, FEW) if some and self._db.get_autocommit() else None
         if found is not None and not len(found):
             return "0", []
@@ -252,11 +257,20 @@ class SqliteReader(VectorReads):
         return {seq for (seq,) in self._rows(sql, [orjson.dumps(seqs).decode(), *values])}
 
     def beside(
-        self, table: Table[Any], tenant: str, column: str, around: Mapping[str, Sequence[int]], reach: int
+        self,
+        table: Table[Any],
+        tenant: str,
+        column: str,
+        around: Mapping[str, Sequence[int]],
+        reach: int,
+        conditions: Sequence[Condition] = (),
     ) -> dict[str, list[int]]:
         scopes = {value: scope(table.name, column, value) for value in around}
+        bounds, _ = bounds_of(table, conditions)
         with as_faults():
-            listed = self._word_index.listed(self._db, tenant, list(scopes.values()))
+            listed = self._word_index.listed(
+                self._db, tenant, list(scopes.values()), bounds if bounds.of_few else Bounds()
+            )
         return {value: _around(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
 
     def within(

@@ -144,9 +144,9 @@ class WordIndex:
             seqs = np.partition(seqs, len(seqs) - limit)[len(seqs) - limit :]
         return np.sort(seqs)
 
-    def listed(self, db: apsw.Connection, tenant: str, scopes: Sequence[str]) -> dict[str, Seqs]:
-        """The seqs that meet each scope, by when they were said."""
-        gathered = self._look(db, tenant, scopes, Bounds()).gathered
+    def listed(self, db: apsw.Connection, tenant: str, scopes: Sequence[str], bounds: Bounds) -> dict[str, Seqs]:
+        """The seqs that meet each scope and lie in the bounds, by when they were said."""
+        gathered = self._look(db, tenant, scopes, bounds).gathered
         return {scope: _in_order(gathered, scope) for scope in scopes}
 
     def _look(self, db: apsw.Connection, tenant: str, terms: Sequence[str], bounds: Bounds) -> View:
@@ -193,7 +193,7 @@ def _in_order(gathered: Sequence[Gathered], scope: str) -> Seqs:
     for one in gathered:
         if scope in one.postings:
             places = one.postings[scope].places
-            places = places[one.live[places]]
+            places = places[one.inside[places]]
             seqs.append(one.part.seqs[places])
             ats.append(one.part.ats[places])
     every = np.concatenate(seqs)

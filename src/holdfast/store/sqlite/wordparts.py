@@ -37,11 +37,7 @@ class Bounds:
     scopes: tuple[tuple[str, ...], ...] = ()
     since: int | None = None
     until: int | None = None
-
-    @property
-    def of_few(self) -> bool:
-        """Whether they let somebody in by one of several keys: he must not learn how often others said a word."""
-        return any(len(scope) > 1 for scope in self.scopes)
+    of_few: bool = False  # they let somebody in by one of his keys, who must not learn how often others said a word
 
     def terms(self) -> list[str]:
         return [term for some in self.scopes for term in some]
