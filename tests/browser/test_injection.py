@@ -326,6 +326,10 @@ def test_snapshots_show_payloads_as_text(trapped: Trapped, hostile: Server) -> N
     trapped.page.locator(".found li").first.wait_for()
     trapped.check()
     trapped.page.keyboard.press("Escape")
+    memory = Filling(hostile.url, SECRET)
+    for bad in PAYLOADS:
+        memory.post("/actions", title=bad, agentId=bad)
+    memory.close()
     trapped.page.get_by_role("article").get_by_role("button", name="Compare").click()
     trapped.page.get_by_role("dialog").get_by_role("button", name="Compare").click()
     trapped.page.get_by_role("dialog").get_by_role("status").wait_for()

@@ -134,7 +134,7 @@ function Opened({ name, language, say, ...given }) {
     );
   }, [name]);
   const own = useMemo(() => loaded && sayer(language, loaded.words), [loaded, language]);
-  if (!panelOf(name)) return html`<div class="empty"><h3>${say("noSuchPanel")}</h3></div>`;
+  if (!panelOf(name)) return html`<div class="empty"><h2>${say("noSuchPanel")}</h2></div>`;
   if (failure) throw failure;
   if (!loaded) return html`<p class="faint waiting" role="status">${say("loading")}</p>`;
   return html`<section class=${`panel ${name}`} ref=${panelNode}><${loaded.panel.Panel} ...${given} say=${own} /></section>`;

@@ -7,7 +7,7 @@ export function Difference({ found, left, right, say }) {
   const folders = found.folders.filter((one) => one.change !== "same" || one.files.length);
   if (found.same || (!tables.length && !folders.length && !found.state.length)) return html`<p class="faint">${say("same")}</p>`;
   return html`<div class="difference">
-    <${Totals} tables=${tables} say=${say} />
+    ${tables.length > 0 && html`<${Totals} tables=${tables} say=${say} />`}
     ${tables.map((one) => html`<${Sides} key=${one.table} ...${{ title: one.table, one, rows: one.records, nameOf: (row) => row.title || row.id, left, right, say }} />`)}
     ${folders.map((one) => html`<${Sides} key=${one.folder} ...${{ title: one.folder, one: counted(one.files), rows: one.files, nameOf: (row) => row.path, left, right, say }} />`)}
     ${found.state.length > 0 && html`<${State} ...${{ rows: found.state, left, right, say }} />`}

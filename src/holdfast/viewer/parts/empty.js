@@ -3,7 +3,7 @@ import { html } from "../ui.js";
 
 export function Empty({ title, text, command, children }) {
   return html`<div class="empty">
-    <h3>${title}</h3>
+    <h2>${title}</h2>
     ${text && html`<p>${text}</p>`}
     ${command && html`<pre tabindex="0" aria-label=${title}><code>${command}</code></pre>`}
     ${children}

@@ -14,7 +14,7 @@ export function Icon({ path, size = 18 }) {
 
 export function TopBar({ say, live, go, route, settings, showKeys, signOut }) {
   return html`<header class="top">
-    <a class="brand" href="#/dashboard"><img src="/viewer/icon.svg" alt="" width="26" height="26" /><span>${say("product")}</span></a>
+    <a class="brand" href="#/dashboard" aria-label=${say("product")}><img src="/viewer/icon.svg" alt="" width="26" height="26" /><span>${say("product")}</span></a>
     <${Search} say=${say} go=${go} route=${route} />
     <${LiveState} say=${say} live=${live} />
     <div class="choices">
