@@ -45,6 +45,7 @@ from holdfast.ops.fields import (
 from holdfast.protocol.address import check_address
 from holdfast.protocol.ownership import owned
 from holdfast.recall.chats import Page, chat_list
+from holdfast.recall.newest import newest
 from holdfast.shapes import shape
 from holdfast.snapshot.automatic import BULK, before
 from holdfast.store.port import Condition, where
@@ -280,7 +281,10 @@ def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     total = reader.count(MEMORIES, desk.tenant, *bounds)
     if ask.count:
         return {"memories": [], "total": total}
-    rows = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
+    if as_of is not None:
+        rows = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
+    else:
+        rows = newest(reader, MEMORIES, desk.tenant, bounds, ask.limit, ask.offset)
     found = [one for one in rows if desk.may_see(one, ask.agent_id)]
     answer: MemoriesAnswer = {"memories": [shape(one) for one in found], "total": total}
     if ask.format == "text":
