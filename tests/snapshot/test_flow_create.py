@@ -102,8 +102,8 @@ def test_a_snapshot_is_one_moment_while_others_write(world: World) -> None:
     assert not broke
     sizes = []
     for id in ids:
-        with past(archive_of(world.desk()), Named(id)) as store:
-            versions = list(store.read().each(MEMORIES, "default"))
+        with past(archive_of(world.desk()), Named(id)) as then:
+            versions = list(then.store.read().each(MEMORIES, "default"))
         assert [one.content for one in versions if one.latest] == [f"version {len(versions) - 1}"]
         sizes.append(len(versions))
     assert sizes == sorted(sizes)

@@ -44,8 +44,8 @@ def code(cli: Cli, *words: str) -> int:
 
 
 def memory_files(cli: Cli) -> dict[str, bytes]:
-    """All but the lock of snapshots, which says who held it last."""
-    return {name: data for name, data in cli.files().items() if name != "snapshots/.lock"}
+    """All but the lock of snapshots, which says who held it last, and the note of what was done."""
+    return {name: data for name, data in cli.files().items() if name not in ("snapshots/.lock", "snapshots/.work")}
 
 
 def rewrite(path: Path, **changes: Any) -> None:

@@ -56,7 +56,7 @@ class Archive:
 
     @property
     def shelf(self) -> Shelf:
-        return Shelf(shelf_folder(self.home, self.tenant, self.agent))
+        return Shelf(shelf_folder(self.home, self.tenant, self.agent), (self.tenant, self.agent))
 
     @property
     def keyring(self) -> Keyring:

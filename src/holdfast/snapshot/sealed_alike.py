@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from holdfast.errors import Conflict
+from holdfast.errors import Conflict, IdentityNeeded
 from holdfast.snapshot.age import recipient_beside, recipients_of
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import Named, identities_of
@@ -20,8 +20,11 @@ def sealed_alike(archive: Archive, wish: Wish, named: Named, manifest: Manifest 
     """The wish as the settings say, but encrypted if it has to be, for whoever can open what is encrypted now.
 
     Raises:
+        IdentityNeeded: what is restored is encrypted, and no identity was given that could open it.
         Conflict: nobody is known for whom to encrypt it.
     """
+    if manifest is not None and manifest.encrypted and not identities_of(archive, named):
+        raise IdentityNeeded("snapshot: it is encrypted, and no identity was given")
     usual = archive.settings.snapshot_recipients
     if usual or named.plain_before or not _must_be_encrypted(archive, manifest):
         return replace(wish, recipients=usual)

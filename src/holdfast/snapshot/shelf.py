@@ -31,6 +31,7 @@ from holdfast.snapshot.leftovers import (
 from holdfast.snapshot.opened import sweep_opened
 from holdfast.snapshot.places import BODIES, MANIFEST, SUFFIXES, new_id, parse_id, sequence_of
 from holdfast.snapshot.shelved import (
+    Owner,
     Shelved,
     bytes_on,
     check_names,
@@ -71,8 +72,10 @@ class Shelf:
     new_id = staticmethod(new_id)
     parse_id = staticmethod(parse_id)
 
-    def __init__(self, root: Path):
+    def __init__(self, root: Path, owner: Owner | None = None):
+        """The shelf in that folder; with an owner, what lies there of another memory is none of its snapshots."""
         self.root = root
+        self.owner = owner
 
     # Numbers
 
@@ -227,7 +230,7 @@ class Shelf:
 
     def each(self) -> Iterator[Shelved]:
         """The same one by one: a manifest names every file of a memory, so thousands of them are large."""
-        return look_at_all(self.root)
+        return look_at_all(self.root, self.owner)
 
     def newest(self) -> Shelved | None:
         """The newest that is not known to be damaged; None if there is none."""
@@ -241,7 +244,7 @@ class Shelf:
         """
         ids = newest_first(ids_on(self.root))
         wanted = ids if name == LATEST else [id for id in ids if name and id.startswith(name)]
-        found = (one for id in wanted if (one := look_at(self.root, id)))
+        found = (one for id in wanted if (one := look_at(self.root, id, self.owner)))
         first = next(found, None)
         if first is None:
             raise NotFound(f"snapshot: there is none called {name[:60]!r}", hint="See holdfast snapshot list.")
@@ -319,7 +322,7 @@ class Shelf:
                 end_change(self.root, one.id)
 
     def _is_last_good(self, id: str) -> bool:
-        return not any(other.id != id and not other.damaged for other in look_at_all(self.root))
+        return not any(other.id != id and not other.damaged for other in self.each())
 
     # Out, and what is here already
 
@@ -337,7 +340,7 @@ class Shelf:
 
     def has(self, files: Files) -> Shelved | None:
         """The snapshot here that has the same manifest and is whole at a glance; None if there is none."""
-        there = look_at(self.root, files.id)
+        there = look_at(self.root, files.id, self.owner)
         return there if there and not there.damaged and there.manifest == files.manifest else None
 
 

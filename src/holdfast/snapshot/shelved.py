@@ -27,6 +27,8 @@ MOST_MANIFEST = 64_000_000
 _MOST_SIDECAR = 512
 _CHUNK = 1 << 16
 
+Owner = tuple[str, str]  # tenant and agent
+
 
 @dataclass(frozen=True, slots=True)
 class Shelved:
@@ -69,32 +71,38 @@ def newest_first(ids: set[str]) -> list[str]:
     return sorted(ids, key=lambda id: (sequence_of(id), id), reverse=True)
 
 
-def look_at_all(root: Path) -> Iterator[Shelved]:
+def look_at_all(root: Path, owner: Owner | None = None) -> Iterator[Shelved]:
     """Every snapshot on the shelf, newest first."""
     record = read_record(root)
     for id in newest_first(ids_on(root)):
-        if (one := look_at(root, id, record)) is not None:
+        if (one := look_at(root, id, owner, record)) is not None:
             yield one
 
 
-def look_at(root: Path, id: str, record: Record | None = None) -> Shelved | None:
-    """The snapshot of that id; None if there is none, also while it is being put or deleted."""
+def look_at(root: Path, id: str, owner: Owner | None = None, record: Record | None = None) -> Shelved | None:
+    """The snapshot of that id; None if there is none, also while it is being put or deleted.
+
+    With an owner, one of another memory counts as damaged, and nothing that it says about itself is told.
+    """
     record = read_record(root) if record is None else record
-    seen = _glance(root, id, record)
+    seen = _glance(root, id, owner, record)
     if not seen.damaged:
         return seen
     if os.path.lexists(mark_of(root, id)) and not os.path.lexists(root / f"{id}{MANIFEST}"):
         return None
-    seen = _glance(root, id, record)
+    seen = _glance(root, id, owner, record)
     return seen if seen.size or any(os.path.lexists(root / f"{id}{suffix}") for suffix in SUFFIXES) else None
 
 
-def _glance(root: Path, id: str, record: Record) -> Shelved:
+def _glance(root: Path, id: str, owner: Owner | None, record: Record) -> Shelved:
     manifest: Manifest | None = None
     damaged: str | None = None
     known: Checked | None = None
     try:
-        manifest, digest = read_manifest_of(root, id)
+        whole, digest = read_manifest_of(root, id)
+        if owner not in (None, (whole.identity.tenant, whole.identity.agent)):
+            raise SnapshotDamaged(f"{id} is of another memory")
+        manifest = whole
         _check_body(root, manifest)
         known = _known(root / manifest.body_name, digest, record.get(id))
     except Fault as fault:
