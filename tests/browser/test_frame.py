@@ -24,7 +24,7 @@ def test_an_empty_memory_says_what_to_do_first(page: Page, server: Server) -> No
     expect(page.get_by_role("heading", name="This memory is empty")).to_be_visible()
     for panel in ("memories", "sessions"):
         open_panel(page, server.url, panel)
-        expect(page.locator(".empty h3")).to_be_visible()
+        expect(page.locator(".empty h2")).to_be_visible()
         expect(page.locator(".empty code")).to_contain_text("holdfast")
 
 

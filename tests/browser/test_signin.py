@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from processes import Server, serving
 from viewing import Watch, open_panel, rows, shoot
+from wire import Wire
 
 SECRET = "the-harbour-masters-own-secret-2026"
 REFUSED = "the server responded with a status of 401"
@@ -108,3 +109,17 @@ def test_files_are_public_and_data_is_not(locked: Server) -> None:
 def test_without_a_secret_nobody_is_asked(page: Page, server: Server) -> None:
     open_panel(page, server.url)
     expect(page.get_by_role("button", name="Sign out")).to_have_count(0)
+
+
+def test_a_token_that_was_revoked_while_the_wire_was_cut_leads_to_the_form(watch: Watch, locked: Server) -> None:
+    page = watch.page
+    made = locked.post("/tokens", name="reader", scopes=["read"]).json()
+    with Wire(locked.url) as wire:
+        page.goto(f"{wire.url}/viewer")
+        sign_in(page, made["token"])
+        page.locator(".live.on").wait_for()
+        watch.expected += ["WebSocket connection to", "Failed to load resource"]
+        wire.cut()
+        locked.http.delete(f"/agentmemory/tokens/{made['record']['id']}")
+        wire.mend()
+        expect(page.get_by_label("Secret or token")).to_be_visible()

@@ -21,5 +21,6 @@ def auth_guide() -> bytes:
     return (
         b"# Signing in\n\n"
         b"Send `Authorization: Bearer <secret or token>` with every request except `/agentmemory/livez`.\n"
-        b"The WebSocket takes `?token=` as well. Make tokens with `holdfast token create`.\n"
+        b"A page offers the WebSocket the sub-protocols `holdfast.live` and `bearer.<base64url of the token>`.\n"
+        b"Make tokens with `holdfast token create`.\n"
     )

@@ -37,12 +37,13 @@ function App() {
   const wires = useMemo(() => {
     const onUnauthorized = () => signOut();
     const api = makeApi({ onUnauthorized });
-    return { api, live: makeLive({ token: api.token, onUnauthorized }) };
+    const check = () => api.get("/config/flags").catch(() => {});
+    return { api, live: makeLive({ token: api.token, onUnauthorized, check }) };
   }, []);
   const { api, live } = wires;
 
   const open = useCallback(async () => {
-    await api.get("/config/flags");
+    if (api.signedIn()) await api.get("/config/flags"); // a token that is not valid is noticed before anything is drawn
     await live.start();
     setPhase("open");
   }, []);
@@ -121,6 +122,11 @@ function Outside({ phase, say, api, open, settings, failure, retry }) {
   </main>`;
 }
 
+async function loadPanel(name) {
+  const [panel, words] = await Promise.all([import(`./panels/${name}.js`), import(`./words/${name}.js`)]);
+  return { panel: panel.default, words: words.default };
+}
+
 // A panel and its words, loaded when it is first opened.
 function Opened({ name, language, say, ...given }) {
   const [loaded, setLoaded] = useState(null);
@@ -128,10 +134,7 @@ function Opened({ name, language, say, ...given }) {
   const panelNode = useRef(null);
   useEffect(() => {
     if (!panelOf(name)) return;
-    Promise.all([import(`./panels/${name}.js`), import(`./words/${name}.js`)]).then(
-      ([panel, words]) => setLoaded({ panel: panel.default, words: words.default }),
-      (error) => setFailure(error),
-    );
+    loadPanel(name).then(setLoaded, setFailure);
   }, [name]);
   const own = useMemo(() => loaded && sayer(language, loaded.words), [loaded, language]);
   if (!panelOf(name)) return html`<div class="empty"><h2>${say("noSuchPanel")}</h2></div>`;
@@ -157,4 +160,6 @@ function skip(event) {
   document.getElementById("main").focus();
 }
 
+const first = routeOf(location.hash).name;
+if (panelOf(first)) loadPanel(first).catch(() => {}); // while the page signs in; a failure is told when it is opened
 render(html`<${App} />`, document.getElementById("app"));

@@ -6,7 +6,8 @@ const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
 const UNAUTHORIZED = 1008;
 
-export function makeLive({ token, onUnauthorized }) {
+// `check` asks the server for something small: a socket that is refused does not say why, an answer does.
+export function makeLive({ token, onUnauthorized, check }) {
   const listeners = new Set();
   const watchers = new Set();
   let socket = null;
@@ -39,6 +40,7 @@ export function makeLive({ token, onUnauthorized }) {
     if (event.place) place = event.place;
     if (event.type === "hello" || event.type === "gap") {
       wait = FIRST_WAIT;
+      socket.greeted = true;
       become("on");
       ready(first);
       if (event.type === "gap" && !first) tell({ type: "gap" });
@@ -48,7 +50,9 @@ export function makeLive({ token, onUnauthorized }) {
   }
 
   function lost(closed) {
+    const refused = socket.greeted !== true;
     socket = null;
+    if (refused && token()) check();
     if (closed.code === UNAUTHORIZED) {
       become("off");
       onUnauthorized();

@@ -30,8 +30,9 @@ function Panel({ api, live, say, go }) {
   }, [data]);
   useLive(live, (event) => {
     const row = event.type === "gap" ? null : activityOf(event);
-    if (row) setActivity((seen) => merged([row], seen));
-    if (event.type === "gap" || event.type === "forgotten") setActivity([]);
+    // What was forgotten must not stay in view; the reload brings back what is still there.
+    const stale = event.type === "gap" || event.type === "forgotten";
+    setActivity((seen) => merged(row ? [row] : [], stale ? [] : seen));
     soon();
   });
   if (error && !data) return html`<${Failed} error=${error} say=${say} retry=${reload} />`;

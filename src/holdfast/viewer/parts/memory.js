@@ -56,7 +56,7 @@ function Versions({ versions, say }) {
         <summary><b>${say("version", { number: one.version })}</b> ${one.isLatest
           ? html`<span class="badge good">${say("current")}</span>`
           : html`<span class="faint">${say("until")} <${Time} value=${one.validTo} say=${say} exact /></span>`}
-          <span class="faint"><${Time} value=${one.validFrom} say=${say} /></span></summary>
+          ${" "}<span class="faint">${say("validFrom")} <${Time} value=${one.validFrom} say=${say} /></span></summary>
         <${Block} value=${one.content} />
       </details>
     </li>`)}</ol>
