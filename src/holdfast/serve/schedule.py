@@ -28,6 +28,7 @@ class Schedule:
         self._every = engine.settings.snapshot_every
         self._made: dict[str, float] = {}  # by tenant, by the steady clock: the other one may jump
         self._unsent: set[str] = set()  # tenants whose newest snapshot the vault may not have yet
+        self._passed: set[str] = set()  # snapshots that were read, and of which no note could be taken
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="snapshots", daemon=True)
 
@@ -68,7 +69,7 @@ class Schedule:
             make_if_changed(archive, Wish(label="scheduled", made_by="schedule"))
             self._made[tenant] = self._engine.clock.steady()
             self._unsent.add(tenant)
-        check_next(archive)
+        check_next(archive, self._passed)
         if tenant in self._unsent or waiting(archive):
             send_waiting(archive)
             self._unsent.discard(tenant)
