@@ -460,7 +460,7 @@ SNAPSHOTS = (
         long=True,
     ),
     Operation(snapshot_list, "GET", "/snapshots", tool="memory_snapshot_list", cli="snapshot list", long=True),
-    Operation(snapshot_mend, "POST", "/snapshots/mend", effect="write", scope="root", cli="snapshot mend"),
+    Operation(snapshot_mend, "POST", "/snapshots/mend", effect="write", scope="root", cli="snapshot mend", long=True),
     Operation(snapshot_status, "GET", "/snapshots/status", tool="memory_snapshot_status", cli="snapshot status"),
     Operation(
         snapshot_show,
