@@ -15,6 +15,7 @@ from holdfast.serve.schedule import Schedule
 from holdfast.snapshot import verify as verifying
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.checked import RECORD
+from holdfast.snapshot.values import Manifest
 from holdfast.times import iso
 
 
@@ -153,3 +154,22 @@ def test_an_encrypted_one_is_checked_without_its_identity(tmp_path: Path) -> Non
     cli.create("--encrypt", recipient())
     assert cli.good("snapshot", "list", "--check")["snapshots"][0]["status"] == "verified"
     assert cli.found("recall", "amber cabinet", "--at", "latest", "--identity", identity_file(tmp_path)) == [OLD]
+
+
+def test_the_schedule_does_not_read_the_same_one_for_ever_where_no_note_can_be_taken(
+    two: tuple[World, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, first, second = two
+    (archive_of(world.desk()).shelf.root / RECORD).mkdir()
+    read: list[str] = []
+    really = verifying._check_bytes
+
+    def check(path: Path, manifest: Manifest) -> None:
+        read.append(path.name.split(".")[0])
+        really(path, manifest)
+
+    monkeypatch.setattr(verifying, "_check_bytes", check)
+    schedule = Schedule(world.engine)
+    for _ in range(5):
+        schedule.run_once()
+    assert read == [second, first]

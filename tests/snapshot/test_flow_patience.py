@@ -51,6 +51,8 @@ def test_what_goes_on_is_running_and_what_broke_off_is_interrupted(world: World)
     with archive.locked("restore"):
         assert world.call("snapshot_status")["running"]
         assert statuses(world) == [("restore", "running")]
+        other = Caller(tenant="acme", name="acme", scopes=frozenset({"read"}))
+        assert world.call("snapshot_status", other) == {"running": False, "works": []}
     note = (archive.home / "snapshots" / WORK).read_bytes()
     with archive.locked("prune"):
         begun = (archive.home / "snapshots" / WORK).read_bytes()

@@ -93,7 +93,7 @@ def _time(value: Any) -> Any:
     try:
         return parse_time(str(value), "time")
     except InvalidRequest as error:
-        raise ValueError(error.message) from error
+        raise ValueError("must be a time such as 2026-11-15T20:41:34Z") from error
 
 
 def _when(value: Any) -> Any:

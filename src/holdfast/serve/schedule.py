@@ -31,6 +31,7 @@ class Schedule:
         self._every = engine.settings.snapshot_every
         self._made: dict[str, float] = {}  # by tenant, by the steady clock: the other one may jump
         self._unsent: set[str] = set()  # tenants whose newest snapshot the vault may not have yet
+        self._passed: set[str] = set()  # snapshots that were read, and of which no note could be taken
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="snapshots", daemon=True)
 
@@ -66,14 +67,13 @@ class Schedule:
             raise faults[0]
 
     def _look(self, archive: Archive) -> None:
-        check_next(archive)
-        if not self._is_due(archive):
-            self._send(archive)
-            return
-        with making_if_changed(archive, Wish(label="scheduled", made_by="schedule")) as fresh:
-            self._made[archive.tenant] = self._engine.clock.steady()
-            self._unsent.add(archive.tenant)
-            self._send(archive, fresh)
+        if self._is_due(archive):
+            with making_if_changed(archive, Wish(label="scheduled", made_by="schedule")) as fresh:
+                self._made[archive.tenant] = self._engine.clock.steady()
+                self._unsent.add(archive.tenant)
+                self._send(archive, fresh)
+        check_next(archive, self._passed)
+        self._send(archive)
 
     def _send(self, archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None:
         if archive.tenant in self._unsent or waiting(archive):

@@ -15,11 +15,17 @@ from holdfast.snapshot.shelved import ids_on, newest_first
 AGAIN_MS = 30 * 24 * HOUR_MS  # disks rot without any sign in a file's times
 
 
-def check_next(archive: Archive) -> str | None:
-    """Read the newest snapshot that nobody read for long, or never; its id, or None if there is none."""
+def check_next(archive: Archive, passed: set[str]) -> str | None:
+    """Read the newest snapshot that nobody read for long, or never; its id, or None if there is none.
+
+    One of which no note could be taken, as on a disk that is read-only, is added to those that are passed over.
+    """
     for id in _due(archive, newest_first(ids_on(archive.shelf.root))):
-        check(archive, id)
-        return id
+        if id not in passed:
+            check(archive, id)
+            if next(_due(archive, [id]), None):
+                passed.add(id)
+            return id
     return None
 
 
