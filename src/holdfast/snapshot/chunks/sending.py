@@ -159,6 +159,7 @@ class Sending:
         parcel = Parcel(f"{self._prefix}{PACKS}/{name}", len(sealed.data), lambda: BytesIO(sealed.data))
         with self._putting:  # one after the other: a quota is counted for each
             self._vault.put_all([parcel])
+            self._known.add(sealed.entry, sealed.directory)  # at once: whoever is killed now goes on from here
         return sealed
 
     def _settle(self) -> None:
@@ -166,7 +167,6 @@ class Sending:
         sealed = future.result()
         self._entries[number] = sealed.entry
         self._new_bytes += sealed.entry.size
-        self._known.add(sealed.entry, sealed.directory)
         self._known.directories.append(sealed.directory)
 
     def _sent(self) -> Sent:
