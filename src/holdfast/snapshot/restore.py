@@ -14,7 +14,7 @@ from pathlib import Path
 from holdfast.disk import disk_fault, write_durably
 from holdfast.errors import Conflict, NotFound
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.finding import Found, Named, identities_of, sought, trusted
+from holdfast.snapshot.finding import Found, Named, highest_at, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish
 from holdfast.snapshot.folder_exchange import Exchange, intend, pending
 from holdfast.snapshot.folders_back import (
@@ -26,6 +26,8 @@ from holdfast.snapshot.folders_back import (
 )
 from holdfast.snapshot.key_care import note_opened
 from holdfast.snapshot.memory import STORE
+from holdfast.snapshot.places import shelf_folder
+from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.switching import (
     ORIGIN,
     give_up,
@@ -82,6 +84,7 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
     with archive.locked("restore"), sought(archive, named) as found:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
+        archive.shelf.count_on(highest_at(archive, named, manifest))
         before = _snapshot_before(archive, manifest, identities_of(archive, named))
         archive.moved("restore", manifest.body_size)
         name, rows, folders, later = _restored(archive, live, named, found, manifest, alone)
@@ -148,6 +151,8 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
         building = folder.new_generation()
         try:
             rows = _built(archive, named, found, manifest, building)
+            shelf = Shelf(shelf_folder(folder.home, archive.tenant, archive.agent))
+            shelf.count_on(highest_at(archive, named, manifest))
             exchanges = stage_folders(archive, building / _BUNDLE, folder.home)
             shutil.rmtree(building / _BUNDLE)
             # A generation that is alone is live even before the pointer: what its folders are to become is noted first.

@@ -42,6 +42,7 @@ from holdfast.snapshot.values import Manifest
 
 LATEST = "latest"
 _SEQUENCE, _NEWEST = "sequence", "newest"
+_FAR = 500_000_000_000  # half of all numbers: whatever a bundle says, there are some left
 _LONGEST_NUMBER = 20
 
 # Methods are called `list` and `bytes`: in their class these words mean nothing else.
@@ -77,6 +78,12 @@ class Shelf:
             number = 1 + max(self._number(_SEQUENCE), self._number(_NEWEST), self._highest())
             self._write_number(_SEQUENCE, number)
         return number
+
+    def count_on(self, sequence: int) -> None:
+        """Give only numbers above this one from now on: a memory that was restored goes on where it was."""
+        with disk_faults("snapshot: next sequence number"), changing_names(self.root):
+            if self._number(_SEQUENCE) < min(sequence, _FAR):
+                self._write_number(_SEQUENCE, min(sequence, _FAR))
 
     def newest_expected(self) -> int:
         """The sequence number of the newest snapshot that should be here; 0 if none should.
