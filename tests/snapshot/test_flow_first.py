@@ -33,6 +33,23 @@ def test_an_empty_folder_starts_from_the_newest_in_the_vault(tmp_path: Path) -> 
     assert second.create()
 
 
+def test_what_a_restored_memory_makes_is_the_newest_in_the_vault(tmp_path: Path) -> None:
+    first, second = made(tmp_path)
+    first.create()
+    first.create()
+    assert second.texts() == {OLD}
+    second.remember(NEW)
+    newest = second.create()
+    third = Cli(tmp_path / "third", **second.environment)
+
+    assert second.good("vault", "list")["snapshots"][0]["id"] == newest
+    assert third.texts() == {OLD, NEW}
+    older = first.good("snapshot", "list")["snapshots"][-1]["id"]
+    fourth = Cli(tmp_path / "fourth")
+    fourth.good("snapshot", "restore", older, "--from", str(tmp_path / "vault"), "--yes")
+    assert fourth.create() > newest
+
+
 def test_a_server_starts_from_the_vault_too(tmp_path: Path) -> None:
     made(tmp_path)
     with running(tmp_path / "third", vault=str(tmp_path / "vault")) as client:

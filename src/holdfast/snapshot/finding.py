@@ -17,7 +17,7 @@ from holdfast.snapshot.learning import forget
 from holdfast.snapshot.manifest import is_id
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.values import Manifest, Report
-from holdfast.snapshot.vaulting import fetch
+from holdfast.snapshot.vaulting import fetch, list_vault
 from holdfast.snapshot.verify import Expect, fault_of, verify
 from holdfast.store.sqlite.connect import store_schema
 from holdfast.vault.readonly import ReadOnly
@@ -178,3 +178,12 @@ def identities_of(archive: Archive, named: Named) -> tuple[str, ...]:
     """The age identities that may open it."""
     file = named.identity or archive.settings.snapshot_identity
     return read_identities(Path(file).expanduser()) if file else ()
+
+
+def highest_at(archive: Archive, named: Named, manifest: Manifest) -> int:
+    """The highest number of a snapshot of this memory where this one comes from. What is made afterwards gets a higher
+    one, so that it is the newest there."""
+    if not named.vault or is_colony(named.vault):
+        return manifest.identity.sequence
+    found = list_vault(archive.vault(named.vault), archive.tenant, archive.agent)
+    return max((one.sequence for one in found), default=manifest.identity.sequence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from holdfast.errors import InvalidRequest
+from holdfast.errors import DataDamaged, InvalidRequest
 from holdfast.snapshot.age import fingerprint, read_identities, recipients_of
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.values import Manifest
@@ -33,7 +33,10 @@ def note_opened(archive: Archive, manifest: Manifest, identities: Sequence[str])
 
 def key_warnings(archive: Archive) -> list[str]:
     """What is to be said about keys before one of them is lost; nothing if all is well."""
-    return [*_identity_warnings(archive), *_signing_warnings(archive)]
+    try:
+        return [*_identity_warnings(archive), *_signing_warnings(archive)]
+    except DataDamaged as fault:  # a file of keys; whoever asks how the memory is must be told that too
+        return [fault.message]
 
 
 def _signing_warnings(archive: Archive) -> Iterator[str]:

@@ -90,6 +90,9 @@ def merge(
         folder = DataFolder(archive.home)
         settle_folders(folder)
         sides = {at: stack.enter_context(_then(archive, named)) for at, named in enumerate((one, other)) if named}
+        for side in sides.values():
+            if side.manifest is not None and not dry_run:
+                archive.shelf.begin_after(side.manifest.identity.sequence)
         wish = _wish(archive, sides.values(), one or other or Named(""))
         before = None if dry_run else keep(archive, wish)
         for at in {0, 1} - sides.keys():

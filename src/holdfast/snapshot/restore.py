@@ -13,7 +13,7 @@ from pathlib import Path
 from holdfast.disk import disk_fault, write_durably
 from holdfast.errors import Conflict, NotFound
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.finding import LATEST, SHELF, Found, Named, identities_of, sought, trusted
+from holdfast.snapshot.finding import LATEST, SHELF, Found, Named, highest_at, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish
 from holdfast.snapshot.folder_exchange import Exchange, intend, pending
 from holdfast.snapshot.folders_back import (
@@ -96,7 +96,7 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
     with archive.locked("restore") as result, sought(archive, named) as found:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
-        archive.shelf.begin_after(manifest.identity.sequence)
+        archive.shelf.begin_after(highest_at(archive, named, manifest))
         wish = wish_of(archive, BEFORE, named, manifest)
         before = keep(archive, wish)
         archive.moved("restore", manifest.body_size)
@@ -167,10 +167,11 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
     """Begin an empty data folder with a snapshot; call it with that folder's lock held."""
     with sought(archive, named) as found:
         manifest = trusted(archive, named, found)
-        Shelf(shelf_folder(folder.home, archive.tenant, archive.agent)).begin_after(manifest.identity.sequence)
         building = folder.new_generation()
         try:
             rows = _built(archive, named, found, manifest, building)
+            shelf = Shelf(shelf_folder(folder.home, archive.tenant, archive.agent))
+            shelf.begin_after(highest_at(archive, named, manifest))
             exchanges = stage_folders(archive, building / _BUNDLE, folder.home)
             shutil.rmtree(building / _BUNDLE)
             # A generation that is alone is live even before the pointer: what its folders are to become is noted first.
