@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, assume, example, given, settings, strategies as st
 from sample_records import TENANT, add, sample
 
