@@ -265,6 +265,22 @@ def test_old_unused_memories_of_one_person_become_a_summary_with_its_sources_beh
     assert world.engine.store.verify() == []
 
 
+def test_what_two_agents_know_of_one_person_is_not_folded_together(world: World) -> None:
+    """Agents may be isolated from each other; a summary is one agent's."""
+    mine = [
+        {keep(world, f"Anna has a {agent} {thing}", agentId=agent) for thing in THINGS} for agent in ("red", "blue")
+    ]
+    world.clock.now += 15 * DAY
+    teller = Teller("Anna has many things.")
+
+    done = folded(world, teller)
+
+    assert set(done.folded) == mine[0] | mine[1]
+    assert [("red" in text, "blue" in text) for text in teller.asked] == [(True, False), (False, True)]
+    shown = [world.call("memory", id=id, **asked_by(A))["memory"] for id in done.summaries]
+    assert [one["agentId"] for one in shown] == ["red", "blue"]
+
+
 def test_without_an_answer_no_source_is_marked(world: World) -> None:
     mine = {keep(world, f"Anna has a {thing}") for thing in THINGS}
     world.clock.now += 15 * DAY

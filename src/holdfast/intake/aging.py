@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from typing import cast
 
 from holdfast.desk import Desk
@@ -17,6 +18,7 @@ from holdfast.errors import NotFound, UpstreamFailed
 from holdfast.intake.addresses import NO_MEMORY, is_address, latest_at, saw
 from holdfast.intake.forget import drop_line
 from holdfast.intake.remember import DAY_MS, audience_of, latest_of, line_of, title_of
+from holdfast.keys import key_of
 from holdfast.model import CleanText, Memory
 from holdfast.protocol.lifecycle import Fold, Life, Plan, Rules, State, deprecated, folded, is_purgeable, plan, restored
 from holdfast.protocol.sameness import with_hash
@@ -25,6 +27,7 @@ from holdfast.redact import redact_text
 from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.tables import ADDRESSES, MEMORIES
 
+BATCH = 1_000  # memories read at once
 SUMMARY_TOKENS = 400
 SUMMARY_CHARS = 1_000
 SOURCE_CHARS = 1_000
@@ -62,11 +65,16 @@ def life_of(memory: Memory, recalls: int = 0, recalled_at: int | None = None) ->
         memory.importance,
         memory.memory_type,
         memory.scope,
-        memory.audience,
+        _circle(memory),
         cast(State, memory.state),
         memory.deprecated_at,
         memory.folded_into,
     )
+
+
+def _circle(memory: Memory) -> tuple[str, ...]:
+    """Whose the memory is, and which agent's and project's: only what is alike in all of it is folded together."""
+    return (*memory.audience, key_of("of", memory.agent, memory.project)) if memory.audience else ()
 
 
 def plan_aging(desk: Desk, rules: Rules) -> Plan:
@@ -80,11 +88,12 @@ def _lives(desk: Desk, rules: Rules, now: int) -> Iterator[Life]:
     reader = desk.store.read()
     old = Condition("updated_at", "<=", now - min(rules.expire_ms // 3, rules.fold_ms, rules.grace_ms))
     bounds = (*desk.sees_memories(), *where(latest=True), Condition("umo", "not null"), old)
-    found = reader.find(MEMORIES, desk.tenant, *bounds, order="seq")
-    used = reader.last_recalls(desk.tenant, [memory.seq for memory in found])
-    for memory in found:
-        recalls, at = used.get(memory.seq, (0, 0))
-        yield life_of(memory, recalls, at or None)
+    each = reader.each(MEMORIES, desk.tenant, *bounds)
+    while some := list(islice(each, BATCH)):
+        used = reader.last_recalls(desk.tenant, [memory.seq for memory in some])
+        for memory in some:
+            recalls, at = used.get(memory.seq, (0, 0))
+            yield life_of(memory, recalls, at or None)
 
 
 def age(desk: Desk, done: Plan, rules: Rules) -> Aged:
@@ -152,7 +161,7 @@ def _fold(desk: Desk, group: Fold) -> str | None:
     """Store the summary, then mark its sources; None if no model could write it, or nothing is left to fold."""
     reader = desk.store.read()
     found = [one for id in group.sources if (one := reader.get(MEMORIES, desk.tenant, id))]
-    sources = [one for one in found if one.state == "active" and tuple(sorted(one.audience)) == group.audience]
+    sources = [one for one in found if one.state == "active" and tuple(sorted(_circle(one))) == group.audience]
     id = f"mem_{sha256(chr(31).join(group.sources).encode()).hexdigest()[:24]}"
     if len(sources) < len(group.sources):
         return None

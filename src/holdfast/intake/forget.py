@@ -190,11 +190,16 @@ def _drop_memory(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
 
 def lines_with(desk: Desk, reader: Reader, memory: Memory) -> Iterator[list[Memory]]:
     """All versions of a memory and, if it is a summary, of what was folded into it and would be found no more."""
-    yield line_of(reader, memory)
-    for id in memory.source_ids:
-        source = reader.get(MEMORIES, desk.tenant, id)
-        if source is not None and source.folded_into == memory.root:
-            yield from lines_with(desk, reader, latest_of(reader, source))
+    waiting, roots = [memory], {memory.root}
+    while waiting:
+        one = waiting.pop()
+        yield line_of(reader, one)
+        for id in one.source_ids:
+            source = reader.get(MEMORIES, desk.tenant, id)
+            # An import may say that two are folded into each other.
+            if source is not None and source.folded_into == one.root and source.root not in roots:
+                roots.add(source.root)
+                waiting.append(latest_of(reader, source))
 
 
 def _expire(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:

@@ -390,7 +390,8 @@ def forget(desk: Desk, ask: Forget) -> ForgetAnswer:
 
     `deleted` is how many records are gone, 0 if nothing of that id was there. This cannot be undone.
     """
-    if not ask.memory_id and (not ask.observation_ids or len(ask.observation_ids) >= BULK):
+    bulk = not ask.observation_ids or len(ask.observation_ids) >= BULK
+    if not ask.memory_id and bulk and not desk.in_chat:  # where there are no sessions
         before(desk, "forget")
     if ask.memory_id:
         tally = forget_memories(desk, [ask.memory_id], agent=ask.agent_id)
