@@ -223,9 +223,7 @@ def question_ms(count: int) -> float:
     """Milliseconds of the middle question, none asked twice."""
     embedder = MiniLm(Places("", NOWHERE), SystemClock())
     embedder.prepare()
-    times = [
-        _times(lambda n=n: embedder.embed_query(f"how is part {n} of the index kept current?")) for n in range(count)
-    ]  # type: ignore[misc, arg-type]
+    times = [_times(lambda n=n: embedder.embed_query(f"how is part {n} of the index kept current?")) for n in range(count)]  # type: ignore[misc, arg-type]
     return statistics.median(wall for wall, _ in times) * 1000
 
 
