@@ -16,7 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "tests"), str(HERE.parent / "tests"
 
 import scale  # noqa: E402
 from playwright.sync_api import Browser, Page, Request, sync_playwright  # noqa: E402
-from processes import Server, serving  # noqa: E402
+from processes import Server, serving, word  # noqa: E402
 from viewing import CHROMIUM, FLAGS, WIDE, open_panel, panels  # noqa: E402
 
 from holdfast.engine import Engine  # noqa: E402
@@ -119,7 +119,7 @@ def many_nodes(server: Server) -> None:
     """Memories that name as many folders and concepts as a graph draws."""
     batch = [
         {
-            "content": f"Note {number} on part {number * 31} of the works",
+            "content": " ".join(word() for _ in range(8)),  # alike ones would become versions of one memory
             "concepts": [f"concept {number % 1_300}", f"concept {(number * 7) % 1_300}"],
             "files": [f"/work/area{number % 40}/part{number % 900}/note{number}.md"],
         }
@@ -143,12 +143,13 @@ def frames(page: Page, url: str) -> Drawn:
     # The pointer moves with every frame, as under a hand.
     page.evaluate(
         """(ms) => {
-            const canvas = document.querySelector("canvas"), until = performance.now() + ms + 500, box = canvas.getBoundingClientRect();
+            const canvas = document.querySelector("canvas"), box = canvas.getBoundingClientRect();
+            const until = performance.now() + ms + 500;
             let step = 0;
             const move = () => {
                 step += 1;
-                const at = { clientX: box.x + 100 + 60 * Math.sin(step / 9), clientY: box.y + 100 + 60 * Math.cos(step / 9) };
-                canvas.dispatchEvent(new PointerEvent("pointermove", { ...at, bubbles: true }));
+                const [clientX, clientY] = [box.x + 100 + 60 * Math.sin(step / 9), box.y + 100 + 60 * Math.cos(step / 9)];
+                canvas.dispatchEvent(new PointerEvent("pointermove", { clientX, clientY, bubbles: true }));
                 if (performance.now() < until) requestAnimationFrame(move);
             };
             move();
@@ -163,7 +164,8 @@ def frames(page: Page, url: str) -> Drawn:
 def _rate(page: Page) -> float:
     drawn: float = page.evaluate(
         """async (ms) => {
-            const canvas = document.querySelector("canvas"), before = Number(canvas.dataset.drawn), began = performance.now();
+            const canvas = document.querySelector("canvas");
+            const before = Number(canvas.dataset.drawn), began = performance.now();
             await new Promise((done) => setTimeout(done, ms));
             return (1000 * (Number(canvas.dataset.drawn) - before)) / (performance.now() - began);
         }""",
