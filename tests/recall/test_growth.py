@@ -246,3 +246,16 @@ def test_a_long_output_is_cut_and_its_length_said(world: World) -> None:
 
     assert len(frame["toolOutput"]) == 20_000
     assert frame["cut"]["toolOutput"] >= 20_000
+
+
+@pytest.mark.parametrize(("limit", "offset"), [(3, 0), (3, 2), (5, 4), (5, 6), (100, 0), (1, 5)])
+def test_pages_from_the_index_are_those_of_the_rows(world: World, limit: int, offset: int) -> None:
+    for number in range(13):
+        _remember(world, f"Paged fact {number} of the {number * 17} buoys.", project=f"p{number % 2}")
+    bounds = (*world.desk().sees_memories(), *where(latest=True, project="p0"))
+    reader = world.engine.store.read()
+
+    page = reader.find(MEMORIES, "default", *bounds, order="-seq", limit=limit, offset=offset)
+
+    whole = sorted(reader.find(MEMORIES, "default", *bounds, order="seq"), key=lambda one: -one.seq)
+    assert page == whole[offset : offset + limit]

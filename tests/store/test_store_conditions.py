@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -105,6 +106,18 @@ def memories(draw: st.DrawFn) -> list[Memory]:
     return [one(number) for number in range(draw(st.integers(0, 8)))]
 
 
+def _moved(condition: Condition, seqs: list[int]) -> Condition:
+    """A condition on the place of a record among these, as one on its seq: no seq is ever given twice."""
+    if condition.column != "seq" or condition.op in ("is null", "not null"):
+        return condition
+
+    def seq(place: int) -> int:
+        return seqs[place - 1] if 0 < place <= len(seqs) else place + max(seqs, default=0) if place else 0
+
+    value = [seq(one) for one in condition.value] if condition.op == "in" else seq(condition.value)
+    return replace(condition, value=value)
+
+
 @given(records=memories(), asked=st.lists(conditions(), max_size=3))
 @settings(
     max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -112,18 +125,22 @@ def memories(draw: st.DrawFn) -> list[Memory]:
 def test_find_each_and_count_agree_with_plain_python(
     store: Store, records: list[Memory], asked: list[Condition]
 ) -> None:
-    def refill(tx: Tx) -> None:
+    def refill(tx: Tx) -> list[Memory]:
         for old in tx.find(MEMORIES, TENANT):
             tx.delete(MEMORIES, TENANT, old.id)
-        for record in records:
+        stored = [replace(record, seq=tx.next_seq()) for record in records]
+        for record in stored:
             tx.add(MEMORIES, record)
+        return stored
 
-    store.write(refill)
+    records = store.write(refill)
+    asked = [_moved(one, [record.seq for record in records]) for one in asked]
     reader = store.read()
     wanted = [one for one in records if all(holds(one, condition) for condition in asked)]
     assert reader.find(MEMORIES, TENANT, *asked, order="seq") == wanted
     assert list(reader.each(MEMORIES, TENANT, *asked)) == wanted
     assert reader.count(MEMORIES, TENANT, *asked) == len(wanted)
+    assert reader.find(MEMORIES, TENANT, *asked, order="-seq", limit=3, offset=1) == wanted[::-1][1:4]
     assert store.write(lambda tx: tx.find(MEMORIES, TENANT, *asked, order="seq")) == wanted
 
 

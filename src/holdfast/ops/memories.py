@@ -44,7 +44,6 @@ from holdfast.ops.fields import (
 )
 from holdfast.protocol.address import check_address
 from holdfast.protocol.ownership import owned
-from holdfast.recall.newest import newest
 from holdfast.shapes import shape
 from holdfast.snapshot.automatic import BULK, before
 from holdfast.store.port import Condition, where
@@ -255,10 +254,7 @@ def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     total = reader.count(MEMORIES, desk.tenant, *bounds)
     if ask.count:
         return {"memories": [], "total": total}
-    if as_of is not None:
-        found = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
-    else:
-        found = newest(reader, MEMORIES, desk.tenant, bounds, ask.limit, ask.offset)
+    found = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
     return {"memories": [shape(one) for one in found], "total": total}
 
 

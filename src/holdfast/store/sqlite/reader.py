@@ -167,12 +167,26 @@ class SqliteReader(VectorReads):
         offset: int = 0,
     ) -> list[R]:
         shape = shape_of(table)
+        if order == "-seq" and limit is not None and conditions and self._indexed(table, conditions) is not None:
+            return self._newest_page(table, tenant, conditions, limit, offset)
         clause, values = self._narrow(table, tenant, conditions)
         sql = f"SELECT {_columns(table)} FROM {table.name} WHERE {clause} ORDER BY {_order(shape, order)}"
         if limit is not None or offset:
             sql += " LIMIT ? OFFSET ?"
             values += [-1 if limit is None else limit, offset]
         return self._records(table, sql, values)
+
+    def _newest_page(
+        self, table: Table[R], tenant: str, conditions: Sequence[Condition], limit: int, offset: int
+    ) -> list[R]:
+        """Records that the index of words lists. SQLite would look through all latest memories and sort them: 670 ms
+        for a page of 100,000 where this takes 3."""
+        listed = self.newest(table, tenant, offset + limit, *conditions)
+        page = listed[: max(0, len(listed) - offset)]
+        if not len(page):
+            return []
+        sql = f"SELECT {_columns(table)} FROM {table.name} WHERE seq IN carray(?) AND +tenant = ? ORDER BY seq DESC"
+        return self._records(table, sql, [apsw.carray(page[-limit:]), tenant])
 
     def each(self, table: Table[R], tenant: str, *conditions: Condition, order: str = "seq") -> Iterator[R]:
         shape = shape_of(table)
