@@ -70,8 +70,10 @@ class Door(Protocol):
 class LocalDoor:
     """An engine in this process."""
 
-    def __init__(self, engine: Engine | Rescue, caller: Caller):
+    def __init__(self, engine: Engine | Rescue, caller: Caller, *, here: bool = True):
+        """Call operations for somebody who stands `here`, in this process's folder, or elsewhere."""
         self.engine = engine
+        self._here = here
         self.caller = caller
         self.place = str(engine.folder.home)
         self._follower = Follower(engine.store, engine.embedder, engine.clock)
@@ -94,6 +96,8 @@ class LocalDoor:
     def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
         if operation.name in SEARCHES:
             self._follow()
+        if self._here:
+            arguments = _from_here(operation, arguments)
         with counted(self.engine.metrics, operation.name):
             answer = operation.call(self.engine.desk(self.caller), arguments)
         return orjson.loads(b"".join(answer.pieces)) if isinstance(answer, Stream) else answer

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from flows import NEW, OLD, Cli, recipient
-from world import World
+from world import World, running
 
 from holdfast.errors import Forbidden, InvalidRequest, RateLimited
 from holdfast.model import Caller
@@ -74,6 +74,29 @@ def test_every_bound_that_a_field_states_is_applied(operation: Operation) -> Non
         if most := prop.get("maxLength"):
             told = _refusal(operation, {name: "x" * (most + 1)}) or ""
             assert f"{name}: must have at most {most} character" in told, name
+
+
+def test_a_server_writes_to_no_path_that_begins_in_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "its-own").mkdir()
+    monkeypatch.chdir(tmp_path / "its-own")
+    with running(tmp_path / "memory") as http:
+        assert http.post("/agentmemory/snapshots", json={}).status_code == 201
+        asked = [
+            http.post("/agentmemory/snapshots/restore", json={"id": "latest", "into": "../there"}),
+            http.post("/agentmemory/snapshots/export", json={"id": "latest", "to": "there"}),
+            http.post(
+                "/agentmemory/mcp/call",
+                json={"name": "memory_snapshot_restore", "arguments": {"id": "latest", "into": "there"}},
+            ),
+        ]
+        assert [(one.status_code, "whole path" in one.json()["error"]) for one in asked] == [(400, True)] * 3
+        Cli(tmp_path / "memory").good("snapshot", "export", "latest", "--to", "mine")
+    cli = Cli(tmp_path / "memory")
+    cli.good("snapshot", "restore", "latest", "--into", "second")  # from where its user stands
+    assert sorted(one.name for one in (tmp_path / "its-own").iterdir()) == ["mine", "second"]
+    assert not (tmp_path / "there").exists()
 
 
 # Prune asks first

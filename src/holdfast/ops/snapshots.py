@@ -48,6 +48,13 @@ def _root_for(desk: Desk, **given: object) -> None:
             raise Forbidden(f"{name}: this credential reaches no files of the server")
 
 
+def _check_whole(**given: str | None) -> None:
+    """Whoever asks a server does not know which folder it stands in; the command line makes its paths whole."""
+    for name, path in given.items():
+        if path and not Path(path).expanduser().is_absolute():
+            raise InvalidRequest(f"{name}: must be a whole path, from / on")
+
+
 def _shown(desk: Desk, one: Shelved) -> Json:
     """The snapshot as a caller may see it."""
     shape = shelved_shape(one)
@@ -268,6 +275,7 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
     With dryRun it shows what would change; with into it starts a second memory in a new folder instead.
     """
     _root_for(desk, into=ask.into)
+    _check_whole(into=ask.into)
     if ask.alone and not desk.caller.may("root"):
         raise Forbidden("alone: only root may leave other tenants' memory behind")
     archive = archive_of(desk)
@@ -347,6 +355,7 @@ class SnapshotExportAnswer(TypedDict):
 
 def snapshot_export(desk: Desk, ask: SnapshotExport) -> SnapshotExportAnswer:
     """Copy a snapshot's files elsewhere; nothing that is there is overwritten."""
+    _check_whole(to=ask.to)
     shelf = archive_of(desk).shelf
     id = shelf.find(ask.id).id
     return {"success": True, "id": id, "files": [str(one) for one in shelf.export(id, Path(ask.to).expanduser())]}

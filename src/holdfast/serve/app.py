@@ -117,7 +117,7 @@ class App:
     def _door_of(self, ctx: Context) -> Door:
         if ctx.request is None:
             raise InvalidRequest("mcp: the request carries no HTTP request")
-        return LocalDoor(self.engine, self.auth.caller(ctx.request.scope["headers"]))
+        return LocalDoor(self.engine, self.auth.caller(ctx.request.scope["headers"]), here=False)
 
     async def _mcp_http(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.auth.caller(scope["headers"])
@@ -166,7 +166,8 @@ class App:
             raise InvalidRequest("mcp: name must be a tool's name and arguments an object")
         loop = asyncio.get_running_loop()
         try:
-            answer = await loop.run_in_executor(self.pool, call_tool, LocalDoor(self.engine, caller), name, arguments)
+            door = LocalDoor(self.engine, caller, here=False)
+            answer = await loop.run_in_executor(self.pool, call_tool, door, name, arguments)
         except NotFound as fault:
             if fault.message.startswith("tool:"):
                 raise InvalidRequest(fault.message, hint=fault.hint) from None
