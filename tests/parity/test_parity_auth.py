@@ -281,7 +281,7 @@ def test_a_credential_is_refused_before_the_body_is_read(guarded: Guarded) -> No
 # Another tenant
 
 # They take in files of the machine, which is no tenant's memory; a test of their own says who may.
-_KEYS = {"key_new", "key_show", "key_trust", "key_untrust"}
+_KEYS = {"key_follow", "key_new", "key_rotate", "key_show", "key_trust", "key_untrust"}
 _VAULTS = {"vault_status", "vault_list", "vault_verify", "vault_prune", "vault_copy", "vault_sync"}
 _OF_THE_MACHINE = {
     "import_jsonl",
