@@ -5,6 +5,7 @@ import { Filter } from "../parts/filter.js";
 import { VirtualList } from "../parts/list.js";
 import { MemoryCard } from "../parts/memory.js";
 import { usePages } from "../parts/pages.js";
+import { Split } from "../parts/split.js";
 import { Text, textOf } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 
@@ -35,21 +36,12 @@ function Panel({ api, live, say, go, params, ask, tell }) {
       <span class="grow"></span>
       <${Filters} params=${params} set=${set} say=${say} />
     </header>
-    ${pages.error
-      ? html`<${Failed} error=${pages.error} say=${say} retry=${pages.reload} />`
-      : html`<div class=${`split ${params.id ? "open" : ""}`}>
-          <div class="card pane">
-            ${!pages.rows.length && !pages.loading
-              ? html`<${Nothing} query=${query} filtered=${Object.values(filters).some(Boolean)} say=${say} clear=${() => go("memories", { q: query })} />`
-              : html`<${VirtualList} rows=${pages.rows} total=${pages.total} height=${ROW} keyOf=${(row) => row.id} selected=${params.id} onOpen=${open} onEnd=${query ? null : pages.more}
-                  label=${say(query ? "hitsLabel" : "listLabel")} row=${(row) => html`<${Row} row=${row} say=${say} />`} />`}
-          </div>
-          <div class="card pane reading">
-            ${params.id
-              ? html`<${Opened} key=${params.id} ...${{ api, live, say, go, ask, tell, params }} hit=${query ? chosen : null} />`
-              : html`<div class="empty"><p>${say("pick")}</p></div>`}
-          </div>
-        </div>`}`;
+    <${Split} ...${{ pages, say, hint: say("pick") }}
+      nothing=${html`<${Nothing} query=${query} filtered=${Object.values(filters).some(Boolean)} say=${say} clear=${() => go("memories", { q: query })} />`}
+      opened=${params.id && html`<${Opened} key=${params.id} ...${{ api, live, say, go, ask, tell, params }} hit=${query ? chosen : null} />`}>
+      <${VirtualList} rows=${pages.rows} total=${pages.total} height=${ROW} keyOf=${(row) => row.id} selected=${params.id} onOpen=${open} onEnd=${query ? null : pages.more}
+        label=${say(query ? "hitsLabel" : "listLabel")} row=${(row) => html`<${Row} row=${row} say=${say} />`} />
+    <//>`;
 }
 
 async function browse(api, filters, offset) {

@@ -1,10 +1,13 @@
 // Sessions: which there were, what was observed in each, and which commits came of it.
 import { html, useCallback, useLive, useLoad, useSoon, useState } from "../ui.js";
+import { useAct } from "../parts/act.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty, Failed } from "../parts/empty.js";
+import { Facts } from "../parts/facts.js";
 import { Filter } from "../parts/filter.js";
 import { VirtualList } from "../parts/list.js";
 import { usePages } from "../parts/pages.js";
+import { Split } from "../parts/split.js";
 import { Block, Tags, Text } from "../parts/text.js";
 import { clock, Time } from "../parts/time.js";
 import { panelOf } from "../panels.js";
@@ -41,21 +44,12 @@ function Panel({ api, live, say, go, params, ask, tell }) {
         </select>
       </div>
     </header>
-    ${pages.error
-      ? html`<${Failed} error=${pages.error} say=${say} retry=${pages.reload} />`
-      : html`<div class=${`split ${params.id ? "open" : ""}`}>
-          <div class="card pane">
-            ${!pages.rows.length && !pages.loading
-              ? html`<${Nothing} filtered=${params.project || params.status} say=${say} clear=${() => go("sessions")} />`
-              : html`<${VirtualList} rows=${pages.rows} total=${pages.total} height=${ROW} keyOf=${(row) => row.id} selected=${params.id} onEnd=${pages.more}
-                  onOpen=${(row) => go("sessions", { ...params, id: row.id })} label=${say("listLabel")} row=${(row) => html`<${Row} session=${row} say=${say} />`} />`}
-          </div>
-          <div class="card pane reading">
-            ${params.id
-              ? html`<${Session} key=${params.id} id=${params.id} ...${{ api, live, say, go, ask, tell }} close=${() => go("sessions", { ...params, id: undefined })} />`
-              : html`<div class="empty"><p>${say("pick")}</p></div>`}
-          </div>
-        </div>`}`;
+    <${Split} ...${{ pages, say, hint: say("pick") }}
+      nothing=${html`<${Nothing} filtered=${params.project || params.status} say=${say} clear=${() => go("sessions")} />`}
+      opened=${params.id && html`<${Session} key=${params.id} id=${params.id} ...${{ api, live, say, go, ask, tell }} close=${() => go("sessions", { ...params, id: undefined })} />`}>
+      <${VirtualList} rows=${pages.rows} total=${pages.total} height=${ROW} keyOf=${(row) => row.id} selected=${params.id} onEnd=${pages.more}
+        onOpen=${(row) => go("sessions", { ...params, id: row.id })} label=${say("listLabel")} row=${(row) => html`<${Row} session=${row} say=${say} />`} />
+    <//>`;
 }
 
 function Row({ session, say }) {
@@ -111,7 +105,7 @@ function Session({ id, api, live, say, go, ask, tell, close }) {
       <div class="bar-of-controls marks"><${State} status=${session.status} say=${say} /><span class="faint">${say("observationsOf", { count: session.observationCount })}</span></div>
     </div>
     <${Doings} ...${{ session, api, say, go, ask, tell, close, reload: about.reload }} />
-    <${Facts} session=${session} say=${say} />
+    <${Facts} rows=${aboutSession(session, say)} say=${say} />
     ${session.summary && html`<section aria-label=${say("summary")}><h2>${say("summary")}</h2><${Block} value=${session.summary} /></section>`}
     ${commits.length > 0 && html`<${Commits} commits=${commits} say=${say} />`}
     <h2>${say("observations")} <span class="faint">${say("oldestFirst")}</span></h2>
@@ -123,19 +117,14 @@ function Session({ id, api, live, say, go, ask, tell, close }) {
 }
 
 function Doings({ session, api, say, go, ask, tell, close, reload }) {
-  const attempt = async (work, done) => {
-    try {
-      tell(done(await work()));
-      return true;
-    } catch (error) {
-      tell(say("failed", { why: error.message }), "bad");
-      return false;
-    }
-  };
-  const summarize = async () => (await attempt(() => api.post("/summarize", { sessionId: session.id }), () => say("summarized"))) && reload();
+  const [act] = useAct({ say, tell });
+  const summarize = async () => (await act(() => api.post("/summarize", { sessionId: session.id }), say("summarized"))) && reload();
   const forget = async () => {
     if (!(await ask({ title: say("forgetTitle"), text: say("forgetText"), action: say("forget") }))) return;
-    if (await attempt(() => api.post("/forget", { sessionId: session.id }), (answer) => say("forgotten", { count: answer.deleted }))) close();
+    const answer = await act(() => api.post("/forget", { sessionId: session.id }));
+    if (!answer) return;
+    tell(say("forgotten", { count: answer.deleted }));
+    close();
   };
   return html`<div class="bar-of-controls">
     ${panelOf("replay") && session.observationCount > 0 && html`<button type="button" class="main" onClick=${() => go("replay", { id: session.id })}>${say("replay")}</button>`}
@@ -144,8 +133,8 @@ function Doings({ session, api, say, go, ask, tell, close, reload }) {
   </div>`;
 }
 
-function Facts({ session, say }) {
-  const rows = [
+function aboutSession(session, say) {
+  return [
     ["started", html`<${Time} value=${session.startedAt} say=${say} exact />`],
     ["ended", session.endedAt && html`<${Time} value=${session.endedAt} say=${say} exact />`],
     ["project", session.project && html`<${Text} value=${session.project} />`],
@@ -153,7 +142,6 @@ function Facts({ session, say }) {
     ["agent", session.agentId && html`<${Text} value=${session.agentId} />`],
     ["id", html`<${Text} value=${session.id} kind="code" />`],
   ];
-  return html`<dl class="facts">${rows.filter(([, value]) => value).map(([name, value]) => html`<dt key=${name}>${say(name)}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
 function Commits({ commits, say }) {

@@ -1,6 +1,8 @@
 // One memory in full: its text, what is known about it, why it was found, its versions, and what can be done with it.
 import { html, useState } from "../ui.js";
+import { useAct } from "./act.js";
 import { Dialog } from "./dialog.js";
+import { Facts } from "./facts.js";
 import { Block, Tags, Text } from "./text.js";
 import { Time } from "./time.js";
 import { Why } from "./why.js";
@@ -23,12 +25,12 @@ export function MemoryCard({ memory, versions = [], addresses, hit, isObservatio
     ${doing.api && html`<${Doings} memory=${memory} say=${say} ...${doing} />`}
     ${isObservation && memory.sessionId && html`<p><button type="button" onClick=${() => go("sessions", { id: memory.sessionId })}>${say("openSession")}</button></p>`}
     ${hit && hit.why && html`<${Why} why=${hit.why} say=${say} />`}
-    <${Facts} memory=${memory} addresses=${addresses} say=${say} go=${go} />
+    <${Facts} rows=${aboutMemory(memory, addresses, say, go)} say=${say} />
     ${versions.length > 1 && html`<${Versions} versions=${versions} say=${say} />`}`;
 }
 
-function Facts({ memory, addresses, say, go }) {
-  const rows = [
+function aboutMemory(memory, addresses, say, go) {
+  return [
     ["kept", memory.createdAt && html`<${Time} value=${memory.createdAt} say=${say} exact />`],
     ["changed", memory.updatedAt !== memory.createdAt && memory.updatedAt && html`<${Time} value=${memory.updatedAt} say=${say} exact />`],
     ["ends", memory.forgetAfter && html`<${Time} value=${memory.forgetAfter} say=${say} exact />`],
@@ -45,7 +47,6 @@ function Facts({ memory, addresses, say, go }) {
     ["sources", (memory.sourceObservationIds || []).length > 0 && html`<${Tags} values=${memory.sourceObservationIds} />`],
     ["id", html`<${Text} value=${memory.id} kind="code" />`],
   ];
-  return html`<dl class="facts">${rows.filter(([, value]) => value).map(([name, value]) => html`<dt key=${name}>${say(name)}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
 function Versions({ versions, say }) {
@@ -67,31 +68,28 @@ function Versions({ versions, say }) {
 function Doings({ api, memory, say, ask, tell, allChats, changed, close }) {
   const [dialog, setDialog] = useState("");
   const pinned = memory.memoryType === "permanent";
-  const attempt = async (work, done) => {
-    try {
-      const answer = await work();
-      setDialog("");
-      tell(typeof done === "function" ? done(answer) : done);
-      return answer;
-    } catch (error) {
-      tell(say("failed", { why: error.message }), "bad");
-      return null;
-    }
-  };
+  const [act] = useAct({ say, tell });
   const pin = async () => {
     const text = say(pinned ? "unpinnedNow" : "pinnedNow");
-    if (await attempt(() => api.post("/memories/change", { id: memory.id, pinned: !pinned, allChats }), text)) changed(memory.id);
+    if (await act(() => api.post("/memories/change", { id: memory.id, pinned: !pinned, allChats }), text)) changed(memory.id);
   };
   const forget = async () => {
     if (!(await ask({ title: say("forgetTitle"), text: say("forgetText"), action: say("forget") }))) return;
-    if (await attempt(() => api.post("/forget", { memoryId: memory.id, allChats }), (answer) => say("forgotten", { count: answer.deleted }))) close();
+    const answer = await act(() => api.post("/forget", { memoryId: memory.id, allChats }));
+    if (!answer) return;
+    tell(say("forgotten", { count: answer.deleted }));
+    close();
   };
   const edit = async (newTitle, newContent) => {
-    const answer = await attempt(() => api.post("/evolve", { memoryId: memory.id, newTitle, newContent, allChats }), say("edited"));
-    if (answer) changed(answer.memory.id);
+    const answer = await act(() => api.post("/evolve", { memoryId: memory.id, newTitle, newContent, allChats }), say("edited"));
+    if (!answer) return;
+    setDialog("");
+    changed(answer.memory.id);
   };
   const rescope = async (scope) => {
-    if (await attempt(() => api.post("/memories/change", { id: memory.id, scope, allChats }), say("scopeChanged"))) changed(memory.id);
+    if (!(await act(() => api.post("/memories/change", { id: memory.id, scope, allChats }), say("scopeChanged")))) return;
+    setDialog("");
+    changed(memory.id);
   };
   return html`<div class="bar-of-controls doings">
     <button type="button" onClick=${() => setDialog("edit")}>${say("edit")}</button>
