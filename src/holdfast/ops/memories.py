@@ -45,7 +45,6 @@ from holdfast.ops.fields import (
 from holdfast.protocol.address import check_address
 from holdfast.protocol.ownership import owned
 from holdfast.recall.chats import Page, chat_list
-from holdfast.recall.newest import newest
 from holdfast.shapes import shape
 from holdfast.snapshot.automatic import BULK, before
 from holdfast.store.port import Condition, where
@@ -281,10 +280,7 @@ def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     total = reader.count(MEMORIES, desk.tenant, *bounds)
     if ask.count:
         return {"memories": [], "total": total}
-    if as_of is not None:
-        rows = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
-    else:
-        rows = newest(reader, MEMORIES, desk.tenant, bounds, ask.limit, ask.offset)
+    rows = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
     found = [one for one in rows if desk.may_see(one, ask.agent_id)]
     answer: MemoriesAnswer = {"memories": [shape(one) for one in found], "total": total}
     if ask.format == "text":

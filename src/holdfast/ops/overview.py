@@ -16,7 +16,6 @@ from holdfast.ops.admin import EventsHealth, HealthAnswer, IndexHealth, health
 from holdfast.ops.declare import ChatRequest, Nothing, Operation
 from holdfast.ops.warnings import Measured, warnings
 from holdfast.recall.growth import DAY_MS, Growth, growth
-from holdfast.recall.newest import newest
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.health import Health, snapshot_health
 from holdfast.store.port import Condition, where
@@ -185,8 +184,8 @@ def _recent(desk: Desk, agent: str | None) -> list[Json]:
     """What was stored last, newest first."""
     reader = desk.store.read()
     bounds = (*desk.sees_memories(agent), *where(latest=True))
-    kept = [one for one in newest(reader, MEMORIES, desk.tenant, bounds, RECENT) if desk.may_see(one, agent)]
-    seen = [] if desk.in_chat else newest(reader, OBSERVATIONS, desk.tenant, desk.sees(agent), RECENT)
+    kept = [one for one in reader.find(MEMORIES, desk.tenant, *bounds, limit=RECENT) if desk.may_see(one, agent)]
+    seen = [] if desk.in_chat else reader.find(OBSERVATIONS, desk.tenant, *desk.sees(agent), limit=RECENT)
     both: list[Memory | Observation] = [*kept, *seen]
     last = sorted(both, key=lambda one: -one.seq)[:RECENT]
     return [_memory_line(one) if isinstance(one, Memory) else _observation_line(one) for one in last]
