@@ -237,7 +237,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("graph", {"project": PROJECT, "limit": 50}),
     Sample("graph_stats", {}),
     Sample("folder_graph", {"project": PROJECT, "limit": 100}),
-    Sample("folder_memories", {"kind": "concept", "name": "reef", "limit": 5, "offset": 0}),
+    Sample("folder_memories", {"kind": "concept", "name": "coast", "limit": 5, "offset": 0}),
     # learning
     Sample("summarize", {"sessionId": "s-build"}),
     Sample("consolidate", {"project": PROJECT, "minObservations": 1}),

@@ -260,7 +260,15 @@ def test_a_read_only_token_reads_what_the_owner_reads(guarded: Guarded, prepared
             outcome = Rest(client).call(sample.operation, arguments)
             assert outcome.fault is None, sample.id
             owners = Rest(owner).call(sample.operation, arguments).answer
-            assert outcome.answer == (_without_paths(owners) if "snapshot" in sample.name else owners), sample.id
+            assert outcome.answer == _for_readers(sample.name, owners), sample.id
+
+
+def _for_readers(name: str, owners: Any) -> Any:
+    """The owner's answer without what tells of the machine."""
+    if name == "overview":
+        kept = {key: value for key, value in owners.items() if key != "disk"}
+        return {**kept, "snapshots": {**owners["snapshots"], "path": None}}
+    return _without_paths(owners) if "snapshot" in name else owners
 
 
 def _without_paths(value: Any) -> Any:

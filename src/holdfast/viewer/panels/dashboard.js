@@ -130,7 +130,7 @@ function Snapshots({ snapshots, say }) {
       <dt>${say("kept")}</dt><dd>${say("keptText", { count: snapshots.count, size: bytes(snapshots.bytes, say) })}</dd>
       <dt>${say("schedule")}</dt><dd>${schedule(snapshots.everySeconds, say)}</dd>
       ${snapshots.path && html`<dt>${say("where")}</dt><dd><${Text} value=${snapshots.path} kind="code" /></dd>`}
-      <dt>${say("vault")}</dt><dd>${snapshots.vault ? html`<${Text} value=${snapshots.vault} kind="code" />` : html`<span class="faint">${say("noVault")}</span>`}</dd>
+      <dt>${say("vault")}</dt><dd>${snapshots.vault === "yes" ? say("yes") : snapshots.vault ? html`<${Text} value=${snapshots.vault} kind="code" />` : html`<span class="faint">${say("noVault")}</span>`}</dd>
     </dl>
   </section>`;
 }
