@@ -54,6 +54,8 @@ def _watching(home: Path, *words: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env=_environment(home),
+        # Whoever starts the tests in the background has SIGINT ignored, and so would this process.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

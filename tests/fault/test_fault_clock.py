@@ -102,6 +102,16 @@ def test_ids_stay_apart_when_the_clock_stands_or_goes_back(memories: Memories) -
 
 
 JUMPS = st.integers(-400 * DAY, 400 * DAY)
+WORDS = (
+    "again",
+    "always",
+    "mostly",
+    "seldom",
+    "often",
+    "still",
+    "already",
+    "anyway",
+)  # no names: these are other facts
 
 
 @given(jumps=st.lists(st.tuples(JUMPS, st.sampled_from(["say", "evolve", "dated"]), JUMPS), min_size=1, max_size=8))
@@ -118,7 +128,7 @@ def test_versions_follow_each_other_without_gap_or_overlap(
     first = memories.remember(f"the deploy of {tail} runs on friday at noon from the main branch")
     for number, (jump, how, dated) in enumerate(jumps):
         memories.clock.jumps(jump)
-        text = f"the deploy of {tail} runs on friday at noon from the main branch again{number}"
+        text = f"the deploy of {tail} runs on friday at noon from the main branch {WORDS[number]}"
         if how == "evolve":
             memories.call("evolve", memoryId=first, newContent=text)
         else:
@@ -139,9 +149,9 @@ def test_versions_follow_each_other_without_gap_or_overlap(
 def test_at_any_moment_at_most_one_version_held(memories: Memories) -> None:
     text = "the deploy runs on friday at noon from the main branch"
     memories.remember(text)
-    for jump in (-DAY, 3 * DAY, -HOUR):
+    for jump, word in ((-DAY, "again"), (3 * DAY, "always"), (-HOUR, "mostly")):  # no names: these would be other facts
         memories.clock.jumps(jump)
-        memories.remember(f"{text} again{abs(jump)}")
+        memories.remember(f"{text} {word}")
     for moment in range(NOON - 2 * DAY, NOON + 4 * DAY, 7 * HOUR):
         assert len(memories.call("memories", asOf=moment)["memories"]) <= 1
 

@@ -72,12 +72,13 @@ function Seal({ one, say }) {
   return html`<span class=${`badge ${one.signer ? "good" : ""}`}>${one.signer ? say("signed") : say("unsigned")}</span> <span class=${`badge ${one.encrypted ? "good" : ""}`}>${one.encrypted ? say("encrypted") : say("plain")}</span>`;
 }
 
-// A glance tells whether the files are there and agree; only verifying reads every byte.
+// A glance tells whether the files are there and agree; only verifying reads every byte, and the server remembers that it did.
 function State({ one, report, say }) {
   if (report) return html`<span class=${`badge ${report.sound ? "good" : "bad"}`}>${report.sound ? say("verifiedGood") : say("verifiedBad")}</span>`;
-  return one.status === "whole"
-    ? html`<span class="badge accent">${say("whole")}</span>`
-    : html`<span class="badge bad" title=${one.status}>${say("damaged")}</span>`;
+  if (one.damaged) return html`<span class="badge bad" title=${one.status}>${say("damaged")}</span>`;
+  return one.checkedAt
+    ? html`<span class="badge good">${say("verifiedGood")}</span>`
+    : html`<span class="badge accent">${say("whole")}</span>`;
 }
 
 function About({ one, report, verify, remove, api, say, busy, go, setView }) {
@@ -96,7 +97,7 @@ function About({ one, report, verify, remove, api, say, busy, go, setView }) {
       <dt>${say("made")}</dt><dd><${Time} value=${one.createdAt} say=${say} exact=${true} /></dd>
       <dt>${say("seal")}</dt><dd><${Seal} one=${one} say=${say} /> <${Text} value=${one.signer} kind="code" /></dd>
       <dt>SHA-256</dt><dd><${Text} value=${one.sha256} kind="code" /></dd>
-      ${one.status !== "whole" && html`<dt>${say("state")}</dt><dd class="bad-text"><${Text} value=${one.status} /></dd>`}
+      ${one.damaged && html`<dt>${say("state")}</dt><dd class="bad-text"><${Text} value=${one.status} /></dd>`}
       ${full.artifacts && html`<dt>${say("holds")}</dt><dd>${say("files", { count: full.artifacts.length })}</dd>`}
       ${full.redaction && html`<dt>${say("redaction")}</dt><dd>${full.redaction.applied ? say("redactedRules", { count: Object.keys(full.redaction.rules).length }) : say("no")}</dd>`}
       ${full.left && full.left.length > 0 && html`<dt>${say("left")}</dt><dd><${Tags} values=${full.left.map((left) => `${left.path}: ${left.reason}`)} /></dd>`}
