@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -31,6 +33,20 @@ def first(tmp_path: Path, colony: Colony) -> Cli:
 
 def second(tmp_path: Path, colony: Colony, **environment: str) -> Cli:
     return cli_of(tmp_path / "second", colony, **environment)
+
+
+def test_a_key_that_is_not_taken_is_told_once(tmp_path: Path, colony: Colony) -> None:
+    environment = {"COLONY_API_KEY": "col_wrong", "COLONY_API_BASE": colony.url, "COLONY_SDK_NO_TOKEN_CACHE": "1"}
+    done = subprocess.run(  # a process of its own: pytest has handlers for whatever is logged here
+        [sys.executable, "-m", "holdfast.cli.main", "vault", "list", "colony:", "--data", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment, "HOLDFAST_EMBEDDER": "none"},
+        check=False,
+    )
+
+    assert done.returncode == 57
+    assert done.stderr.startswith("error: ")
 
 
 def documents(colony: Colony, label: str = "holdfast") -> dict[str, str]:

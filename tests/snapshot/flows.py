@@ -49,9 +49,13 @@ class Cli:
         self.environment = {"HOLDFAST_EMBEDDER": "none", **environment}
 
     def __call__(self, *words: str) -> Said:
+        return self.plain(*words, "--json")
+
+    def plain(self, *words: str) -> Said:
+        """As a person sees it."""
         out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
         with _only(self.environment), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = main([*words, "--data", str(self.home), "--json"])
+            code = main([*words, "--data", str(self.home)])
         return Said(code, *(one.buffer.getvalue().decode() for one in (out, err)))  # type: ignore[attr-defined]
 
     def good(self, *words: str) -> Any:

@@ -47,6 +47,17 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, dict[str
     return f"s3://{BUCKET}/{SystemEntropy().hex(12)}", {**CHUNKS, **keys, "AWS_ENDPOINT_URL": objects.endpoint}
 
 
+def test_a_list_shows_what_lacks_a_pack_as_damaged(tmp_path: Path) -> None:
+    cli, vault = Cli(tmp_path / "home", **CHUNKS), tmp_path / "vault"
+    cli.remember(OLD)
+    cli.create("--to", str(vault))
+    (one,) = cli.good("vault", "list", str(vault))["snapshots"]
+    assert (one["layout"], one["status"]) == ("chunks", "whole")
+    next(vault.rglob("packs/*")).unlink()
+
+    assert "packs are gone" in cli.good("vault", "list", str(vault))["snapshots"][0]["status"]
+
+
 def test_a_memory_goes_to_a_vault_in_chunks_and_comes_back(place: tuple[str, dict[str, str]], tmp_path: Path) -> None:
     vault, environment = place
     cli = Cli(tmp_path / "home", **environment)

@@ -109,6 +109,14 @@ def test_one_made_by_hand_is_made_and_the_fault_says_so(kept: World, vault: Plac
     assert health(kept) == {"newest": id, "ageSeconds": 0, "waiting": 1}
 
 
+def test_what_another_vault_did_not_take_is_not_promised_by_the_server(kept: World, tmp_path: Path) -> None:
+    elsewhere = str(tmp_path / "no" / "such")
+    with pytest.raises(Fault, match="not there") as told:
+        kept.call("snapshot_create", to=elsewhere)
+    assert "The server" not in told.value.hint
+    assert f"holdfast vault sync {elsewhere}" in told.value.hint
+
+
 def test_what_waits_is_still_known_after_a_restart_and_sync_sends_it(tmp_path: Path, vault: Place) -> None:
     cli = Cli(tmp_path / "memory", HOLDFAST_VAULT=str(vault.folder), HOLDFAST_VAULT_ATTEMPTS="1")
     cli.remember(OLD)

@@ -92,7 +92,9 @@ def test_a_damaged_newest_does_not_let_an_empty_memory_start(tmp_path: Path, end
     for _ in range(2):
         said = second("memories")
         assert said.code == 40, said.out + said.err
+        assert "snapshot restore ID --from" in said.fault["hint"]
         assert not list(second.home.glob("gen-*"))
+    assert second.good("vault", "list")["count"] == 2
     older = first.good("snapshot", "list")["snapshots"][1]["id"]
     second.good("snapshot", "restore", older, "--from", str(tmp_path / "vault"), "--yes")
     assert second.texts() == {OLD}

@@ -163,6 +163,30 @@ def test_the_statement_is_kept_before_the_new_key(tmp_path: Path, monkeypatch: p
         keyring.new()
 
 
+def test_doctor_does_not_call_keys_copied_where_there_are_none(cli: Cli) -> None:
+    cli.remember("x")
+    assert _doctor(cli)["found"].startswith("none")
+    cli.good("key", "new")
+    cli.good("key", "words")
+    assert _doctor(cli)["found"] == "copied and tested"
+
+
+def test_a_statement_is_printed_as_one_line_that_can_be_copied(cli: Cli, tmp_path: Path) -> None:
+    cli.good("key", "new")
+    other = Cli(tmp_path / "other")
+    other.good("key", "trust", cli.good("key", "show")["did"])
+    printed = dict(line.split(": ", 1) for line in cli.plain("key", "rotate").out.splitlines())
+
+    assert other.good("key", "follow", printed["succession"])["did"] == printed["did"]
+
+
+def test_warnings_stand_on_lines_of_their_own(cli: Cli) -> None:
+    cli.good("key", "new")
+    said = cli.plain("snapshot", "create", "--encrypt", recipient()).out.splitlines()
+    begin = said.index("warnings:")
+    assert [line.endswith(".") for line in said[begin + 1 : begin + 3]] == [True, True]
+
+
 def test_a_key_without_a_copy_is_told_until_there_is_one(cli: Cli) -> None:
     cli.good("key", "new")
     assert "key words" in cli.good("snapshot", "create")["warnings"][0]

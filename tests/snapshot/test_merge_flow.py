@@ -79,6 +79,44 @@ def test_merging_the_same_again_changes_nothing(hosts: Hosts) -> None:
     assert (again["added"], again["changed"], again["removed"], again["conflicts"]) == ({}, {}, {}, [])
 
 
+def test_a_merge_that_brings_nothing_leaves_what_undo_goes_back_to(hosts: Hosts) -> None:
+    hosts.there.remember(THERE)
+    path = hosts.bring()
+    hosts.here.good("snapshot", "merge", path, "--yes")
+    again = hosts.here.good("snapshot", "merge", path, "--yes")
+
+    assert again["generation"] is None
+    assert hosts.here.texts() == {OLD, THERE}
+    hosts.here.good("snapshot", "undo", "--yes")
+    assert hosts.here.texts() == {OLD}
+
+
+def test_what_was_live_before_a_merge_reaches_the_vault_of_the_settings(tmp_path: Path) -> None:
+    hosts = Hosts(tmp_path, HOLDFAST_VAULT=str(tmp_path / "vault"))
+    hosts.there.remember(THERE)
+    path = hosts.bring()
+    hosts.here.remember(HERE)
+    done = hosts.here.good("snapshot", "merge", path, "--yes")
+
+    assert "waiting" not in done
+    assert done["before"] in [one["id"] for one in hosts.here.good("vault", "list")["snapshots"]]
+    hosts.here.remember(NEW)
+    hosts.there.remember("The third of them")
+    path = hosts.bring()
+    hosts.vault.rename(tmp_path / "away")
+    hosts.vault.write_text("a disk that is not mounted")
+    assert "vault" in hosts.here.good("snapshot", "merge", path, "--yes")["waiting"]
+
+
+def test_what_is_not_signed_is_merged_only_if_that_is_asked_for(hosts: Hosts) -> None:
+    id = hosts.here.create()
+    hosts.here.good("key", "new")
+
+    for words in (("merge", id, "now", "--dry-run"), ("merge", id, "now", "--yes"), ("restore", id, "--dry-run")):
+        assert hosts.here("snapshot", *words).code == 41
+        assert hosts.here("snapshot", *words, "--allow-unsigned").code == 0
+
+
 @pytest.mark.parametrize(("prefer", "latest"), [("newest", "there"), ("a", "there"), ("b", "here")])
 def test_of_two_new_versions_one_is_the_latest_and_the_other_stays(hosts: Hosts, prefer: str, latest: str) -> None:
     id = fact(hosts.here, OLD)["id"]

@@ -135,6 +135,44 @@ def test_verification_does_not_trust_the_vault(tmp_path: Path) -> None:
     assert cli("vault", "verify", str(vault)).answer["exitCode"] in (40, 42)
 
 
+def test_what_is_damaged_in_a_vault_is_told_to_people_and_goes_as_the_hint_says(tmp_path: Path) -> None:
+    cli, vault = Cli(tmp_path / "home"), tmp_path / "vault"
+    cli.remember(OLD)
+    good, bad = cli.create("--to", str(vault)), cli.create("--to", str(vault))
+    body = next(vault.rglob(f"{bad}.tar.zst"))
+    body.write_bytes(body.read_bytes()[:-1] + b"X")
+
+    said = cli.plain("vault", "verify", str(vault))
+    assert said.code == 40
+    for part in (good, bad, "damaged", f"{bad}: findings", "vault sync"):
+        assert part in said.out
+    for path in vault.rglob(f"{bad}*"):
+        path.unlink()
+    assert [one["id"] for one in cli.good("vault", "sync", str(vault))["sent"]] == [bad]
+    assert cli.good("vault", "verify", str(vault))["sound"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("vault", "list", "GONE"),
+        ("vault", "verify", "GONE"),
+        ("vault", "prune", "GONE", "--keep", "1", "--yes"),
+        ("vault", "copy", "GONE", "OTHER"),
+        ("snapshot", "restore", "latest", "--from", "GONE", "--yes"),
+    ],
+)
+def test_a_folder_that_is_not_there_is_no_empty_vault(tmp_path: Path, words: tuple[str, ...]) -> None:
+    cli = Cli(tmp_path / "home")
+    cli.remember(OLD)
+    places = {"GONE": str(tmp_path / "gone"), "OTHER": str(tmp_path / "other")}
+
+    said = cli(*(places.get(word, word) for word in words))
+    assert "is not there" in said.fault["error"]
+    assert said.code == 22
+    assert not (tmp_path / "gone").exists()
+
+
 def test_an_old_snapshot_in_the_place_of_the_newest_is_noticed(tmp_path: Path) -> None:
     cli, vault = Cli(tmp_path / "home"), tmp_path / "vault"
     cli.remember(OLD)

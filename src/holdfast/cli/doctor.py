@@ -21,7 +21,7 @@ from holdfast.settings import Settings
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.folder_exchange import MEND
 from holdfast.snapshot.folder_mending import unfinished
-from holdfast.snapshot.key_care import key_warnings
+from holdfast.snapshot.key_care import key_warnings, needs_keys
 from holdfast.store.folder import DataFolder
 from holdfast.system import SystemClock, SystemEntropy
 
@@ -145,7 +145,8 @@ def _keys(settings: Settings) -> Iterator[Check]:
     except Fault as fault:
         yield Check("keys", False, fault.message, fault.hint)
         return
-    yield Check("keys", not found, "copied and tested" if not found else f"{len(found)} to see to", " ".join(found))
+    well = "copied and tested" if needs_keys(archive) else "none; snapshots are neither signed nor encrypted"
+    yield Check("keys", not found, f"{len(found)} to see to" if found else well, " ".join(found))
 
 
 def _summarizer(settings: Settings) -> Iterator[Check]:

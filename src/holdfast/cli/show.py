@@ -19,17 +19,18 @@ from holdfast.model import Json
 
 # The columns worth a table's width, in order; the first six that the rows have are shown.
 _COLUMNS = (
-    "id", "uri", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder", "did", "note", "code",
-    "key", "table", "change", "added", "removed", "changed", "linesAdded", "linesRemoved", "before", "after", "why",
-    "reason",
+    "id", "snapshot", "sound", "uri", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder",
+    "did", "note", "code", "key", "table", "change", "added", "removed", "changed", "linesAdded", "linesRemoved", "before", "after",
+    "why", "reason",
     "kind", "migratedTo", "memoryId", "score", "confidence", "priority", "status", "type", "operation", "about",
     "project", "agentId", "title", "content", "concept", "file", "frequency",
     "observationCount", "version", "scopes", "message", "size", "startedAt", "timestamp", "createdAt",
     "path",
 )  # fmt: skip
 _SHOWN = 6
+_IDS = ("id", "snapshot")
 _CELL = 60
-_WHOLE, _WIDE = frozenset({"id", "uri", "found", "hint", "message"}), 1_000  # what one must read to its end
+_WHOLE, _WIDE = frozenset({"id", "snapshot", "uri", "found", "hint", "message"}), 1_000  # what one must read to its end
 
 
 def print_json(value: Any) -> None:
@@ -50,13 +51,26 @@ def print_answer(answer: Any) -> None:
             console.print(Text(f"{name}: none", style="dim"))
         elif isinstance(value, dict):
             _print_record(console, name, value)
+        elif _are_sentences(value):
+            _print_line(console, f"{name}:")
+            for one in value:
+                _print_line(console, f"  {_printable(one)}")
         elif value not in (None, ""):
-            console.print(Text(f"{name}: {_shown(value)}"))
+            _print_line(console, f"{name}: {_shown(value)}")
+
+
+def _print_line(console: Console, line: str) -> None:
+    """As one line, however long: a path or a statement that is cut in two cannot be copied."""
+    console.print(Text(line), soft_wrap=True)
+
+
+def _are_sentences(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(one, str) and one.endswith(".") for one in value)
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return _cell(value, len("yes"))
     return _printable(", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
@@ -69,7 +83,7 @@ def _print_rows(console: Console, name: str, rows: list[Json]) -> None:
     console.print(_table(name, rows))
     _print_why(console, rows)
     for row in rows:
-        called = row.get("table") or row.get("folder")
+        called = row.get("table") or row.get("folder") or row.get("snapshot")
         for key, inner in row.items():
             if called and _is_rows(inner):
                 console.print(_table(f"{called}: {key}", inner))
@@ -101,14 +115,14 @@ def _print_record(console: Console, name: str, record: Json) -> None:
         if _is_rows(value):
             _print_rows(console, key, value)
         elif value not in (None, "", [], {}):
-            console.print(Text(f"  {key}: {_cell(value, 400)}"))
+            _print_line(console, f"  {key}: {_cell(value, 400)}")
 
 
 def _table(name: str, rows: list[Json]) -> Table:
     columns = [column for column in _COLUMNS if any(row.get(column) not in (None, "") for row in rows)][:_SHOWN]
     table = Table(title=f"{name} ({len(rows)})", title_justify="left", header_style="bold cyan")
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column == "id")  # an id is there to be copied
+        table.add_column(column, overflow="fold", no_wrap=column in _IDS)  # an id is there to be copied
     for row in rows:
         # Text, not markup: a stored title must not be able to colour or hide anything.
         table.add_row(*(Text(_cell(row.get(column), _WIDE if column in _WHOLE else _CELL)) for column in columns))
@@ -116,6 +130,8 @@ def _table(name: str, rows: list[Json]) -> Table:
 
 
 def _cell(value: Any, width: int) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".")
     if isinstance(value, list):

@@ -6,6 +6,7 @@ with a limit on the answer's size and on the time it may take, and without follo
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,10 @@ class Answer:
     status: int
     headers: httpx.Headers
     body: bytes
+
+
+# Without a handler its warnings would go to standard error, before the fault that tells the same.
+logging.getLogger("colony_sdk").addHandler(logging.NullHandler())
 
 
 class VaultClient(ColonyClient):

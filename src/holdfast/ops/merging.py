@@ -13,7 +13,7 @@ from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.model import Json
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, limit
-from holdfast.ops.snapshots import SnapshotUse, audit_snapshot
+from holdfast.ops.snapshots import WAITING, SnapshotUse, audit_snapshot
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.difference import NOW
 from holdfast.snapshot.finding import Named
@@ -62,6 +62,7 @@ class SnapshotMergeAnswer(TypedDict):
     folders: list[str]
     generation: NotRequired[str | None]
     before: NotRequired[str | None]
+    waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
 
 
 def snapshot_merge(desk: Desk, ask: SnapshotMerge) -> SnapshotMergeAnswer:
@@ -69,7 +70,7 @@ def snapshot_merge(desk: Desk, ask: SnapshotMerge) -> SnapshotMergeAnswer:
 
     Where both changed a memory, the newest version counts and the other stays in its history. What one side forgot on
     purpose stays forgotten unless the other changed it later. With dryRun it shows the conflicts. What was live is
-    kept in a snapshot and can be brought back by undo.
+    kept in a snapshot and can be brought back by undo. If a brings nothing, nothing is exchanged.
     """
     if not (ask.dry_run or ask.yes):
         raise InvalidRequest(
@@ -83,8 +84,11 @@ def snapshot_merge(desk: Desk, ask: SnapshotMerge) -> SnapshotMergeAnswer:
     answer = _shape(done, ask.limit)
     if ask.dry_run:
         return {"success": True, "dryRun": True, **answer}  # type: ignore[typeddict-item]
-    audit_snapshot(desk, "snapshot_merge", done.a, other=done.b, generation=done.generation)
+    if done.generation is not None:
+        audit_snapshot(desk, "snapshot_merge", done.a, other=done.b, generation=done.generation)
     made = {"generation": done.generation, "before": done.before}
+    if done.waiting:
+        made["waiting"] = f"{WAITING} {done.waiting}"
     return {"success": True, "dryRun": False, **answer, **made}  # type: ignore[typeddict-item]
 
 
@@ -147,6 +151,7 @@ MERGING = (
         cli="snapshot merge",
         positional=("a", "b"),
         paths=("a", "b", "from", "identity"),
+        long=True,
     ),
     Operation(snapshot_set_aside, "GET", "/snapshots/set-aside", scope="admin", cli="snapshot set-aside"),
 )

@@ -184,6 +184,7 @@ class SnapshotVerifyAnswer(TypedDict):
     findings: list[Json]
     checked: list[str]
     unchecked: list[str]
+    hint: NotRequired[str]  # what to do, if it is not sound
 
 
 def snapshot_verify(desk: Desk, ask: SnapshotUse) -> SnapshotVerifyAnswer:
@@ -200,7 +201,8 @@ def snapshot_verify(desk: Desk, ask: SnapshotUse) -> SnapshotVerifyAnswer:
         with sought(archive, named) as found:
             report = examine(archive, named, found)
     fault = fault_of(report)
-    return {**report_shape(report), "exitCode": fault.exit_code if fault else 0}  # type: ignore[typeddict-item]
+    said = {"exitCode": fault.exit_code, "hint": fault.hint} if fault else {"exitCode": 0}
+    return {**report_shape(report), **said}  # type: ignore[typeddict-item]
 
 
 class SnapshotDiff(Request):

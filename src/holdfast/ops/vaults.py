@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NotRequired
+
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -21,6 +23,10 @@ from holdfast.snapshot.vaulting import Vaulted
 from holdfast.snapshot.verify import fault_of
 
 MOST = 100_000
+SEND_AGAIN = (
+    "Delete from the vault what is damaged, the pack or the files of that id; holdfast vault sync sends again what the "
+    "shelf still has."
+)
 
 
 class VaultName(Request):
@@ -118,6 +124,7 @@ class VaultVerifyAnswer(TypedDict):
     sound: bool
     exitCode: int
     snapshots: list[Json]
+    hint: NotRequired[str]  # what to do, if something is not sound
 
 
 def vault_verify(desk: Desk, ask: VaultVerify) -> VaultVerifyAnswer:
@@ -127,12 +134,15 @@ def vault_verify(desk: Desk, ask: VaultVerify) -> VaultVerifyAnswer:
     named = Named(ask.id or "", ask.named(archive), ask.identity, allow_unsigned=ask.allow_unsigned)
     reports = [_one(archive, named)] if ask.id else list(vault.reports(named))
     faults = [fault for report in reports if (fault := fault_of(report))]
-    return {
+    answer: VaultVerifyAnswer = {
         "place": vault.place,
         "sound": not faults,
         "exitCode": faults[0].exit_code if faults else 0,
         "snapshots": [report_shape(report) for report in reports],
     }
+    if faults:
+        answer["hint"] = SEND_AGAIN if isinstance(faults[0], SnapshotDamaged) else faults[0].hint
+    return answer
 
 
 def _one(archive: Archive, named: Named) -> Report:

@@ -30,7 +30,7 @@ from holdfast.snapshot.vault_keeping import (
     sync,
     verify_all,
 )
-from holdfast.snapshot.vaulting import Vaulted, list_vault
+from holdfast.snapshot.vaulting import Vaulted, list_vault, must_be_there, with_packs
 from holdfast.store.port import Reader
 from holdfast.store.sqlite.capture import capture_store
 from holdfast.store.sqlite.past import open_past
@@ -98,19 +98,24 @@ class Bundles:
         return standing(self._archive, self.vault)
 
     def list(self) -> list[Vaulted]:
-        return list_vault(self.vault, self._archive.tenant, self._archive.agent)
+        must_be_there(self.vault)
+        tenant, agent = self._archive.tenant, self._archive.agent
+        return with_packs(self.vault, tenant, agent, list_vault(self.vault, tenant, agent))
 
     def reports(self, named: Named) -> Iterator[Report]:
+        must_be_there(self.vault)
         return verify_all(self._archive, self.vault, named)
 
     def prune(self, policy: Policy, *, tidy: bool, dry_run: bool) -> VaultPruned:
+        must_be_there(self.vault)
         return prune_vault(self._archive, self.vault, policy, tidy=tidy, dry_run=dry_run)
 
     def sync(self, limit: int) -> Moved:
         return sync(self._archive, self.vault, limit)
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
-        return set(ids) - {one.id for one in self.list() if not one.damaged}
+        there = list_vault(self.vault, self._archive.tenant, self._archive.agent)  # the first put makes its folder
+        return set(ids) - {one.id for one in there if not one.damaged}
 
     def send(self, id: str, fresh: Fresh | None = None) -> None:
         put(self._archive, self.vault, id, fresh)
@@ -244,6 +249,7 @@ def copy_depot(archive: Archive, source: str, target: str, limit: int) -> tuple[
     one, other = Bundles(archive, source), depot_of(archive, target)
     if one.place == other.place:
         raise InvalidRequest("vault_copy: both are the same vault")
+    must_be_there(one.vault)
     if isinstance(other, ColonyDepot):
         return other.place, other.take(source)
     assert isinstance(other, Bundles)

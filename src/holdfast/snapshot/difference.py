@@ -54,8 +54,8 @@ def difference(archive: Archive, one: Named, other: Named | None, limit: int) ->
 
 
 def preview(archive: Archive, named: Named, limit: int) -> Difference:
-    """What restoring a snapshot would change: from now to then."""
-    with _now(archive) as now, _then(archive, named) as then:
+    """What restoring a snapshot would change: from now to then. One that a restore would refuse is refused here."""
+    with _now(archive) as now, _then(archive, named, reading=False) as then:
         return compared(archive, now, then, limit)
 
 
@@ -73,8 +73,8 @@ def compared(archive: Archive, a: Side, b: Side, limit: int) -> Difference:
 
 
 @contextmanager
-def _then(archive: Archive, named: Named) -> Iterator[Side]:
-    with laid_out(archive, named) as laid:
+def _then(archive: Archive, named: Named, *, reading: bool = True) -> Iterator[Side]:
+    with laid_out(archive, named, reading=reading) as laid:
         yield Side(laid.manifest.identity.id, laid.database, laid.folder)
 
 

@@ -17,7 +17,7 @@ from holdfast.snapshot.learning import forget
 from holdfast.snapshot.manifest import is_id
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.values import Manifest, Report
-from holdfast.snapshot.vaulting import fetch, list_vault
+from holdfast.snapshot.vaulting import fetch, list_vault, must_be_there
 from holdfast.snapshot.verify import Expect, fault_of, verify
 from holdfast.store.sqlite.connect import store_schema
 from holdfast.vault.readonly import ReadOnly
@@ -71,6 +71,7 @@ def sought(archive: Archive, named: Named) -> Iterator[Found]:
         return
     if named.vault:
         vault = ReadOnly(archive.vault(named.vault))
+        must_be_there(vault)
         id = None if named.name == LATEST else named.name
         with archive.shelf.staging() as private:
             shelf = Shelf(private / "fetched")
@@ -141,7 +142,7 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
         _remember(archive, found.id, looks, report)
     if report.sound and "members" in report.checked and report.manifest is not None:
         note_opened(archive, report.manifest, identities)
-    return replace(report, place=named.name)
+    return replace(report, place=named.name if _is_path(named.name) else found.id)  # latest may be another one soon
 
 
 def _remember(archive: Archive, id: str, looks: Looks, report: Report) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from holdfast.errors import StorageFailed
+from holdfast.errors import SnapshotDamaged, StorageFailed
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.compacts import Compacts, is_colony
 from holdfast.snapshot.finding import LATEST, Named
 from holdfast.snapshot.restore import plant
-from holdfast.snapshot.vaulting import list_vault
+from holdfast.snapshot.vaulting import is_missing, list_vault
 from holdfast.store.folder import DataFolder
 
 
@@ -26,14 +24,21 @@ def begin_from_vault(archive: Archive, folder: DataFolder) -> bool:
     if is_colony(place):
         return _begin_from_colony(archive, folder, place)
     vault = archive.vault(place)
-    if Path(vault.place).is_absolute() and not Path(vault.place).is_dir():
+    if is_missing(vault):
         raise StorageFailed(
             f"vault: {vault.place} is not there, and a memory that might be in it must not begin empty",
             hint="Mount the disk or correct HOLDFAST_VAULT; make the folder if it is a new vault.",
         )
     if not list_vault(vault, archive.tenant, archive.agent):
         return False
-    plant(archive, Named(LATEST, vault=place), folder)
+    try:
+        plant(archive, Named(LATEST, vault=place), folder)
+    except SnapshotDamaged as fault:
+        fault.hint = (
+            "An empty memory begins with the newest in the vault, and that is damaged. holdfast vault list shows older "
+            f"ones; begin with one of them: holdfast snapshot restore ID --from {place} --yes."
+        )
+        raise
     return True
 
 

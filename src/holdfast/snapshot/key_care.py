@@ -39,6 +39,11 @@ def key_warnings(archive: Archive) -> list[str]:
         return [fault.message]
 
 
+def needs_keys(archive: Archive) -> bool:
+    """There is a key that could be missed: one that signs, or one that opens what is made here."""
+    return archive.keyring.own() is not None or bool(_recipients(archive))
+
+
 def _signing_warnings(archive: Archive) -> Iterator[str]:
     own = archive.keyring.own()
     if own is not None and own not in archive.keyring.kept():

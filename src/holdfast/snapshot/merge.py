@@ -63,6 +63,11 @@ class Merged:
     removed: dict[str, int] = field(default_factory=dict)
     clashes: list[Clash] = field(default_factory=list)
 
+    @property
+    def any(self) -> bool:
+        """Something was brought, or had to be decided."""
+        return bool(self.added or self.changed or self.removed or self.clashes)
+
 
 @dataclass(frozen=True, slots=True)
 class Put:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +26,7 @@ from holdfast.snapshot.folders_back import drop_kept, settle_folders
 from holdfast.snapshot.memory import capture_around, live_database
 from holdfast.snapshot.merge import Merged, merge_into
 from holdfast.snapshot.merge_rules import Prefer
+from holdfast.snapshot.sending import offer_waiting
 from holdfast.snapshot.switching import (
     ORIGIN,
     give_up,
@@ -63,6 +64,7 @@ class MergedMemories:
     folders: tuple[str, ...]  # that differ, and stay as they are here
     generation: str | None = None  # None: nothing was changed
     before: str | None = None
+    waiting: str | None = None  # why the vault has not got the snapshot of what was live
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def merge(
     """
     if one is None and other is None:
         raise InvalidRequest("merge: both are the memory as it is now", hint="Name a snapshot.")
-    with archive.locked("merge"), ExitStack() as stack:
+    with archive.locked("merge") as result, ExitStack() as stack:
         folder = DataFolder(archive.home)
         settle_folders(folder)
         sides = {at: stack.enter_context(_then(archive, named)) for at, named in enumerate((one, other)) if named}
@@ -102,8 +104,10 @@ def merge(
             with archive.shelf.staging() as place:
                 return work.told(work.merged(place))
         told = _made_live(archive, folder, work, wish, before)
-    archive.tell("restored", {"id": None, "generation": told.generation, "before": before})
-    return told
+        result.about = told.generation
+    if told.generation is not None:
+        archive.tell("restored", {"id": None, "generation": told.generation, "before": before})
+    return replace(told, waiting=offer_waiting(archive))
 
 
 def _wish(archive: Archive, sides: Iterable[_Side], named: Named) -> Wish:
@@ -115,7 +119,7 @@ def _wish(archive: Archive, sides: Iterable[_Side], named: Named) -> Wish:
 
 @contextmanager
 def _then(archive: Archive, named: Named) -> Iterator[_Side]:
-    with laid_out(archive, named) as laid:
+    with laid_out(archive, named, reading=False) as laid:
         yield _Side(laid.manifest.identity.id, laid.database, laid.folder, laid.manifest)
 
 
@@ -142,6 +146,11 @@ class _Work:
         }
         self._prefer = chosen[prefer]
 
+    @property
+    def into_now(self) -> bool:
+        """The other side comes into the memory as it is now."""
+        return self._base.manifest is None
+
     def merged(self, place: Path) -> Merged:
         """The merged store in a folder, every row of both sides checked before."""
         tenant = self._archive.tenant
@@ -156,7 +165,7 @@ class _Work:
 
     def catch_up(self, merged: Path, old: Path) -> None:
         """Merge what was written to the live memory since it was captured; it stands still now."""
-        if self._base.manifest is not None or count_of(old) == self._base.seq:
+        if not self.into_now or count_of(old) == self._base.seq:
             return
         late = self._scratch / "late.db"
         capture_store(old, late, self._archive.tenant)
@@ -183,10 +192,14 @@ def _unheard(event: Event) -> None:
 
 
 def _made_live(archive: Archive, folder: DataFolder, work: _Work, wish: Wish, before: str | None) -> MergedMemories:
-    """The merged memory as the live one. Any failure before the switch leaves what is live untouched."""
+    """The merged memory as the live one. Any failure before the switch leaves what is live untouched; and so does a
+    merge that brings nothing, for a switch would take away what undo goes back to."""
     building = folder.new_generation()
     try:
         done = work.merged(building)
+        if work.into_now and not done.any:
+            give_up(folder, building)
+            return work.told(done, None, before)
         write_durably(building / ORIGIN, archive.tenant.encode())
 
         def build(old: Path | None) -> str:

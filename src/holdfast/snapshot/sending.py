@@ -18,7 +18,8 @@ from holdfast.snapshot.waiting import waiting
 
 AWAY: tuple[type[Fault], ...] = (UpstreamFailed, StorageFull, StorageFailed, Conflict, InvalidSettings)
 NOTHING: Mapping[str, Fresh] = MappingProxyType({})
-LATER = "The snapshot itself was made. The server sends it once the vault is there; so does holdfast vault sync."
+MADE = "The snapshot itself was made."
+LATER = f"{MADE} The server sends it once the vault is there; so does holdfast vault sync."
 
 
 def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | None = None) -> None:
@@ -36,7 +37,9 @@ def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | No
         depot_of(archive, place).send(id, fresh)
     except AWAY as fault:
         fault.details = {**fault.details, "id": id}
-        fault.hint = f"{fault.hint} {LATER}"
+        # The server knows the vault of the settings only.
+        later = LATER if place == archive.settings.vault else f"{MADE} Send it with holdfast vault sync {place}."
+        fault.hint = f"{fault.hint} {later}"
         raise
     if place == archive.settings.vault:
         note_sent(archive.shelf.root, id)

@@ -41,14 +41,15 @@ class Then:
 
 
 @contextmanager
-def laid_out(archive: Archive, named: Named) -> Iterator[LaidOut]:
-    """All of the snapshot as files for the length of a block. It is not removed meanwhile.
+def laid_out(archive: Archive, named: Named, *, reading: bool = True) -> Iterator[LaidOut]:
+    """All of the snapshot as files for the length of a block. It is not removed meanwhile. Without `reading` it has to
+    be one that may become live, though it is only looked at now.
 
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not
             be used.
     """
-    named = replace(named, reading=True)
+    named = replace(named, reading=reading)
     with archive.shelf.staging() as staging, sought(archive, named) as found:
         manifest = trusted(archive, named, found)
         unpack(

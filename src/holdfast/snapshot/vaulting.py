@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from io import BytesIO
+from pathlib import Path
 from typing import BinaryIO
 
 from holdfast.disk import disk_faults
-from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew
+from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, StorageFailed
 from holdfast.ports import Named, Parcel, Vault
 from holdfast.snapshot.carrying import Files, read_files
 from holdfast.snapshot.chunks.fetching import fetch_packs, vaulted_packs
@@ -43,6 +44,24 @@ class Vaulted:
     @property
     def sequence(self) -> int:
         return sequence_of(self.id)
+
+
+def is_missing(vault: Vault) -> bool:
+    """A folder that is not there, though the one it lies in is: a wrong name, a disk that is not mounted, or a vault
+    that nothing was put into yet."""
+    return Path(vault.place).is_absolute() and not Path(vault.place).is_dir()
+
+
+def must_be_there(vault: Vault) -> None:
+    """Before something is read from it: what is not there holds nothing, and is not sound.
+
+    Raises:
+        StorageFailed: it is a folder that does not exist.
+    """
+    if is_missing(vault):
+        raise StorageFailed(
+            f"vault: {vault.place} is not there", hint="Correct its name, or mount the disk that it lies on."
+        )
 
 
 def list_vault(vault: Vault, tenant: str, agent: str) -> list[Vaulted]:
