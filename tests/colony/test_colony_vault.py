@@ -112,7 +112,7 @@ def test_status_list_verify_prune_and_sync_know_a_colony_vault(first: Cli, colon
     assert standing["missing"] == []
     assert checked["sound"]
     assert len(checked["snapshots"]) == 2
-    pruned = first.good("vault", "prune", "colony:", "--keep", "1")
+    pruned = first.good("vault", "prune", "colony:", "--keep", "1", "--yes")
     assert pruned["remove"] == [found["snapshots"][1]["id"]]
     assert first.good("vault", "list", "colony:")["count"] == 1
 

@@ -120,6 +120,7 @@ def prepare(home: Path, nexo: Path) -> Prepared:
         ids = {**_sessions(call, clock), **_kept(call)}
     finally:
         engine.close()
+    (home / "vault").mkdir()  # empty: a folder that is not there is none
     return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "nexo": str(nexo)})
 
 

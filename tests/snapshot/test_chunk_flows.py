@@ -81,7 +81,7 @@ def test_a_memory_goes_to_a_vault_in_chunks_and_comes_back(place: tuple[str, dic
     started.good("snapshot", "restore", first, "--from", vault, "--yes")
     assert started.texts() == {OLD}
 
-    pruned = cli.good("vault", "prune", vault, "--keep", "1")
+    pruned = cli.good("vault", "prune", vault, "--keep", "2", "--yes")
     assert (pruned["remove"], pruned["packs"]["kept"], pruned["packs"]["waiting"]) == ([first], None, 0)
     assert cli.good("vault", "status", vault)["damaged"] == []
     started.good("snapshot", "restore", second, "--from", vault, "--yes")
@@ -99,7 +99,7 @@ def test_both_layouts_live_in_one_vault(tmp_path: Path) -> None:
     assert whole.good("vault", "verify", vault)["sound"]
     for id in made:
         whole.good("snapshot", "restore", id, "--from", vault, "--yes")
-    chunks.good("vault", "prune", vault, "--keep", "1")
+    chunks.good("vault", "prune", vault, "--keep", "1", "--yes")
     assert [one.name for one in (tmp_path / "vault" / PREFIX / "packs").iterdir()] == []
 
 

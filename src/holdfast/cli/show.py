@@ -20,11 +20,10 @@ from holdfast.model import Json
 # The columns worth a table's width, in order; the first six that the rows have are shown.
 _COLUMNS = (
     "id", "snapshot", "sound", "uri", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder",
-    "did", "note", "code", "key", "table", "change", "added", "removed", "changed", "linesAdded", "linesRemoved", "before", "after",
-    "why", "reason",
-    "kind", "migratedTo", "memoryId", "score", "confidence", "priority", "status", "type", "operation", "about",
-    "project", "agentId", "title", "content", "concept", "file", "frequency",
-    "observationCount", "version", "scopes", "message", "size", "startedAt", "timestamp", "createdAt",
+    "did", "note", "code", "key", "table", "change", "added", "removed", "changed", "linesAdded", "linesRemoved",
+    "before", "after", "why", "reason", "kind", "migratedTo", "memoryId", "score", "confidence", "priority",
+    "status", "type", "operation", "about", "project", "agentId", "title", "content", "concept", "file",
+    "frequency", "observationCount", "version", "scopes", "message", "size", "startedAt", "timestamp", "createdAt",
     "path",
 )  # fmt: skip
 _SHOWN = 6

@@ -49,7 +49,7 @@ class Vaulted:
 def is_missing(vault: Vault) -> bool:
     """A folder that is not there, though the one it lies in is: a wrong name, a disk that is not mounted, or a vault
     that nothing was put into yet."""
-    return Path(vault.place).is_absolute() and not Path(vault.place).is_dir()
+    return Path(vault.place).is_absolute() and not Path(vault.place).exists()
 
 
 def must_be_there(vault: Vault) -> None:

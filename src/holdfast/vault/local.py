@@ -129,7 +129,7 @@ class LocalVault:
         """A disk that is not mounted is no empty vault.
 
         Raises:
-            StorageFailed: neither the folder nor the one it is in exists.
+            StorageFailed: neither the folder nor the one it is in exists, or it is something else.
         """
         try:
             there = stat.S_ISDIR(self._root.stat().st_mode)
@@ -138,8 +138,9 @@ class LocalVault:
         except OSError as error:
             raise disk_fault(error, "vault") from error
         if not there:
+            wrong = "is no folder" if self._root.exists() else "is not there"
             raise StorageFailed(
-                f"vault: {self._root} is not there",
+                f"vault: {self._root} {wrong}",
                 hint="Mount the disk or make the folder, or correct HOLDFAST_VAULT.",
             )
 
