@@ -29,7 +29,7 @@ weights: | $(STAMP)
 	} || $(call BY_WORDS,the embedding model)
 
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BROWSER) check
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 3 -q
 
 # Every system call of a write, a first start, a restore and work on the shelf of snapshots, killed and failed one by
 # one; needs root and strace.
@@ -46,7 +46,11 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/vectors.py
 	$(BIN)/python bench/scale.py
 	$(BIN)/python bench/snapshots.py
+	$(BIN)/python bench/increments.py --page
+	$(BIN)/python bench/vaults.py
 	$(BIN)/python bench/colony.py
+	$(BIN)/python bench/chats.py
+	$(BIN)/python bench/viewer.py
 	$(BIN)/python bench/quality.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO),--sets coding,library,manual)
 	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))
 

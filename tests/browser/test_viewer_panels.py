@@ -243,8 +243,9 @@ def test_an_action_is_noted_and_changed(show: Show) -> None:
 
 def test_the_audit_log_says_who_did_what(show: Show) -> None:
     page = show("audit")
-    page.get_by_label("Operation").fill("lesson_save")
     listed = page.get_by_role("listbox", name="Audit").get_by_role("option")
+    expect(listed.filter(has_not_text="lesson_save").first).to_be_visible()
+    page.get_by_label("Operation").fill("lesson_save")
     expect(listed.filter(has_not_text="lesson_save")).to_have_count(0)
     listed.first.click()
 
