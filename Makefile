@@ -29,7 +29,7 @@ weights: | $(STAMP)
 	} || $(call BY_WORDS,the embedding model)
 
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BROWSER) check
-	$(BIN)/python -m pytest -n 3 -q
+	$(BIN)/python -m pytest -n 4 -q
 
 # Every system call of a write, a first start, a restore and work on the shelf of snapshots, killed and failed one by
 # one; needs root and strace.

@@ -128,9 +128,9 @@ def test_it_is_light_or_dark_as_the_system_says_unless_chosen(
     page, _ = watched(color_scheme=scheme)
     open_panel(page, server.url)
     page.get_by_role("combobox", name="Appearance").select_option(chosen)
-    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    red = int(ground.removeprefix("rgb(").split(",")[0])
-    assert (red < 128) is dark
+    page.wait_for_function(  # colours fade
+        "dark => (Number(getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]) < 128) === dark", arg=dark
+    )
 
 
 def test_nothing_is_wider_than_a_phone(watched: Watched, server: Server) -> None:
