@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,7 @@ def prepare(
     and how many of them have another agent now. It is thrown away if this fails, and not synced.
 
     `agent` is (old, new): records of the first become the second's. `own`: it is byte for byte what was captured here,
-    so its indexes were held against its rows already.
+    so its pages and indexes were checked already.
 
     Raises:
         DataTooNew: a newer Holdfast wrote it.
@@ -71,8 +70,8 @@ def prepare(
 
 
 def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
-    """Every row and every page, side by side."""
-    beside = [_Beside(_write_out, path), _Beside(partial(_pages, indexes=not own), path)]
+    """Every row and, of what was not captured here, every page, side by side."""
+    beside = [_Beside(work, path) for work in ((_write_out,) if own else (_write_out, _pages))]
     found = verify_records(db)
     found += [finding for one in beside for finding in one.findings()]
     if found:
@@ -109,10 +108,10 @@ class _Beside(threading.Thread):
         return self._found
 
 
-def _pages(path: Path, *, indexes: bool) -> list[Finding]:
+def _pages(path: Path) -> list[Finding]:
     db = open_private(path)
     try:
-        return verify_pages(db, indexes=indexes)
+        return verify_pages(db)
     finally:
         db.close()
 

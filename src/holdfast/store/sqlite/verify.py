@@ -45,9 +45,9 @@ def verify_records(db: apsw.Connection) -> list[Finding]:
     return _findings(db, _record_checks())
 
 
-def verify_pages(db: apsw.Connection, *, indexes: bool) -> list[Finding]:
+def verify_pages(db: apsw.Connection) -> list[Finding]:
     """Findings over the file's structure, and over what its indexes say of its rows."""
-    return _findings(db, [("database", _pages if indexes else _pages_alone)])
+    return _findings(db, [("database", _pages)])
 
 
 def verify_schema(db: apsw.Connection) -> list[Finding]:
@@ -83,14 +83,10 @@ def _findings(db: apsw.Connection, checks: list[tuple[str, Check]]) -> list[Find
     return findings
 
 
-def _pages(db: apsw.Connection, pragma: str = "integrity_check") -> Iterator[Finding]:
-    for (line,) in db.execute(f"PRAGMA {pragma}(100)"):
+def _pages(db: apsw.Connection) -> Iterator[Finding]:
+    for (line,) in db.execute("PRAGMA integrity_check(100)"):
         if line != "ok":
             yield Finding("page_damaged", "database", "", str(line))
-
-
-def _pages_alone(db: apsw.Connection) -> Iterator[Finding]:
-    return _pages(db, "quick_check")
 
 
 def _row_check(table: Table[Any]) -> Check:
