@@ -6,6 +6,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -200,3 +201,32 @@ def test_vectors_of_the_tenant_come_along_and_no_others(world: World, into: Path
     )
     assert store.read().with_vector(THEIRS.tenant, EMBEDDER.name) == 0
     store.close()
+
+
+def test_an_index_that_does_not_say_what_the_rows_say_is_found_before_anything_is_packed(
+    world: World, into: Path
+) -> None:
+    """Pages and counts are right; only comparing the index with the rows shows it."""
+    fill(world, OURS, "amber")
+    capture_store(live(world), into, OURS.tenant)
+    indexes = "type = 'index' AND tbl_name = 'memories' AND sql IS NOT NULL"
+    hidden = behind(into, f"SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE {indexes}")
+    behind(into, f"DELETE FROM sqlite_schema WHERE {indexes}")
+    behind(into, "UPDATE memories SET project = 'elsewhere'")
+    for row in hidden:
+        behind(into, "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, ?, ?)", row)
+
+    assert behind(into, "PRAGMA quick_check") == [("ok",)]
+    with pytest.raises(DataDamaged):
+        check_store(into)
+
+
+def behind(path: Path, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+    """Run a statement that may change the schema by hand; each on a connection that knows what is there now."""
+    db = apsw.Connection(str(path))
+    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    db.execute("PRAGMA writable_schema = ON").fetchall()
+    try:
+        return db.execute(sql, values).fetchall()
+    finally:
+        db.close()

@@ -7,6 +7,7 @@ import math
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -509,3 +510,14 @@ def test_a_thousand_findings_are_enough(path: Path) -> None:
         store.write(many)
     raw(path, "UPDATE lessons SET content = 'x'")
     assert len(verify(path)) == 1_000
+
+
+@pytest.mark.parametrize("strength", [0.1 + 0.2, 1 / 3, 5e-324, 1.7976931348623157e308, 100.0, 1e21])
+def test_numbers_that_sqlite_writes_otherwise_are_sound_and_their_last_bit_counts(small: Path, strength: float) -> None:
+    """The quick check goes by what SQLite writes; where that is rounded, the row is looked at value by value."""
+    with opened(small) as store:
+        store.write(lambda tx: tx.add(MEMORIES, replace(sample(MEMORIES, "odd", tx.next_seq()), strength=strength)))
+    assert verify(small) == []
+
+    raw(small, "UPDATE memories SET strength = ? WHERE id = 'odd'", (math.nextafter(strength, 0.0),))
+    assert ("row_changed", "memories", "odd") in {(one.kind, one.table, one.id) for one in verify(small)}

@@ -108,7 +108,7 @@ def _snapshots(found: Measured) -> Iterator[Warned]:
         yield Warned(
             "snapshot_damaged",
             "error",
-            f"{len(found.damaged)} of the newest snapshots are damaged",
+            f"damaged among the newest snapshots: {len(found.damaged)}",
             "See which with holdfast snapshot list; make a new one: holdfast snapshot create",
             {"count": len(found.damaged), "ids": list(found.damaged)},
         )

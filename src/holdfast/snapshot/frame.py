@@ -31,7 +31,6 @@ class OneFrame:
 
     def __init__(self, source: Source):
         self._source = source
-        self._start = b""  # bytes before the first block, until they are enough to be judged
         self._opened = False
         self._rest = b""  # of a block header that is cut by the end of a read
         self._skip = 0  # bytes up to the next block header
