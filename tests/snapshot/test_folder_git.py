@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,11 @@ from memory_repositories import (
     write,
 )
 
+from holdfast.snapshot import git_repository
 from holdfast.snapshot.folder_restore import stage_folder
+from holdfast.snapshot.folder_walk import Found, walk
 from holdfast.snapshot.memory_folder import Captured
+from holdfast.snapshot.values import Left
 
 
 def described(captured: Captured) -> dict[str, Any]:
@@ -415,6 +420,49 @@ def test_captures_while_commits_go_on_are_whole(tmp_path: Path) -> None:
             captures += 1
     finally:
         writer.join()
+
+
+def test_refs_that_git_packs_while_they_are_read_are_all_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = repository(tmp_path / "m", a_md="0")
+    git(folder, "branch", "side")
+    expected = refs(folder)
+
+    def walk_and_pack(root: Path) -> Iterator[Found | Left]:
+        git(folder, "pack-refs", "--all")
+        yield from walk(root)
+        git(folder, "tag", "--force", "late")
+        git(folder, "pack-refs", "--all")
+
+    monkeypatch.setattr(git_repository, "walk", walk_and_pack)
+
+    back = there_and_back(folder, tmp_path)
+
+    assert expected in refs(back)
+    assert reasons(capture(folder, tmp_path / "again")) == {}
+
+
+def test_a_folder_of_objects_that_git_removes_meanwhile_costs_no_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "m", a_md="0")
+    emptied = folder / ".git/objects/00"
+    emptied.mkdir(exist_ok=True)
+    listed = os.scandir
+
+    @contextmanager
+    def list_and_tidy(place: Path) -> Iterator[list[os.DirEntry[str]]]:
+        with listed(place) as entries:
+            found = list(entries)
+        if emptied in [Path(entry.path) for entry in found]:
+            shutil.rmtree(emptied)
+        yield found
+
+    monkeypatch.setattr(git_repository.os, "scandir", list_and_tidy)
+
+    read = git_repository.read_repository(folder, tmp_path)
+
+    assert isinstance(read, git_repository.Repository)
+    assert not emptied.exists()
 
 
 # A hostile repository

@@ -122,8 +122,13 @@ def _has_link(folder: Path, depth: int = 0) -> bool:
     """Whether the folder is a link, or one lies in it or in the folders right below."""
     if folder.is_symlink():
         return True
-    with os.scandir(folder) as entries:
-        found = list(entries)
+    try:
+        with os.scandir(folder) as entries:
+            found = list(entries)
+    except FileNotFoundError:
+        if depth == 0:
+            raise
+        return False  # git tidies its objects up and removes the folders that became empty
     if any(entry.is_symlink() for entry in found):
         return True
     inner = [Path(entry.path) for entry in found if entry.is_dir(follow_symlinks=False)]
@@ -183,20 +188,23 @@ _PACKED_LINE = re.compile(r"([0-9a-f]{40}) (refs/.+)")
 
 
 def _refs(common: Path) -> tuple[dict[str, str], list[Left]]:
-    """All refs, loose ones before packed ones. A symbolic ref only repeats another."""
+    """All refs; a loose one counts before a packed one of its name. A symbolic ref only repeats another.
+
+    Loose ones are read first: git packs a ref before it removes the loose one, so that each is seen at least once.
+    """
     refs: dict[str, str] = {}
     left: list[Left] = []
-    packed = (read_small(common / "packed-refs", _PACKED) or b"").decode("utf-8", "surrogateescape")
-    for line in packed.split("\n"):
-        if match := _PACKED_LINE.fullmatch(line):
-            _add(refs, left, match[2], match[1])
     for found in walk(common / "refs"):
         if isinstance(found, Left):
             left.append(Left(f".git/refs/{found.path}", found.reason))
             continue
         text = _loose(found)
-        if not text.startswith("ref: ") and not found.path.endswith(".lock"):
+        if text is not None and not text.startswith("ref: ") and not found.path.endswith(".lock"):
             _add(refs, left, f"refs/{found.path}", text)
+    packed = (read_small(common / "packed-refs", _PACKED) or b"").decode("utf-8", "surrogateescape")
+    for line in packed.split("\n"):
+        if (match := _PACKED_LINE.fullmatch(line)) and match[2] not in refs:
+            _add(refs, left, match[2], match[1])
     return refs, left
 
 
@@ -207,9 +215,12 @@ def _stashes(common: Path) -> dict[str, str]:
     return {f"refs/holdfast/stash/{oid}": oid for oid in oids if OID.fullmatch(oid)}
 
 
-def _loose(found: Found) -> str:
+def _loose(found: Found) -> str | None:
+    """The text of a loose ref; None if it is gone by now."""
     try:
         handle = os.open(found.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=found.folder)
+    except FileNotFoundError:
+        return None
     except OSError:
         return ""
     try:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,8 +26,8 @@ from holdfast.snapshot.git import GitFailed, TreeFile, is_installed
 from holdfast.snapshot.history import History, capture_history
 from holdfast.snapshot.values import Left, Staged
 
-# A history that is tidied up just now may be read in between.
-TRIES = 2
+# A history that is tidied up just now may be read in between: then it is read again, after that many seconds.
+PAUSES = (0.0, 0.1, 0.4, 1.0)
 TWIN = "its name differs from another only in case or form"
 
 
@@ -83,7 +84,8 @@ class MemoryFolder:
             return None
         if not is_installed():
             return Left(".git", "git is not installed")
-        for number in range(TRIES):
+        for number, pause in enumerate(PAUSES):
+            time.sleep(pause)
             place = scratch / f"try-{number}"
             place.mkdir()
             try:
