@@ -22,8 +22,9 @@ Distances = NDArray[np.uint8] | NDArray[np.uint16]
 
 WORD = 64
 STEPS_IN_WORD = 16
-# Codes compared at once: the working arrays of a block stay in the cache.
-BLOCK = 16_384
+# Codes compared at once: the working arrays of a block stay in the cache (1 MB). Each call of numpy ends with waiting for
+# the interpreter: two threads that walk by 16,384 took as long as one alone, 8 ms for 1,000,000; by so many, 5.
+BLOCK = 131_072
 # The bits of so many words are counted in one byte.
 COUNTED_WORDS = 3
 # From this share of the codes on it is cheaper to compare all than to pick the allowed ones first.
@@ -248,13 +249,13 @@ def _fit(steps: NDArray[np.uint8], places: Places, query: Floats) -> Floats:
     padded[: len(query)] = query
     fit = np.empty(len(places), dtype=np.float32)
     numbers = np.empty((RANKED_BLOCK, half), dtype=np.float32)
+    pairs = steps.take(places, axis=0)
     for start in range(0, len(places), RANKED_BLOCK):
-        pairs = steps.take(places[start : start + RANKED_BLOCK], axis=0)
-        some = numbers[: len(pairs)]
-        some[:] = pairs & HIGHEST
-        sums = some @ padded[:half]
-        some[:] = pairs >> 4
-        fit[start : start + RANKED_BLOCK] = sums + some @ padded[half:]
+        some = pairs[start : start + RANKED_BLOCK]
+        # Cut out and made a float in one call: a quarter less time, and half the calls that wait for the interpreter.
+        low = np.bitwise_and(some, HIGHEST, out=numbers[: len(some)], casting="unsafe") @ padded[:half]
+        high = np.right_shift(some, 4, out=numbers[: len(some)], casting="unsafe") @ padded[half:]
+        fit[start : start + RANKED_BLOCK] = low + high
     return fit
 
 
