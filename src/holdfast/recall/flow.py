@@ -11,7 +11,7 @@ from holdfast.desk import Desk
 from holdfast.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.model import Memory, Observation
 from holdfast.recall.fold import diverse, fold
-from holdfast.recall.gather import Meaning, Pool, gather
+from holdfast.recall.gather import Meaning, Pool, gather, look
 from holdfast.recall.links import current
 from holdfast.recall.rank import Asked, Candidate, Parts, Ranked, rank
 from holdfast.redact import redact_text
@@ -90,7 +90,8 @@ def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
         bounds.append((MEMORIES, memory_bounds(desk, question)))
     if "observation" in question.kinds and not desk.in_chat:
         bounds.append((OBSERVATIONS, observation_bounds(desk, question)))
-    return [gather(reader, table, desk.tenant, query, meaning, some, question.limit) for table, some in bounds]
+    looked = [look(reader, table, desk.tenant, query, some, question.limit) for table, some in bounds]
+    return [gather(reader, desk.tenant, one, meaning(), question.limit) for one in looked]
 
 
 def _soon(desk: Desk, text: str) -> Callable[[], Meaning | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,31 +35,48 @@ class Pool:
     corpus: Corpus
 
 
-def gather(
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What of one table holds the question's words, within the conditions."""
+
+    table: Table[Any]
+    conditions: Sequence[Condition]
+    words: WordHits
+    rows: dict[int, Row]
+
+    @property
+    def corpus(self) -> Corpus:
+        return Corpus(self.words.documents, self.words.average_length, self.words.frequency)
+
+
+def look(
     reader: Reader,
     table: Table[Any],
     tenant: str,
     query: Sequence[str],
-    soon: Callable[[], Meaning | None],
     conditions: Sequence[Condition],
     most: int,
-) -> Pool:
-    """What may answer, of one table, within the conditions; at least `most` if there are as many.
+) -> Looked:
+    """The best of one table by words, within the conditions; at least `most` if there are as many.
 
-    `soon` gives the question's meaning, which may still be in the making while its words are looked for.
+    All of it that needs no meaning: the question's vector is still in the making meanwhile.
     """
-    depth = max(DEPTH, most)
-    words = reader.words(table, tenant, query, conditions, depth)
+    words = reader.words(table, tenant, query, conditions, max(DEPTH, most))
+    found = [hit.seq for hit in words.hits]
+    rows = _rows(reader, table, tenant, found, conditions) if found else {}
+    return Looked(table, conditions, words, rows)
+
+
+def gather(reader: Reader, tenant: str, looked: Looked, meaning: Meaning | None, most: int) -> Pool:
+    """What may answer, of one table: the best by words and by meaning, and who stands beside them."""
+    table, conditions, words, rows = looked.table, looked.conditions, looked.words, dict(looked.rows)
     if not words.inside:
-        return Pool(table, {}, Corpus(words.documents, words.average_length, words.frequency))
-    by_words = [hit.seq for hit in words.hits]
-    meaning = soon()
-    near = _nearest(reader, table, tenant, meaning, conditions, depth, words) if meaning else {}
-    by_meaning = list(near)
-    rows = _rows(reader, table, tenant, {*by_words, *by_meaning}, conditions)
+        return Pool(table, {}, looked.corpus)
+    near = _nearest(reader, table, tenant, meaning, conditions, max(DEPTH, most), words) if meaning else {}
+    fresh = [seq for seq in near if seq not in rows]
+    rows |= _rows(reader, table, tenant, fresh, conditions) if fresh else {}
     rows |= _neighbours(reader, table, tenant, rows, conditions)
-    candidates = _counted(reader, tenant, rows, words, meaning, near)
-    return Pool(table, candidates, Corpus(words.documents, words.average_length, words.frequency))
+    return Pool(table, _counted(reader, tenant, rows, words, meaning, near), looked.corpus)
 
 
 def _nearest(
