@@ -48,6 +48,9 @@ WORDS = 39
 SYLLABLES = "ba co du fe gi ha jo ku le mi no pu ra so tu ve wi xa yo zu".split()
 BATCH = 2_000
 SMALL_PROJECT = 1_000  # one row in so many: the filter that keeps 0.1 %
+# The embedder keeps the latest questions: each is asked once, so that its embedding counts. These make another one of
+# it, and FTS5 is asked the same one.
+AGAIN, ONCE_MORE = " again", " once more"
 
 
 def vocabulary(chance: random.Random) -> list[str]:
@@ -194,9 +197,8 @@ def ask(home: Path, rows: int, asked: list[str]) -> Asked:
     small, late = Condition("project", "=", "small"), Condition("created_at", ">", rows - rows // SMALL_PROJECT)
     measured = Asked(
         first,
-        # The embedder keeps the latest questions: each is asked once, after others that warm everything else.
-        times(lambda question: search(question + " again"), asked, time.process_time),
-        times(lambda question: search(question + " once more"), asked, time.perf_counter),
+        times(lambda question: search(question + AGAIN), asked, time.process_time),
+        times(lambda question: search(question + ONCE_MORE), asked, time.perf_counter),
         times(lambda question: search(question, project="small"), asked, time.process_time),
         times(lambda question: ours(store, question), asked, time.thread_time),
         times(lambda question: ours(store, question, small), asked, time.thread_time),
@@ -261,9 +263,10 @@ def measure(rows: int, folder: Path) -> dict[str, float]:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         mine = pool.apply(ask, (home, rows, asked))
     plain = times(lambda question: fts5(db, question), asked, time.thread_time)
-    waited = times(lambda question: fts5(db, question), asked, time.perf_counter)
+    whole = times(lambda question: fts5(db, question + AGAIN), asked, time.thread_time)
+    waited = times(lambda question: fts5(db, question + ONCE_MORE), asked, time.perf_counter)
     dense = scan(vectors, mixed(seeds, QUESTIONS, chance))
-    both = [one + other for one, other in zip(plain, dense, strict=True)]
+    both = [one + other for one, other in zip(whole, dense, strict=True)]
     same = statistics.mean(fts5(db, one) == other for one, other in zip(asked, mine.scores, strict=True))
     return {
         "rows": rows, "fts5 p50": p50(plain), "fts5 p99": p99(plain), "scan p50": p50(dense),
@@ -272,6 +275,7 @@ def measure(rows: int, folder: Path) -> dict[str, float]:
         "words project p50": p50(mine.words_few), "words project p99": p99(mine.words_few),
         "words time p50": p50(mine.words_late), "words time p99": p99(mine.words_late),
         "search p50": p50(mine.whole), "search p99": p99(mine.whole),
+        "whole p50": p50(mine.whole) / p50(whole), "whole p99": p99(mine.whole) / p99(whole),
         "waited p50": p50(mine.waited) / p50(waited), "waited p99": p99(mine.waited) / p99(waited),
         "search project p50": p50(mine.few), "search project p99": p99(mine.few),
         "first": mine.first, "resident": mine.resident,
@@ -295,7 +299,7 @@ LINES: tuple[tuple[str, Callable[[dict[str, float]], str], str], ...] = (
     ("whole search with its embedding, p50 / p99", lambda one: f"{one['search p50']:.1f} / {one['search p99']:.1f} ms", ""),
     (
         "whole search / FTS5 alone",
-        lambda one: f"{one['search p50'] / one['fts5 p50']:.2f} / {one['search p99'] / one['fts5 p99']:.2f}",
+        lambda one: f"{one['whole p50']:.2f} / {one['whole p99']:.2f}",
         "≤ 1.5 at 100k, ≤ 0.3 at 1M",
     ),
     ("the same by the clock, on two processors", lambda one: f"{one['waited p50']:.2f} / {one['waited p99']:.2f}", ""),
@@ -343,9 +347,9 @@ def plot(measured: Sequence[dict[str, float]], path: Path) -> None:
 HEAD = """# Search at scale
 
 Written by `make bench`. Processor time of one run on one machine; ratios say more than numbers. FTS5 is a contentless
-table of the same rows ranked by `bm25()`, numpy a scan of float32 vectors. The whole search is the operation itself:
-the question's embedding, words, vectors, neighbours, ranking, folding and the answer. Vectors are mixed from drawn ones,
-so they tell of cost only.
+table of the same rows ranked by `bm25()` and is asked the same questions; numpy is a scan of float32 vectors. The whole
+search is the operation itself: the question's embedding, words, vectors, neighbours, ranking, folding and the answer.
+Vectors are mixed from drawn ones, so they tell of cost only.
 
 ![processor time a question](scale.png)
 

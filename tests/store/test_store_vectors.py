@@ -169,6 +169,16 @@ def test_when_all_codes_are_ranked_none_is_lost(
     assert set(got) <= set(seqs[::2].tolist() if some else seqs.tolist())
 
 
+@pytest.mark.parametrize("rows", [1, 2, 999, 2_600])
+def test_two_threads_find_what_one_does(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    numbers = random_units(rows, 8)
+    table = CodeTable(DIMS)
+    table.append(np.arange(1, rows + 1), code_of(numbers))
+    alone = [table.nearest(one, 40).tolist() for one in numbers[:50]]
+    monkeypatch.setattr("holdfast.store.codes.SHARED_FROM", 0)
+    assert [table.nearest(one, 40).tolist() for one in numbers[:50]] == alone
+
+
 @given(st.lists(st.integers(0, 200), min_size=1), st.lists(st.integers(-5, 400)), st.booleans())
 def test_the_allowed_are_found_where_they_stand(held: list[int], allowed: list[int], ascending: bool) -> None:
     seqs = np.array(sorted(set(held)) if ascending else held, dtype=np.int64)

@@ -16,7 +16,7 @@ from holdfast.store.port import Condition
 from holdfast.store.sqlite import wordindex, wordparts
 from holdfast.store.sqlite.segments import Folder
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.sqlite.wordparts import MASKS
+from holdfast.store.sqlite.wordparts import BOUNDED, MASKS
 from holdfast.store.tables import MEMORIES
 from holdfast.store.words import query
 
@@ -41,6 +41,27 @@ def test_a_filter_finds_its_records_after_many_other_filters_were_asked_for(stor
     for project in projects:
         found = asked(store, "granite", Condition("project", "=", project), Condition("latest", "=", True))
         assert len(found) == 1, project
+
+
+def test_what_lies_in_remembered_bounds_follows_every_write(store: SqliteStore) -> None:
+    bounds = [
+        [Condition("project", "=", f"p{number}"), Condition("latest", "=", True)] for number in range(BOUNDED + 2)
+    ]
+    for number in range(5 * len(bounds)):
+        put(store, f"m{number}", "granite", project=f"p{number % len(bounds)}")
+    store.fold_words(least=1)
+
+    def inside() -> list[int]:
+        return [store.read().words(MEMORIES, TENANT, ["granite"], some, 20).inside for some in bounds]
+
+    assert inside() == inside() == [5] * len(bounds)
+    drop(store, "m0")  # of the first project
+    put(store, "m1", "granite", project="p0")  # from the second to the first
+    put(store, "new", "granite", project="p2")
+    assert inside() == inside() == [5, 4, 6, *[5] * (len(bounds) - 3)]
+    assert len(asked(store, "granite", *bounds[1])) == 4
+    store.fold_words(least=1)
+    assert inside() == [5, 4, 6, *[5] * (len(bounds) - 3)]
 
 
 @pytest.mark.parametrize("room", [0, 40, 100_000])

@@ -22,8 +22,8 @@ Distances = NDArray[np.uint8] | NDArray[np.uint16]
 
 WORD = 64
 STEPS_IN_WORD = 16
-# Codes compared at once: the working arrays of a block stay in the cache (1 MB). Each call of numpy ends with waiting for
-# the interpreter: two threads that walk by 16,384 took as long as one alone, 8 ms for 1,000,000; by so many, 5.
+# Codes compared at once: the working arrays of a block stay in the cache (1 MB). Each call of numpy ends with waiting
+# for the interpreter: two threads that walk by 16,384 took as long as one, 8 ms for 1,000,000; by so many, 5.
 BLOCK = 131_072
 # The bits of so many words are counted in one byte.
 COUNTED_WORDS = 3
@@ -120,8 +120,8 @@ class CodeTable:
         left = max(min(max(int(SIFTED * held), LEAST), MOST_SIFTED), 10 * count)
         if allowed is None and held >= SHARED_FROM:
             # Two walk faster than one: numpy lets go of the interpreter while it counts.
-            other = _walker.submit(_fitting, arrays, query, (0, held // 2), left // 2)
-            later, fits = _fitting(arrays, query, (held // 2, held), left // 2)
+            other = _walker.submit(_fitting, arrays, query, (0, held // 2), left // 2, count)
+            later, fits = _fitting(arrays, query, (held // 2, held), left // 2, count)
             earlier, fit = other.result()
             places, fit = np.concatenate([earlier, later]), np.concatenate([fit, fits])
         else:
@@ -129,7 +129,7 @@ class CodeTable:
             if len(places) > left:
                 places = _sift(arrays.signs[:, :held], query, None if allowed is None else places, left)
             fit = _fit(arrays.steps, places, query)
-        return _distinct(seqs[_best(places, fit, count)])
+        return _distinct(seqs[_best(places, fit, count)[0]])
 
 
 class _Arrays:
@@ -159,11 +159,11 @@ class _Arrays:
         return larger
 
 
-def _fitting(arrays: _Arrays, query: Floats, part: tuple[int, int], left: int) -> tuple[Places, Floats]:
-    """The places in a part of the table that are left after counting signs, and how well each fits."""
+def _fitting(arrays: _Arrays, query: Floats, part: tuple[int, int], left: int, count: int) -> tuple[Places, Floats]:
+    """The `count` places in a part of the table that fit best of those left after counting signs, and how well."""
     first, end = part
     places = _sift(arrays.signs[:, first:end], query, None, left) + first
-    return places, _fit(arrays.steps, places, query)
+    return _best(places, _fit(arrays.steps, places, query), count)
 
 
 def _sift(words: Codes, query: Floats, places: Places | None, count: int) -> Places:
@@ -259,13 +259,14 @@ def _fit(steps: NDArray[np.uint8], places: Places, query: Floats) -> Floats:
     return fit
 
 
-def _best(places: Places, fit: Floats, count: int) -> Places:
-    """The `count` places that fit best, best first, of equals the newer."""
+def _best(places: Places, fit: Floats, count: int) -> tuple[Places, Floats]:
+    """The `count` places that fit best, best first, of equals the newer, and how well each fits."""
     if len(places) > count:
         bound = np.partition(fit, len(fit) - count)[len(fit) - count]
         chosen = np.flatnonzero(fit >= bound)
         places, fit = places[chosen], fit[chosen]
-    return places[np.lexsort((-places, -fit))[:count]]
+    order = np.lexsort((-places, -fit))[:count]
+    return places[order], fit[order]
 
 
 def _places(seqs: Seqs, allowed: Seqs, ascending: bool) -> Places:

@@ -236,6 +236,7 @@ def _hot_postings(
 
 
 def _bound(db: apsw.Connection, tenant: str, parts: Sequence[tuple[int | None, Gathered]], bounds: Bounds) -> None:
+    parts = [(segment, one) for segment, one in parts if not one.bound_as_before(bounds)]
     wanted = set(bounds.terms())
     # Taken now: another question, or this one's other scopes, may push them out of the part's memory.
     known = [{term: mask for term in wanted if (mask := one.part.masks.get(term)) is not None} for _, one in parts]

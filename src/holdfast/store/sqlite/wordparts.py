@@ -20,6 +20,7 @@ from holdfast.store.sqlite.wordrows import Postings, WordRow, post
 K1, B = 1.2, 0.75  # FTS5's
 ONCE = 2  # halves
 MASKS = 16  # scopes of one segment kept in memory, 64 kB each
+BOUNDED = 8  # bounds of several scopes, the same
 # Words that stand in many docs are asked for again and again: the postings of those that were asked last stay, from so
 # many places on, and so many places for each segment. 4 bytes a place; 48 MB for 1,000,000 records.
 HOT_FROM, HOT_PLACES = 1_000, 750_000
@@ -60,6 +61,15 @@ class Posting:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounded:
+    """What lies in some bounds, of the docs that lived when that was worked out."""
+
+    live: Mask
+    inside: Mask
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Norms:
     """What each doc's length takes from a match, and what a word that stands in it once is worth before its rarity."""
 
@@ -79,6 +89,7 @@ class Part:
     live: Mask
     dead: bool = False  # whether any doc is gone
     masks: dict[str, Mask] = field(default_factory=dict)
+    bounded: dict[Bounds, Bounded] = field(default_factory=dict)
     known_norms: Norms | None = None
     by_seq: NDArray[np.int64] | None = None  # places in the order of their seqs, once that was asked for
     postings: dict[str, Posting] = field(default_factory=dict)  # the tail's; a segment's are read when asked for
@@ -116,6 +127,13 @@ class Part:
             self.masks.clear()
         self.masks[term] = mask
         return mask
+
+    def keep(self, bounds: Bounds, bounded: Bounded) -> None:
+        """Remember what lies in bounds that the next question may have too; a time is hardly ever asked for twice."""
+        if bounds.since is None and bounds.until is None:
+            if len(self.bounded) >= BOUNDED:
+                self.bounded.clear()
+            self.bounded[bounds] = bounded
 
     def kill(self, docs: Sequence[int]) -> Floats:
         """Mark docs as gone; the lengths of those that lived here. Whoever looks at the part keeps what it saw."""

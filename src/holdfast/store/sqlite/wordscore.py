@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.store.port import WordCount, WordHit
-from holdfast.store.sqlite.wordparts import K1, Bounds, Floats, Mask, Norms, Part, Places, Posting, Seqs
+from holdfast.store.sqlite.wordparts import K1, Bounded, Bounds, Floats, Mask, Norms, Part, Places, Posting, Seqs
 
 HALF = 0.5
 LEAST_IDF = 1e-6  # FTS5's: a word that stands nearly everywhere still counts a trace
 # Where fewer than one doc in so many may be found, terms are looked up for those instead of added up for all.
 FEW = 16
+SHORT = 1 << 16  # docs whose places two bytes hold
+NOWHERE, NOTHING = np.zeros(0, np.intp), np.zeros(0)
 
 
 class Gathered:
@@ -41,6 +43,15 @@ class Gathered:
             allowed = (self.live if allowed is None else allowed) & (self.part.ats <= bounds.until)
         self.inside = self.live if allowed is None else allowed
         self.count = int(np.count_nonzero(self.inside))
+        self.part.keep(bounds, Bounded(self.live, self.inside, self.count))
+
+    def bound_as_before(self, bounds: Bounds) -> bool:
+        """The same, if it is remembered and nothing went since; False if not."""
+        known = self.part.bounded.get(bounds)
+        if known is None or known.live is not self.live:
+            return False
+        self.inside, self.count = known.inside, known.count
+        return True
 
     def frequency(self, term: str) -> int:
         """How many docs hold the term, in the bounds or not."""
@@ -53,11 +64,12 @@ class Gathered:
         """Which of the places hold the term, by their number in the list, and how heavily."""
         posting = self.postings.get(term)
         if posting is None:
-            return np.zeros(0, np.intp), np.zeros(0)
+            return NOWHERE, NOTHING
         # Of one type: otherwise all postings would be copied into the wider one.
-        at = posting.places.searchsorted(places.astype(posting.places.dtype))
-        held = (posting.places.take(at, mode="clip") == places).nonzero()[0]
-        return held, posting.weights[at[held]] * HALF
+        narrow = places.astype(posting.places.dtype, copy=False)
+        at = posting.places.searchsorted(narrow)
+        held = (posting.places.take(at, mode="clip") == narrow).nonzero()[0]
+        return held, posting.weights[at[held]] * HALF if len(held) else NOTHING
 
     def best(self, rarity: Mapping[str, float], average: float, limit: int, above: float) -> tuple[Floats, Seqs]:
         """The best scores at or above a bound, and their seqs. Equals of the last one stay: the newest of them is
@@ -206,6 +218,8 @@ class View:
 
 def _weights(one: Gathered, terms: Sequence[str], places: Places) -> Iterable[dict[str, float]]:
     weights: list[dict[str, float]] = [{} for _ in range(len(places))]
+    if len(one.part.docs) <= SHORT:
+        places = places.astype(np.uint16)  # as postings of segments are; once, not for each term
     for term in terms:
         held, heavy = one.weighed(term, places)
         if len(held):
