@@ -120,10 +120,29 @@ def test_vectors_wait_for_a_lull_but_not_for_ever(tmp_path: Path, monkeypatch: p
     maintenance = Maintenance(world.engine)
     waited: list[float] = []
     monkeypatch.setattr(maintenance._stop, "wait", lambda seconds: waited.append(seconds))
-    assert maintenance._lull(world.engine.store.last_seq()) == world.engine.store.last_seq()
+    maintenance._lull()
     assert waited == []
-    places = iter(range(10_000))
+    places = iter(range(1, 10_000))
     monkeypatch.setattr(world.engine.store, "last_seq", lambda: next(places))
-    maintenance._lull(-1)
+    maintenance._lull()
     assert len(waited) == LULLS
+    world.close()
+
+
+def test_no_vector_is_made_amid_a_burst_of_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = HashingEmbedder()
+    world = World(tmp_path / "memory", model=embedder)
+    maintenance = Maintenance(world.engine)
+    pending = ["a lantern", "a harbour", "a ferry", "a gull"]
+
+    def meanwhile(seconds: float) -> None:
+        if pending:
+            assert embedder.given == []
+            world.call("remember", content=pending.pop())
+
+    monkeypatch.setattr(maintenance._stop, "wait", meanwhile)
+    meanwhile(0)
+    maintenance.follow_index()
+    assert pending == []
+    assert len(embedder.given) == 4
     world.close()

@@ -40,6 +40,7 @@ class Maintenance:
         self._engine = engine
         self._stop = threading.Event()
         self._follower = Follower(engine.store, engine.embedder, engine.clock)
+        self._seen = engine.store.last_seq()  # the last write that was noticed
         self._threads = [
             threading.Thread(target=self._loop, name="maintenance", daemon=True),
             threading.Thread(target=self._follow, name="vectors", daemon=True),
@@ -96,19 +97,17 @@ class Maintenance:
         """Make the vectors that wait, until none does or the embedder needs a pause."""
         if self._follower.store is not self._engine.store:  # another generation is live now
             self._follower = Follower(self._engine.store, self._engine.embedder, self._engine.clock)
-        seen = self._engine.store.last_seq()
+        self._lull()  # before the first batch too: what waits was stored just now, and more may be on its way
         while not self._stop.is_set() and self._follower.step():
-            seen = self._lull(seen)
+            self._lull()
 
-    def _lull(self, seen: int) -> int:
+    def _lull(self) -> None:
         """Wait until nobody has stored anything for a moment, for some seconds at most: making vectors keeps all
-        processors busy, and whoever writes waits for an answer. The last place seen."""
+        processors busy, and whoever writes waits for an answer."""
         for _ in range(LULLS):
-            now = self._engine.store.last_seq()
-            if now == seen or self._stop.wait(LULL_SECONDS):
-                return now
-            seen = now
-        return seen
+            seen, self._seen = self._seen, self._engine.store.last_seq()
+            if seen == self._seen or self._stop.wait(LULL_SECONDS):
+                return
 
     def sweep_all(self) -> None:
         """Retention, decay and old answers of every tenant."""
