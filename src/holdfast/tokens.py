@@ -88,10 +88,12 @@ def _is_foreign(text: str) -> bool:
 def _cost(piece: re.Match[str], foreign: bool) -> float:
     kind, found = piece.lastgroup, piece.group()
     size = len(found)
-    if kind == "word":
-        return max(1.0, size * _FOREIGN) if foreign else 1 + max(0, size - _WORD_CHARS) * _REST
+    if kind == "word":  # most pieces are words and single spaces: nothing is called for those
+        if foreign:
+            return max(1.0, size * _FOREIGN)
+        return 1 + (size - _WORD_CHARS) * _REST if size > _WORD_CHARS else 1
     if kind == "space":
-        return _space(found)
+        return 0.0 if found == " " else _space(found)
     if kind == "digits":
         return max(1.0, len(found.strip()) * _DIGIT) + found.startswith(" ")
     if kind == "capitals":
@@ -106,8 +108,6 @@ def _cost(piece: re.Match[str], foreign: bool) -> float:
 
 
 def _space(found: str) -> float:
-    """One space belongs to the word that follows; a longer run is cut where the character changes."""
-    if found == " ":
-        return 0.0
+    """One space belongs to the word that follows and costs nothing; a longer run is cut where the character changes."""
     runs = [(run.group(1), len(run.group())) for run in _RUN.finditer(found)]
     return sum(size / (80 if char == " " else 12 if char == "\n" else 6) for char, size in runs) + 0.5 + len(runs) * 0.4

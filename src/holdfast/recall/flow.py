@@ -9,7 +9,8 @@ from typing import Any
 
 from holdfast.desk import Desk
 from holdfast.errors import EmbedderUnavailable, UpstreamFailed
-from holdfast.model import Memory, Observation
+from holdfast.model import CleanText, Memory, Observation
+from holdfast.ports import Embedder
 from holdfast.recall.fold import diverse, fold
 from holdfast.recall.gather import Meaning, Pool, gather, look
 from holdfast.recall.links import current
@@ -96,17 +97,15 @@ def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
 
 def _soon(desk: Desk, text: str) -> Callable[[], Meaning | None]:
     """The question as a vector, made by another thread while this one looks for its words."""
-    if desk.embedder is None:
-        return lambda: None
-    return _embedding.submit(_meaning, desk, text).result
-
-
-def _meaning(desk: Desk, text: str) -> Meaning | None:
-    """The question as a vector; None if there is no embedder, or it cannot answer now: then words alone must do."""
     if desk.embedder is None or not text.strip():
-        return None
+        return lambda: None
+    return _embedding.submit(_meaning, desk.embedder, redact_text(text[:EMBEDDED_CHARS]).value).result
+
+
+def _meaning(embedder: Embedder, text: CleanText) -> Meaning | None:
+    """The question as a vector; None if the embedder cannot answer now: then words alone must do."""
     try:
-        return Meaning(desk.embedder.name, desk.embedder.embed_query(redact_text(text[:EMBEDDED_CHARS]).value))
+        return Meaning(embedder.name, embedder.embed_query(text))
     except (EmbedderUnavailable, UpstreamFailed):
         return None
 
