@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hashing_embedder import HashingEmbedder
 from world import DAY, World
 
-from holdfast.recall import fold
+from holdfast.model import CleanText
+from holdfast.ports import Vectors
+from holdfast.recall import flow, fold
+
+WAIT = 30.0  # seconds; nothing waits as long unless it is broken
+
+
+class SlowEmbedder(HashingEmbedder):
+    """Gives a question's vector once it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = threading.Event()
+        self.gave_up = False
+
+    def embed_query(self, text: CleanText) -> Vectors:
+        self.gave_up = not self.go_on.wait(WAIT)
+        return super().embed_query(text)
 
 
 @pytest.fixture
@@ -38,3 +57,36 @@ def test_answers_from_several_sessions_compare_no_more_than_are_wanted(
     monkeypatch.setattr(fold, "_alike", lambda *pair: compared.append(pair) or alike(*pair))
     assert len(world.found("granite", limit=3, perSession=1)) == 3
     assert len(compared) == 3
+
+
+def test_all_that_needs_no_meaning_is_read_while_the_vector_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder, read = SlowEmbedder(), list[int]()
+    world = World(tmp_path, model=embedder)
+    world.call("remember", content="granite of the quarry")
+    world.observe("s1", hook="user_prompt_submit", prompt="granite in the wall")
+    look = flow.look
+
+    def noted(*asked: Any) -> Any:
+        looked = look(*asked)
+        read.append(len(looked.rows))
+        if len(read) == 2:
+            embedder.go_on.set()
+        return looked
+
+    monkeypatch.setattr(flow, "look", noted)
+    assert len(world.found("granite")) == 2
+    assert read == [1, 1]
+    assert not embedder.gave_up
+    world.close()
+
+
+def test_nobody_waits_for_a_vector_where_there_is_nothing_to_find(tmp_path: Path) -> None:
+    embedder = SlowEmbedder()
+    world = World(tmp_path, model=embedder)
+    world.call("remember", content="granite of the quarry", project="stones")
+    assert world.found("granite", project="another") == []
+    assert not embedder.gave_up
+    embedder.go_on.set()
+    world.close()

@@ -92,7 +92,7 @@ def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
     if "observation" in question.kinds and not desk.in_chat:
         bounds.append((OBSERVATIONS, observation_bounds(desk, question)))
     looked = [look(reader, table, desk.tenant, query, some, question.limit) for table, some in bounds]
-    return [gather(reader, desk.tenant, one, meaning(), question.limit) for one in looked]
+    return [gather(reader, desk.tenant, one, meaning, question.limit) for one in looked]
 
 
 def _soon(desk: Desk, text: str) -> Callable[[], Meaning | None]:

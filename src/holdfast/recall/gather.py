@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -67,11 +67,15 @@ def look(
     return Looked(table, conditions, words, rows)
 
 
-def gather(reader: Reader, tenant: str, looked: Looked, meaning: Meaning | None, most: int) -> Pool:
-    """What may answer, of one table: the best by words and by meaning, and who stands beside them."""
+def gather(reader: Reader, tenant: str, looked: Looked, soon: Callable[[], Meaning | None], most: int) -> Pool:
+    """What may answer, of one table: the best by words and by meaning, and who stands beside them.
+
+    `soon` gives the question's meaning. Nobody waits for it where there is nothing to find.
+    """
     table, conditions, words, rows = looked.table, looked.conditions, looked.words, dict(looked.rows)
     if not words.inside:
         return Pool(table, {}, looked.corpus)
+    meaning = soon()
     near = _nearest(reader, table, tenant, meaning, conditions, max(DEPTH, most), words) if meaning else {}
     fresh = [seq for seq in near if seq not in rows]
     rows |= _rows(reader, table, tenant, fresh, conditions) if fresh else {}
