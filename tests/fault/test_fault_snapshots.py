@@ -75,7 +75,7 @@ def test_a_command_killed_on_a_shelf_of_chunks_leaves_old_or_new(
 
 
 @pytest.mark.parametrize(
-    ("syscall", "when", "error"), [("fsync", 6, "EIO"), ("fsync", 12, "EIO"), ("write", 40, "ENOSPC")]
+    ("syscall", "when", "error"), [("fsync", 6, "EIO"), ("fsync", 12, "EIO"), ("write", 15, "ENOSPC")]
 )
 def test_a_shelf_of_chunks_whose_disk_fails_gets_no_half(place: Path, syscall: str, when: int, error: str) -> None:
     outcome = fail_snapshot(place, syscall, when, action="create", error=error, onward=True, layout="chunks")
