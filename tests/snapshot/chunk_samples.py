@@ -18,7 +18,7 @@ from holdfast.snapshot.manifest import body_name, manifest_bytes
 from holdfast.snapshot.pack import pack
 from holdfast.snapshot.places import new_id
 from holdfast.snapshot.shelf import Shelf
-from holdfast.snapshot.shelf_chunks import cut
+from holdfast.snapshot.shelf_chunks import cut, foreseeing
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Capture, Identity, Manifest, Redaction, Staged
 from holdfast.snapshot.vaulting import fetch, list_vault
@@ -74,7 +74,8 @@ def cut_onto_shelf(
         if whole:
             body = pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
         else:
-            body = cut(archive, capture, staging, id, recipients)
+            with foreseeing(archive, (), 0, recipients) as foreseen:
+                body = cut(archive, capture, staging, id, recipients, foreseen)
         manifest = Manifest(
             identity=Identity(id, TENANT, AGENT, "", sequence, None, 1_790_000_000_000 + sequence, "hand"),
             body_name=body.name,

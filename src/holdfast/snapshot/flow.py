@@ -21,13 +21,13 @@ from holdfast.snapshot.changes import note_seen, seen_now
 from holdfast.snapshot.finding import made_here
 from holdfast.snapshot.layouts import Fresh
 from holdfast.snapshot.manifest import body_name, manifest_bytes, signed_bytes
-from holdfast.snapshot.memory import capture_memory
+from holdfast.snapshot.memory import capture_memory, live_bytes
 from holdfast.snapshot.pack import pack, yield_to_others
 from holdfast.snapshot.places import new_id
 from holdfast.snapshot.sending import put_in_vault
 from holdfast.snapshot.shapes import shelved_shape
 from holdfast.snapshot.shelf import Shelf
-from holdfast.snapshot.shelf_chunks import cut, lies_in_chunks, staged_bytes
+from holdfast.snapshot.shelf_chunks import cut, foreseeing, lies_in_chunks, staged_bytes
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.unsent import note_unsent
 from holdfast.snapshot.values import ASKED_FOR, FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
@@ -119,10 +119,15 @@ def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
     if archive.settings.vault:
         note_unsent(shelf.root, identity.id)
     redact = _said(wish.redact, archive.settings.snapshot_redact)
-    capture = capture_memory(archive, staging, redact=redact, check=False)
     recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
+    vaults = (wish.vault, archive.settings.vault)
+    with foreseeing(archive, vaults, live_bytes(archive), recipients) as foreseen:
+        capture = capture_memory(archive, staging, redact=redact, check=False)
     with _checked_beside(capture):
-        body = _body(archive, wish, capture, staging, identity, recipients)
+        if lies_in_chunks(archive, vaults, staged_bytes(capture)):
+            body = cut(archive, capture, staging, identity.id, recipients, foreseen)
+        else:
+            body = pack(capture, staging / body_name(identity.id, bool(recipients)), identity.id, recipients)
     manifest = _sealed(archive, wish, identity, capture, body, recipients)
     shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
     note_seen(archive, seen)
@@ -153,16 +158,6 @@ def _checked_beside(capture: Capture) -> Iterator[None]:
         checked = pool.submit(check_store, store)
         yield
         checked.result()
-
-
-def _body(
-    archive: Archive, wish: Wish, capture: Capture, staging: Path, identity: Identity, recipients: Sequence[str]
-) -> Body:
-    """The capture as one file, or as chunks of which those are new that the shelf lacks."""
-    if lies_in_chunks(archive, (wish.vault, archive.settings.vault), staged_bytes(capture)):
-        return cut(archive, capture, staging, identity.id, recipients)
-    out = staging / body_name(identity.id, bool(recipients))
-    return pack(capture, out, identity.id, recipients)
 
 
 def _identity(archive: Archive, shelf: Shelf, wish: Wish) -> Identity:

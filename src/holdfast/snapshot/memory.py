@@ -70,6 +70,14 @@ def live_database(archive: Archive) -> Path:
     return archive.live.database()
 
 
+def live_bytes(archive: Archive) -> int:
+    """About how much a capture will be. Faults as of `live_database`."""
+    try:
+        return live_database(archive).stat().st_size
+    except OSError as error:
+        raise disk_fault(error, "capture the store") from error
+
+
 def _place(staging: Path, path: str) -> Path:
     """Where a member is staged: under the path that it has in the bundle."""
     place = staging / path

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import stat
 import sys
@@ -28,6 +29,7 @@ from holdfast.snapshot.contents import Contents, contents_bytes
 from holdfast.snapshot.limits import check_size
 from holdfast.snapshot.manifest import body_name
 from holdfast.snapshot.names import CONTENTS, check_members, kind_of, member_name, place_of
+from holdfast.snapshot.passing import WAITING, passing
 from holdfast.snapshot.values import Artifact, Body, Capture, Staged
 
 _PIECE = 1024 * 1024
@@ -114,13 +116,14 @@ def _opened(staged: Staged) -> FileIO:
 
 
 def _read(file: FileIO, staged: Staged, about: os.stat_result) -> Iterator[memoryview]:
-    """All bytes of a staged file, in one buffer that is used again.
+    """All bytes of a staged file, in a few buffers that are used again in turn.
 
     Raises:
         StorageFailed: they changed meanwhile.
     """
-    rest, buffer = about.st_size, memoryview(bytearray(_PIECE))
+    rest, buffers = about.st_size, itertools.cycle(_buffers(about.st_size))
     while rest:
+        buffer = next(buffers)
         count = file.readinto(buffer[: min(rest, _PIECE)])
         if not count:
             raise _changed(staged)
@@ -128,6 +131,13 @@ def _read(file: FileIO, staged: Staged, about: os.stat_result) -> Iterator[memor
         rest -= count
     if file.read(1) or os.fstat(file.fileno()).st_mtime_ns != about.st_mtime_ns:
         raise _changed(staged)
+
+
+def _buffers(size: int) -> list[memoryview]:
+    """As many as are still read by others when one is filled again: those that wait to be hashed, the one that is
+    hashed, and the one before."""
+    count = min(WAITING + 2, size // _PIECE + 1)
+    return [memoryview(bytearray(min(size, _PIECE))) for _ in range(count)]
 
 
 def _in_order(staged: Sequence[Staged]) -> list[Staged]:
@@ -164,12 +174,13 @@ class Tar:
         with _opened(staged) as file:
             about = os.fstat(file.fileno())
             yield ustar.header(member_name(staged.path), about.st_size)
-            digest = hashlib.sha256()
-            for piece in _read(file, staged, about):
-                digest.update(piece)
-                yield piece
+            with passing(None, about.st_size) as hashed:
+                for piece in _read(file, staged, about):
+                    hashed.write(piece)
+                    yield piece
+                digest = hashed.finish()
         yield bytes(ustar.padding(about.st_size))
-        self.artifacts.append(Artifact(staged.path, staged.kind, about.st_size, digest.hexdigest()))
+        self.artifacts.append(Artifact(staged.path, staged.kind, about.st_size, digest))
 
 
 class _Packing:

@@ -6,7 +6,9 @@ vault reads the shelf, and a snapshot goes on to a vault as copies of the packs 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,11 +24,13 @@ from holdfast.snapshot.compacts import is_colony
 from holdfast.snapshot.layouts import key_and_seal, shelf_as_vault, takes_chunks
 from holdfast.snapshot.learning import SHELF, known_folder, learn
 from holdfast.snapshot.manifest import recipe_name
-from holdfast.snapshot.pack import Tar
+from holdfast.snapshot.pack import Tar, yield_to_others
 from holdfast.snapshot.shelf_packs import trusted_packs
 from holdfast.snapshot.unpack import Plain
 from holdfast.snapshot.values import Body, Capture
 from holdfast.vault.local import LocalVault
+
+Foreseen = Callable[[], Known]
 
 # What a vault takes as chunks from 4 MB on (`layouts.py`), before it is compressed.
 _WORTH_CHUNKS = 8 << 20
@@ -57,7 +61,21 @@ def staged_bytes(capture: Capture) -> int:
         return sum(one.source.stat().st_size for one in capture.staged)
 
 
-def cut(archive: Archive, capture: Capture, staging: Path, id: str, recipients: Sequence[str]) -> Body:
+@contextmanager
+def foreseeing(
+    archive: Archive, vaults: Sequence[str | None], expected: int, recipients: Sequence[str]
+) -> Iterator[Foreseen]:
+    """What lies in the packs on the shelf, looked up while the block captures: if that many bytes would be cut."""
+    if not lies_in_chunks(archive, vaults, expected):
+        yield lambda: _known(archive, recipients)
+        return
+    with ThreadPoolExecutor(1, "holdfast-known", yield_to_others) as pool:
+        yield pool.submit(_known, archive, recipients).result
+
+
+def cut(
+    archive: Archive, capture: Capture, staging: Path, id: str, recipients: Sequence[str], foreseen: Foreseen
+) -> Body:
     """Lay the recipe of a capture into the staging folder, with packs of what the shelf lacks beside it, all synced.
 
     Raises:
@@ -65,8 +83,8 @@ def cut(archive: Archive, capture: Capture, staging: Path, id: str, recipients: 
         LimitReached: the recipe is larger than a reader would take.
         StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
     """
+    known = foreseen()
     key, seal = key_and_seal(archive, recipients)
-    known = _known(archive, key)
     tar = Tar(capture, encrypted=bool(recipients))
     plain = Plain(Pulled(tar.pieces()), staged_bytes(capture))
     with (
@@ -83,11 +101,12 @@ def cut(archive: Archive, capture: Capture, staging: Path, id: str, recipients: 
     return Body(name, len(recipe), sha256(recipe).hexdigest(), tuple(tar.artifacts))
 
 
-def _known(archive: Archive, key: bytes) -> Known:
+def _known(archive: Archive, recipients: Sequence[str]) -> Known:
     """What lies in the packs on the shelf, as far as they are trusted."""
-    there = trusted_packs(archive.shelf.each())
+    key, _ = key_and_seal(archive, recipients)
     known = Known(known_folder(archive, SHELF, key))
     with disk_faults("note packs"):
+        there = trusted_packs(archive.shelf.each())
         make_folder(known.folder)
     known.load(there, key)
     if there and not known.entries:
