@@ -118,16 +118,8 @@ def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
     identity = _identity(archive, shelf, wish)
     if archive.settings.vault:
         note_unsent(shelf.root, identity.id)
-    redact = _said(wish.redact, archive.settings.snapshot_redact)
     recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
-    vaults = (wish.vault, archive.settings.vault)
-    with foreseeing(archive, vaults, live_bytes(archive), recipients) as foreseen:
-        capture = capture_memory(archive, staging, redact=redact, check=False)
-    with _checked_beside(capture):
-        if lies_in_chunks(archive, vaults, staged_bytes(capture)):
-            body = cut(archive, capture, staging, identity.id, recipients, foreseen)
-        else:
-            body = pack(capture, staging / body_name(identity.id, bool(recipients)), identity.id, recipients)
+    capture, body = _packed(archive, wish, staging, identity.id, recipients)
     manifest = _sealed(archive, wish, identity, capture, body, recipients)
     shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
     note_seen(archive, seen)
@@ -136,6 +128,18 @@ def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
     archive.moved("create", body.size)
     archive.tell("created", shelved_shape(made))
     return Made(made, Fresh(capture, body, recipients))
+
+
+def _packed(archive: Archive, wish: Wish, staging: Path, id: str, recipients: tuple[str, ...]) -> tuple[Capture, Body]:
+    """The memory as it is now, found sound, and the same as a body: one file, or chunks that the shelf partly has."""
+    redact = _said(wish.redact, archive.settings.snapshot_redact)
+    vaults = (wish.vault, archive.settings.vault)
+    with foreseeing(archive, vaults, live_bytes(archive), recipients) as foreseen:
+        capture = capture_memory(archive, staging, redact=redact, check=False)
+        with _checked_beside(capture):
+            if lies_in_chunks(archive, vaults, staged_bytes(capture)):
+                return capture, cut(archive, capture, staging, id, recipients, foreseen)
+            return capture, pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
 
 
 def _said(asked: T | None, usual: T) -> T:
@@ -157,7 +161,7 @@ def _checked_beside(capture: Capture) -> Iterator[None]:
     with ThreadPoolExecutor(1, "holdfast-check", yield_to_others) as pool:
         checked = pool.submit(check_store, store)
         yield
-        checked.result()
+        checked.result()  # nothing leaves the block before this
 
 
 def _identity(archive: Archive, shelf: Shelf, wish: Wish) -> Identity:

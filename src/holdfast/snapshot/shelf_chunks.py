@@ -14,7 +14,6 @@ from pathlib import Path
 
 from holdfast.disk import disk_faults, make_folder, write_new
 from holdfast.errors import InvalidSettings, LimitReached
-from holdfast.snapshot.age import Pulled
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.chunks.cutting import cut_tar
 from holdfast.snapshot.chunks.known import Known
@@ -86,7 +85,7 @@ def cut(
     known = foreseen()
     key, seal = key_and_seal(archive, recipients)
     tar = Tar(capture, encrypted=bool(recipients))
-    plain = Plain(Pulled(tar.pieces()), staged_bytes(capture))
+    plain = Plain(_Pieces(tar.pieces()), staged_bytes(capture))
     with (
         disk_faults(f"pack {id}"),
         Sending(LocalVault(staging), "", known, key, seal, archive.entropy) as sending,
@@ -99,6 +98,17 @@ def cut(
         write_new(staging / name, recipe)
     archive.moved("create", sent.new_bytes)
     return Body(name, len(recipe), sha256(recipe).hexdigest(), tuple(tar.artifacts))
+
+
+class _Pieces:
+    """The tar as it is made, without a copy: what is read is used up before more is asked for."""
+
+    def __init__(self, pieces: Iterator[bytes | memoryview]):
+        self._pieces = pieces
+
+    def read(self, size: int, /) -> bytes | memoryview:
+        del size
+        return next((piece for piece in self._pieces if piece), b"")
 
 
 def _known(archive: Archive, recipients: Sequence[str]) -> Known:
