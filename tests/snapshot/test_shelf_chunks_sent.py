@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 from chunk_samples import PREFIX, Stepping, archive_at, cut_onto_shelf, database, ids, names, shelve, store_in
-from flows import NEW, OLD, Cli, identity_file, recipient
+from flows import NEW, OLD, Cli, identity_file, recipient, vault_place
 from hub_server import DATASET, TOKEN, HubServer
-from object_server import BUCKET, WRITER, ObjectServer
 from world import World
 
 from holdfast.errors import VaultRefused, VaultUnreachable
@@ -79,11 +78,8 @@ def test_a_large_memory_that_goes_to_a_vault_is_never_written_whole(tmp_path: Pa
 @pytest.fixture(params=["folder", "objects"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, dict[str, str]]:
     """A vault's name, and the environment that reaches it."""
-    if request.param == "folder":
-        return f"file://{tmp_path}/vault", CHUNKS
-    objects: ObjectServer = request.getfixturevalue("objects")
-    keys = {"AWS_ACCESS_KEY_ID": WRITER[0], "AWS_SECRET_ACCESS_KEY": WRITER[1]}
-    return f"s3://{BUCKET}/{SystemEntropy().hex(12)}", {**CHUNKS, **keys, "AWS_ENDPOINT_URL": objects.endpoint}
+    vault, reached = vault_place(request, tmp_path)
+    return vault, {**CHUNKS, **reached}
 
 
 def test_a_memory_goes_to_a_vault_as_it_lies_and_comes_back(place: tuple[str, dict[str, str]], tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -191,19 +190,6 @@ def test_a_process_killed_while_it_packs_leaves_the_shelf_as_it_was(tmp_path: Pa
     two = cut_onto_shelf(archive, 3, database(seed=9))
     assert unpacked(archive, two) == database(seed=9)
     assert all_whole(archive)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of two megabytes."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2000000", "tmpfs", str(disk)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.fail(f"a small disk cannot be mounted here ({done.stderr.strip()}); run as root with CAP_SYS_ADMIN")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def test_a_full_disk_leaves_no_half_and_the_shelf_goes_on_once_there_is_room(small_disk: Path) -> None:
