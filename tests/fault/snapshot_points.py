@@ -109,7 +109,7 @@ def kill_snapshot(folder: Path, syscall: str, when: int, *, action: str, layout:
     done, log = _run(folder, action, layout, syscall, "signal=KILL", str(when))
     killed = was_killed(log)
     assert killed == (done.returncode != 0), done.stdout + done.stderr
-    return _outcome(folder, action, done, killed)
+    return _outcome(folder, action, layout, done, killed)
 
 
 def fail_snapshot(
@@ -117,20 +117,21 @@ def fail_snapshot(
 ) -> Outcome:
     """The same with an error of the disk in place of that call, and of all that follow if `onward`."""
     done, log = _run(folder, action, layout, syscall, f"error={error}", f"{when}{'+' if onward else ''}")
-    return _outcome(folder, action, done, fired(log) > 0)
+    return _outcome(folder, action, layout, done, fired(log) > 0)
 
 
-def _outcome(folder: Path, action: str, done: subprocess.CompletedProcess[str], broken: bool) -> Outcome:
+def _outcome(folder: Path, action: str, layout: str, done: subprocess.CompletedProcess[str], broken: bool) -> Outcome:
     acknowledged = done.returncode == 0
-    changed = examine(folder / "memory", action)
+    changed = examine(folder / "memory", action, layout)
     assert changed or not acknowledged, "acknowledged and not done"
     return Outcome(broken, acknowledged, changed)
 
 
-def examine(home: Path, action: str) -> bool:
+def examine(home: Path, action: str, layout: str) -> bool:
     """The memory opens and is sound, old or new; every listed snapshot verifies; nothing lies about after the next
     snapshot. Whether the work was done."""
-    engine = Engine(load({"home": str(home), "embedder": "none", "memory_folders": FOLDERS}, {}))
+    known = {"home": str(home), "embedder": "none", "memory_folders": FOLDERS, "snapshot_layout": layout}
+    engine = Engine(load(known, {}))
 
     def call(operation: str, **arguments: Any) -> Any:
         return BY_NAME[operation].call(engine.desk(Caller()), arguments)
