@@ -99,7 +99,7 @@ def test_a_server_writes_to_no_path_that_begins_in_its_own_folder(
     assert not (tmp_path / "there").exists()
 
 
-# Prune asks first
+# Prune asks whoever sits at a terminal
 
 
 @pytest.fixture
@@ -111,19 +111,17 @@ def three(tmp_path: Path) -> Cli:
     return cli
 
 
-def test_prune_removes_nothing_that_nobody_confirmed(three: Cli) -> None:
-    said = three("snapshot", "prune", "--keep", "1")
-
-    assert said.code == InvalidRequest.exit_code
-    assert "2 would be removed" in said.fault["error"]
-    assert three.good("snapshot", "list")["count"] == 3
+def test_a_program_that_prunes_is_not_asked(three: Cli) -> None:
     assert len(three.good("snapshot", "prune", "--keep", "1", "--dry-run")["remove"]) == 2
-    assert three.good("snapshot", "prune", "--keep", "3") == {
-        **three.good("snapshot", "prune", "--keep", "3", "--yes"),
-        "dryRun": False,
-    }
-    assert len(three.good("snapshot", "prune", "--keep", "1", "--yes")["remove"]) == 2
+    assert three.good("snapshot", "list")["count"] == 3
+    assert len(three.good("snapshot", "prune", "--keep", "1")["remove"]) == 2
     assert three.good("snapshot", "list")["count"] == 1
+
+
+def test_a_program_that_undoes_need_not_confirm_it(three: Cli) -> None:
+    three.good("snapshot", "restore", "000001", "--yes")
+    three.good("snapshot", "undo")
+    assert len(three.good("memories")["memories"]) == 3
 
 
 @pytest.mark.parametrize(("typed", "left"), [(b"n\n", 3), (b"\n", 3), (b"y\n", 1)])

@@ -1,4 +1,7 @@
-"""Commands that remove by a plan: the plan is shown first, and nothing goes that nobody agreed to."""
+"""Commands that remove by a plan: at a terminal the plan is shown first, and nothing goes that nobody agreed to.
+
+A program is not asked: it means what it calls.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +22,25 @@ def add_yes(parser: argparse.ArgumentParser) -> None:
 
 
 def asked(door: Door, operation: Operation, arguments: Json, given: argparse.Namespace) -> Json:
-    """The operation's answer, once the plan was shown and somebody at the terminal agreed, or said --yes before.
+    """The operation's answer; at a terminal once the plan was shown and agreed to, or --yes was said before.
 
     Raises:
         InvalidRequest: nobody agreed; nothing was removed.
     """
-    if given.yes or arguments.get("dryRun"):
+    if given.yes or given.json or arguments.get("dryRun") or not _is_somebody_there():
         return _called(door, operation, arguments)
     plan = _called(door, operation, {**arguments, "dryRun": True})
     going = len(plan["remove"]) + plan.get("leftovers", 0)
     if not going:
         return {**plan, "dryRun": False}
-    if given.json or not sys.stdin.isatty():
-        raise InvalidRequest(
-            f"{operation.cli}: {going} would be removed, and that was not confirmed",
-            hint="Look with --dry-run what would go; then say --yes.",
-        )
     print_answer(plan)
     if input(f"Remove {going}? [y/N] ").strip().lower() not in _AGREED:
         raise InvalidRequest(f"{operation.cli}: not confirmed, nothing was removed", hint="Answer y, or say --yes.")
     return _called(door, operation, arguments)
+
+
+def _is_somebody_there() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _called(door: Door, operation: Operation, arguments: Json) -> Json:

@@ -322,7 +322,7 @@ def audit_snapshot(desk: Desk, operation: str, id: str, **details: Any) -> None:
 
 
 class SnapshotUndo(Request):
-    yes: bool = Field(default=False, description="Really replace the live memory.")
+    yes: bool = Field(default=False, description="Not needed: what is live is kept in a snapshot first.")
     identity: Name | None = Field(default=None, description="File with the age identity that opens encrypted ones.")
     plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
 
@@ -336,8 +336,6 @@ class SnapshotUndoAnswer(TypedDict):
 
 def snapshot_undo(desk: Desk, ask: SnapshotUndo) -> SnapshotUndoAnswer:
     """Take the last restore back: what was live before it is live again."""
-    if not ask.yes:
-        raise InvalidRequest("snapshot_undo: this replaces the live memory, and was not confirmed", hint="Say --yes.")
     _root_for(desk, identity=ask.identity)
     done = undo(archive_of(desk), Named(LATEST, identity=ask.identity, plain_before=ask.plain_before))
     audit_snapshot(desk, "snapshot_undo", done.generation)
