@@ -96,6 +96,16 @@ def test_a_pack_is_put_again_if_the_shelf_lost_it(tmp_path: Path) -> None:
     assert unpacked(archive, id) == database(changed=(3,))
 
 
+def test_what_a_killed_process_half_noted_goes_with_the_next_snapshot(tmp_path: Path) -> None:
+    archive = archive_at(tmp_path)
+    cut_onto_shelf(archive, 1, database())
+    (folder,) = (tmp_path / "cache" / "chunks").iterdir()
+    half = folder / f".{'0' * 32}.new"
+    half.write_bytes(b"half")
+    cut_onto_shelf(archive, 2, database(changed=(1,)))
+    assert not half.exists()
+
+
 def test_a_link_in_the_place_of_a_pack_leads_nowhere(tmp_path: Path) -> None:
     archive = archive_at(tmp_path)
     id = cut_onto_shelf(archive, 1, database())

@@ -22,6 +22,7 @@ from holdfast.snapshot.chunks.sending import Sending
 from holdfast.snapshot.compacts import is_colony
 from holdfast.snapshot.layouts import key_and_seal, shelf_as_vault, takes_chunks
 from holdfast.snapshot.learning import SHELF, known_folder, learn
+from holdfast.snapshot.limits import check_size
 from holdfast.snapshot.manifest import recipe_name
 from holdfast.snapshot.pack import Tar, yield_to_others
 from holdfast.snapshot.shelf_packs import trusted_packs
@@ -79,7 +80,7 @@ def cut(
 
     Raises:
         InvalidRequest: a recipient is none, or a staged path cannot be in a bundle.
-        LimitReached: the recipe is larger than a reader would take.
+        LimitReached: it holds more, or its recipe is larger, than a reader would take.
         StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
     """
     known = foreseen()
@@ -92,6 +93,7 @@ def cut(
     ):
         sent = sending.send(cut_tar(plain, key))
         recipe = recipe_bytes(sent.packs, sent.runs, seal)
+        check_size(sent.runs.size, len(recipe) + sum(one.size for one in sent.packs), LimitReached)
         if len(recipe) > MOST_BYTES:
             raise LimitReached("snapshot: its list of chunks is too long", hint="Set HOLDFAST_SNAPSHOT_LAYOUT=whole.")
         name = recipe_name(id, bool(recipients))
