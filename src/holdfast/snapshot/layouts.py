@@ -129,7 +129,7 @@ def _clear(archive: Archive, manifest: Manifest, body: Path, fresh: Fresh | None
 @contextmanager
 def _tar_of(fresh: Fresh) -> Iterator[Plain]:
     tar = tar_again(fresh.capture, fresh.body, encrypted=bool(fresh.recipients))
-    yield Opened(Pulled(tar), fresh.body.size)
+    yield Opened(Pulled(tar), sum(one.size for one in fresh.body.artifacts))
 
 
 def _is_there_whole(vault: Vault, files: Files) -> bool:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from holdfast.disk import disk_faults, make_folder, write_new
-from holdfast.errors import InvalidSettings, LimitReached
+from holdfast.errors import Fault, LimitReached
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.chunks.cutting import cut_tar
 from holdfast.snapshot.chunks.known import Known
@@ -52,7 +52,7 @@ def lies_in_chunks(archive: Archive, vaults: Sequence[str | None], staged: int) 
 def _gets_chunks(archive: Archive, place: str) -> bool:
     try:
         return takes_chunks(archive, archive.vault(place))
-    except InvalidSettings:
+    except Fault:
         return False  # whoever sends it there says so; the snapshot is made all the same
 
 
