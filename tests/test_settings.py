@@ -48,6 +48,7 @@ _WORDS = {
     "nats_url": (" nats://user:word@broker:4222,tls://[::1]:4222 ", "nats://user:word@broker:4222,tls://[::1]:4222"),
     "nats_confirm": ("Stream", "stream"),
     "vault_layout": ("Chunks", "chunks"),
+    "snapshot_layout": ("Chunks", "chunks"),
 }
 
 

@@ -18,6 +18,8 @@ from holdfast.engine import Engine
 from holdfast.model import Caller
 from holdfast.ops.registry import BY_NAME
 from holdfast.settings import load
+from holdfast.snapshot.shelf_packs import needed_packs
+from holdfast.snapshot.shelved import packs_on
 from holdfast.store.folder import DataFolder
 
 Call = Callable[..., Any]
@@ -49,77 +51,87 @@ def _notes(folder: Path) -> dict[str, str]:
     return {str(one.relative_to(folder)): one.read_text() for one in folder.rglob("*") if one.is_file()}
 
 
-def _template(folder: Path) -> Path:
+def _template(folder: Path, layout: str) -> Path:
     """A memory with two snapshots that has gone on since."""
-    home = folder / "template"
+    home = folder / f"template-{layout}"
     if home.exists():
         return home
-    _run_plain(home, "remember", OLD[0])
+    _run_plain(home, layout, "remember", OLD[0])
     for text in OLD[1:]:
-        _run_plain(home, "remember", text)
+        _run_plain(home, layout, "remember", text)
     _write(home / "notes", NOTES)
-    _run_plain(home, "snapshot", "create", "--label", "first")
-    _run_plain(home, "snapshot", "create", "--label", "second")
-    _run_plain(home, "remember", NEW)
+    _run_plain(home, layout, "snapshot", "create", "--label", "first")
+    _run_plain(home, layout, "snapshot", "create", "--label", "second")
+    _run_plain(home, layout, "remember", NEW)
     _write(home / "notes", CHANGED)
     return home
 
 
-def _run_plain(home: Path, *words: str) -> None:
+def _run_plain(home: Path, layout: str, *words: str) -> None:
     command = [sys.executable, "-c", CHILD, *words, "--data", str(home), "--json"]
     done = subprocess.run(
-        command, env=_environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
+        command, env=_environment(layout), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _environment() -> dict[str, str]:
+def _environment(layout: str) -> dict[str, str]:
     path = ":".join(entry for entry in sys.path if entry)
-    return environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", HOLDFAST_MEMORY_FOLDERS=FOLDERS)
+    return environment(
+        PYTHONPATH=path,
+        PYTHONDONTWRITEBYTECODE="1",
+        HOLDFAST_MEMORY_FOLDERS=FOLDERS,
+        HOLDFAST_SNAPSHOT_LAYOUT=layout,
+    )
 
 
-def _run(folder: Path, action: str, syscall: str, how: str, when: str) -> tuple[subprocess.CompletedProcess[str], Path]:
+def _run(
+    folder: Path, action: str, layout: str, syscall: str, how: str, when: str
+) -> tuple[subprocess.CompletedProcess[str], Path]:
     home, log = folder / "memory", folder / "strace.log"
     shutil.rmtree(home, ignore_errors=True)
-    shutil.copytree(_template(folder), home)
+    shutil.copytree(_template(folder, layout), home)
     inject = ["-e", f"trace={syscall}", "-e", f"inject={syscall}:{how}:when={when}"]
     tracer = [need_strace(), "-f", "-qq", "-o", str(log), *inject]
     command = [*tracer, sys.executable, "-c", CHILD, *ACTIONS[action], "--data", str(home), "--json"]
     done = subprocess.run(
-        command, env=_environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
+        command, env=_environment(layout), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False
     )
     return done, log
 
 
-def kill_snapshot(folder: Path, syscall: str, when: int, *, action: str) -> Outcome:
+def kill_snapshot(folder: Path, syscall: str, when: int, *, action: str, layout: str = "whole") -> Outcome:
     """The command killed at that call; then the folder is opened and examined.
 
     Raises:
         AssertionError: something is broken, or was lost.
     """
-    done, log = _run(folder, action, syscall, "signal=KILL", str(when))
+    done, log = _run(folder, action, layout, syscall, "signal=KILL", str(when))
     killed = was_killed(log)
     assert killed == (done.returncode != 0), done.stdout + done.stderr
-    return _outcome(folder, action, done, killed)
+    return _outcome(folder, action, layout, done, killed)
 
 
-def fail_snapshot(folder: Path, syscall: str, when: int, *, action: str, error: str, onward: bool) -> Outcome:
+def fail_snapshot(
+    folder: Path, syscall: str, when: int, *, action: str, error: str, onward: bool, layout: str = "whole"
+) -> Outcome:
     """The same with an error of the disk in place of that call, and of all that follow if `onward`."""
-    done, log = _run(folder, action, syscall, f"error={error}", f"{when}{'+' if onward else ''}")
-    return _outcome(folder, action, done, fired(log) > 0)
+    done, log = _run(folder, action, layout, syscall, f"error={error}", f"{when}{'+' if onward else ''}")
+    return _outcome(folder, action, layout, done, fired(log) > 0)
 
 
-def _outcome(folder: Path, action: str, done: subprocess.CompletedProcess[str], broken: bool) -> Outcome:
+def _outcome(folder: Path, action: str, layout: str, done: subprocess.CompletedProcess[str], broken: bool) -> Outcome:
     acknowledged = done.returncode == 0
-    changed = examine(folder / "memory", action)
+    changed = examine(folder / "memory", action, layout)
     assert changed or not acknowledged, "acknowledged and not done"
     return Outcome(broken, acknowledged, changed)
 
 
-def examine(home: Path, action: str) -> bool:
+def examine(home: Path, action: str, layout: str) -> bool:
     """The memory opens and is sound, old or new; every listed snapshot verifies; nothing lies about after the next
     snapshot. Whether the work was done."""
-    engine = Engine(load({"home": str(home), "embedder": "none", "memory_folders": FOLDERS}, {}))
+    known = {"home": str(home), "embedder": "none", "memory_folders": FOLDERS, "snapshot_layout": layout}
+    engine = Engine(load(known, {}))
 
     def call(operation: str, **arguments: Any) -> Any:
         return BY_NAME[operation].call(engine.desk(Caller()), arguments)
@@ -168,15 +180,21 @@ def _no_litter(home: Path) -> None:
     hidden = {one.name for one in home.rglob(".*")}
     kept = {f".notes.holdfast-old-{name}" for name in generations}
     assert hidden <= {".lock", ".work", *kept}, hidden
+    for shelf in home.glob("snapshots/*/*"):
+        assert set(packs_on(shelf)) == needed_packs(shelf), "a pack that nobody needs, or one too few"
 
 
 def _scenarios() -> dict[str, partial[Outcome]]:
-    kills = {f"snapshot, {action}": partial(kill_snapshot, action=action) for action in ACTIONS}
+    works = {
+        **{f"snapshot, {action}": (action, "whole") for action in ACTIONS},
+        **{f"snapshot in chunks, {action}": (action, "chunks") for action in ("create", "prune")},
+    }
+    kills = {name: partial(kill_snapshot, action=action, layout=layout) for name, (action, layout) in works.items()}
     failures = {
-        f"snapshot, {action}, {error} {'onward' if onward else 'once'}": partial(
-            fail_snapshot, action=action, error=error, onward=onward
+        f"{name}, {error} {'onward' if onward else 'once'}": partial(
+            fail_snapshot, action=action, layout=layout, error=error, onward=onward
         )
-        for action in ACTIONS
+        for name, (action, layout) in works.items()
         for error, onward in (("EIO", False), ("EIO", True), ("ENOSPC", True))
     }
     return {**kills, **failures}

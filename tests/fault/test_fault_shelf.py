@@ -6,8 +6,6 @@ A few points of each kind; `make faults` goes through all of them.
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -67,19 +65,6 @@ def test_a_vault_without_hard_links_takes_snapshots_too(tmp_path: Path) -> None:
     outcome = fail_shelf(tmp_path, "link", 1, action="send", error="EPERM", onward=True)
     assert outcome.fired, "the fault did not fire"
     assert outcome.acknowledged
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of two megabytes."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2000000", "tmpfs", str(disk)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.fail(f"a small disk cannot be mounted here ({done.stderr.strip()}); run as root with CAP_SYS_ADMIN")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def fill(filler: Path) -> None:

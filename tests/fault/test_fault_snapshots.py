@@ -52,3 +52,32 @@ def test_a_command_whose_disk_fails_never_says_that_it_succeeded(
     outcome = fail_snapshot(place, syscall, when, action=action, error=error, onward=True)
     assert outcome.fired, "the fault did not fire"
     assert not outcome.acknowledged
+
+
+@pytest.mark.parametrize(
+    ("action", "syscall", "when"),
+    [
+        ("create", "link", 1),
+        ("create", "rename", 6),
+        ("create", "rename", 8),
+        ("create", "rename", 9),
+        ("create", "fsync", 12),
+        ("create", "unlink", 2),
+        ("prune", "unlink", 2),
+        ("prune", "unlink", 5),
+        ("prune", "unlink", 8),
+    ],
+)
+def test_a_command_killed_on_a_shelf_of_chunks_leaves_old_or_new(
+    place: Path, action: str, syscall: str, when: int
+) -> None:
+    assert kill_snapshot(place, syscall, when, action=action, layout="chunks").fired, "the fault did not fire"
+
+
+@pytest.mark.parametrize(
+    ("syscall", "when", "error"), [("fsync", 6, "EIO"), ("fsync", 12, "EIO"), ("write", 15, "ENOSPC")]
+)
+def test_a_shelf_of_chunks_whose_disk_fails_gets_no_half(place: Path, syscall: str, when: int, error: str) -> None:
+    outcome = fail_snapshot(place, syscall, when, action="create", error=error, onward=True, layout="chunks")
+    assert outcome.fired, "the fault did not fire"
+    assert not outcome.acknowledged

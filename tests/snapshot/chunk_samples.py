@@ -9,14 +9,16 @@ from typing import BinaryIO
 
 from world import StillClock, settings
 
+from holdfast.disk import disk_faults
 from holdfast.errors import Fault
 from holdfast.ports import Named, Parcel, Vault
 from holdfast.snapshot.age import fingerprint
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.manifest import manifest_bytes
+from holdfast.snapshot.manifest import body_name, manifest_bytes
 from holdfast.snapshot.pack import pack
 from holdfast.snapshot.places import new_id
 from holdfast.snapshot.shelf import Shelf
+from holdfast.snapshot.shelf_chunks import cut, foreseeing
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Capture, Identity, Manifest, Redaction, Staged
 from holdfast.snapshot.vaulting import fetch, list_vault
@@ -51,17 +53,29 @@ def shelve(
     files: dict[str, bytes] | None = None,
     recipients: Sequence[str] = (),
 ) -> str:
-    """A snapshot on the shelf that holds these bytes; its id."""
+    """A snapshot on the shelf, as one body, that holds these bytes; its id."""
+    return cut_onto_shelf(archive, sequence, store, files, recipients, whole=True)
+
+
+def cut_onto_shelf(
+    archive: Archive,
+    sequence: int,
+    store: bytes,
+    files: dict[str, bytes] | None = None,
+    recipients: Sequence[str] = (),
+    *,
+    whole: bool = False,
+) -> str:
+    """The same as chunks."""
     id = new_id(sequence, 1_790_000_000_000 + sequence, f"{sequence:06x}")
-    members = {"store/memory.db": store, **{f"folders/memory/{name}": data for name, data in (files or {}).items()}}
     with archive.shelf.staging() as staging:
-        staged = []
-        for number, (path, data) in enumerate(members.items()):
-            (source := staging / str(number)).write_bytes(data)
-            staged.append(Staged(path, "store" if path.startswith("store") else "file", source))
-        capture = Capture(tuple(staged), redaction=Redaction(applied=True))
-        suffix = ".tar.zst.age" if recipients else ".tar.zst"
-        body = pack(capture, staging / f"{id}{suffix}", id, recipients)
+        with disk_faults("stage"):
+            capture = _captured(staging, store, files or {})
+        if whole:
+            body = pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
+        else:
+            with foreseeing(archive, (), 0, recipients) as foreseen:
+                body = cut(archive, capture, staging, id, recipients, foreseen)
         manifest = Manifest(
             identity=Identity(id, TENANT, AGENT, "", sequence, None, 1_790_000_000_000 + sequence, "hand"),
             body_name=body.name,
@@ -76,6 +90,23 @@ def shelve(
         )
         archive.shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
     return id
+
+
+def _captured(staging: Path, store: bytes, files: dict[str, bytes]) -> Capture:
+    members = {"store/memory.db": store, **{f"folders/memory/{name}": data for name, data in files.items()}}
+    staged = []
+    for number, (path, data) in enumerate(members.items()):
+        (source := staging / str(number)).write_bytes(data)
+        staged.append(Staged(path, "store" if path.startswith("store") else "file", source))
+    return Capture(tuple(staged), redaction=Redaction(applied=True))
+
+
+def unpacked(archive: Archive, id: str, identities: Sequence[str] = ()) -> bytes:
+    """The store of a snapshot on the shelf, unpacked as a restore does it."""
+    with archive.shelf.hold(id) as one, archive.shelf.staging() as staging:
+        assert one.manifest is not None
+        unpack(one.path, one.manifest, staging / "unpacked", identities)
+        return (staging / "unpacked" / "store" / "memory.db").read_bytes()
 
 
 def store_in(vault: Vault, id: str, work: Path, identities: Sequence[str] = ()) -> bytes:

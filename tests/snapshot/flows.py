@@ -13,8 +13,11 @@ from typing import Any
 from unittest.mock import patch
 
 import pyrage
+import pytest
+from object_server import BUCKET, WRITER, ObjectServer
 
 from holdfast.cli.main import main
+from holdfast.system import SystemEntropy
 
 OLD = "The amber cabinet holds the spare fuses"
 NEW = "The ferry to the island leaves at noon"
@@ -109,3 +112,12 @@ def identity_file(folder: Path, identity: Any = READER) -> str:
 
 def recipient(identity: Any = READER) -> str:
     return str(identity.to_public())
+
+
+def vault_place(request: pytest.FixtureRequest, folder: Path) -> tuple[str, dict[str, str]]:
+    """A new vault of the kind that the test is for, and the environment that reaches it."""
+    if request.param == "folder":
+        return f"file://{folder}/vault", {}
+    objects: ObjectServer = request.getfixturevalue("objects")
+    keys = {"AWS_ACCESS_KEY_ID": WRITER[0], "AWS_SECRET_ACCESS_KEY": WRITER[1]}
+    return f"s3://{BUCKET}/{SystemEntropy().hex(12)}", {**keys, "AWS_ENDPOINT_URL": objects.endpoint}

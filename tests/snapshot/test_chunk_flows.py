@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from chunk_samples import PREFIX, Stepping, archive_at, database, ids, names, shelve, store_in
-from flows import NEW, OLD, READER, STRANGER, Cli, identity_file, recipient, tree
+from flows import NEW, OLD, READER, STRANGER, Cli, identity_file, recipient, tree, vault_place
 from hub_server import DATASET, TOKEN, HubServer
-from object_server import BUCKET, WRITER, ObjectServer
+from object_server import BUCKET, ObjectServer
 
 from holdfast.errors import SnapshotDamaged, VaultRefused, VaultUnreachable
 from holdfast.ports import Vault
@@ -40,11 +40,8 @@ CHUNKS = {"HOLDFAST_VAULT_LAYOUT": "chunks"}
 @pytest.fixture(params=["folder", "objects"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, dict[str, str]]:
     """A vault's name, and the environment that reaches it."""
-    if request.param == "folder":
-        return f"file://{tmp_path}/vault", CHUNKS
-    objects: ObjectServer = request.getfixturevalue("objects")
-    keys = {"AWS_ACCESS_KEY_ID": WRITER[0], "AWS_SECRET_ACCESS_KEY": WRITER[1]}
-    return f"s3://{BUCKET}/{SystemEntropy().hex(12)}", {**CHUNKS, **keys, "AWS_ENDPOINT_URL": objects.endpoint}
+    vault, reached = vault_place(request, tmp_path)
+    return vault, {**CHUNKS, **reached}
 
 
 def test_a_list_shows_what_lacks_a_pack_as_damaged(tmp_path: Path) -> None:

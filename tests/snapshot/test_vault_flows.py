@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from flows import NEW, OLD, Cli, identity_file, recipient
+from flows import NEW, OLD, Cli, identity_file, recipient, vault_place
 from hub_server import DATASET, TOKEN, HubServer
 from object_server import BUCKET, WRITER, ObjectServer
 from shelf_samples import AGENT, TENANT, put_sample, sample_body, sample_id, sample_manifest
@@ -37,12 +37,8 @@ PREFIX = f"{TENANT}/{AGENT}/"
 @pytest.fixture(params=["folder", "objects", "hub"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, dict[str, str]]:
     """A vault's name, and the environment that reaches it."""
-    if request.param == "folder":
-        return f"file://{tmp_path}/vault", {}
-    if request.param == "objects":
-        objects: ObjectServer = request.getfixturevalue("objects")
-        keys = {"AWS_ACCESS_KEY_ID": WRITER[0], "AWS_SECRET_ACCESS_KEY": WRITER[1]}
-        return f"s3://{BUCKET}/{SystemEntropy().hex(12)}", {**keys, "AWS_ENDPOINT_URL": objects.endpoint}
+    if request.param != "hub":
+        return vault_place(request, tmp_path)
     hub: HubServer = request.getfixturevalue("hub")
     return f"hf://datasets/{DATASET}", {"HF_TOKEN": TOKEN, "HF_ENDPOINT": hub.url}
 

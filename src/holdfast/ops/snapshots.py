@@ -136,7 +136,7 @@ def snapshot_list(desk: Desk, ask: SnapshotList) -> SnapshotsAnswer:
     return {
         "snapshots": [_shown(desk, one) for one in found[: ask.limit]],
         "count": len(found),
-        "bytes": sum(one.size for one in found),
+        "bytes": archive.shelf.bytes(),
     }
 
 

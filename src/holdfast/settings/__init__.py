@@ -72,6 +72,7 @@ class Settings:
     snapshot_identity: str
     snapshot_redact: bool
     snapshot_file_limit: int
+    snapshot_layout: str
     snapshot_keep_last: int
     snapshot_keep_days: int
     snapshot_keep_daily: int

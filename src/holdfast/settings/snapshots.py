@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.settings.row import Setting, boolean, duration, whole, words_list
+from holdfast.settings.row import Setting, boolean, duration, one_of, whole, words_list
 
 ROWS: tuple[Setting, ...] = (
     Setting(
@@ -32,6 +32,13 @@ ROWS: tuple[Setting, ...] = (
         "4194304",
         "Largest file in bytes that a snapshot takes from a memory folder; larger ones are reported.",
         whole(1, 1_000_000_000),
+    ),
+    Setting(
+        "snapshot_layout",
+        "auto",
+        "How snapshots lie in the data folder: whole, as chunks that several share, or auto: the large as chunks if "
+        "they go to a vault that gets them so.",
+        one_of("auto", "whole", "chunks"),
     ),
     Setting("snapshot_keep_last", "10", "Automatic snapshots kept whatever their age.", whole(1, 100_000)),
     Setting(

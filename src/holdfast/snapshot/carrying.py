@@ -11,11 +11,17 @@ from hashlib import sha256
 from pathlib import Path
 
 from holdfast.disk import make_folder, publish, release, sync_folder, write_new
-from holdfast.errors import Conflict, InvalidRequest
+from holdfast.errors import Conflict, InvalidRequest, SnapshotDamaged
+from holdfast.snapshot.canonical import Malformed
+from holdfast.snapshot.chunks.gathering import PACKS, open_pack, read_recipe
+from holdfast.snapshot.chunks.packs import Entry
+from holdfast.snapshot.chunks.recipe import read_packs
 from holdfast.snapshot.copying import checked, copy_new, open_file
 from holdfast.snapshot.places import BODIES, MANIFEST, SIDECAR, sidecar
 from holdfast.snapshot.shelved import MOST_MANIFEST, check_sidecar, read_manifest_of, read_small
 from holdfast.snapshot.values import Manifest
+
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ def copy_body(folder: Path, manifest: Manifest, target: Path) -> None:
 def export_files(folder: Path, files: Files, target: Path) -> list[Path]:
     """Copy a snapshot out: whole, durable, nothing overwritten; the paths, the manifest's last.
 
+    The packs of a recipe go along. Those that are there already are left: another snapshot brought them.
+
     Raises:
         Conflict: one of the files exists there. SnapshotDamaged: the bytes are not those of the manifest.
     """
@@ -84,12 +92,39 @@ def export_files(folder: Path, files: Files, target: Path) -> list[Path]:
         for name in names:
             if os.path.lexists(into / name):
                 raise Conflict(f"export {files.id}: {into / name} exists already")
+        packs = _export_packs(folder, files.manifest, into / PACKS) if files.manifest.chunked else []
         with _temporaries([into / f".{name}.new" for name in names]) as new:
             copy_body(folder, files.manifest, new[0])
             for path, data in zip(new[1:], files.small.values(), strict=True):
                 write_new(path, data)
             _publish(new, [into / name for name in names])
-    return [into / name for name in names]
+    return packs + [into / name for name in names]
+
+
+def _export_packs(folder: Path, manifest: Manifest, into: Path) -> list[Path]:
+    """Copy what the recipe needs; the paths. Packs without a recipe are no snapshot: what fails leaves only such."""
+    body = folder / manifest.body_name
+    make_folder(into)
+    try:
+        packs = read_packs(read_recipe(body, manifest))
+        for one in packs:
+            _export_pack(body, one, into / one.name)
+    except Malformed as error:
+        raise SnapshotDamaged(f"export: {manifest.body_name}: {error}") from error
+    sync_folder(into)
+    return [into / one.name for one in packs]
+
+
+def _export_pack(body: Path, pack: Entry, target: Path) -> None:
+    if os.path.lexists(target):
+        with checked(open_file(target), f"pack {pack.name}", pack.size, pack.sha256) as there:
+            while there.read(_CHUNK):
+                pass
+        return
+    source = checked(open_pack(body, pack), f"pack {pack.name}", pack.size, pack.sha256)
+    with source, _temporaries([target.with_name(f".{target.name}.new")]) as (new,):
+        copy_new(source, new)
+        publish(new, target)
 
 
 def _folder_for(target: Path, body_name: str) -> Path:

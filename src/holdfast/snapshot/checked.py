@@ -1,8 +1,8 @@
 """What reading whole bodies told, remembered beside them, so that a list can say it without reading them again.
 
 <shelf>/checked holds for each id how the body's file was (size, times, inode), the SHA-256 of its manifest, when it was
-read, and what was wrong. It holds as long as all of these are the same. It is a memory aid and no seal: whatever uses
-a snapshot reads it anew, and a record that cannot be read counts as none.
+read, and what was wrong. It holds as long as all of these are the same; of a recipe the files of all its packs count.
+It is a memory aid and no seal: whatever uses a snapshot reads it anew, and a record that cannot be read counts as none.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from holdfast.disk import disk_faults, replace_durably
-from holdfast.snapshot.places import BODIES, split_name
+from holdfast.errors import SnapshotDamaged
+from holdfast.snapshot.canonical import Malformed
+from holdfast.snapshot.chunks.gathering import pack_path, packs_beside
+from holdfast.snapshot.places import BODIES, RECIPES, split_name
 
 RECORD = "checked"
 _MOST_BYTES = 16_000_000
@@ -46,8 +50,26 @@ class Checked:
 Record = dict[str, Checked]
 
 
-def looks_of(path: Path) -> Looks | None:
-    """How a file is; None if it is no file."""
+def looks_of(body: Path) -> Looks | None:
+    """How a body is; None if it is no file. Of a recipe, how all that it needs is: a pack belongs to several."""
+    own = _file_looks(body)
+    if own is None or not body.name.endswith(RECIPES):
+        return own
+    try:
+        packs = [_file_looks(pack_path(body, one.name)) for one in packs_beside(body)]
+    except (Malformed, SnapshotDamaged, OSError):
+        return own
+    there = [own, *(one for one in packs if one)]
+    digest = sha256(repr((own, packs)).encode()).digest()
+    return Looks(
+        sum(one.size for one in there),
+        max(one.modified for one in there),
+        max(one.changed for one in there),
+        int.from_bytes(digest[:7], "little"),
+    )
+
+
+def _file_looks(path: Path) -> Looks | None:
     try:
         about = os.lstat(path)
     except OSError:

@@ -10,12 +10,14 @@ from pathlib import Path
 from holdfast.errors import Fault, InvalidRequest, NotFound, SnapshotDamaged
 from holdfast.snapshot.age import read_identities
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.checked import Checked, Looks, looks_of_body
+from holdfast.snapshot.checked import Checked, Looks, looks_of, looks_of_body
 from holdfast.snapshot.compacts import Compacts, is_colony
 from holdfast.snapshot.key_care import note_opened
 from holdfast.snapshot.learning import forget
 from holdfast.snapshot.manifest import is_id
 from holdfast.snapshot.shelf import Shelf
+from holdfast.snapshot.shelf_packs import packs_needed
+from holdfast.snapshot.shelved import read_manifest_of
 from holdfast.snapshot.values import Manifest, Report
 from holdfast.snapshot.vaulting import fetch, list_vault, must_be_there
 from holdfast.snapshot.verify import Expect, fault_of, verify
@@ -140,6 +142,7 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
         report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place, raw)
     if here and looks is not None:
         _remember(archive, found.id, looks, report)
+        _tell_others(archive, found.id, report)
     if report.sound and "members" in report.checked and report.manifest is not None:
         note_opened(archive, report.manifest, identities)
     return replace(report, place=named.name if _is_path(named.name) else found.id)  # latest may be another one soon
@@ -152,6 +155,19 @@ def _remember(archive: Archive, id: str, looks: Looks, report: Report) -> None:
     damage = next((one.message for one in report.findings if one.code == "damaged"), None)
     with suppress(Fault):
         archive.shelf.remember(id, Checked(looks, report.digest, archive.clock.now_ms(), damage))
+
+
+def _tell_others(archive: Archive, id: str, report: Report) -> None:
+    """A damaged pack is damage of every snapshot that needs it, also of those that were read while it was whole."""
+    shelf, damaged = archive.shelf, set(report.packs)
+    others = [one for one in shelf.each() if one.id != id and not one.damaged] if damaged else []
+    for one in others:
+        with suppress(Fault, OSError):  # as above; and one that just goes need not be told
+            looks, digest = looks_of(one.path), read_manifest_of(shelf.root, one.id)[1]
+            shared = damaged & packs_needed(one)
+            if looks is not None and shared:
+                reason = f"snapshot: pack {min(shared)} is damaged"
+                shelf.remember(one.id, Checked(looks, digest, archive.clock.now_ms(), reason))
 
 
 def trusted(archive: Archive, named: Named, found: Found, *, raw: bool = True) -> Manifest:

@@ -1,8 +1,9 @@
-"""Making a snapshot: memory ─capture→ ─redact→ ─pack→ body ─seal→ manifest ─put→ shelf, and on to the vault."""
+"""Making a snapshot: memory ─capture→ ─redact→ ─pack or cut→ body ─seal→ manifest ─put→ shelf, and on to the vault."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -19,16 +20,18 @@ from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.changes import note_seen, seen_now
 from holdfast.snapshot.finding import made_here
 from holdfast.snapshot.layouts import Fresh
-from holdfast.snapshot.manifest import manifest_bytes, signed_bytes
-from holdfast.snapshot.memory import capture_memory
-from holdfast.snapshot.pack import pack
+from holdfast.snapshot.manifest import body_name, manifest_bytes, signed_bytes
+from holdfast.snapshot.memory import capture_memory, live_bytes
+from holdfast.snapshot.pack import pack, yield_to_others
 from holdfast.snapshot.places import new_id
 from holdfast.snapshot.sending import put_in_vault
 from holdfast.snapshot.shapes import shelved_shape
 from holdfast.snapshot.shelf import Shelf
+from holdfast.snapshot.shelf_chunks import cut, foreseeing, lies_in_chunks, staged_bytes
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.unsent import note_unsent
 from holdfast.snapshot.values import ASKED_FOR, FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
+from holdfast.store.sqlite.capture import check_store
 from holdfast.version import VERSION
 
 T = TypeVar("T")
@@ -115,9 +118,8 @@ def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
     identity = _identity(archive, shelf, wish)
     if archive.settings.vault:
         note_unsent(shelf.root, identity.id)
-    capture = capture_memory(archive, staging, redact=_said(wish.redact, archive.settings.snapshot_redact))
     recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
-    body = pack(capture, _body_path(staging, identity, recipients), identity.id, recipients)
+    capture, body = _packed(archive, wish, staging, identity.id, recipients)
     manifest = _sealed(archive, wish, identity, capture, body, recipients)
     shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
     note_seen(archive, seen)
@@ -128,12 +130,38 @@ def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
     return Made(made, Fresh(capture, body, recipients))
 
 
+def _packed(archive: Archive, wish: Wish, staging: Path, id: str, recipients: tuple[str, ...]) -> tuple[Capture, Body]:
+    """The memory as it is now, found sound, and the same as a body: one file, or chunks that the shelf partly has."""
+    redact = _said(wish.redact, archive.settings.snapshot_redact)
+    vaults = (wish.vault, archive.settings.vault)
+    with foreseeing(archive, vaults, live_bytes(archive), recipients) as foreseen:
+        capture = capture_memory(archive, staging, redact=redact, check=False)
+        with _checked_beside(capture):
+            if lies_in_chunks(archive, vaults, staged_bytes(capture)):
+                return capture, cut(archive, capture, staging, id, recipients, foreseen)
+            return capture, pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
+
+
 def _said(asked: T | None, usual: T) -> T:
     return usual if asked is None else asked
 
 
-def _body_path(staging: Path, identity: Identity, recipients: Sequence[str]) -> Path:
-    return staging / f"{identity.id}.tar.zst{'.age' if recipients else ''}"
+@contextmanager
+def _checked_beside(capture: Capture) -> Iterator[None]:
+    """The captured store is read to its end while the block packs it; the block ends only once it was found sound.
+
+    That keeps the promise that what is sealed was checked: until the manifest is made, after the block, nothing of it
+    is a snapshot, and what was packed of a damaged store goes with the staging folder. Nobody changes the file
+    meanwhile, so what is packed is what is checked.
+
+    Raises:
+        DataDamaged: the store is damaged.
+    """
+    store = next(one.source for one in capture.staged if one.kind == "store")
+    with ThreadPoolExecutor(1, "holdfast-check", yield_to_others) as pool:
+        checked = pool.submit(check_store, store)
+        yield
+        checked.result()  # nothing leaves the block before this
 
 
 def _identity(archive: Archive, shelf: Shelf, wish: Wish) -> Identity:

@@ -49,10 +49,11 @@ def prune(
         removed, in_use = [], []
         for id in decided.remove:
             try:
-                shelf.delete(id)
+                shelf.delete(id, packs_too=False)
                 removed.append(id)
             except SnapshotsBusy:
                 in_use.append(id)
+        shelf.sweep()  # the packs that nobody needs any more, once for all of them
     if removed:
         archive.tell("pruned", {"ids": removed})
     return Pruned(decided, tuple(removed), tuple(in_use))

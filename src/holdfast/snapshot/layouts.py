@@ -1,48 +1,52 @@
-"""In which layout a snapshot goes to a vault: whole, as it lies on the shelf, or as chunks that are stored once.
+"""In which layout a snapshot goes to a vault: whole, or as chunks that are stored once.
 
-Chunks need a vault that can take them, the tar in the clear, and a signature by the key that signed the snapshot:
-where one of them is missing the snapshot goes whole, which is always possible.
+As it lies on the shelf it can always go. In the other layout it needs the tar in the clear, and a signature by the key
+that signed the snapshot: where one of them is missing it goes as it lies, if the vault takes that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
 
 import zstandard
 
 from holdfast.didkey import verify_signature
 from holdfast.errors import NotFound, SnapshotDamaged, SnapshotsBusy, VaultRefused
-from holdfast.ports import Parcel, Vault
+from holdfast.ports import Vault
 from holdfast.snapshot.age import Pulled, fingerprint, read_identities, sealing
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.canonical import Malformed
 from holdfast.snapshot.carrying import Files, read_files
 from holdfast.snapshot.chunks.cutting import Plain, cut_tar
-from holdfast.snapshot.chunks.fetching import vaulted_packs, vaulted_recipe
-from holdfast.snapshot.chunks.gathering import PACKS, as_stored
+from holdfast.snapshot.chunks.fetching import vaulted_packs
+from holdfast.snapshot.chunks.gathering import as_stored
 from holdfast.snapshot.chunks.known import Known
-from holdfast.snapshot.chunks.leases import condemned, leased
-from holdfast.snapshot.chunks.packs import Entry
+from holdfast.snapshot.chunks.leases import leased
+from holdfast.snapshot.chunks.packs import Seal
 from holdfast.snapshot.chunks.recipe import recipe_bytes
-from holdfast.snapshot.chunks.sending import Sending, check_there, packs_there
-from holdfast.snapshot.copying import checked
+from holdfast.snapshot.chunks.sending import Sending, Sent, check_there, packs_there
+from holdfast.snapshot.copying import open_file
 from holdfast.snapshot.learning import known_folder, learn, trusted_packs
 from holdfast.snapshot.locks import SnapshotLock
-from holdfast.snapshot.manifest import manifest_bytes, recipe_name, signed_bytes
-from holdfast.snapshot.pack import tar_again
+from holdfast.snapshot.manifest import body_name, manifest_bytes, recipe_name, signed_bytes
+from holdfast.snapshot.pack import pack_tar, tar_again
+from holdfast.snapshot.pack_copies import copy_chunks, look_back, remove_halves
+from holdfast.snapshot.places import SHELVES
 from holdfast.snapshot.unpack import Plain as Opened, opened
 from holdfast.snapshot.values import Body, Capture, Manifest
-from holdfast.snapshot.vaulting import deliver, list_vault, prefix_of, read_vaulted, send, take_out
+from holdfast.snapshot.vaulting import deliver, list_vault, prefix_of, read_vaulted, send
+from holdfast.vault.local import LocalVault
+from holdfast.vault.readonly import ReadOnly
 
 # Below, chunks would save little and cost several requests more, and four small files can be read by anybody.
 _WORTH_CHUNKS = 4 << 20
+_PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +77,39 @@ def put(archive: Archive, vault: Vault, id: str, fresh: Fresh | None = None) -> 
     """
     with archive.shelf.hold(id) as one:
         files = read_files(archive.shelf.root, one.id)
-        clear = _clear(archive, files.manifest, one.path, fresh) if _wanted(archive, vault, files.manifest) else None
-        if clear is None or _is_there_whole(vault, files):
-            send(archive.shelf, id, vault)
+        if files.manifest.chunked and takes_chunks(archive, vault):
+            _copy_from_shelf(archive, vault, files)
+        elif files.manifest.chunked:
+            _send_whole(archive, vault, files.manifest, _clear(archive, files.manifest, one.path, fresh))
         else:
-            _send_chunks(archive, vault, files.manifest, clear)
+            wanted = takes_chunks(archive, vault) and _is_worth_chunks(archive, files.manifest)
+            clear = _clear(archive, files.manifest, one.path, fresh) if wanted else None
+            if clear is None or _is_there_whole(vault, files):
+                send(archive.shelf, id, vault)
+            else:
+                _send_chunks(archive, vault, files.manifest, clear)
 
 
-def _wanted(archive: Archive, vault: Vault, manifest: Manifest) -> bool:
-    layout = archive.settings.vault_layout
-    if layout == "whole" or not vault.can.increments:
-        return False
-    return layout == "chunks" or manifest.body_size >= _WORTH_CHUNKS
+def takes_chunks(archive: Archive, vault: Vault) -> bool:
+    """Whether snapshots may lie in the vault as chunks."""
+    return archive.settings.vault_layout != "whole" and vault.can.increments
+
+
+def _is_worth_chunks(archive: Archive, manifest: Manifest) -> bool:
+    return archive.settings.vault_layout == "chunks" or manifest.body_size >= _WORTH_CHUNKS
+
+
+def shelf_as_vault(archive: Archive) -> Vault:
+    """All shelves of the data folder, which are laid out as a vault is, to be read."""
+    return ReadOnly(LocalVault(archive.home / SHELVES))
+
+
+def key_and_seal(archive: Archive, recipients: Sequence[str]) -> tuple[bytes, Seal]:
+    """What chunks for these recipients are named by, and what seals them."""
+    if not recipients:
+        return b"", as_stored
+    key = archive.keyring.chunk_key("chunks", archive.tenant, archive.agent, *sorted(recipients))
+    return key, sealing(recipients)
 
 
 def _clear(archive: Archive, manifest: Manifest, body: Path, fresh: Fresh | None) -> _Clear | None:
@@ -104,7 +129,7 @@ def _clear(archive: Archive, manifest: Manifest, body: Path, fresh: Fresh | None
 @contextmanager
 def _tar_of(fresh: Fresh) -> Iterator[Plain]:
     tar = tar_again(fresh.capture, fresh.body, encrypted=bool(fresh.recipients))
-    yield Opened(Pulled(tar), fresh.body.size)
+    yield Opened(Pulled(tar), sum(one.size for one in fresh.body.artifacts))
 
 
 def _is_there_whole(vault: Vault, files: Files) -> bool:
@@ -114,51 +139,101 @@ def _is_there_whole(vault: Vault, files: Files) -> bool:
     return identity.id in found and not found[identity.id].chunked
 
 
+def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _Clear | None) -> None:
+    """Send what lies on the shelf as chunks to a vault that takes none: packed into one body on the way."""
+    if clear is None:
+        raise VaultRefused(
+            f"vault: {vault.place} gets whole snapshots only, and {manifest.identity.id} lies in chunks that cannot be "
+            "opened and sealed again here",
+            hint="Use a vault that takes chunks, or give HOLDFAST_SNAPSHOT_IDENTITY and HOLDFAST_SNAPSHOT_RECIPIENTS.",
+        )
+    if _is_listed(vault, manifest):
+        return
+    with archive.shelf.staging() as staging:
+        name = body_name(manifest.identity.id, manifest.encrypted)
+        with _shelf_damage(), clear.tar as plain:
+            size, digest = pack_tar(_pieces(plain), staging / name, clear.recipients)
+        sealed = _sealed_again(archive, manifest, name, size, digest)
+        deliver(vault, Files(sealed, manifest_bytes(sealed)), partial(open_file, staging / name))
+
+
+def _pieces(plain: Plain) -> Iterator[memoryview]:
+    while piece := plain.some(_PIECE):
+        yield piece
+
+
+def _is_listed(vault: Vault, manifest: Manifest) -> bool:
+    identity = manifest.identity
+    found = list_vault(vault, identity.tenant, identity.agent)
+    return any(one.id == identity.id and not one.damaged for one in found)
+
+
+@contextmanager
+def _shelf_damage() -> Iterator[None]:
+    try:
+        yield
+    except (Malformed, zstandard.ZstdError) as error:
+        raise SnapshotDamaged("snapshot: its body on the shelf is damaged") from error
+
+
 def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _Clear) -> None:
-    key = b""
-    if clear.recipients:
-        key = archive.keyring.chunk_key("chunks", archive.tenant, archive.agent, *sorted(clear.recipients))
-    folder = known_folder(archive, vault, key)
+    key, seal = key_and_seal(archive, clear.recipients)
+    with _sender(archive, vault, manifest, key) as known:
+        if known is None:
+            return
+        prefix, id = prefix_of(archive.tenant, archive.agent), manifest.identity.id
+        with leased(vault, prefix, id, archive.clock, archive.entropy, known.save_lease) as lease:
+            remove_halves(vault, archive, id)
+            sent = _put_packs(archive, vault, prefix, known, key, seal, clear)
+            recipe = recipe_bytes(sent.packs, sent.runs, seal)
+            name, digest = recipe_name(id, manifest.encrypted), sha256(recipe).hexdigest()
+            sealed = _sealed_again(archive, manifest, name, len(recipe), digest)
+            lease.check()
+            check_there(vault, prefix, sent.packs)
+            deliver(vault, Files(sealed, manifest_bytes(sealed)), partial(BytesIO, recipe))
+            look_back(archive, vault, prefix, sealed, sent.packs)
+
+
+@contextmanager
+def _sender(archive: Archive, vault: Vault, manifest: Manifest, key: bytes) -> Iterator[Known | None]:
+    """The only one on this machine that sends to the vault with that key, and what it knows of the packs there; None
+    if the vault has the snapshot already."""
+    folder = known_folder(archive, vault.place, key)
     with SnapshotLock(folder, "send", archive.settings.snapshot_lock_seconds):
-        prefix = prefix_of(archive.tenant, archive.agent)
-        if _is_whole_in(vault, prefix, manifest):
+        if _is_whole_in(vault, prefix_of(archive.tenant, archive.agent), manifest):
+            yield None
             return
         known = Known(folder)
         if old := known.lease():  # of a process that was killed: this one has its lock
             vault.delete(old)
-        note = known.save_lease
-        with leased(vault, prefix, manifest.identity.id, archive.clock, archive.entropy, note) as lease:
-            _remove_halves(vault, archive, manifest.identity.id)
-            recipe, packs = _put_packs(archive, vault, prefix, known, key, clear)
-            sealed = _sealed_again(archive, manifest, recipe)
-            lease.check()
-            check_there(vault, prefix, packs)
-            deliver(vault, Files(sealed, manifest_bytes(sealed)), partial(BytesIO, recipe))
-            _look_back(archive, vault, prefix, sealed, packs)
+        yield known
+
+
+def _copy_from_shelf(archive: Archive, vault: Vault, files: Files) -> None:
+    """Copy what lies on the shelf as chunks: packs are copied, not cut again."""
+    with _sender(archive, vault, files.manifest, b"") as known:
+        if known is not None:
+            sent = copy_chunks(archive, shelf_as_vault(archive), vault, files, known.save_lease, again=True)
+            archive.moved("chunks", sent)
 
 
 def _put_packs(
-    archive: Archive, vault: Vault, prefix: str, known: Known, key: bytes, clear: _Clear
-) -> tuple[bytes, tuple[Entry, ...]]:
-    """The recipe of the snapshot and its packs, all of which the vault has now."""
+    archive: Archive, vault: Vault, prefix: str, known: Known, key: bytes, seal: Seal, clear: _Clear
+) -> Sent:
+    """What the snapshot consists of, all of which the vault has now."""
     there = trusted_packs(archive, packs_there(vault, prefix))
     known.load(there, key)
     if not known.entries and there:
         learn(archive, vault, known, there, key)
-    seal = sealing(clear.recipients) if clear.recipients else as_stored
-    try:
-        with Sending(vault, prefix, known, key, seal, archive.entropy) as sending, clear.tar as plain:
-            sent = sending.send(cut_tar(plain, key))
-    except (Malformed, zstandard.ZstdError) as error:
-        raise SnapshotDamaged("snapshot: its body on the shelf is damaged") from error
+    with _shelf_damage(), Sending(vault, prefix, known, key, seal, archive.entropy) as sending, clear.tar as plain:
+        sent = sending.send(cut_tar(plain, key))
     archive.moved("chunks", sent.new_bytes)
-    return recipe_bytes(sent.packs, sent.runs, seal), sent.packs
+    return sent
 
 
-def _sealed_again(archive: Archive, manifest: Manifest, recipe: bytes) -> Manifest:
-    """The manifest with the recipe for its body. What our key signed is signed again, if it really did."""
-    name = recipe_name(manifest.identity.id, manifest.encrypted)
-    sealed = replace(manifest, body_name=name, body_size=len(recipe), body_sha256=sha256(recipe).hexdigest())
+def _sealed_again(archive: Archive, manifest: Manifest, name: str, size: int, digest: str) -> Manifest:
+    """The manifest with another body. What our key signed is signed again, if it really did."""
+    sealed = replace(manifest, body_name=name, body_size=size, body_sha256=digest)
     if manifest.signer is None or manifest.signature is None:
         return sealed
     if not verify_signature(manifest.signer, signed_bytes(manifest), manifest.signature):
@@ -176,54 +251,3 @@ def _is_whole_in(vault: Vault, prefix: str, manifest: Manifest) -> bool:
         return True
     except (NotFound, SnapshotDamaged, SnapshotsBusy):
         return False
-
-
-def _remove_halves(vault: Vault, archive: Archive, id: str) -> None:
-    """Take away what an interrupted run left of the same snapshot, or what can no longer be restored of it: it would
-    stand in the way of what is sent now. Packs stay."""
-    take_out(vault, archive.tenant, archive.agent, id)
-
-
-def _look_back(archive: Archive, vault: Vault, prefix: str, manifest: Manifest, packs: tuple[Entry, ...]) -> None:
-    """Take the snapshot back if somebody removed a pack at the very last moment."""
-    try:
-        check_there(vault, prefix, packs)
-    except SnapshotsBusy:
-        take_out(vault, archive.tenant, archive.agent, manifest.identity.id)
-        raise
-
-
-def copy_chunks(archive: Archive, source: Vault, target: Vault, files: Files) -> None:
-    """Copy a snapshot that lies in the source as chunks: the packs that the target lacks, then what names them.
-
-    Raises:
-        VaultRefused: the target takes no chunks.
-        SnapshotDamaged: the source's bytes are not those of the manifest.
-        SnapshotsBusy: another host sends it, or the target is about to remove a pack of it.
-    """
-    if not target.can.increments:
-        raise VaultRefused(
-            f"vault: {target.place} takes whole snapshots only, and {files.id} lies in chunks",
-            hint="Send it from the memory it was made of: holdfast vault sync.",
-        )
-    prefix = prefix_of(archive.tenant, archive.agent)
-    recipe = vaulted_recipe(source, prefix, files.manifest)
-    packs = vaulted_packs(source, prefix, files.manifest)
-    with leased(target, prefix, files.id, archive.clock, archive.entropy) as lease:
-        going, there = condemned(target, prefix), packs_there(target, prefix)
-        if any(one.name in going for one in packs):
-            raise SnapshotsBusy("vault: somebody is about to remove packs of it", hint="Try again in a moment.")
-        for one in packs:
-            if there.get(one.name) != one.size:
-                target.put_all([Parcel(f"{prefix}{PACKS}/{one.name}", one.size, partial(_pack, source, prefix, one))])
-        lease.check()
-        check_there(target, prefix, packs)
-        deliver(target, files, partial(BytesIO, recipe))
-        _look_back(archive, target, prefix, files.manifest, packs)
-
-
-def _pack(vault: Vault, prefix: str, pack: Entry) -> BinaryIO:
-    try:
-        return checked(vault.open(f"{prefix}{PACKS}/{pack.name}"), f"pack {pack.name}", pack.size, pack.sha256)
-    except NotFound as error:
-        raise SnapshotDamaged(f"vault: pack {pack.name} is gone") from error

@@ -25,12 +25,14 @@ from holdfast.snapshot.manifest import signed_bytes
 from holdfast.snapshot.values import Manifest
 from holdfast.snapshot.vaulting import list_vault, prefix_of, read_vaulted
 
+SHELF = "shelf"  # as a place: wherever the data folder is
 _USELESS = (Malformed, IdentityNeeded, NotFound, SnapshotDamaged, SnapshotTooNew, SnapshotForeign)
 
 
-def known_folder(archive: Archive, vault: Vault, key: bytes) -> Path:
-    """Where this machine keeps what it knows of a vault's packs; other keys make other ids, so they are kept apart."""
-    about = key_of(vault.place, archive.tenant, archive.agent, sha256(key).hexdigest() if key else "plain")
+def known_folder(archive: Archive, place: str, key: bytes) -> Path:
+    """Where this machine keeps what it knows of the packs in a vault, or on the shelf; other keys make other ids, so
+    they are kept apart."""
+    about = key_of(place, archive.tenant, archive.agent, sha256(key).hexdigest() if key else "plain")
     return _folders(archive) / sha256(about.encode()).hexdigest()[:32]
 
 
@@ -50,6 +52,12 @@ def forget(archive: Archive, fault: SnapshotDamaged) -> None:
 def trusted_packs(archive: Archive, there: dict[str, int]) -> dict[str, int]:
     """Those that were never found damaged from here."""
     return {name: size for name, size in there.items() if not (_damaged(archive) / name).exists()}
+
+
+def believe_again(archive: Archive, name: str) -> None:
+    """What is there under the name of a damaged pack is the right one now."""
+    with disk_faults("note a damaged pack"):
+        (_damaged(archive) / name).unlink(missing_ok=True)
 
 
 def _damaged(archive: Archive) -> Path:

@@ -19,18 +19,18 @@ STORE = "store/memory.db"
 STATE = "state/runtime.json"
 
 
-def capture_memory(archive: Archive, staging: Path, *, redact: bool) -> Capture:
+def capture_memory(archive: Archive, staging: Path, *, redact: bool, check: bool = True) -> Capture:
     """The memory at one moment; text of memory folders is redacted unless that is not wanted.
 
     The store is one moment of the database while writers go on. What is in it went through redaction before; memory
-    folders never did.
+    folders never did. Without `check` the caller checks the staged store before anybody may believe in it.
 
     Raises:
         DataDamaged: the store is damaged, or cannot be opened.
         StorageFull, StorageFailed: it cannot be staged.
     """
     store = _place(staging, STORE)
-    captured = capture_store(live_database(archive), store, archive.tenant)
+    captured = capture_store(live_database(archive), store, archive.tenant, check=check)
     around = capture_around(archive, staging, store, redact=redact)
     staged = (Staged(STORE, "store", store), *around.staged)
     return Capture(staged, around.left, around.redaction, captured.schema)
@@ -68,6 +68,14 @@ def live_database(archive: Archive) -> Path:
     if archive.live is None:
         raise DataDamaged("snapshots: there is no live memory here")
     return archive.live.database()
+
+
+def live_bytes(archive: Archive) -> int:
+    """About how much a capture will be. Faults as of `live_database`."""
+    try:
+        return live_database(archive).stat().st_size
+    except OSError as error:
+        raise disk_fault(error, "capture the store") from error
 
 
 def _place(staging: Path, path: str) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import stat
 import sys
@@ -28,6 +29,7 @@ from holdfast.snapshot.contents import Contents, contents_bytes
 from holdfast.snapshot.limits import check_size
 from holdfast.snapshot.manifest import body_name
 from holdfast.snapshot.names import CONTENTS, check_members, kind_of, member_name, place_of
+from holdfast.snapshot.passing import WAITING, passing
 from holdfast.snapshot.values import Artifact, Body, Capture, Staged
 
 _PIECE = 1024 * 1024
@@ -44,9 +46,17 @@ def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str
         LimitReached: it holds more than a reader would take.
         StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
     """
+    tar = Tar(capture, encrypted=bool(recipients))
+    size, sha256 = pack_tar(tar.pieces(), out, recipients, level)
+    return Body(body_name(identity_id, bool(recipients)), size, sha256, tuple(tar.artifacts))
+
+
+def pack_tar(
+    tar: Iterator[bytes | memoryview], out: Path, recipients: Sequence[str] = (), level: int = 3
+) -> tuple[int, str]:
+    """The same for the pieces of a tar that somebody else makes; the file's size and SHA-256."""
     keys = age.read_recipients(recipients)
-    staged = _in_order(capture.staged)
-    packing = _Packing(capture, staged, encrypted=bool(keys), level=level)
+    packing = _Packing(tar, level)
     try:
         with _Output(out) as output:
             if keys:
@@ -58,7 +68,7 @@ def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str
             output.sync()
     except OSError as error:
         raise disk_fault(error, f"pack {out.name}") from error
-    return Body(body_name(identity_id, bool(keys)), output.size, output.sha256(), tuple(packing.artifacts))
+    return output.size, output.sha256()
 
 
 def tar_again(capture: Capture, body: Body, *, encrypted: bool) -> Iterator[bytes | memoryview]:
@@ -106,13 +116,14 @@ def _opened(staged: Staged) -> FileIO:
 
 
 def _read(file: FileIO, staged: Staged, about: os.stat_result) -> Iterator[memoryview]:
-    """All bytes of a staged file, in one buffer that is used again.
+    """All bytes of a staged file, in a few buffers that are used again in turn.
 
     Raises:
         StorageFailed: they changed meanwhile.
     """
-    rest, buffer = about.st_size, memoryview(bytearray(_PIECE))
+    rest, buffers = about.st_size, itertools.cycle(_buffers(about.st_size))
     while rest:
+        buffer = next(buffers)
         count = file.readinto(buffer[: min(rest, _PIECE)])
         if not count:
             raise _changed(staged)
@@ -120,6 +131,13 @@ def _read(file: FileIO, staged: Staged, about: os.stat_result) -> Iterator[memor
         rest -= count
     if file.read(1) or os.fstat(file.fileno()).st_mtime_ns != about.st_mtime_ns:
         raise _changed(staged)
+
+
+def _buffers(size: int) -> list[memoryview]:
+    """As many as are still read by others when one is filled again: those that wait to be hashed, the one that is
+    hashed, and the one before."""
+    count = min(WAITING + 2, size // _PIECE + 1)
+    return [memoryview(bytearray(min(size, _PIECE))) for _ in range(count)]
 
 
 def _in_order(staged: Sequence[Staged]) -> list[Staged]:
@@ -133,28 +151,21 @@ def _in_order(staged: Sequence[Staged]) -> list[Staged]:
     return ordered
 
 
-class _Packing:
-    """The pieces of one bundle as they are made, and what was seen of the members so far."""
+class Tar:
+    """The tar of a capture as it is made, and what was seen of the members so far.
 
-    def __init__(self, capture: Capture, staged: Sequence[Staged], *, encrypted: bool, level: int):
+    Raises:
+        InvalidRequest: a staged path cannot be in a bundle.
+    """
+
+    def __init__(self, capture: Capture, *, encrypted: bool):
         self._capture = capture
-        self._staged = staged
+        self._staged = _in_order(capture.staged)
         self._encrypted = encrypted
-        self._level = level
         self.artifacts: list[Artifact] = []
-        self.size = 0  # of the tar
 
-    def compressed(self) -> Iterator[bytes]:
-        compressor = zstandard.ZstdCompressor(compression_params=_parameters(self._level)).compressobj()
-        compress: Callable[[bytes | memoryview], bytes] = partial(_begin, compressor.compress)
-        for piece in self._tar():
-            self.size += len(piece)
-            if made := compress(piece):
-                yield made
-            compress = compressor.compress
-        yield compressor.flush()
-
-    def _tar(self) -> Iterator[bytes | memoryview]:
+    def pieces(self) -> Iterator[bytes | memoryview]:
+        """All of it, once; a piece lasts until the next."""
         for one in self._staged:
             yield from self._member(one)
         yield from _end(self._capture, self.artifacts, encrypted=self._encrypted)
@@ -163,12 +174,32 @@ class _Packing:
         with _opened(staged) as file:
             about = os.fstat(file.fileno())
             yield ustar.header(member_name(staged.path), about.st_size)
-            digest = hashlib.sha256()
-            for piece in _read(file, staged, about):
-                digest.update(piece)
-                yield piece
+            with passing(None, about.st_size) as hashed:
+                for piece in _read(file, staged, about):
+                    hashed.write(piece)
+                    yield piece
+                digest = hashed.finish()
         yield bytes(ustar.padding(about.st_size))
-        self.artifacts.append(Artifact(staged.path, staged.kind, about.st_size, digest.hexdigest()))
+        self.artifacts.append(Artifact(staged.path, staged.kind, about.st_size, digest))
+
+
+class _Packing:
+    """The compressed pieces of one tar."""
+
+    def __init__(self, tar: Iterator[bytes | memoryview], level: int):
+        self._tar = tar
+        self._level = level
+        self.size = 0  # of the tar
+
+    def compressed(self) -> Iterator[bytes]:
+        compressor = zstandard.ZstdCompressor(compression_params=_parameters(self._level)).compressobj()
+        compress: Callable[[bytes | memoryview], bytes] = partial(_begin, compressor.compress)
+        for piece in self._tar:
+            self.size += len(piece)
+            if made := compress(piece):
+                yield made
+            compress = compressor.compress
+        yield compressor.flush()
 
 
 def _parameters(level: int) -> zstandard.ZstdCompressionParameters:
@@ -180,11 +211,12 @@ def _parameters(level: int) -> zstandard.ZstdCompressionParameters:
 def _begin(compress: Callable[[bytes | memoryview], bytes], piece: bytes | memoryview) -> bytes:
     """Compress the first piece in a thread that yields to others: the compressor starts its own threads now, and they
     are as this one is. Whoever writes to the memory meanwhile shall not wait for them."""
-    with ThreadPoolExecutor(1, "holdfast-pack", _yield_to_others) as one:
+    with ThreadPoolExecutor(1, "holdfast-pack", yield_to_others) as one:
         return one.submit(compress, piece).result()
 
 
-def _yield_to_others() -> None:
+def yield_to_others() -> None:
+    """Let whoever writes to the memory go before this thread."""
     if sys.platform == "linux":  # elsewhere threads have no priority of their own
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 

@@ -1,4 +1,4 @@
-"""The bytes of one member on their way: hashed, and written to its file; beside the decompression if there are many."""
+"""The bytes of one member on their way: hashed, and written to its file; beside other work if there are many."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 from holdfast.snapshot.landing import Sink
 
 _LARGE = 4 * 1024 * 1024  # below, starting a thread costs more than it saves
-_WAITING = 4  # pieces of a megabyte each
+WAITING = 4  # pieces of a megabyte each
 
 
 def passing(sink: Sink | None, size: int) -> Passing:
@@ -44,11 +44,12 @@ class Passing:
 
 
 class Aside(Passing):
-    """Hashes and writes in a thread, while the next piece is decompressed: both release the interpreter."""
+    """Hashes and writes in a thread, while the next piece is decompressed or the last one packed: all of this releases
+    the interpreter. At most so many pieces wait, and one is at work."""
 
     def __init__(self, sink: Sink | None):
         super().__init__(sink)
-        self._pieces: queue.Queue[memoryview | None] = queue.Queue(_WAITING)
+        self._pieces: queue.Queue[memoryview | None] = queue.Queue(WAITING)
         self._error: OSError | None = None
         self._thread = threading.Thread(target=self._work, name="holdfast-unpack", daemon=True)
         self._thread.start()

@@ -1,7 +1,7 @@
 """Where a snapshot lies: its id, the names of its files, and the folder of a memory.
 
     <id>.tar.zst or <id>.tar.zst.age      the body
-    <id>.chunks or <id>.chunks.age        in a vault: the body as a recipe, with the packs that it names in packs/
+    <id>.chunks or <id>.chunks.age        the body as a recipe, with the packs that it names in packs/
     <id>.manifest.json                    what it says about itself
     <either>.sha256                       a sidecar: its SHA-256 as `sha256sum -c` reads it
 
@@ -19,6 +19,7 @@ from pathlib import Path
 from holdfast.errors import InvalidRequest
 from holdfast.keys import key_of
 
+SHELVES = "snapshots"  # in the data folder: the shelves of all memories, laid out as a vault is
 RECIPES = (".chunks", ".chunks.age")
 BODIES = (".tar.zst", ".tar.zst.age", *RECIPES)
 MANIFEST = ".manifest.json"
@@ -116,4 +117,4 @@ def _part(name: str) -> str:
 
 def shelf_folder(home: Path, tenant: str, agent: str) -> Path:
     """Where the snapshots of a memory lie."""
-    return home.joinpath("snapshots", *place_of(tenant, agent))
+    return home.joinpath(SHELVES, *place_of(tenant, agent))

@@ -33,6 +33,7 @@ def shelved_shape(one: Shelved) -> Json:
         "createdBy": about.created_by,
         "signer": manifest.signer,
         "encrypted": manifest.encrypted,
+        "layout": "chunks" if manifest.chunked else "whole",
         "redacted": manifest.redaction.applied,
         "sha256": manifest.body_sha256,
     }

@@ -1,7 +1,8 @@
 """The snapshots of one memory in its folder: put whole or not at all, listed, held, deleted, exported.
 
 The manifest is the commit point: it comes last and goes first. Names change under the shelf's lock only, with a mark
-that tells interrupted work from damage (`leftovers.py`). Two numbers stand beside them: `sequence`, the highest that
+that tells interrupted work from damage (`leftovers.py`). A body may be a recipe of chunks, with the packs that it names
+in packs/ (`shelf_packs.py`). Two numbers stand beside them: `sequence`, the highest that
 was ever given away, and `newest`, the highest that should be there.
 """
 
@@ -30,6 +31,7 @@ from holdfast.snapshot.leftovers import (
 )
 from holdfast.snapshot.opened import sweep_opened
 from holdfast.snapshot.places import BODIES, MANIFEST, SUFFIXES, new_id, parse_id, sequence_of
+from holdfast.snapshot.shelf_packs import sweep_packs, take_packs
 from holdfast.snapshot.shelved import (
     Owner,
     Shelved,
@@ -134,8 +136,11 @@ class Shelf:
     def put(self, body: Path, manifest: Manifest, manifest_bytes: Data) -> Stored:
         """Take a staged, synced body and its manifest: afterwards the snapshot is listed and durable.
 
+        The packs of a recipe lie beside it in packs/, as far as they are not here.
+
         Raises:
             Conflict: something of that id is here already.
+            SnapshotsBusy: a pack that it refers to is gone.
             StorageFull, StorageFailed: it could not be stored; nothing of it is listed.
         """
         files = Files(manifest, manifest_bytes)
@@ -159,6 +164,8 @@ class Shelf:
 
     def _place(self, body: Path, files: Files) -> None:
         """Everything under its name, the manifest last."""
+        if files.manifest.chunked:
+            take_packs(body, self.root)
         for name, data in files.sidecars.items():
             write_new(self.root / name, data)
         body.rename(self.root / files.manifest.body_name)
@@ -176,6 +183,7 @@ class Shelf:
             self._no_longer_expect(sequence_of(id))
             sync_folder(self.root)
             end_change(self.root, id)
+            sweep_packs(self.root)
 
     def _expect(self, sequence: int) -> None:
         if self._number(_NEWEST) < sequence:
@@ -213,7 +221,7 @@ class Shelf:
         if not self.root.exists():
             return []
         with disk_faults("snapshot: sweep leftovers"), changing_names(self.root):
-            gone = self._settle() + sweep_staging(self.root) + sweep_opened(self.root)
+            gone = self._settle() + sweep_staging(self.root) + sweep_opened(self.root) + sweep_packs(self.root)
             for name in (*(f".{one}.new" for one in (_SEQUENCE, _NEWEST, RECORD)), *stale_marks(self.root)):
                 with suppress(FileNotFoundError):
                     (self.root / name).unlink()
@@ -302,8 +310,9 @@ class Shelf:
 
     # Deleting
 
-    def delete(self, id: str, *, last_too: bool = False) -> None:
-        """Remove a snapshot; once it is gone from the list it never comes back.
+    def delete(self, id: str, *, last_too: bool = False, packs_too: bool = True) -> None:
+        """Remove a snapshot; once it is gone from the list it never comes back. Packs that nobody else needs go too,
+        but without `packs_too` only with the next sweep: for whoever deletes many.
 
         Raises:
             NotFound: there is none.
@@ -320,6 +329,8 @@ class Shelf:
                 self._no_longer_expect(one.sequence)
                 sync_folder(self.root)
                 end_change(self.root, one.id)
+            if packs_too:
+                sweep_packs(self.root)
 
     def _is_last_good(self, id: str) -> bool:
         return not any(other.id != id and not other.damaged for other in self.each())

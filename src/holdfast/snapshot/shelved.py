@@ -17,10 +17,22 @@ from pathlib import Path
 
 from holdfast.disk import disk_fault
 from holdfast.errors import Fault, SnapshotDamaged
+from holdfast.snapshot.canonical import Malformed
 from holdfast.snapshot.checked import Checked, Record, looks_of, read_record
+from holdfast.snapshot.chunks.gathering import PACKS, pack_path, packs_beside, read_recipe
+from holdfast.snapshot.chunks.recipe import is_pack, read_packs
 from holdfast.snapshot.leftovers import mark_of
 from holdfast.snapshot.manifest import read_manifest
-from holdfast.snapshot.places import BODIES, MANIFEST, SIDECAR, SUFFIXES, read_sidecar, sequence_of, split_name
+from holdfast.snapshot.places import (
+    BODIES,
+    MANIFEST,
+    RECIPES,
+    SIDECAR,
+    SUFFIXES,
+    read_sidecar,
+    sequence_of,
+    split_name,
+)
 from holdfast.snapshot.values import Manifest
 
 MOST_MANIFEST = 64_000_000
@@ -36,7 +48,7 @@ class Shelved:
 
     id: str
     manifest: Manifest | None  # None if it cannot be read
-    size: int  # of all its files
+    size: int  # of all its files, and of the packs that it needs; they may be others' too
     damaged: str | None
     path: Path  # of the body; of the plain one if there is none
     checked_at: int | None = None  # when its bytes were read, as they are now; None if they never were
@@ -63,8 +75,21 @@ def ids_on(root: Path) -> set[str]:
 
 
 def bytes_on(root: Path) -> int:
-    """What all files of snapshots take."""
-    return sum(_size_of(f"{root}/{id}{suffix}") or 0 for id, suffix in names_on(root))
+    """What all files of snapshots take; a pack counts once, however many share it."""
+    files = sum(_size_of(f"{root}/{id}{suffix}") or 0 for id, suffix in names_on(root))
+    return files + sum(packs_on(root).values())
+
+
+def packs_on(root: Path) -> dict[str, int]:
+    """The packs here with their sizes. Other files beside them are not ours and are passed over."""
+    try:
+        names = os.listdir(root / PACKS)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise disk_fault(error, "list packs") from error
+    sizes = {name: _size_of(f"{root}/{PACKS}/{name}") for name in names if is_pack(name)}
+    return {name: size for name, size in sizes.items() if size is not None}
 
 
 def newest_first(ids: set[str]) -> list[str]:
@@ -110,7 +135,7 @@ def _glance(root: Path, id: str, owner: Owner | None, record: Record) -> Shelved
     if known is not None:
         damaged = known.damaged
     name = manifest.body_name if manifest else _body_there(root, id)
-    size = sum(_size_of(f"{root}/{id}{suffix}") or 0 for suffix in SUFFIXES)
+    size = sum(_size_of(f"{root}/{id}{suffix}") or 0 for suffix in SUFFIXES) + _packs_size(root / name)
     return Shelved(id, manifest, size, damaged, root / name, known.at if known else None)
 
 
@@ -119,6 +144,16 @@ def _known(body: Path, digest: str, known: Checked | None) -> Checked | None:
     if known is None or known.manifest != digest:
         return None
     return known if known.looks == looks_of(body) else None
+
+
+def _packs_size(body: Path) -> int:
+    """What the packs of a recipe take; none if it is no recipe, or cannot be read."""
+    if not body.name.endswith(RECIPES):
+        return 0
+    try:
+        return sum(_size_of(str(pack_path(body, one.name))) or 0 for one in packs_beside(body))
+    except (Malformed, SnapshotDamaged, OSError):
+        return 0
 
 
 def _body_there(root: Path, id: str) -> str:
@@ -168,6 +203,19 @@ def _check_body(folder: Path, manifest: Manifest) -> None:
     if size != manifest.body_size:
         raise SnapshotDamaged(f"{name} has {size} bytes instead of {manifest.body_size}")
     check_sidecar(folder, manifest)
+    if manifest.chunked:
+        check_packs(folder / name, manifest)
+
+
+def check_packs(body: Path, manifest: Manifest) -> None:
+    """Refuse a recipe that is not the manifest's, or one of whose packs is not there in its size."""
+    try:
+        packs = read_packs(read_recipe(body, manifest))
+    except Malformed as error:
+        raise SnapshotDamaged(f"{body.name}: {error}") from error
+    gone = [one.name for one in packs if _size_of(str(pack_path(body, one.name))) != one.size]
+    if gone:
+        raise SnapshotDamaged(f"{len(gone)} of its {len(packs)} packs are gone or cut off")
 
 
 def check_sidecar(folder: Path, manifest: Manifest) -> None:

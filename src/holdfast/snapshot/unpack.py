@@ -161,10 +161,18 @@ class _Raw:
             raise SnapshotDamaged("snapshot: the body's SHA-256 is not that of its manifest")
 
 
+class Pieces(Protocol):
+    """Where the tar comes from."""
+
+    def read(self, size: int, /) -> bytes | memoryview:
+        """Some bytes, that last until the next are read; none at the end only."""
+        ...
+
+
 class Plain:
     """The tar in pieces, never more than what is stored of it may become."""
 
-    def __init__(self, reader: Source, stored: int):
+    def __init__(self, reader: Pieces, stored: int):
         self._reader = reader
         self._piece = memoryview(b"")
         self._most = most_size(stored)

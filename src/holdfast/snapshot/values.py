@@ -144,6 +144,7 @@ class Report:
     checked: tuple[str, ...]  # files, bytes, signature, sequence, owner, members
     unchecked: tuple[str, ...] = ()  # with the reason, as "members: encrypted, no identity given"
     digest: str | None = None  # SHA-256 of the manifest's file
+    packs: tuple[str, ...] = ()  # that are damaged; other snapshots may need them too
 
     @property
     def sound(self) -> bool:

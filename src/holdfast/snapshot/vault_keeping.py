@@ -15,7 +15,8 @@ from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.chunks.gathering import PACKS
 from holdfast.snapshot.chunks.sweeping import NOTHING, Swept, sweep, unneeded
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
-from holdfast.snapshot.layouts import copy_chunks, put
+from holdfast.snapshot.layouts import put
+from holdfast.snapshot.pack_copies import copy_chunks
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
 from holdfast.snapshot.unsent import note_sent
 from holdfast.snapshot.values import ASKED_FOR, Code, Finding, Report

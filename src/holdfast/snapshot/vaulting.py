@@ -226,7 +226,7 @@ def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: Shelf) ->
         with _reading(vault, name) as stream, disk_faults(f"fetch {files.id}"):
             copy_new(checked(stream, manifest.body_name, manifest.body_size, manifest.body_sha256), target)
         if manifest.chunked:
-            fetch_packs(vault, prefix_of(tenant, agent), target, manifest, into.root)
+            fetch_packs(vault, prefix_of(tenant, agent), target, manifest, staging)
         into.put(target, manifest, files.data)
     return into.find(files.id)
 

@@ -90,7 +90,7 @@ def verify(
         looking.owner(manifest, expect)
         looking.members(manifest, identities, members)
     found, checked, unchecked = tuple(looking.findings), tuple(looking.checked), tuple(looking.unchecked)
-    return Report(id, manifest, found, checked, unchecked, looking.digest)
+    return Report(id, manifest, found, checked, unchecked, looking.digest, tuple(looking.packs))
 
 
 def fault_of(report: Verified) -> Fault | None:
@@ -120,6 +120,7 @@ class _Looking:
     checked: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
     digest: str | None = None  # of the manifest's file
+    packs: list[str] = field(default_factory=list)  # that are damaged
 
     def manifest(self, expect: Expect) -> Manifest | None:
         """The manifest, if it can be read at all."""
@@ -149,10 +150,23 @@ class _Looking:
         try:
             _check_bytes(self.folder / manifest.body_name, manifest)
             if manifest.chunked:
-                _check_packs(self.folder / manifest.body_name, manifest)
+                self._packs(self.folder / manifest.body_name, manifest)
         except SnapshotDamaged as fault:
             self._find("damaged", fault.message)
         self.checked.append("bytes")
+
+    def _packs(self, body: Path, manifest: Manifest) -> None:
+        """The raw bytes of every pack that the recipe names, also after one was found damaged."""
+        try:
+            packs = read_packs(read_recipe(body, manifest))
+        except Malformed as error:
+            raise SnapshotDamaged(f"snapshot: the body is damaged: {error}") from error
+        for one in packs:
+            try:
+                _check_file(pack_path(body, one.name), one.size, one.sha256, f"pack {one.name}", "the recipe")
+            except SnapshotDamaged as fault:
+                self.packs.append(one.name)
+                self._find("damaged", fault.message)
 
     def signature(self, manifest: Manifest, keyring: Keyring, expect: Expect) -> None:
         if manifest.signer is None or manifest.signature is None:
@@ -254,16 +268,6 @@ def _read_whole(file: FileIO, most: int) -> bytes:
 
 def _check_bytes(path: Path, manifest: Manifest) -> None:
     _check_file(path, manifest.body_size, manifest.body_sha256, "the body", "its manifest")
-
-
-def _check_packs(body: Path, manifest: Manifest) -> None:
-    """The raw bytes of every pack that the recipe names."""
-    try:
-        packs = read_packs(read_recipe(body, manifest))
-    except Malformed as error:
-        raise SnapshotDamaged(f"snapshot: the body is damaged: {error}") from error
-    for one in packs:
-        _check_file(pack_path(body, one.name), one.size, one.sha256, f"pack {one.name}", "the recipe")
 
 
 def _check_file(path: Path, size: int, sha256: str, name: str, said: str) -> None:

@@ -27,7 +27,7 @@ _DATABASE = b"SQLite format 3\0"
 _LIMIT = np.uint64(2**64 - 2**64 // _RARITY)
 
 Cut = tuple[memoryview, int]
-"""Bytes in a row, and the size of the chunks that they are cut into."""
+"""Bytes in a row, which last until the next are taken, and the size of the chunks that they are cut into."""
 
 
 class Plain(Protocol):
@@ -71,11 +71,15 @@ def cut_tar(plain: Plain, key: bytes = b"") -> Iterator[Cut]:
 
 
 def _quarters(plain: Plain, start: bytes, size: int) -> Iterator[Cut]:
-    """Stretch by stretch would cost more than what is done with them: they come many at a time."""
+    """Stretch by stretch would cost more than what is done with them: they come many at a time, as they are read."""
     yield memoryview(start), QUARTER
     rest = size - len(start)
     while rest:
-        piece = memoryview(plain.exactly(min(rest, _READ)))
+        piece = plain.some(min(rest, _READ))
+        if not piece:
+            plain.exactly(1)  # says that the tar breaks off
+        if len(piece) < rest and (over := len(piece) % STRETCH):
+            piece = memoryview(bytes(piece) + plain.exactly(min(rest - len(piece), STRETCH - over)))
         rest -= len(piece)
         yield piece, QUARTER
 

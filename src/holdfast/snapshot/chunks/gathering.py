@@ -42,6 +42,20 @@ def pack_path(body: Path, name: str) -> Path:
     return body.parent / PACKS / name
 
 
+def packs_beside(recipe: Path) -> tuple[Entry, ...]:
+    """The packs that a recipe names, whoever wrote it: enough for a glance, and for leaving them where they are.
+
+    Raises:
+        Malformed: it is none.
+        OSError: it cannot be read.
+    """
+    with open_file(recipe) as file:
+        data = _exactly(file, 0, MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise Malformed("the recipe is too large")
+    return read_packs(data)
+
+
 def read_recipe(body: Path, manifest: Manifest) -> bytes:
     """The recipe of that manifest.
 

@@ -57,6 +57,8 @@ class Known:
                     path.unlink(missing_ok=True)
                 elif path.name not in sparse and found[1].key == key:
                     self._take(*found)
+            elif path.name.startswith(".") and path.name.endswith(".new"):
+                path.unlink(missing_ok=True)  # of a process that was killed while it noted something
         self._load_stretches()
 
     def add(self, entry: Entry, directory: Directory) -> None:

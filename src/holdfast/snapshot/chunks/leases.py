@@ -54,13 +54,13 @@ class Lease:
             )
 
 
-def _nowhere(name: str | None) -> None:
+def nowhere(name: str | None) -> None:
     """Nobody keeps the name."""
 
 
 @contextmanager
 def leased(
-    vault: Vault, prefix: str, id: str, clock: Clock, entropy: Entropy, noted: Callable[[str | None], None] = _nowhere
+    vault: Vault, prefix: str, id: str, clock: Clock, entropy: Entropy, noted: Callable[[str | None], None] = nowhere
 ) -> Iterator[Lease]:
     """A lease for as long as the block runs. Nobody else sends the same snapshot meanwhile.
 

@@ -45,6 +45,11 @@ class Runs:
     size: int  # of the tar
 
 
+def is_pack(name: str) -> bool:
+    """Whether a file of that name may be a pack."""
+    return _NAME.fullmatch(name) is not None
+
+
 def runs_of(refs: Refs, size: int) -> Runs:
     """The chunks of a snapshot as runs."""
     starts = np.flatnonzero(np.diff(refs, prepend=refs[:1] - np.uint64(2)) != 1)
