@@ -52,7 +52,7 @@ def test_a_list_shows_what_lacks_a_pack_as_damaged(tmp_path: Path) -> None:
     cli.remember(OLD)
     cli.create("--to", str(vault))
     (one,) = cli.good("vault", "list", str(vault))["snapshots"]
-    assert (one["layout"], one["status"]) == ("chunks", "whole")
+    assert (one["layout"], one["status"]) == ("chunks", "complete")
     next(vault.rglob("packs/*")).unlink()
 
     assert "packs are gone" in cli.good("vault", "list", str(vault))["snapshots"][0]["status"]
@@ -71,8 +71,8 @@ def test_a_memory_goes_to_a_vault_in_chunks_and_comes_back(place: tuple[str, dic
     assert cli.good("vault", "sync", vault)["sent"] == []
     listed = cli.good("vault", "list", vault)["snapshots"]
     assert [(one["id"], one["layout"], one["status"]) for one in listed] == [
-        (second, "chunks", "whole"),
-        (first, "chunks", "whole"),
+        (second, "chunks", "complete"),
+        (first, "chunks", "complete"),
     ]
     assert cli.good("vault", "verify", vault)["sound"]
 
@@ -224,7 +224,7 @@ def test_what_another_key_signed_goes_whole_as_it_was_sealed(tmp_path: Path) -> 
         "id": id,
         "size": 0,
         "layout": "whole",
-        "status": "whole",
+        "status": "complete",
     }
     assert cli.good("vault", "verify", vault)["sound"]
 

@@ -169,7 +169,7 @@ def test_a_folder_that_is_not_there_is_no_empty_vault(tmp_path: Path, words: tup
 
     said = cli(*(places.get(word, word) for word in words))
     assert "is not there" in said.fault["error"]
-    assert said.code == 22
+    assert said.code == 34
     assert not (tmp_path / "gone").exists()
 
 

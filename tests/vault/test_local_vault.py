@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conformance import Conformance, names
 
-from holdfast.errors import NotFound, StorageFailed
+from holdfast.errors import NotFound, VaultRefused
 from holdfast.ports import Vault
 from holdfast.vault.local import LocalVault
 
@@ -80,7 +80,7 @@ def test_files_that_are_no_names_are_passed_over(tmp_path: Path) -> None:
     assert names(vault) == ["a"]
     with pytest.raises(NotFound):
         vault.open("pipe")
-    with pytest.raises((NotFound, StorageFailed)):
+    with pytest.raises((NotFound, VaultRefused)):
         vault.open("link")
 
 
@@ -91,11 +91,11 @@ def test_a_link_does_not_lead_out_of_the_vault(tmp_path: Path) -> None:
     (tmp_path / "vault" / "out").symlink_to(tmp_path / "elsewhere")
     vault = LocalVault(tmp_path / "vault")
 
-    with pytest.raises(StorageFailed):
+    with pytest.raises(VaultRefused):
         vault.put("out/new", BytesIO(b"x"))
-    with pytest.raises(StorageFailed):
+    with pytest.raises(VaultRefused):
         vault.open("out/file")
-    with pytest.raises(StorageFailed):
+    with pytest.raises(VaultRefused):
         vault.delete("out/file")
     assert names(vault) == []
     assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["file"]
@@ -105,7 +105,7 @@ def test_a_folder_that_is_not_mounted_is_no_empty_vault(tmp_path: Path) -> None:
     vault = LocalVault(tmp_path / "mount" / "vault")
 
     for call in (lambda: list(vault.list()), lambda: vault.open("a"), lambda: vault.put("a", BytesIO(b"x"))):
-        with pytest.raises(StorageFailed):
+        with pytest.raises(VaultRefused):
             call()
     (tmp_path / "mount").mkdir()
     assert names(vault) == []
@@ -114,7 +114,7 @@ def test_a_folder_that_is_not_mounted_is_no_empty_vault(tmp_path: Path) -> None:
 def test_a_file_in_the_place_of_the_folder_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "vault").write_text("x")
 
-    with pytest.raises(StorageFailed):
+    with pytest.raises(VaultRefused):
         LocalVault(tmp_path / "vault").put("a", BytesIO(b"x"))
 
 

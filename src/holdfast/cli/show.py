@@ -22,8 +22,8 @@ _COLUMNS = (
     "id", "snapshot", "sound", "uri", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder",
     "did", "note", "code", "key", "table", "change", "added", "removed", "changed", "linesAdded", "linesRemoved",
     "before", "after", "why", "reason", "kind", "migratedTo", "memoryId", "score", "confidence", "priority",
-    "status", "type", "operation", "about", "project", "agentId", "title", "content", "concept", "file",
-    "frequency", "observationCount", "version", "scopes", "message", "size", "startedAt", "timestamp", "createdAt",
+    "status", "layout", "line", "type", "operation", "about", "project", "agentId", "title", "content", "concept", "file",
+    "frequency", "observationCount", "version", "scopes", "message", "size", "sentBytes", "startedAt", "timestamp", "createdAt",
     "path",
 )  # fmt: skip
 _SHOWN = 6
@@ -155,8 +155,9 @@ def print_fault(fault: Fault, as_json: bool) -> None:
         sys.stderr.buffer.write(orjson.dumps(fault.to_dict()) + b"\n")
         return
     console = Console(stderr=True, highlight=False)
-    console.print(Text.assemble(("error: ", "bold red"), fault.message))
-    console.print(Text(f"  {fault.hint}", style="dim"))
+    # As lines of any length: a command or a path in them is there to be copied.
+    console.print(Text.assemble(("error: ", "bold red"), fault.message), soft_wrap=True)
+    console.print(Text(f"  {fault.hint}", style="dim"), soft_wrap=True)
 
 
 @contextmanager
@@ -172,7 +173,7 @@ def working(what: str) -> Iterator[None]:
 
 def say(message: str) -> None:
     """A line for the person at the terminal, apart from the answer."""
-    Console(stderr=True, highlight=False).print(Text(message))
+    Console(stderr=True, highlight=False).print(Text(message), soft_wrap=True)
 
 
 def print_report(report: ConnectReport) -> None:

@@ -19,7 +19,7 @@ from holdfast.ops.fields import CleanLine, CleanName, Name, Offset, limit
 from holdfast.settings import SETTINGS
 from holdfast.shapes import shape
 from holdfast.snapshot.archive import archive_of
-from holdfast.snapshot.automatic import age_of_newest
+from holdfast.snapshot.health import age_of_newest
 from holdfast.snapshot.key_care import key_warnings
 from holdfast.snapshot.waiting import waiting
 from holdfast.store.port import Reader, Table, Tx, where

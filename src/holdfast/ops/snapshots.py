@@ -33,7 +33,7 @@ from holdfast.snapshot.shapes import difference_shape, manifest_shape, report_sh
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.values import Report
 from holdfast.snapshot.verify import fault_of
-from holdfast.snapshot.works import State, Work, is_held, read_works, state_of
+from holdfast.snapshot.works import State, Work, told_works
 from holdfast.times import iso
 
 PLAIN_BEFORE = "Keep what is live in the clear, though snapshots are encrypted."
@@ -437,15 +437,12 @@ def snapshot_status(desk: Desk, ask: Nothing) -> SnapshotStatusAnswer:
     Ask it when making or restoring one took longer than you waited: it goes on without you.
     """
     archive = archive_of(desk)
-    held, works = is_held(archive.home), read_works(archive.home)
-    own = [
-        _work_shape(one, state_of(one, newest=not number, held=held))
-        for number, one in enumerate(works)
-        if (one.tenant, one.agent) == (archive.tenant, archive.agent)
-    ]
+    every = told_works(archive.home)
+    own = [(one, state) for one, state in every if (one.tenant, one.agent) == (archive.tenant, archive.agent)]
     # What other tenants do is told to whoever runs the server alone.
-    running = held if desk.caller.may("root") else any(one["status"] == "running" for one in own)
-    return {"running": running, "works": own}
+    seen = every if desk.caller.may("root") else own
+    running = any(state == "running" for _, state in seen)
+    return {"running": running, "works": [_work_shape(one, state) for one, state in own]}
 
 
 def _work_shape(work: Work, state: State) -> Json:

@@ -52,7 +52,7 @@ class VaultName(Request):
 
 def _shape(one: Vaulted) -> Json:
     layout = "chunks" if one.chunked else "whole"
-    return {"id": one.id, "size": one.size, "layout": layout, "status": one.damaged or "whole"}
+    return {"id": one.id, "size": one.size, "layout": layout, "status": one.damaged or "complete"}
 
 
 class VaultStatusAnswer(TypedDict):
@@ -212,8 +212,8 @@ def _moved(place: str, done: Moved) -> VaultMovedAnswer:
         "sound": not done.damaged,
         "exitCode": SnapshotDamaged.exit_code if done.damaged else 0,
         "place": place,
-        "sent": [{"id": id, "size": size} for id, size in done.sent],
-        "sentBytes": sum(size for _, size in done.sent),
+        "sent": [{"id": one.id, "size": one.size, "sentBytes": one.new_bytes} for one in done.sent],
+        "sentBytes": sum(one.new_bytes for one in done.sent),
         "remaining": len(done.remaining),
         "remainingBytes": sum(size for _, size in done.remaining),
         "damaged": [{"id": id, "status": why} for id, why in done.damaged],
@@ -243,8 +243,8 @@ def vault_sync(desk: Desk, ask: VaultSync) -> VaultMovedAnswer:
 
 
 VAULTS = (
-    Operation(vault_status, "GET", "/vault", scope="root", cli="vault status", positional=("vault",), long=True),
-    Operation(vault_list, "GET", "/vault/snapshots", scope="root", cli="vault list", positional=("vault",), long=True),
+    Operation(vault_status, "GET", "/vault", scope="root", cli="vault status", positional=("vault",), paths=("vault",), long=True),
+    Operation(vault_list, "GET", "/vault/snapshots", scope="root", cli="vault list", positional=("vault",), paths=("vault",), long=True),
     Operation(
         vault_verify, "POST", "/vault/verify", scope="root", cli="vault verify", positional=("vault",), long=True
     ),
@@ -256,6 +256,7 @@ VAULTS = (
         scope="root",
         cli="vault prune",
         positional=("vault",),
+        paths=("vault",),
         asks=True,
         long=True,
     ),
@@ -267,6 +268,7 @@ VAULTS = (
         scope="root",
         cli="vault copy",
         positional=("from", "to"),
+        paths=("from", "to"),
         steps=True,
         long=True,
     ),
@@ -278,6 +280,7 @@ VAULTS = (
         scope="root",
         cli="vault sync",
         positional=("vault",),
+        paths=("vault",),
         steps=True,
         long=True,
     ),

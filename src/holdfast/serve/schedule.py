@@ -10,9 +10,10 @@ from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.model import Caller
 from holdfast.snapshot.archive import Archive, archive_of
-from holdfast.snapshot.automatic import age_of_newest, making_if_changed
+from holdfast.snapshot.automatic import making_if_changed
 from holdfast.snapshot.checking import check_next
 from holdfast.snapshot.flow import Wish
+from holdfast.snapshot.health import age_of_newest
 from holdfast.snapshot.layouts import Fresh
 from holdfast.snapshot.sending import NOTHING, send_waiting
 from holdfast.snapshot.waiting import waiting

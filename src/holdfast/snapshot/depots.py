@@ -22,6 +22,7 @@ from holdfast.snapshot.travel import laid_out, past
 from holdfast.snapshot.values import Finding, Report
 from holdfast.snapshot.vault_keeping import (
     Moved,
+    Sent,
     Standing,
     VaultPruned,
     copy,
@@ -118,7 +119,9 @@ class Bundles:
         return set(ids) - {one.id for one in there if not one.damaged}
 
     def send(self, id: str, fresh: Fresh | None = None) -> None:
-        put(self._archive, self.vault, id, fresh)
+        with self._archive.unlocked("send") as result:
+            put(self._archive, self.vault, id, fresh)
+            result.about = id
 
 
 class ColonyDepot:
@@ -173,7 +176,7 @@ class ColonyDepot:
         decided = plan(items, policy, self._archive.clock.now_ms())
         if dry_run:
             return VaultPruned(decided, (), 0)
-        with self._archive.counted("vault_prune"):
+        with self._archive.unlocked("vault_prune"):
             for id in decided.remove:
                 self._compacts.remove(id)
             if tidy:
@@ -185,7 +188,7 @@ class ColonyDepot:
         if newest is None or limit < 1:
             return Moved((), ())
         size = self._sent(newest)
-        return Moved(((newest.id, size),), ())
+        return Moved((Sent(newest.id, size, size),), ())
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
         newest = self._unsent()
@@ -197,8 +200,9 @@ class ColonyDepot:
     def _sent(self, one: Shelved) -> int:
         if one.manifest is None:
             raise NotFound(f"vault: snapshot {one.id} cannot be read")
-        with self._archive.counted("sync"), self._read(one) as reader:
+        with self._archive.unlocked("sync") as result, self._read(one) as reader:
             made = self._compacts.send(reader, one.manifest.identity)
+            result.about = one.id
         self._archive.moved("sync", made.size)
         return made.size
 
@@ -227,7 +231,7 @@ class ColonyDepot:
                 made = self._compacts.send(store.read(), laid.manifest.identity)
             finally:
                 store.close()
-        return Moved(((laid.manifest.identity.id, made.size),), ())
+        return Moved((Sent(laid.manifest.identity.id, made.size, made.size),), ())
 
 
 def _millis(id: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import SnapshotDamaged, StorageFailed
+from holdfast.errors import SnapshotDamaged, VaultRefused
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.compacts import Compacts, is_colony
 from holdfast.snapshot.finding import LATEST, Named
@@ -25,7 +25,7 @@ def begin_from_vault(archive: Archive, folder: DataFolder) -> bool:
         return _begin_from_colony(archive, folder, place)
     vault = archive.vault(place)
     if is_missing(vault):
-        raise StorageFailed(
+        raise VaultRefused(
             f"vault: {vault.place} is not there, and a memory that might be in it must not begin empty",
             hint="Mount the disk or correct HOLDFAST_VAULT; make the folder if it is a new vault.",
         )

@@ -5,13 +5,14 @@ A vault is not trusted: what it holds is verified from its own bytes, and copied
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
 from holdfast.errors import Fault, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, VaultDamaged
 from holdfast.ports import Vault, VaultState
-from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.archive import Archive, Result
 from holdfast.snapshot.chunks.gathering import PACKS
 from holdfast.snapshot.chunks.sweeping import NOTHING, Swept, sweep, unneeded
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
@@ -32,6 +33,7 @@ from holdfast.snapshot.vaulting import (
     with_packs,
 )
 from holdfast.snapshot.waiting import waiting
+from holdfast.vault.counted import Counted
 
 _UNUSABLE = (SnapshotDamaged, SnapshotTooNew, SnapshotForeign)
 
@@ -76,9 +78,18 @@ def _lacking(archive: Archive, found: tuple[Vaulted, ...]) -> list[tuple[str, in
 class Moved:
     """What was sent, what is left to send, and what cannot be: it is damaged where it comes from."""
 
-    sent: tuple[tuple[str, int], ...]
+    sent: tuple[Sent, ...]
     remaining: tuple[tuple[str, int], ...]
     damaged: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A snapshot that the vault has now: how large it is where it comes from, and how many bytes went over."""
+
+    id: str
+    size: int
+    new_bytes: int
 
 
 def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
@@ -90,13 +101,27 @@ def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
         Conflict: the vault has other bytes under one of their names.
     """
     lacking = _lacking(archive, _look(archive, vault))
-    with archive.counted("sync"):
+    sent, rest = [], tuple(lacking[limit:])
+    with noted_moves(archive, "sync", lacking) as result:
         for id, size in lacking[:limit]:
-            put(archive, vault, id)
-            archive.moved("sync", size)
-    _no_longer_wait(archive, vault, {id for id, _ in lacking[limit:]})
+            counted = Counted(vault)
+            put(archive, counted, id)
+            archive.moved("sync", counted.taken)
+            sent.append(Sent(id, size, counted.taken))
+            result.about = id
+        result.message = _left(len(rest))
+    _no_longer_wait(archive, vault, {id for id, _ in rest})
     damaged = tuple((one.id, one.damaged) for one in archive.shelf.each() if one.damaged)
-    return Moved(tuple(lacking[:limit]), tuple(lacking[limit:]), damaged)
+    return Moved(tuple(sent), rest, damaged)
+
+
+def noted_moves(archive: Archive, operation: str, lacking: Sized) -> AbstractContextManager[Result]:
+    """Sending is told by `snapshot status`, if there is anything to send."""
+    return archive.unlocked(operation) if lacking else nullcontext(Result())
+
+
+def _left(number: int) -> str | None:
+    return f"{number} more to send" if number else None
 
 
 def _no_longer_wait(archive: Archive, vault: Vault, lacking: set[str]) -> None:
@@ -114,15 +139,16 @@ def copy(archive: Archive, source: Vault, target: Vault, limit: int) -> Moved:
     """
     there = {one.id for one in _look(archive, target) if not one.damaged}
     lacking = [one for one in list_vault(source, archive.tenant, archive.agent) if one.id not in there]
-    sent: list[tuple[str, int]] = []
+    sent: list[Sent] = []
     damaged: list[tuple[str, str]] = []
-    with archive.counted("copy"):
+    with noted_moves(archive, "copy", lacking) as result:
         for position, one in enumerate(lacking):
             if len(sent) >= limit:
+                result.message = _left(len(lacking) - position)
                 return Moved(tuple(sent), _sizes(lacking[position:]), tuple(damaged))
             try:
-                _copy_one(archive, source, target, one)
-                sent.append((one.id, one.size))
+                sent.append(_copy_one(archive, source, target, one))
+                result.about = one.id
             except (*_UNUSABLE, VaultDamaged) as fault:
                 damaged.append((one.id, fault.message))
     return Moved(tuple(sent), (), tuple(damaged))
@@ -132,13 +158,14 @@ def _sizes(some: list[Vaulted]) -> tuple[tuple[str, int], ...]:
     return tuple((one.id, one.size) for one in some)
 
 
-def _copy_one(archive: Archive, source: Vault, target: Vault, one: Vaulted) -> None:
-    files = read_vaulted(source, archive.tenant, archive.agent, one.id)
+def _copy_one(archive: Archive, source: Vault, target: Vault, one: Vaulted) -> Sent:
+    files, counted = read_vaulted(source, archive.tenant, archive.agent, one.id), Counted(target)
     if files.manifest.chunked:
-        copy_chunks(archive, source, target, files)
+        copy_chunks(archive, source, counted, files)
     else:
-        deliver(target, files, partial(open_body, source, files.manifest))
-    archive.moved("copy", one.size)
+        deliver(counted, files, partial(open_body, source, files.manifest))
+    archive.moved("copy", counted.taken)
+    return Sent(one.id, one.size, counted.taken)
 
 
 # Verifying
@@ -189,7 +216,7 @@ def prune_vault(
     left = leftovers(vault, archive.tenant, archive.agent) if tidy else []
     if dry_run:
         return VaultPruned(decided, (), len(left), *_swept(lambda: _would_sweep(archive, vault, decided.remove)))
-    with archive.counted("vault_prune"):
+    with archive.unlocked("vault_prune"):
         for id in decided.remove:
             take_out(vault, archive.tenant, archive.agent, id)
         for one in left:

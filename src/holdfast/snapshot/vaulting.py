@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from holdfast.disk import disk_faults
-from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, StorageFailed
+from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, VaultRefused
 from holdfast.ports import Named, Parcel, Vault
 from holdfast.snapshot.carrying import Files, read_files
 from holdfast.snapshot.chunks.fetching import fetch_packs, vaulted_packs
@@ -56,10 +56,10 @@ def must_be_there(vault: Vault) -> None:
     """Before something is read from it: what is not there holds nothing, and is not sound.
 
     Raises:
-        StorageFailed: it is a folder that does not exist.
+        VaultRefused: it is a folder that does not exist.
     """
     if is_missing(vault):
-        raise StorageFailed(
+        raise VaultRefused(
             f"vault: {vault.place} is not there", hint="Correct its name, or mount the disk that it lies on."
         )
 
@@ -124,7 +124,7 @@ def send(shelf: Shelf, id: str, vault: Vault) -> None:
     Raises:
         SnapshotDamaged: the bytes on the shelf are not those of the manifest.
         Conflict: the vault has other bytes under one of its names.
-        StorageFull, StorageFailed, UpstreamFailed: the vault did not take them.
+        VaultFull, UpstreamFailed: the vault did not take them.
     """
     with shelf.hold(id) as one:
         files = read_files(shelf.root, one.id)

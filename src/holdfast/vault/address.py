@@ -21,6 +21,7 @@ from holdfast.vault.local import LocalVault
 from holdfast.vault.names import is_name
 from holdfast.vault.planned import Pace, Paced, Quota
 from holdfast.vault.retrying import Retrying
+from holdfast.vault.told import Told
 
 KINDS = "a folder, file:///path, s3://bucket, gs://bucket, az://container, hf://datasets/owner/name or colony:label"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://.*", re.DOTALL)
@@ -50,7 +51,7 @@ def vault_from(text: str, settings: Settings, clock: Clock | None = None, entrop
         # The rest may hold a password.
         raise InvalidSettings(f"vault: {scheme[:20]}:// is not known", hint=f"Name {KINDS}.")
     vault = _limited(open_kind(text, with_credentials(settings), entropy), settings, clock)
-    return Retrying(vault, entropy, settings.vault_attempts)
+    return Told(Retrying(vault, entropy, settings.vault_attempts))
 
 
 def _limited(vault: Vault, settings: Settings, clock: Clock | None) -> Vault:
