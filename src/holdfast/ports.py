@@ -136,7 +136,8 @@ class Vault(Protocol):
 
     Every method may raise what its place is up to, each kind as itself and none of them as "not found":
 
-        VaultUnauthorized, VaultRefused: the credential is not valid, or does not reach this far; there is no such vault.
+        VaultUnauthorized, VaultRefused: the credential is not valid, or does not reach this far; or there is no such
+            vault.
         VaultBusy: too many requests; `details["retryAfter"]` are the seconds that the vault asks to wait, if it does.
         VaultUnreachable: no answer that can be used.
         VaultDamaged: an answer that contradicts itself.

@@ -243,7 +243,7 @@ def test_a_sync_in_steps_says_what_remains(archive: Archive, vault: LocalVault) 
         put_sample(archive.shelf, sequence)
 
     done = [sync(archive, vault, 1) for _ in range(4)]
-    assert [[id for id, _ in one.sent] for one in done] == [[sample_id(3)], [sample_id(2)], [sample_id(1)], []]
+    assert [[sent.id for sent in one.sent] for one in done] == [[sample_id(3)], [sample_id(2)], [sample_id(1)], []]
     assert [len(one.remaining) for one in done] == [2, 1, 0, 0]
 
 

@@ -18,8 +18,8 @@ from holdfast.errors import (
     NotFound,
     SnapshotDamaged,
     SnapshotForeign,
-    VaultRefused,
     UpstreamFailed,
+    VaultRefused,
 )
 from holdfast.ports import Parcel
 from holdfast.snapshot.manifest import manifest_bytes

@@ -22,12 +22,12 @@ _COLUMNS = (
     "id", "snapshot", "sound", "uri", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder",
     "did", "note", "code", "key", "table", "change", "added", "removed", "changed", "linesAdded", "linesRemoved",
     "before", "after", "why", "reason", "kind", "migratedTo", "memoryId", "score", "confidence", "priority",
-    "status", "layout", "line", "type", "operation", "about", "project", "agentId", "title", "content", "concept", "file",
-    "frequency", "observationCount", "version", "scopes", "message", "size", "sentBytes", "startedAt", "timestamp", "createdAt",
-    "path",
+    "status", "layout", "line", "here", "type", "operation", "about", "project", "agentId", "title", "content",
+    "concept", "file", "frequency", "observationCount", "version", "scopes", "message", "size", "sentBytes",
+    "startedAt", "timestamp", "createdAt", "path",
 )  # fmt: skip
 _SHOWN = 6
-_IDS = ("id", "snapshot")
+_IDS = ("id", "snapshot", "about")
 _CELL = 60
 _WHOLE, _WIDE = frozenset({"id", "snapshot", "uri", "found", "hint", "message"}), 1_000  # what one must read to its end
 

@@ -25,6 +25,8 @@ from holdfast.ops.notes import NOTE_OPERATIONS
 from holdfast.ops.overview import OVERVIEW
 from holdfast.ops.progenly import PROGENLY
 from holdfast.ops.recalling import RECALL
+from holdfast.ops.removing import REMOVING
+from holdfast.ops.restoring import RESTORING
 from holdfast.ops.slots import SLOT_OPERATIONS
 from holdfast.ops.snapshots import SNAPSHOTS
 from holdfast.ops.transfer import TRANSFER
@@ -45,7 +47,9 @@ OPERATIONS: tuple[Operation, ...] = (
     *TRANSFER,
     *PROGENLY,
     *SNAPSHOTS,
+    *RESTORING,
     *MERGING,
+    *REMOVING,
     *VAULTS,
     *FOREIGN,
     *KEY_OPERATIONS,

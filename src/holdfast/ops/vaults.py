@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NotRequired
 
 from pydantic import Field
@@ -15,12 +16,14 @@ from holdfast.ops.fields import Name, limit
 from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.depots import Depot, copy_depot, depot_of
 from holdfast.snapshot.finding import Named, examine, sought
+from holdfast.snapshot.lines import Line, held_by, told
 from holdfast.snapshot.retention import Policy
 from holdfast.snapshot.shapes import report_shape
 from holdfast.snapshot.values import Report
 from holdfast.snapshot.vault_keeping import Moved
 from holdfast.snapshot.vaulting import Vaulted
 from holdfast.snapshot.verify import fault_of
+from holdfast.times import iso
 
 MOST = 100_000
 SEND_AGAIN = (
@@ -55,6 +58,28 @@ def _shape(one: Vaulted) -> Json:
     return {"id": one.id, "size": one.size, "layout": layout, "status": one.damaged or "complete"}
 
 
+def _line_shape(number: int, line: Line, held: set[str]) -> Json:
+    return {
+        "line": number,
+        "id": line.newest,
+        "label": line.label,
+        "createdAt": iso(line.created_at),
+        "snapshots": len(line.ids),
+        "signer": line.signer,
+        "here": line.newest in held,
+    }
+
+
+def _with_lines(archive: Archive, lines: Sequence[Line], place: str) -> Json:
+    """What an answer says of them beyond the rest: the lines, and how to bring in those that are not here."""
+    if not lines:
+        return {}
+    held = held_by(archive)
+    shown = [_line_shape(number, line, held) for number, line in enumerate(lines, 1)]
+    warnings = told(lines, held, place)
+    return {"lines": shown, **({"warnings": warnings} if warnings else {})}
+
+
 class VaultStatusAnswer(TypedDict):
     place: str
     public: bool
@@ -67,6 +92,8 @@ class VaultStatusAnswer(TypedDict):
     leftovers: int
     packs: int
     packBytes: int
+    lines: NotRequired[list[Json]]  # where several hosts sent: the newest of each, and whether this memory holds it
+    warnings: NotRequired[list[str]]  # what to do about lines that it does not
 
 
 def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
@@ -86,6 +113,7 @@ def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
         "leftovers": found.leftovers,
         "packs": found.packs,
         "packBytes": found.pack_bytes,
+        **_with_lines(archive, found.lines, ask.named(archive)),  # type: ignore[typeddict-item]
     }
 
 
@@ -98,18 +126,28 @@ class VaultListAnswer(TypedDict):
     snapshots: list[Json]
     count: int
     bytes: int
+    lines: NotRequired[list[Json]]
+    warnings: NotRequired[list[str]]
 
 
 def vault_list(desk: Desk, ask: VaultList) -> VaultListAnswer:
-    """List this memory's snapshots in a vault, newest first; what lacks a file is shown as damaged."""
+    """List this memory's snapshots in a vault, newest first; what lacks a file is shown as damaged.
+
+    Where several hosts sent, `line` says which belong together.
+    """
     archive = archive_of(desk)
     vault = ask.depot(archive)
     found = vault.list()
+    lines = vault.lines(found)
+    numbers = {id: number for number, line in enumerate(lines, 1) for id in line.ids}
     return {
         "place": vault.place,
-        "snapshots": [_shape(one) for one in found[: ask.limit]],
+        "snapshots": [
+            _shape(one) | ({"line": numbers[one.id]} if one.id in numbers else {}) for one in found[: ask.limit]
+        ],
         "count": len(found),
         "bytes": sum(one.size for one in found),
+        **_with_lines(archive, lines, ask.named(archive)),  # type: ignore[typeddict-item]
     }
 
 
@@ -243,8 +281,26 @@ def vault_sync(desk: Desk, ask: VaultSync) -> VaultMovedAnswer:
 
 
 VAULTS = (
-    Operation(vault_status, "GET", "/vault", scope="root", cli="vault status", positional=("vault",), paths=("vault",), long=True),
-    Operation(vault_list, "GET", "/vault/snapshots", scope="root", cli="vault list", positional=("vault",), paths=("vault",), long=True),
+    Operation(
+        vault_status,
+        "GET",
+        "/vault",
+        scope="root",
+        cli="vault status",
+        positional=("vault",),
+        paths=("vault",),
+        long=True,
+    ),
+    Operation(
+        vault_list,
+        "GET",
+        "/vault/snapshots",
+        scope="root",
+        cli="vault list",
+        positional=("vault",),
+        paths=("vault",),
+        long=True,
+    ),
     Operation(
         vault_verify, "POST", "/vault/verify", scope="root", cli="vault verify", positional=("vault",), long=True
     ),

@@ -78,9 +78,12 @@ class Archive:
         Raises:
             SnapshotsBusy: somebody did for too long.
         """
-        with self.counted(operation), SnapshotLock(self.home, operation, self.settings.snapshot_lock_seconds):
-            with self._noted(Work(operation, self.tenant, self.agent, self.clock.now_ms())) as result:
-                yield result
+        with (
+            self.counted(operation),
+            SnapshotLock(self.home, operation, self.settings.snapshot_lock_seconds),
+            self._noted(Work(operation, self.tenant, self.agent, self.clock.now_ms())) as result,
+        ):
+            yield result
 
     @contextmanager
     def unlocked(self, operation: str) -> Iterator[Result]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -15,6 +15,7 @@ from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.compacts import Compacts, is_colony
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
 from holdfast.snapshot.layouts import Fresh, put
+from holdfast.snapshot.lines import Line, find_lines
 from holdfast.snapshot.memory import live_database
 from holdfast.snapshot.retention import Item, Policy, plan
 from holdfast.snapshot.shelved import Shelved
@@ -52,6 +53,10 @@ class Depot(Protocol):
 
     def list(self) -> list[Vaulted]:
         """This memory's snapshots in it, newest first."""
+        ...
+
+    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
+        """The lines of these snapshots, if several hosts sent them; that of the newest first."""
         ...
 
     def reports(self, named: Named) -> Iterator[Report]:
@@ -103,6 +108,9 @@ class Bundles:
         tenant, agent = self._archive.tenant, self._archive.agent
         return with_packs(self.vault, tenant, agent, list_vault(self.vault, tenant, agent))
 
+    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
+        return find_lines(self.vault, self._archive.tenant, self._archive.agent, found)
+
     def reports(self, named: Named) -> Iterator[Report]:
         must_be_there(self.vault)
         return verify_all(self._archive, self.vault, named)
@@ -141,6 +149,9 @@ class ColonyDepot:
     def list(self) -> list[Vaulted]:
         whole = [Vaulted(one.snapshot_id, one.byte_size, None) for one in self._compacts.each()]
         return whole + [Vaulted(id, 0, reason) for id, reason in self._compacts.refused()]
+
+    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
+        return ()  # it keeps too few to tell
 
     def standing(self) -> Standing:
         free, used = self._compacts.state()

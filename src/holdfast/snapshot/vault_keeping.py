@@ -17,6 +17,7 @@ from holdfast.snapshot.chunks.gathering import PACKS
 from holdfast.snapshot.chunks.sweeping import NOTHING, Swept, sweep, unneeded
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
 from holdfast.snapshot.layouts import copy_chunks, put
+from holdfast.snapshot.lines import Line, find_lines, held_by, last_shared, not_here
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
 from holdfast.snapshot.unsent import note_sent
 from holdfast.snapshot.values import ASKED_FOR, Code, Finding, Report
@@ -48,6 +49,7 @@ class Standing:
     leftovers: int  # files that belong to no snapshot
     packs: int = 0  # of snapshots that lie there as chunks
     pack_bytes: int = 0
+    lines: tuple[Line, ...] = ()  # of several hosts; none if only one sent
 
 
 def standing(archive: Archive, vault: Vault) -> Standing:
@@ -56,7 +58,8 @@ def standing(archive: Archive, vault: Vault) -> Standing:
     left = leftovers(vault, archive.tenant, archive.agent)
     packs = [one.size for one in vault.list(f"{prefix_of(archive.tenant, archive.agent)}{PACKS}/")]
     lacking = tuple(id for id, _ in _lacking(archive, found))
-    return Standing(vault.state(), found, lacking, len(left), len(packs), sum(packs))
+    lines = tuple(find_lines(vault, archive.tenant, archive.agent, found))
+    return Standing(vault.state(), found, lacking, len(left), len(packs), sum(packs), lines)
 
 
 def _look(archive: Archive, vault: Vault) -> tuple[Vaulted, ...]:
@@ -207,12 +210,15 @@ class VaultPruned:
 def prune_vault(
     archive: Archive, vault: Vault, policy: Policy, *, tidy: bool = False, dry_run: bool = False
 ) -> VaultPruned:
-    """Remove what the policy does not keep, and the packs that nobody needs then; never the newest whole snapshot.
+    """Remove what the policy does not keep, and the packs that nobody needs then; never the newest whole snapshot, nor
+    the newest of another host that is not in this memory.
 
     With `tidy` also what was sent halfway, and packs whatever leases say: nobody may be sending.
     """
     found = _look(archive, vault)
-    decided = plan([_item(archive, vault, one) for one in found], policy, archive.clock.now_ms())
+    decided = _but_lines(
+        archive, vault, found, plan([_item(archive, vault, one) for one in found], policy, archive.clock.now_ms())
+    )
     left = leftovers(vault, archive.tenant, archive.agent) if tidy else []
     if dry_run:
         return VaultPruned(decided, (), len(left), *_swept(lambda: _would_sweep(archive, vault, decided.remove)))
@@ -223,6 +229,18 @@ def prune_vault(
             vault.delete(one.name)
         swept = _swept(lambda: _sweep(archive, vault, tidy=tidy))
     return VaultPruned(decided, decided.remove, len(left), *swept)
+
+
+def _but_lines(archive: Archive, vault: Vault, found: tuple[Vaulted, ...], decided: Plan) -> Plan:
+    """The same plan, but that nothing is lost that no host has merged, nor what shows that there are several hosts."""
+    lines = find_lines(vault, archive.tenant, archive.agent, found) if decided.remove else []
+    others = {line.newest for line in not_here(lines, held_by(archive))} if lines else set()
+    if not others:
+        return decided
+    why = dict.fromkeys(last_shared(one.id for one in found), "of two hosts") | dict.fromkeys(others, "another host's")
+    kept = dict(decided.keep) | {id: (why[id],) for id in decided.remove if id in why}
+    keep = tuple((one.id, kept[one.id]) for one in found if one.id in kept)
+    return Plan(keep, tuple(id for id in decided.remove if id not in why))
 
 
 def _sweep(archive: Archive, vault: Vault, *, tidy: bool) -> Swept:

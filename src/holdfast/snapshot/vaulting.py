@@ -234,7 +234,10 @@ def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: Shelf) ->
 def _newest(vault: Vault, tenant: str, agent: str) -> str:
     found = list_vault(vault, tenant, agent)
     if not found:
-        raise NotFound(f"vault: {vault.place} has no snapshot of this memory")
+        raise NotFound(
+            f"vault: {vault.place} has no snapshot of this memory",
+            hint="Is it the right vault, and is AGENT_ID the agent whose snapshots are in it?",
+        )
     return found[0].id
 
 
@@ -259,6 +262,11 @@ def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> Files:
     return files
 
 
+def vaulted_manifest(vault: Vault, tenant: str, agent: str, id: str) -> Manifest:
+    """What the manifest in the vault says, whether or not the rest agrees with it. Faults as of `read_vaulted`."""
+    return _vaulted_manifest(vault, tenant, agent, id).manifest
+
+
 def _vaulted_manifest(vault: Vault, tenant: str, agent: str, id: str) -> Files:
     parse_id(id)
     data = _small(vault, f"{prefix_of(tenant, agent)}{id}{MANIFEST}", MOST_MANIFEST)
@@ -275,7 +283,7 @@ def packs_of(vault: Vault, tenant: str, agent: str, id: str) -> tuple[Entry, ...
     """
     prefix = prefix_of(tenant, agent)
     try:
-        manifest = _vaulted_manifest(vault, tenant, agent, id).manifest
+        manifest = vaulted_manifest(vault, tenant, agent, id)
         return vaulted_packs(vault, prefix, manifest) if manifest.chunked else ()
     except NotFound:
         return ()

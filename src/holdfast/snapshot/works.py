@@ -1,8 +1,8 @@
 """What was done with snapshots lately, and what goes on: for whoever asked for it and did not wait for the answer.
 
 <home>/snapshots/.work is written when work begins and when it ends. What has begun and not ended goes on while the lock
-of snapshots is held, or, if it takes none, while this process knows of it: nobody else has the folder open. Otherwise it
-was interrupted. All this is only told; nothing depends on it.
+of snapshots is held, or, if it takes none, while this process knows of it: nobody else has the folder open. Otherwise
+it was interrupted. All this is only told; nothing depends on it.
 """
 
 from __future__ import annotations

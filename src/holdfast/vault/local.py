@@ -161,10 +161,12 @@ def _faults(doing: str) -> Iterator[None]:
 
 
 def _fault(error: OSError, doing: str) -> Fault:
-    """A disk of the vault is not that of the memory: what is wrong with it is the vault's fault, and stops no writing."""
+    """The disk of the vault is not that of the memory: what is wrong with it stops no writing there."""
     why = error.strerror or type(error).__name__
     if error.errno in FULL:
-        return VaultFull(f"{doing}: the disk is full", hint="Make room there, or remove old snapshots: holdfast vault prune.")
+        return VaultFull(
+            f"{doing}: the disk is full", hint="Make room there, or remove old snapshots: holdfast vault prune."
+        )
     if error.errno in _DENIED:
         return VaultRefused(f"{doing}: {why}", hint="Let the user who runs Holdfast read and write the vault's folder.")
     return VaultUnreachable(f"{doing}: {why}", hint="Check the disk that the vault lies on, and try again.")
