@@ -23,7 +23,7 @@ from holdfast.snapshot.checking import check_these
 from holdfast.snapshot.difference import difference
 from holdfast.snapshot.finding import examine, sought
 from holdfast.snapshot.flow import Wish, create
-from holdfast.snapshot.key_care import key_warnings
+from holdfast.snapshot.key_care import key_texts
 from holdfast.snapshot.nexo import NexoReport
 from holdfast.snapshot.shapes import difference_shape, manifest_shape, report_shape
 from holdfast.snapshot.values import Report
@@ -71,7 +71,7 @@ def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
     key_before = archive.keyring.own()
     made = create(archive, wish)
     answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": shown(desk, made)}
-    warnings = [*_key_made(archive, key_before), *key_warnings(archive)]
+    warnings = [*_key_made(archive, key_before), *key_texts(archive)]
     if desk.caller.may("admin") and warnings:
         answer["warnings"] = warnings
     return {**answer, "path": str(made.path)} if desk.caller.may("root") else answer
