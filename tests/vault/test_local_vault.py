@@ -6,14 +6,14 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 from conformance import Conformance, names
 
-from holdfast.errors import NotFound, VaultRefused
+from holdfast.errors import NotFound, VaultFull, VaultRefused
 from holdfast.ports import Vault
 from holdfast.vault.local import LocalVault
 
@@ -116,6 +116,35 @@ def test_a_file_in_the_place_of_the_folder_is_a_fault(tmp_path: Path) -> None:
 
     with pytest.raises(VaultRefused):
         LocalVault(tmp_path / "vault").put("a", BytesIO(b"x"))
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of a megabyte."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1048576", "tmpfs", str(place)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.fail(f"a small disk cannot be mounted here ({done.stderr.strip()}); run as root with CAP_SYS_ADMIN")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_is_a_full_vault_and_one_that_may_not_be_written_refuses(disk: Path) -> None:
+    """Neither is a fault of the disk that the memory itself lies on."""
+    vault = LocalVault(disk / "vault")
+    vault.put("a", BytesIO(b"x"))
+
+    with pytest.raises(VaultFull, match="full"):
+        vault.put("b", BytesIO(bytes(2 << 20)))
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    with pytest.raises(VaultRefused, match="Read-only"):
+        vault.put("b", BytesIO(b"x"))
+    with pytest.raises(VaultRefused, match="Read-only"):
+        vault.delete("a")
+    assert names(vault) == ["a"]
 
 
 def test_replacing_leaves_nothing_but_the_bytes(tmp_path: Path) -> None:
