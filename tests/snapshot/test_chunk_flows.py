@@ -165,7 +165,7 @@ def test_other_recipients_get_packs_of_their_own(tmp_path: Path) -> None:
             snapshot_recipients=str(who.to_public()),
             snapshot_identity=identity_file(tmp_path, who),
         )
-        assert [id for id, _ in sync(mine, vault, 1).sent]
+        assert sync(mine, vault, 1).sent
     found = {one.id: one.chunked for one in list_vault(vault, "default", "default")}
     assert list(found.values()) == [True, True]
     assert store_in(vault, min(found), tmp_path, [str(READER)]) == database()
@@ -446,7 +446,7 @@ def test_chunks_are_copied_between_vaults_once(objects: ObjectServer, tmp_path: 
     two = object_vault("s3", BUCKET, SystemEntropy().hex(12), objects.settings(), SystemEntropy())
     three = LocalVault(tmp_path / "three")
     for source, target in ((one, two), (two, three)):
-        assert [id for id, _ in copy(archive, ReadOnly(source), target, 10).sent] == made[::-1]
+        assert [one.id for one in copy(archive, ReadOnly(source), target, 10).sent] == made[::-1]
         assert copy(archive, ReadOnly(source), target, 10).sent == ()
         assert [name.rsplit("/")[-1] for name in names(target, "packs/")] == [
             name.rsplit("/")[-1] for name in names(one, "packs/")

@@ -269,7 +269,7 @@ def test_what_is_damaged_in_one_vault_does_not_reach_another(
     other = LocalVault(tmp_path / "other")
     done = copy(archive, vault, other, 10)
 
-    assert [id for id, _ in done.sent] == [sample_id(1)]
+    assert [one.id for one in done.sent] == [sample_id(1)]
     assert [id for id, _ in done.damaged] == [sample_id(3), sample_id(2)]
     assert {one.name.split(".")[0] for one in other.list()} == {f"{PREFIX}{sample_id(1)}"}
 

@@ -20,7 +20,7 @@ from holdfast.vault.parcels import put_each
 
 _TEMPORARY = ".put-"  # no name of the vault begins so
 _CHUNK = 1 << 20
-_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP}
 _numbers = itertools.count()  # no name twice in a process: a put removes its own name when it ends
 
 
