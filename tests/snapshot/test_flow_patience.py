@@ -81,9 +81,10 @@ def test_a_sync_that_is_killed_is_told_as_interrupted_and_one_that_goes_on_as_ru
         "import os, sys; from world import World; from pathlib import Path\n"
         "from holdfast.snapshot.archive import archive_of\n"
         "world = World(Path(sys.argv[1])); archive = archive_of(world.desk())\n"
+        "world.call('snapshot_create')\n"
         "with archive.unlocked('sync'):\n"
         "    world.call('snapshot_create')\n"
-        "    assert [one['status'] for one in world.call('snapshot_status')['works']] == ['done', 'running']\n"
+        "    assert [one['status'] for one in world.call('snapshot_status')['works']] == ['done', 'running', 'done']\n"
         "    assert world.call('snapshot_status')['running']\n"
         f"    os.kill(os.getpid(), {int(signal.SIGKILL)})"
     )
@@ -93,7 +94,7 @@ def test_a_sync_that_is_killed_is_told_as_interrupted_and_one_that_goes_on_as_ru
     world = World(tmp_path)
 
     assert done.returncode == -signal.SIGKILL
-    assert statuses(world) == [("create", "done"), ("sync", "interrupted")]
+    assert statuses(world) == [("create", "done"), ("sync", "interrupted"), ("create", "done")]
     assert not world.call("snapshot_status")["running"]
     world.close()
 

@@ -109,7 +109,8 @@ def test_a_memory_folder_alone_is_kept_before_a_restore(cli: Cli, tmp_path: Path
     (new.home / "memory" / "MEMORY.md").write_text(NEW)
 
     before = new.good("snapshot", "restore", id, "--from", str(tmp_path / "vault"), "--yes")["before"]
-    assert "memory" in str(new.good("snapshot", "diff", before)["folders"])
+    held = [one["path"] for one in new.good("snapshot", "show", before)["snapshot"]["artifacts"]]
+    assert "folders/memory/MEMORY.md" in held
 
 
 def test_what_is_damaged_in_a_vault_leads_to_the_list_of_that_vault(cli: Cli, tmp_path: Path) -> None:

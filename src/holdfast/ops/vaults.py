@@ -302,7 +302,14 @@ VAULTS = (
         long=True,
     ),
     Operation(
-        vault_verify, "POST", "/vault/verify", scope="root", cli="vault verify", positional=("vault",), long=True
+        vault_verify,
+        "POST",
+        "/vault/verify",
+        scope="root",
+        cli="vault verify",
+        positional=("vault",),
+        paths=("vault", "identity"),
+        long=True,
     ),
     Operation(
         vault_prune,
