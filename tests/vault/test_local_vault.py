@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conformance import Conformance, names
+from small_disk import small_disk
 
 from holdfast.errors import NotFound, VaultFull, VaultRefused
 from holdfast.ports import Vault
@@ -120,16 +121,8 @@ def test_a_file_in_the_place_of_the_folder_is_a_fault(tmp_path: Path) -> None:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of a megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1048576", "tmpfs", str(place)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.fail(f"a small disk cannot be mounted here ({done.stderr.strip()}); run as root with CAP_SYS_ADMIN")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    with small_disk(tmp_path / "disk", 1 << 20) as place:
+        yield place
 
 
 def test_a_full_disk_is_a_full_vault_and_one_that_may_not_be_written_refuses(disk: Path) -> None:

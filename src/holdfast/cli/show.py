@@ -44,6 +44,8 @@ def print_answer(answer: Any) -> None:
         console.print(Text(_printable(str(answer))))
         return
     for name, value in answer.items():
+        if name == "exitCode":  # the command ends with it
+            continue
         if _is_rows(value):
             _print_rows(console, name, value)
         elif isinstance(value, list) and not value:
@@ -135,6 +137,8 @@ def _cell(value: Any, width: int) -> str:
         return f"{value:.3f}".rstrip("0").rstrip(".")
     if isinstance(value, list):
         value = ", ".join(map(str, value))
+    if isinstance(value, dict):
+        value = ", ".join(f"{name} {_cell(one, width)}" for name, one in value.items() if one not in (None, ""))
     flat = " ".join(_printable(str("" if value is None else value)).split())
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 

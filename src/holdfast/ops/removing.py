@@ -41,12 +41,30 @@ def snapshot_delete(desk: Desk, ask: SnapshotDelete) -> SnapshotDeleteAnswer:
     return {"success": True, "id": id, "dryRun": False, "remove": [id]}
 
 
-class SnapshotPrune(Request):
+class KeepRules(Request):
+    """What stays, by any of these; what a shelf and a vault are pruned by."""
+
     keep: int = Field(default=0, ge=0, le=100_000, description="So many of the newest.")
     keep_days: int = Field(default=0, ge=0, le=36_500, description="All of so many days before the newest.")
     keep_daily: int = Field(default=0, ge=0, le=100_000, description="The last of so many days.")
     keep_weekly: int = Field(default=0, ge=0, le=100_000, description="The last of so many weeks.")
     keep_monthly: int = Field(default=0, ge=0, le=100_000, description="The last of so many months.")
+
+    def policy(self, operation: str, *, may_be_empty: bool = False) -> Policy:
+        """The rules as one value.
+
+        Raises:
+            InvalidRequest: there is none, and that would remove all that may go.
+        """
+        policy = Policy(self.keep, self.keep_days, self.keep_daily, self.keep_weekly, self.keep_monthly)
+        if policy.empty and not may_be_empty:
+            raise InvalidRequest(
+                f"{operation}: no rule says what to keep", hint="For example --keep 10 --keep-daily 7."
+            )
+        return policy
+
+
+class SnapshotPrune(KeepRules):
     dry_run: bool = Field(default=False, description="Show what would go, and remove nothing.")
 
 
@@ -60,9 +78,7 @@ class SnapshotPruneAnswer(TypedDict):
 
 def snapshot_prune(desk: Desk, ask: SnapshotPrune) -> SnapshotPruneAnswer:
     """Remove snapshots that no rule keeps; never the last whole one, never one in use."""
-    policy = Policy(ask.keep, ask.keep_days, ask.keep_daily, ask.keep_weekly, ask.keep_monthly)
-    if policy == Policy():
-        raise InvalidRequest("snapshot_prune: no rule says what to keep", hint="For example --keep 10 --keep-daily 7.")
+    policy = ask.policy("snapshot_prune")
     desk.store.last_seq()  # as in delete
     done = keeping.prune(archive_of(desk), policy, dry_run=ask.dry_run)
     if done.removed:

@@ -13,11 +13,11 @@ from holdfast.errors import InvalidRequest, SnapshotDamaged
 from holdfast.model import Json
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, limit
+from holdfast.ops.removing import KeepRules
 from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.depots import Depot, copy_depot, depot_of
 from holdfast.snapshot.finding import Named, examine, sought
 from holdfast.snapshot.lines import Line, held_by, told
-from holdfast.snapshot.retention import Policy
 from holdfast.snapshot.shapes import report_shape
 from holdfast.snapshot.values import Report
 from holdfast.snapshot.vault_keeping import Moved
@@ -188,12 +188,7 @@ def _one(archive: Archive, named: Named) -> Report:
         return examine(archive, named, found)
 
 
-class VaultPrune(VaultName):
-    keep: int = Field(default=0, ge=0, le=100_000, description="So many of the newest.")
-    keep_days: int = Field(default=0, ge=0, le=36_500, description="All of so many days before the newest.")
-    keep_daily: int = Field(default=0, ge=0, le=100_000, description="The last of so many days.")
-    keep_weekly: int = Field(default=0, ge=0, le=100_000, description="The last of so many weeks.")
-    keep_monthly: int = Field(default=0, ge=0, le=100_000, description="The last of so many months.")
+class VaultPrune(VaultName, KeepRules):
     tidy: bool = Field(default=False, description="Remove files too that were sent halfway; nobody may be sending.")
     dry_run: bool = Field(default=False, description="Show what would go, and remove nothing.")
 
@@ -209,10 +204,8 @@ class VaultPruneAnswer(TypedDict):
 
 
 def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
-    """Remove snapshots from a vault that no rule keeps; never the newest whole one."""
-    policy = Policy(ask.keep, ask.keep_days, ask.keep_daily, ask.keep_weekly, ask.keep_monthly)
-    if policy.empty and not ask.tidy:
-        raise InvalidRequest("vault_prune: no rule says what to keep", hint="For example --keep 10 --keep-daily 7.")
+    """Remove snapshots from a vault that no rule keeps; never the newest whole one, nor another host's not yet merged."""
+    policy = ask.policy("vault_prune", may_be_empty=ask.tidy)
     archive = archive_of(desk)
     vault = ask.depot(archive)
     done = vault.prune(policy, tidy=ask.tidy, dry_run=ask.dry_run)
