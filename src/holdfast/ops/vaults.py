@@ -204,7 +204,10 @@ class VaultPruneAnswer(TypedDict):
 
 
 def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
-    """Remove snapshots from a vault that no rule keeps; never the newest whole one, nor another host's not yet merged."""
+    """Remove snapshots from a vault that no rule keeps; never the newest whole one.
+
+    Nor the newest that another host sent and that was not merged here yet.
+    """
     policy = ask.policy("vault_prune", may_be_empty=ask.tidy)
     archive = archive_of(desk)
     vault = ask.depot(archive)
