@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from processes import serving
 from world import DAY, World
 
 from holdfast.errors import NotFound, SnapshotDamaged, VaultRefused
+from holdfast.model import Json
 from holdfast.snapshot.key_care import ONE_COPY
 
 CHUNKS = {"HOLDFAST_VAULT_LAYOUT": "chunks"}
@@ -171,3 +173,23 @@ def test_the_overview_tells_of_keys_and_of_what_waits_for_the_vault(tmp_path: Pa
     checks = {one["name"] for one in world.call("diagnostics")["checks"]}
     assert {"vault-behind", "key-one-copy"} <= checks
     world.close()
+
+
+def test_doctor_looks_at_the_vault(cli: Cli, tmp_path: Path) -> None:
+    place = tmp_path / "vault"
+    place.mkdir()
+    host = Cli(cli.home, HOLDFAST_VAULT=str(place))
+    host.create()
+    Cli(cli.home).create()  # which the vault does not get
+
+    def vault() -> Json:
+        checks: list[Json] = host("doctor").answer["checks"]
+        return next(one for one in checks if one["name"] == "vault")
+
+    assert (vault()["ok"], vault()["found"]) == (True, f"{place}: 1 snapshots, 1 still to be sent")
+    next(place.rglob("*.tar.zst")).unlink()
+    assert (vault()["ok"], "1 damaged" in vault()["found"]) == (False, True)
+    shutil.rmtree(place)
+    place.write_bytes(b"")
+    assert (vault()["ok"], "is no folder" in vault()["found"]) == (False, True)
+    assert "vault" not in [one["name"] for one in cli("doctor").answer["checks"]]

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import apsw
 
-from holdfast.door import RemoteDoor, open_door
+from holdfast.door import Door, RemoteDoor, open_door
 from holdfast.embedder import embedder_from
-from holdfast.errors import Fault
+from holdfast.errors import Fault, Forbidden
 from holdfast.model import DEFAULT_TENANT, CleanText, Json
 from holdfast.ops.registry import BY_NAME
 from holdfast.ops.warnings import LOW_SPACE
@@ -106,12 +106,34 @@ def _store(settings: Settings) -> Iterator[Check]:
         found = "sound" if answer["sound"] else f"{len(answer['findings'])} findings"
         hint = "" if answer["sound"] else "See them with holdfast verify; an index is mended with --repair-index."
         yield Check("store", answer["sound"], found, hint)
-        warnings = door.call(BY_NAME["overview"], {"days": 1})["warnings"]
-        yield from _warned(warnings, () if settings.url else KEY_CODES)  # those of keys here have a check of their own
+        known = door.call(BY_NAME["overview"], {"days": 1})
+        # Those of keys here have a check of their own.
+        yield from _warned(known["warnings"], () if settings.url else KEY_CODES)
+        if known["snapshots"]["vault"]:
+            yield from _vault(door)
     except Fault as fault:
         yield Check("store", False, fault.message, fault.hint)
     finally:
         door.close()
+
+
+def _vault(door: Door) -> Iterator[Check]:
+    """Whether the vault of the settings can be reached, and what of this memory it lacks."""
+    try:
+        found = door.call(BY_NAME["vault_status"], {})
+    except Forbidden:  # places of the server are for root alone
+        return
+    except Fault as fault:
+        yield Check("vault", False, fault.message, fault.hint)
+        return
+    said = f"{found['place']}: {found['snapshots']} snapshots, {len(found['missing'])} still to be sent"
+    hints = [*found.get("warnings", ())]
+    if found["damaged"]:
+        said += f", {len(found['damaged'])} damaged"
+        hints.append("See which are damaged: holdfast vault status")
+    if found["public"]:
+        hints.append("Anybody can read it: make it private.")
+    yield Check("vault", not found["damaged"] and not found["public"], said, " ".join(hints))
 
 
 def _folders(settings: Settings) -> Iterator[Check]:
