@@ -11,7 +11,7 @@ from flows import NEW, OLD, Cli
 from processes import serving
 from world import DAY, World
 
-from holdfast.errors import NotFound, SnapshotDamaged, VaultRefused
+from holdfast.errors import InvalidSettings, NotFound, SnapshotDamaged, VaultRefused
 from holdfast.model import Json
 from holdfast.snapshot.key_care import ONE_COPY
 
@@ -41,6 +41,35 @@ def test_a_vault_may_be_named_from_where_one_stands(cli: Cli, tmp_path: Path, mo
         cli.good("vault", *words)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "memory", "second"]
     assert (tmp_path / "here" / "vault").is_dir()
+
+
+@pytest.mark.parametrize("words", ["colny:", "s3:/bucket", "nonsense:thing"])
+def test_a_misspelled_kind_of_vault_makes_no_folder(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cli.create()
+    said = cli("vault", "sync", words)
+
+    assert said.code == InvalidSettings.exit_code
+    assert "colony:label" in said.fault["hint"]
+    assert [path.name for path in tmp_path.iterdir()] == ["memory"]
+
+
+def test_no_name_is_not_the_folder_one_stands_in(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert "none is named" in cli("vault", "status", "").fault["error"]
+
+
+def test_the_status_of_a_folder_that_is_not_there_yet_says_so(cli: Cli, tmp_path: Path) -> None:
+    cli.create()
+    said = cli.good("vault", "status", str(tmp_path / "vault"))
+    assert (said["snapshots"], len(said["missing"])) == (0, 1)
+    assert "no such folder yet" in said["warnings"][0]
+
+    cli.good("vault", "sync", str(tmp_path / "vault"))
+    assert "warnings" not in cli.good("vault", "status", str(tmp_path / "vault"))
 
 
 def test_a_list_shows_in_which_layout_each_lies(cli: Cli, tmp_path: Path) -> None:

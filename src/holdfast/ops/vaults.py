@@ -26,6 +26,9 @@ from holdfast.snapshot.verify import fault_of
 from holdfast.times import iso
 
 MOST = 100_000
+ABSENT = (
+    "There is no such folder yet: the first snapshot that is sent makes it. Is its name right, and its disk mounted?"
+)
 SEND_AGAIN = (
     "Delete from the vault what is damaged, the pack or the files of that id; holdfast vault sync sends again what the "
     "shelf still has."
@@ -93,7 +96,7 @@ class VaultStatusAnswer(TypedDict):
     packs: int
     packBytes: int
     lines: NotRequired[list[Json]]  # where several hosts sent: the newest of each, and whether this memory holds it
-    warnings: NotRequired[list[str]]  # what to do about lines that it does not
+    warnings: NotRequired[list[str]]  # what to do about lines that it does not, or that there is no such folder yet
 
 
 def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
@@ -101,6 +104,7 @@ def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
     archive = archive_of(desk)
     vault = ask.depot(archive)
     found = vault.standing()
+    absent = {"warnings": [ABSENT]} if found.absent else {}
     return {
         "place": vault.place,
         "public": found.state.public,
@@ -113,7 +117,7 @@ def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
         "leftovers": found.leftovers,
         "packs": found.packs,
         "packBytes": found.pack_bytes,
-        **_with_lines(archive, found.lines, ask.named(archive)),  # type: ignore[typeddict-item]
+        **(absent or _with_lines(archive, found.lines, ask.named(archive))),  # type: ignore[typeddict-item]
     }
 
 

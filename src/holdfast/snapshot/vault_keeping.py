@@ -24,6 +24,7 @@ from holdfast.snapshot.values import ASKED_FOR, Code, Finding, Report
 from holdfast.snapshot.vaulting import (
     Vaulted,
     deliver,
+    is_missing,
     leftovers,
     list_vault,
     needed_packs,
@@ -50,6 +51,7 @@ class Standing:
     packs: int = 0  # of snapshots that lie there as chunks
     pack_bytes: int = 0
     lines: tuple[Line, ...] = ()  # of several hosts; none if only one sent
+    absent: bool = False  # a folder that the first put will make
 
 
 def standing(archive: Archive, vault: Vault) -> Standing:
@@ -59,7 +61,7 @@ def standing(archive: Archive, vault: Vault) -> Standing:
     packs = [one.size for one in vault.list(f"{prefix_of(archive.tenant, archive.agent)}{PACKS}/")]
     lacking = tuple(id for id, _ in _lacking(archive, found))
     lines = tuple(find_lines(vault, archive.tenant, archive.agent, found))
-    return Standing(vault.state(), found, lacking, len(left), len(packs), sum(packs), lines)
+    return Standing(vault.state(), found, lacking, len(left), len(packs), sum(packs), lines, is_missing(vault))
 
 
 def _look(archive: Archive, vault: Vault) -> tuple[Vaulted, ...]:

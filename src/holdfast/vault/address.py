@@ -25,6 +25,7 @@ from holdfast.vault.told import Told
 
 KINDS = "a folder, file:///path, s3://bucket, gs://bucket, az://container, hf://datasets/owner/name or colony:label"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://.*", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,221}", re.ASCII)
 _DATASET = re.compile(r"datasets/([A-Za-z0-9][A-Za-z0-9._-]{0,95})/([A-Za-z0-9][A-Za-z0-9._-]{0,95})", re.ASCII)
 
@@ -66,6 +67,8 @@ def _limited(vault: Vault, settings: Settings, clock: Clock | None) -> Vault:
 def _local(text: str) -> Vault:
     path = Path(_path_in(text)).expanduser()
     if not path.is_absolute():
+        if _WORD.match(text):
+            raise InvalidSettings("vault: that is no kind of vault", hint=f"Name {KINDS}.")
         raise InvalidSettings("vault: the folder is not given in full", hint="Give a path that begins with / or ~.")
     return LocalVault(path)
 
