@@ -59,7 +59,7 @@ def test_a_misspelled_kind_of_vault_makes_no_folder(
 def test_no_name_is_not_the_folder_one_stands_in(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
-    assert "none is named" in cli("vault", "status", "").fault["error"]
+    assert "at least 1 character" in cli("vault", "status", "").fault["error"]
 
 
 def test_the_status_of_a_folder_that_is_not_there_yet_says_so(cli: Cli, tmp_path: Path) -> None:
