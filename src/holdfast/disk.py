@@ -14,14 +14,14 @@ from pathlib import Path
 
 from holdfast.errors import Fault, StorageFailed, StorageFull
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+FULL = {errno.ENOSPC, errno.EDQUOT}
 # What file systems without hard links answer: FAT, exFAT, some network and FUSE ones.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 
 
 def disk_fault(error: OSError, doing: str) -> Fault:
     """The fault for a failed file operation."""
-    if error.errno in _FULL:
+    if error.errno in FULL:
         return StorageFull(f"{doing}: the disk is full")
     return StorageFailed(f"{doing}: {error.strerror or type(error).__name__}")
 

@@ -153,17 +153,18 @@ def _from_here(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, 
     given = dict(arguments)
     for name in operation.paths:
         value = given.get(name)
-        if isinstance(value, str) and not _is_vault(value) and (name not in _NAMES or _is_file(value)):
+        if isinstance(value, str) and value and not _is_vault(value) and (name not in _NAMES or _is_file(value)):
             given[name] = str(Path(value).expanduser().absolute())
     return given
 
 
 _NAMES = ("id", "a", "b")  # arguments that name a snapshot
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def _is_vault(text: str) -> bool:
-    """Whether it names a vault that is no folder."""
-    return "://" in text or text.lower().startswith("colony:")
+    """Whether it names a vault that is no folder, or was meant to: a wrong word before a colon makes no folder."""
+    return "://" in text or (_SCHEME.match(text) is not None and not Path(text).exists())
 
 
 def _is_file(text: str) -> bool:

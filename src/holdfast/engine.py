@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,13 +16,16 @@ from holdfast.ports import Clock, Embedder, Entropy, Publisher
 from holdfast.recalls import Recalls
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
-from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.first import begin_from_vault
 from holdfast.snapshot.folders_back import settle_folders, sweep_staged
+from holdfast.snapshot.lines import told_of
 from holdfast.store.folder import DataFolder, FolderLock
 from holdfast.store.generations import Generations
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.system import SystemClock, SystemEntropy
+
+log = logging.getLogger("holdfast")
 
 LARGE_IMPORT = 10_000  # records written by one process
 
@@ -56,22 +60,34 @@ class Engine:
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
         try:
-            self._begin()
+            begun_with = self._begin()
             self._generations = Generations(self.folder, self._open_store)
+            if begun_with is not None:
+                self._say_begun(begun_with)
             self._opened_at = self.store.last_seq()
         except BaseException:
             self._lock.__exit__()
             raise
 
-    def _begin(self) -> None:
-        """Finish what a restore began with memory folders; fill an empty folder from the vault if there is one."""
+    def _begin(self) -> str | None:
+        """Finish what a restore began with memory folders; fill an empty folder from the vault if there is one, and say
+        with which snapshot."""
         archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
         self.folder.sweep()
         with suppress(Fault):  # the memory is there without them; doctor says what is wrong, and snapshot mend mends it
             settle_folders(self.folder)
             sweep_staged(archive)
         if self.settings.vault and not self.folder.generations():
-            begin_from_vault(archive, self.folder)
+            return begin_from_vault(archive, self.folder)
+        return None
+
+    def _say_begun(self, snapshot: str) -> None:
+        """In the audit log, and what the vault holds beside it: nobody else is there to be told."""
+        desk = self.desk(Caller(name="first start"))
+        desk.store.write(lambda tx: desk.audit(tx, "snapshot_restore", (snapshot,), None))
+        with suppress(Fault):  # the memory is there, whatever the vault answers now
+            for warning in told_of(archive_of(desk), self.settings.vault):
+                log.warning("%s", warning)
 
     @property
     def store(self) -> SqliteStore:

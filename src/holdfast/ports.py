@@ -136,11 +136,13 @@ class Vault(Protocol):
 
     Every method may raise what its place is up to, each kind as itself and none of them as "not found":
 
-        VaultUnauthorized, VaultRefused: the credential is not valid, or does not reach this far.
+        VaultUnauthorized, VaultRefused: the credential is not valid, or does not reach this far; or there is no such
+            vault.
         VaultBusy: too many requests; `details["retryAfter"]` are the seconds that the vault asks to wait, if it does.
         VaultUnreachable: no answer that can be used.
         VaultDamaged: an answer that contradicts itself.
-        StorageFull (VaultFull), StorageFailed: no room, or a disk that fails.
+        VaultFull: no room.
+        StorageFull, StorageFailed: a file of this machine's own that is read or written on the way.
         InvalidRequest: that is no name.
     """
 

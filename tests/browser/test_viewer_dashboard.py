@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 from playwright.sync_api import Page, expect
-from processes import Server
+from processes import Server, serving
 from samples import FACTS, fill
-from viewing import open_panel, rows, shoot
+from viewing import Watch, open_panel, rows, shoot
+from world import World
+
+from holdfast.errors import VaultRefused
 
 
 def card(page: Page, name: str) -> str:
@@ -47,3 +54,30 @@ def test_activity_leads_to_what_happened(page: Page, server: Server) -> None:
     page.go_back()
     activity.get_by_role("button").filter(has_text="observation").first.click()
     expect(rows(page, "Observations").first).to_be_visible()
+
+
+def test_keys_that_would_be_missed_and_what_waits_for_the_vault_are_told_in_both_languages(
+    watched: Callable[..., tuple[Page, Watch]], tmp_path: Path
+) -> None:
+    """The snapshot was made long ago, and the vault never got it."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    world = World(tmp_path / "memory", vault=str(vault))  # whose clock stands in the past
+    world.call("remember", content="The lamp oil is in the cellar.")
+    world.call("key_new")
+    vault.rmdir()
+    vault.write_bytes(b"")
+    with pytest.raises(VaultRefused):
+        world.call("snapshot_create")
+    world.close()
+    told = {
+        "en-GB": ("The key that signs snapshots has no copy", "One snapshot is not in the vault yet"),
+        "zh-CN": ("给快照签名的密钥没有备份", "有一个快照还没有送到存放处"),
+    }
+    with serving(tmp_path / "memory", HOLDFAST_VAULT=str(vault)) as server:
+        for locale, sentences in told.items():
+            page, _ = watched(locale=locale)
+            open_panel(page, server.url)
+            for sentence in sentences:
+                expect(page.get_by_text(sentence)).to_be_visible()
+            expect(page.get_by_text("holdfast vault sync")).to_be_visible()

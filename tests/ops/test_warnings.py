@@ -9,7 +9,16 @@ import pytest
 from world import DAY, World, settings
 
 from holdfast.cli.doctor import examine
-from holdfast.ops.warnings import DAY_MS, LOW_SPACE, MANY_EVENTS, MANY_PENDING, Measured, warnings
+from holdfast.ops.warnings import (
+    DAY_MS,
+    LOW_SPACE,
+    MANY_EVENTS,
+    MANY_PENDING,
+    SENT_BY_THEN_MS,
+    Measured,
+    warnings,
+)
+from holdfast.snapshot.key_care import ONE_COPY
 
 WELL = Measured(
     free_bytes=LOW_SPACE,
@@ -37,6 +46,8 @@ def test_nothing_is_said_where_all_is_well() -> None:
         ({"damaged": ("000001-20261116T053146Z-9f86d0",)}, "snapshot_damaged", "error"),
         ({"snapshots": 0, "snapshot_age_ms": None}, "no_snapshot", "warning"),
         ({"snapshot_age_ms": DAY_MS + 1}, "snapshot_old", "warning"),
+        ({"waiting": 2, "waiting_ms": SENT_BY_THEN_MS + 1}, "vault_behind", "warning"),
+        ({"keys": (ONE_COPY,)}, "key_one_copy", "warning"),
         ({"vault": False}, "no_vault", "note"),
         ({"encrypted": False}, "vault_plain", "note"),
         ({"signed": False}, "unsigned", "note"),
@@ -117,6 +128,24 @@ def test_a_token_learns_nothing_of_the_disk_or_the_place(tmp_path: Path) -> None
     assert "disk" not in answer
     assert (answer["snapshots"]["vault"], answer["snapshots"]["path"]) == ("yes", None)
     world.close()
+
+
+def test_a_token_that_is_no_admins_learns_nothing_of_keys(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.call("key_new")
+    reader = replace(world.desk().caller, scopes=frozenset({"read"}))
+
+    assert "key_one_copy" in [one["code"] for one in world.call("overview")["warnings"]]
+    assert "key_one_copy" not in [one["code"] for one in world.call("overview", reader)["warnings"]]
+    world.close()
+
+
+def test_doctor_tells_of_keys_once(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.call("key_new")
+    world.close()
+
+    assert [one.name for one in examine(settings(tmp_path)) if "copy" in one.found + one.hint] == ["keys"]
 
 
 def test_doctor_repeats_the_warnings(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_list_shows_what_lacks_a_pack_as_damaged(tmp_path: Path) -> None:
     cli.remember(OLD)
     cli.create("--to", str(vault))
     (one,) = cli.good("vault", "list", str(vault))["snapshots"]
-    assert (one["layout"], one["status"]) == ("chunks", "whole")
+    assert (one["layout"], one["status"]) == ("chunks", "complete")
     next(vault.rglob("packs/*")).unlink()
 
     assert "packs are gone" in cli.good("vault", "list", str(vault))["snapshots"][0]["status"]
@@ -68,8 +68,8 @@ def test_a_memory_goes_to_a_vault_in_chunks_and_comes_back(place: tuple[str, dic
     assert cli.good("vault", "sync", vault)["sent"] == []
     listed = cli.good("vault", "list", vault)["snapshots"]
     assert [(one["id"], one["layout"], one["status"]) for one in listed] == [
-        (second, "chunks", "whole"),
-        (first, "chunks", "whole"),
+        (second, "chunks", "complete"),
+        (first, "chunks", "complete"),
     ]
     assert cli.good("vault", "verify", vault)["sound"]
 
@@ -162,7 +162,7 @@ def test_other_recipients_get_packs_of_their_own(tmp_path: Path) -> None:
             snapshot_recipients=str(who.to_public()),
             snapshot_identity=identity_file(tmp_path, who),
         )
-        assert [id for id, _ in sync(mine, vault, 1).sent]
+        assert sync(mine, vault, 1).sent
     found = {one.id: one.chunked for one in list_vault(vault, "default", "default")}
     assert list(found.values()) == [True, True]
     assert store_in(vault, min(found), tmp_path, [str(READER)]) == database()
@@ -221,7 +221,7 @@ def test_what_another_key_signed_goes_whole_as_it_was_sealed(tmp_path: Path) -> 
         "id": id,
         "size": 0,
         "layout": "whole",
-        "status": "whole",
+        "status": "complete",
     }
     assert cli.good("vault", "verify", vault)["sound"]
 
@@ -443,7 +443,7 @@ def test_chunks_are_copied_between_vaults_once(objects: ObjectServer, tmp_path: 
     two = object_vault("s3", BUCKET, SystemEntropy().hex(12), objects.settings(), SystemEntropy())
     three = LocalVault(tmp_path / "three")
     for source, target in ((one, two), (two, three)):
-        assert [id for id, _ in copy(archive, ReadOnly(source), target, 10).sent] == made[::-1]
+        assert [one.id for one in copy(archive, ReadOnly(source), target, 10).sent] == made[::-1]
         assert copy(archive, ReadOnly(source), target, 10).sent == ()
         assert [name.rsplit("/")[-1] for name in names(target, "packs/")] == [
             name.rsplit("/")[-1] for name in names(one, "packs/")

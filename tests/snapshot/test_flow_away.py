@@ -84,6 +84,25 @@ def test_a_restore_and_an_undo_do_not_fail_for_a_vault_that_is_away_and_say_what
     assert health(kept)["waiting"] == 0
 
 
+def test_after_a_restore_the_newest_in_the_vault_is_soon_what_is_live(kept: World, vault: Place) -> None:
+    """And not what it replaced: the next host begins with the newest."""
+    first = kept.call("snapshot_create")["id"]
+    kept.call("remember", content=NEW)
+    schedule = Schedule(kept.engine)
+    schedule.run_once()
+    replaced = kept.call("snapshot_restore", id=first, yes=True)["before"]
+    assert max(vault.ids()) == replaced
+    schedule.run_once()
+
+    newest = max(vault.ids())
+    assert newest > replaced
+    found = kept.call("snapshot_search", id=newest, query="amber cabinet ferry island")["results"]
+    assert [one["observation"]["content"] for one in found] == [OLD]
+    for _ in range(2):
+        schedule.run_once()
+    assert max(vault.ids()) == newest
+
+
 def test_an_import_and_a_bulk_forget_do_not_fail_for_it(kept: World, vault: Place) -> None:
     vault.leave()
     kept.call("import_", exportData={"memories": []})

@@ -59,7 +59,7 @@ def test_a_server_starts_from_the_vault_too(tmp_path: Path) -> None:
 def test_without_the_vault_no_empty_memory_starts(tmp_path: Path) -> None:
     said = Cli(tmp_path / "memory", HOLDFAST_VAULT=str(tmp_path / "vault"))("memories")
 
-    assert said.code == 22
+    assert said.code == 34
     assert "is not there" in said.fault["error"]
 
 

@@ -13,7 +13,7 @@ import pytest
 from flows import NEW, OLD, Cli, recipient
 from world import World, running
 
-from holdfast.errors import Forbidden, InvalidRequest, RateLimited
+from holdfast.errors import Forbidden, InvalidRequest, NotFound, RateLimited
 from holdfast.model import Caller
 from holdfast.ops.declare import Operation
 from holdfast.ops.registry import OPERATIONS, TOOLS
@@ -102,6 +102,19 @@ def test_a_server_writes_to_no_path_that_begins_in_its_own_folder(
 # Prune asks whoever sits at a terminal
 
 
+def at_terminal(cli: Cli, typed: bytes, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """A command whose standard input is a terminal at which somebody types."""
+    keyboard, terminal = pty.openpty()
+    os.write(keyboard, typed)
+    command = [sys.executable, "-m", "holdfast.cli.main", *words, "--data", str(cli.home)]
+    done = subprocess.run(
+        command, stdin=terminal, capture_output=True, env={**os.environ, **cli.environment}, timeout=60
+    )
+    os.close(keyboard)
+    os.close(terminal)
+    return done
+
+
 @pytest.fixture
 def three(tmp_path: Path) -> Cli:
     cli = Cli(tmp_path / "memory")
@@ -126,17 +139,32 @@ def test_a_program_that_undoes_need_not_confirm_it(three: Cli) -> None:
 
 @pytest.mark.parametrize(("typed", "left"), [(b"n\n", 3), (b"\n", 3), (b"y\n", 1)])
 def test_at_a_terminal_prune_shows_the_plan_and_asks(three: Cli, typed: bytes, left: int) -> None:
-    keyboard, terminal = pty.openpty()
-    os.write(keyboard, typed)
-    command = [sys.executable, "-m", "holdfast.cli.main", "snapshot", "prune", "--keep", "1", "--data", str(three.home)]
-    environment = {**os.environ, **three.environment}
-    done = subprocess.run(command, stdin=terminal, capture_output=True, env=environment, timeout=60)
-    os.close(keyboard)
-    os.close(terminal)
+    done = at_terminal(three, typed, "snapshot", "prune", "--keep", "1")
 
     assert b"Remove 2? [y/N]" in done.stdout
     assert three.good("snapshot", "list")["count"] == left
     assert (done.returncode == 0) == (left == 1)
+
+
+@pytest.mark.parametrize(("typed", "left"), [(b"n\n", 3), (b"y\n", 2)])
+def test_at_a_terminal_a_snapshot_is_shown_before_it_is_deleted(three: Cli, typed: bytes, left: int) -> None:
+    one = three.good("snapshot", "list")["snapshots"][1]
+    done = at_terminal(three, typed, "snapshot", "delete", one["id"])
+
+    assert one["createdAt"].encode() in done.stdout
+    assert b"Remove 1? [y/N]" in done.stdout
+    assert three.good("snapshot", "list")["count"] == left
+    assert (done.returncode == 0) == (left == 2)
+
+
+def test_delete_says_what_it_would_remove_and_asks_no_program(three: Cli) -> None:
+    id = three.good("snapshot", "list")["snapshots"][1]["id"]
+    said = three.good("snapshot", "delete", id, "--dry-run")
+    assert (said["remove"], said["dryRun"], said["snapshot"]["id"]) == ([id], True, id)
+    assert three.good("snapshot", "list")["count"] == 3
+
+    assert three.good("snapshot", "delete", id) == {"success": True, "id": id, "dryRun": False, "remove": [id]}
+    assert three("snapshot", "delete", id, "--dry-run").code == NotFound.exit_code
 
 
 # Words

@@ -17,7 +17,7 @@ from world import World, running
 
 from holdfast import door as doors
 from holdfast.door import RemoteDoor
-from holdfast.errors import AnswerLate, NotFound, ServerUnreachable
+from holdfast.errors import AnswerLate, NotFound, ServerUnreachable, VaultRefused
 from holdfast.model import Caller, Json
 from holdfast.ops.registry import BY_NAME, OPERATIONS
 from holdfast.snapshot.archive import archive_of
@@ -73,6 +73,47 @@ def test_a_process_that_is_killed_at_work_is_told_as_interrupted(tmp_path: Path)
     world = World(tmp_path)
     assert statuses(world) == [("create", "interrupted")]
     world.close()
+
+
+def test_a_sync_that_is_killed_is_told_as_interrupted_and_one_that_goes_on_as_running(tmp_path: Path) -> None:
+    """While something else is done, since it does not hold the lock of snapshots."""
+    work = (
+        "import os, sys; from world import World; from pathlib import Path\n"
+        "from holdfast.snapshot.archive import archive_of\n"
+        "world = World(Path(sys.argv[1])); archive = archive_of(world.desk())\n"
+        "world.call('snapshot_create')\n"
+        "with archive.unlocked('sync'):\n"
+        "    world.call('snapshot_create')\n"
+        "    assert [one['status'] for one in world.call('snapshot_status')['works']] == ['done', 'running', 'done']\n"
+        "    assert world.call('snapshot_status')['running']\n"
+        f"    os.kill(os.getpid(), {int(signal.SIGKILL)})"
+    )
+    path = os.pathsep.join(sys.path)
+    command = [sys.executable, "-c", work, str(tmp_path)]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, timeout=60)
+    world = World(tmp_path)
+
+    assert done.returncode == -signal.SIGKILL
+    assert statuses(world) == [("create", "done"), ("sync", "interrupted"), ("create", "done")]
+    assert not world.call("snapshot_status")["running"]
+    world.close()
+
+
+def test_what_is_sent_to_a_vault_is_told_as_one_work_with_what_is_left(world: World, tmp_path: Path) -> None:
+    world.call("remember", content=OLD)
+    ids = [world.call("snapshot_create")["id"] for _ in range(3)]
+    for _ in range(2):
+        world.clock.now += 1_000
+        world.call("vault_sync", vault=str(tmp_path / "vault"), limit=1)
+
+    works = world.call("snapshot_status")["works"]
+    assert [(one["operation"], one["status"], one["about"], one["message"]) for one in works[:1]] == [
+        ("sync", "done", ids[1], "1 more to send")
+    ]
+    assert [one["operation"] for one in works] == ["sync", "create", "create", "create"]
+    with pytest.raises(VaultRefused):
+        world.call("snapshot_create", to=str(tmp_path / "not" / "there"))
+    assert statuses(world)[:3] == [("send", "failed"), ("create", "done"), ("sync", "done")]
 
 
 @pytest.mark.parametrize("nonsense", [b"", b"{}", b"[1, {}]", b'[{"operation": 1}]', b"\xff", b'[{"operation":"a"}]'])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pyrage
 import pytest
 from memory_repositories import capture, repository, write
 from nexo_bundles import bundle
+from small_disk import small_disk
 
 from holdfast.errors import StorageFull
 from holdfast.snapshot.folder_restore import stage_folder
@@ -21,16 +21,8 @@ SIZE = 1 << 20
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of a megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(place)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.fail(f"a small disk cannot be mounted here ({done.stderr.strip()}); run as root with CAP_SYS_ADMIN")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    with small_disk(tmp_path / "disk", SIZE) as place:
+        yield place
 
 
 def test_files_that_do_not_fit_are_a_fault(tmp_path: Path, disk: Path) -> None:

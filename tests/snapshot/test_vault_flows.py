@@ -165,7 +165,7 @@ def test_a_folder_that_is_not_there_is_no_empty_vault(tmp_path: Path, words: tup
 
     said = cli(*(places.get(word, word) for word in words))
     assert "is not there" in said.fault["error"]
-    assert said.code == 22
+    assert said.code == 34
     assert not (tmp_path / "gone").exists()
 
 
@@ -239,7 +239,7 @@ def test_a_sync_in_steps_says_what_remains(archive: Archive, vault: LocalVault) 
         put_sample(archive.shelf, sequence)
 
     done = [sync(archive, vault, 1) for _ in range(4)]
-    assert [[id for id, _ in one.sent] for one in done] == [[sample_id(3)], [sample_id(2)], [sample_id(1)], []]
+    assert [[sent.id for sent in one.sent] for one in done] == [[sample_id(3)], [sample_id(2)], [sample_id(1)], []]
     assert [len(one.remaining) for one in done] == [2, 1, 0, 0]
 
 
@@ -265,7 +265,7 @@ def test_what_is_damaged_in_one_vault_does_not_reach_another(
     other = LocalVault(tmp_path / "other")
     done = copy(archive, vault, other, 10)
 
-    assert [id for id, _ in done.sent] == [sample_id(1)]
+    assert [one.id for one in done.sent] == [sample_id(1)]
     assert [id for id, _ in done.damaged] == [sample_id(3), sample_id(2)]
     assert {one.name.split(".")[0] for one in other.list()} == {f"{PREFIX}{sample_id(1)}"}
 

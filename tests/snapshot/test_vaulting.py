@@ -18,8 +18,8 @@ from holdfast.errors import (
     NotFound,
     SnapshotDamaged,
     SnapshotForeign,
-    StorageFailed,
     UpstreamFailed,
+    VaultRefused,
 )
 from holdfast.ports import Parcel
 from holdfast.snapshot.manifest import manifest_bytes
@@ -244,5 +244,5 @@ def test_only_ids_are_fetched(other: Shelf, vault: LocalVault) -> None:
 
 
 def test_a_vault_that_is_not_reachable_is_a_fault_not_an_empty_one(other: Shelf, tmp_path: Path) -> None:
-    with pytest.raises(StorageFailed):
+    with pytest.raises(VaultRefused):
         fetch(LocalVault(tmp_path / "not" / "mounted"), TENANT, AGENT, None, other)

@@ -6,14 +6,15 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 from conformance import Conformance, names
+from small_disk import small_disk
 
-from holdfast.errors import NotFound, StorageFailed
+from holdfast.errors import NotFound, VaultFull, VaultRefused
 from holdfast.ports import Vault
 from holdfast.vault.local import LocalVault
 
@@ -80,7 +81,7 @@ def test_files_that_are_no_names_are_passed_over(tmp_path: Path) -> None:
     assert names(vault) == ["a"]
     with pytest.raises(NotFound):
         vault.open("pipe")
-    with pytest.raises((NotFound, StorageFailed)):
+    with pytest.raises((NotFound, VaultRefused)):
         vault.open("link")
 
 
@@ -91,11 +92,11 @@ def test_a_link_does_not_lead_out_of_the_vault(tmp_path: Path) -> None:
     (tmp_path / "vault" / "out").symlink_to(tmp_path / "elsewhere")
     vault = LocalVault(tmp_path / "vault")
 
-    with pytest.raises(StorageFailed):
+    with pytest.raises(VaultRefused):
         vault.put("out/new", BytesIO(b"x"))
-    with pytest.raises(StorageFailed):
+    with pytest.raises(VaultRefused):
         vault.open("out/file")
-    with pytest.raises(StorageFailed):
+    with pytest.raises(VaultRefused):
         vault.delete("out/file")
     assert names(vault) == []
     assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["file"]
@@ -105,7 +106,7 @@ def test_a_folder_that_is_not_mounted_is_no_empty_vault(tmp_path: Path) -> None:
     vault = LocalVault(tmp_path / "mount" / "vault")
 
     for call in (lambda: list(vault.list()), lambda: vault.open("a"), lambda: vault.put("a", BytesIO(b"x"))):
-        with pytest.raises(StorageFailed):
+        with pytest.raises(VaultRefused):
             call()
     (tmp_path / "mount").mkdir()
     assert names(vault) == []
@@ -114,8 +115,29 @@ def test_a_folder_that_is_not_mounted_is_no_empty_vault(tmp_path: Path) -> None:
 def test_a_file_in_the_place_of_the_folder_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "vault").write_text("x")
 
-    with pytest.raises(StorageFailed):
+    with pytest.raises(VaultRefused):
         LocalVault(tmp_path / "vault").put("a", BytesIO(b"x"))
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", 1 << 20) as place:
+        yield place
+
+
+def test_a_full_disk_is_a_full_vault_and_one_that_may_not_be_written_refuses(disk: Path) -> None:
+    """Neither is a fault of the disk that the memory itself lies on."""
+    vault = LocalVault(disk / "vault")
+    vault.put("a", BytesIO(b"x"))
+
+    with pytest.raises(VaultFull, match="full"):
+        vault.put("b", BytesIO(bytes(2 << 20)))
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    with pytest.raises(VaultRefused, match="Read-only"):
+        vault.put("b", BytesIO(b"x"))
+    with pytest.raises(VaultRefused, match="Read-only"):
+        vault.delete("a")
+    assert names(vault) == ["a"]
 
 
 def test_replacing_leaves_nothing_but_the_bytes(tmp_path: Path) -> None:

@@ -23,11 +23,13 @@ from holdfast.errors import (
 )
 from holdfast.ports import Named, Parcel, Vault
 from holdfast.vault.around import Around
+from holdfast.vault.counted import Counted
 from holdfast.vault.local import LocalVault
 from holdfast.vault.parcels import put_each
 from holdfast.vault.planned import HOUR, Pace, Paced, Quota
 from holdfast.vault.readonly import ReadOnly
 from holdfast.vault.retrying import Retrying
+from holdfast.vault.told import Told
 
 
 class StillClock:
@@ -145,11 +147,72 @@ class TestPaced(Conformance):
         return Paced(local, Pace(10, clock, HOUR, clock.sleep))
 
 
+class TestTold(Conformance):
+    @pytest.fixture
+    def vault(self, local: LocalVault) -> Vault:
+        return Told(local)
+
+
+class TestCounted(Conformance):
+    @pytest.fixture
+    def vault(self, local: LocalVault) -> Vault:
+        return Counted(local)
+
+
 class TestAllTogether(Conformance):
     @pytest.fixture
     def vault(self, local: LocalVault, clock: StillClock) -> Vault:
         inner = Quota(Paced(local, Pace(1_000, clock, HOUR, clock.sleep)), 100_000_000)
-        return Retrying(inner, Chance(), sleep=clock.sleep)
+        return Counted(Told(Retrying(inner, Chance(), sleep=clock.sleep)))
+
+
+# Which vault it was, and what it took
+
+
+CALLS: tuple[Callable[[Vault], object], ...] = (
+    lambda vault: vault.put("a", BytesIO(b"x")),
+    lambda vault: vault.put_all([parcel("a", b"x")]),
+    lambda vault: vault.replace("a", BytesIO(b"x"), "tag"),
+    lambda vault: vault.open("a"),
+    lambda vault: vault.look("a"),
+    lambda vault: list(vault.list()),
+    lambda vault: vault.delete("a"),
+    lambda vault: vault.state(),
+)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_fault_names_its_vault_once(local: LocalVault, call: Callable[[Vault], object]) -> None:
+    class Away(Around):
+        def __getattribute__(self, name: str) -> object:
+            if name in ("place", "_vault"):
+                return super().__getattribute__(name)
+            raise VaultUnreachable("vault: no answer")
+
+    with pytest.raises(VaultUnreachable) as told:
+        call(Told(Told(Away(local))))
+
+    assert told.value.message == f"vault: no answer ({local.place})"
+
+
+def test_what_is_not_there_or_in_the_way_is_said_as_it_was(local: LocalVault) -> None:
+    vault = Told(local)
+    vault.put("a", BytesIO(b"x"))
+    with pytest.raises(NotFound) as missing:
+        vault.open("b")
+    with pytest.raises(Conflict) as there:
+        vault.put("a", BytesIO(b"y"))
+
+    assert not any(local.place in fault.value.message for fault in (missing, there))
+
+
+def test_only_what_a_vault_took_is_counted(local: LocalVault) -> None:
+    vault = Counted(local)
+    vault.put_all([parcel("a", b"12345"), parcel("b", b"678")])
+    with pytest.raises(Conflict):
+        vault.put_all([parcel("a", b"other bytes")])
+
+    assert vault.taken == 8
 
 
 # Trying again

@@ -6,14 +6,14 @@ import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import apsw
 
-from holdfast.door import RemoteDoor, open_door
+from holdfast.door import Door, RemoteDoor, open_door
 from holdfast.embedder import embedder_from
-from holdfast.errors import Fault
+from holdfast.errors import Fault, Forbidden
 from holdfast.model import DEFAULT_TENANT, CleanText, Json
 from holdfast.ops.registry import BY_NAME
 from holdfast.ops.warnings import LOW_SPACE
@@ -21,7 +21,7 @@ from holdfast.settings import Settings
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.folder_exchange import MEND
 from holdfast.snapshot.folder_mending import unfinished
-from holdfast.snapshot.key_care import key_warnings, needs_keys
+from holdfast.snapshot.key_care import KEY_CODES, key_texts, needs_keys
 from holdfast.store.folder import DataFolder
 from holdfast.system import SystemClock, SystemEntropy
 
@@ -106,11 +106,34 @@ def _store(settings: Settings) -> Iterator[Check]:
         found = "sound" if answer["sound"] else f"{len(answer['findings'])} findings"
         hint = "" if answer["sound"] else "See them with holdfast verify; an index is mended with --repair-index."
         yield Check("store", answer["sound"], found, hint)
-        yield from _warned(door.call(BY_NAME["overview"], {"days": 1})["warnings"])
+        known = door.call(BY_NAME["overview"], {"days": 1})
+        # Those of keys here have a check of their own.
+        yield from _warned(known["warnings"], () if settings.url else KEY_CODES)
+        if known["snapshots"]["vault"]:
+            yield from _vault(door)
     except Fault as fault:
         yield Check("store", False, fault.message, fault.hint)
     finally:
         door.close()
+
+
+def _vault(door: Door) -> Iterator[Check]:
+    """Whether the vault of the settings can be reached, and what of this memory it lacks."""
+    try:
+        found = door.call(BY_NAME["vault_status"], {})
+    except Forbidden:  # places of the server are for root alone
+        return
+    except Fault as fault:
+        yield Check("vault", False, fault.message, fault.hint)
+        return
+    said = f"{found['place']}: {found['snapshots']} snapshots, {len(found['missing'])} still to be sent"
+    hints = [*found.get("warnings", ())]
+    if found["damaged"]:
+        said += f", {len(found['damaged'])} damaged"
+        hints.append("See which are damaged: holdfast vault status")
+    if found["public"]:
+        hints.append("Anybody can read it: make it private.")
+    yield Check("vault", not found["damaged"] and not found["public"], said, " ".join(hints))
 
 
 def _folders(settings: Settings) -> Iterator[Check]:
@@ -119,10 +142,10 @@ def _folders(settings: Settings) -> Iterator[Check]:
         yield Check("memory folders", wrong is None, wrong or "as the memory wants them", MEND if wrong else "")
 
 
-def _warned(warnings: list[Json]) -> Iterator[Check]:
+def _warned(warnings: list[Json], seen: Collection[str]) -> Iterator[Check]:
     """What the server would say on its page; only an error is wrong, the rest is worth knowing."""
     for one in warnings:
-        if one["code"] not in _SEEN_ALREADY:
+        if one["code"] not in (*_SEEN_ALREADY, *seen):
             yield Check(one["code"].replace("_", " "), one["level"] != "error", one["message"], one["hint"])
 
 
@@ -141,7 +164,7 @@ def _keys(settings: Settings) -> Iterator[Check]:
         return
     archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
     try:
-        found = key_warnings(archive)
+        found = key_texts(archive)
     except Fault as fault:
         yield Check("keys", False, fault.message, fault.hint)
         return

@@ -118,6 +118,7 @@ def _add_by_hand(groups: _Groups) -> None:
 
 def _operation(given: argparse.Namespace) -> int:
     from holdfast.cli.asking import asked
+    from holdfast.cli.elsewhere import whose_settings
     from holdfast.cli.options import arguments_of
     from holdfast.cli.reach import settings_of
     from holdfast.cli.show import print_answer, print_json, working
@@ -125,7 +126,7 @@ def _operation(given: argparse.Namespace) -> int:
     from holdfast.door import OpenDoor
 
     arguments = arguments_of(given.operation, given)
-    with OpenDoor(settings_of(given)) as door:
+    with OpenDoor(settings_of(given)) as door, whose_settings(door):
         if given.operation.steps and "limit" not in arguments:
             answer = in_steps(door, given.operation, arguments)
         elif given.operation.asks:

@@ -22,12 +22,12 @@ _COLUMNS = (
     "id", "snapshot", "sound", "uri", "sha", "label", "name", "ok", "found", "hint", "connected", "hooks", "folder",
     "did", "note", "code", "key", "table", "change", "added", "removed", "changed", "linesAdded", "linesRemoved",
     "before", "after", "why", "reason", "kind", "migratedTo", "memoryId", "score", "confidence", "priority",
-    "status", "type", "operation", "about", "project", "agentId", "title", "content", "concept", "file",
-    "frequency", "observationCount", "version", "scopes", "message", "size", "startedAt", "timestamp", "createdAt",
-    "path",
+    "status", "layout", "line", "here", "type", "operation", "about", "project", "agentId", "title", "content",
+    "concept", "file", "frequency", "observationCount", "version", "scopes", "message", "size", "sentBytes",
+    "startedAt", "timestamp", "createdAt", "path",
 )  # fmt: skip
 _SHOWN = 6
-_IDS = ("id", "snapshot")
+_IDS = ("id", "snapshot", "about")
 _CELL = 60
 _WHOLE, _WIDE = frozenset({"id", "snapshot", "uri", "found", "hint", "message"}), 1_000  # what one must read to its end
 
@@ -44,6 +44,8 @@ def print_answer(answer: Any) -> None:
         console.print(Text(_printable(str(answer))))
         return
     for name, value in answer.items():
+        if name == "exitCode":  # the command ends with it
+            continue
         if _is_rows(value):
             _print_rows(console, name, value)
         elif isinstance(value, list) and not value:
@@ -135,6 +137,8 @@ def _cell(value: Any, width: int) -> str:
         return f"{value:.3f}".rstrip("0").rstrip(".")
     if isinstance(value, list):
         value = ", ".join(map(str, value))
+    if isinstance(value, dict):
+        value = ", ".join(f"{name} {_cell(one, width)}" for name, one in value.items() if one not in (None, ""))
     flat = " ".join(_printable(str("" if value is None else value)).split())
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
@@ -155,8 +159,9 @@ def print_fault(fault: Fault, as_json: bool) -> None:
         sys.stderr.buffer.write(orjson.dumps(fault.to_dict()) + b"\n")
         return
     console = Console(stderr=True, highlight=False)
-    console.print(Text.assemble(("error: ", "bold red"), fault.message))
-    console.print(Text(f"  {fault.hint}", style="dim"))
+    # As lines of any length: a command or a path in them is there to be copied.
+    console.print(Text.assemble(("error: ", "bold red"), fault.message), soft_wrap=True)
+    console.print(Text(f"  {fault.hint}", style="dim"), soft_wrap=True)
 
 
 @contextmanager
@@ -172,7 +177,7 @@ def working(what: str) -> Iterator[None]:
 
 def say(message: str) -> None:
     """A line for the person at the terminal, apart from the answer."""
-    Console(stderr=True, highlight=False).print(Text(message))
+    Console(stderr=True, highlight=False).print(Text(message), soft_wrap=True)
 
 
 def print_report(report: ConnectReport) -> None:

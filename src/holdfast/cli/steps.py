@@ -23,4 +23,4 @@ def in_steps(door: Door, operation: Operation, arguments: Json) -> Json:
 
 def _added(before: Json, answer: Json) -> Json:
     sent = [*before["sent"], *answer["sent"]]
-    return {**answer, "sent": sent, "sentBytes": sum(one["size"] for one in sent)}
+    return {**answer, "sent": sent, "sentBytes": sum(one["sentBytes"] for one in sent)}

@@ -87,7 +87,10 @@ def check_signature(signature: object, message: bytes, trusted: frozenset[str] |
     """
     if signature is None:
         if trusted is not None:
-            raise ColonyUntrusted(f"{name}: not signed, and only trusted signatures are taken here")
+            raise ColonyUntrusted(
+                f"{name}: not signed, and only trusted signatures are taken here",
+                hint="If you know where it comes from, restore it with verify=False, or without a signer.",
+            )
         return
     if not isinstance(signature, dict) or signature.get("alg") != "ed25519":
         raise ColonyUntrusted(f"{name}: not an ed25519 signature")

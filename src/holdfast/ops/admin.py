@@ -19,8 +19,8 @@ from holdfast.ops.fields import CleanLine, CleanName, Name, Offset, limit
 from holdfast.settings import SETTINGS
 from holdfast.shapes import shape
 from holdfast.snapshot.archive import archive_of
-from holdfast.snapshot.automatic import age_of_newest
-from holdfast.snapshot.key_care import key_warnings
+from holdfast.snapshot.health import age_of_newest
+from holdfast.snapshot.key_care import key_texts
 from holdfast.snapshot.waiting import waiting
 from holdfast.store.port import Reader, Table, Tx, where
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
@@ -93,7 +93,7 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
         "summarizer": desk.summarizer.name if desk.summarizer else "none",
         "viewerPort": desk.settings.port,
     }
-    warnings = key_warnings(archive_of(desk)) if desk.home is not None and desk.caller.may("admin") else []
+    warnings = key_texts(archive_of(desk)) if desk.home is not None and desk.caller.may("admin") else []
     return {**answer, "warnings": warnings} if warnings else answer
 
 

@@ -11,7 +11,7 @@ from holdfast.ops.answers import Success
 from holdfast.ops.declare import Nothing, Operation, Request
 from holdfast.ops.fields import CleanLabel, Name
 from holdfast.snapshot.archive import archive_of
-from holdfast.snapshot.key_care import key_warnings
+from holdfast.snapshot.key_care import key_texts
 from holdfast.snapshot.keyring import read_succession
 from holdfast.store.closed import ClosedStore
 from holdfast.times import iso
@@ -24,13 +24,15 @@ class KeyNew(Request):
 class KeyAnswer(TypedDict):
     success: bool
     did: str
+    warnings: list[str]  # that it has no copy yet
 
 
 def key_new(desk: Desk, ask: KeyNew) -> KeyAnswer:
     """Make this memory's own signing key. The private half never leaves the data folder."""
-    did = archive_of(desk).keyring.new(replace=ask.replace)
+    archive = archive_of(desk)
+    did = archive.keyring.new(replace=ask.replace)
     _audit(desk, "key_new", did)
-    return {"success": True, "did": did}
+    return {"success": True, "did": did, "warnings": key_texts(archive)}
 
 
 class KeysAnswer(TypedDict):
@@ -48,7 +50,7 @@ def key_show(desk: Desk, ask: Nothing) -> KeysAnswer:
         "did": keyring.own(),
         "trusted": [{"did": did, "note": note} for did, note in keyring.trusted().items()],
         "successions": [one.text for one in keyring.successions()],
-        "warnings": key_warnings(archive),
+        "warnings": key_texts(archive),
     }
 
 
@@ -57,6 +59,7 @@ class KeyRotateAnswer(TypedDict):
     did: str
     old: str
     succession: str
+    warnings: list[str]
 
 
 def key_rotate(desk: Desk, ask: Nothing) -> KeyRotateAnswer:
@@ -64,9 +67,11 @@ def key_rotate(desk: Desk, ask: Nothing) -> KeyRotateAnswer:
 
     Others who trust the old key take the new one by the statement: holdfast key follow.
     """
-    made = archive_of(desk).keyring.rotate(iso(desk.clock.now_ms()))
+    archive = archive_of(desk)
+    made = archive.keyring.rotate(iso(desk.clock.now_ms()))
     _audit(desk, "key_rotate", made.new)
-    return {"success": True, "did": made.new, "old": made.old, "succession": made.text}
+    said = {"did": made.new, "old": made.old, "succession": made.text}
+    return {"success": True, **said, "warnings": key_texts(archive)}  # type: ignore[typeddict-item]
 
 
 class KeyFollow(Request):

@@ -1,23 +1,15 @@
-"""Operations on kept facts: remember, evolve, list, forget."""
+"""Operations on kept facts: remember, evolve, list, show."""
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any, Literal, NotRequired
 
 from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
-from holdfast.errors import Fault, InvalidRequest
-from holdfast.intake.addresses import add_alias, address_shape, memory_named, move, names_of, places
-from holdfast.intake.forget import (
-    forget_memories,
-    forget_observations,
-    forget_session,
-    plan_sweep,
-    sweep,
-)
+from holdfast.errors import Fault
+from holdfast.intake.addresses import address_shape, memory_named, names_of
 from holdfast.intake.remember import (
     MemoryDraft,
     Remembered,
@@ -25,9 +17,9 @@ from holdfast.intake.remember import (
     line_of,
     remember as remember_fact,
 )
-from holdfast.model import Address, CleanText, Json, Memory
+from holdfast.model import CleanText, Json
 from holdfast.ops.answers import MemoryShape
-from holdfast.ops.declare import ChatRequest, Operation, Request
+from holdfast.ops.declare import ChatRequest, Operation
 from holdfast.ops.fields import (
     CleanBody,
     CleanLine,
@@ -40,13 +32,11 @@ from holdfast.ops.fields import (
     When,
     limit,
     moment,
-    storable,
 )
 from holdfast.protocol.address import check_address
 from holdfast.protocol.ownership import owned
 from holdfast.recall.chats import Page, chat_list
 from holdfast.shapes import shape
-from holdfast.snapshot.automatic import BULK, before
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES
 from holdfast.times import iso
@@ -316,146 +306,6 @@ def memory(desk: Desk, ask: MemoryAsk) -> MemoryAnswer:
     return answer
 
 
-class Addresses(ChatRequest):
-    under: str = Field(
-        default="", max_length=512, description="What they begin with, such as facts:// or facts://home/"
-    )
-    limit: int = limit(100, 1000)
-    offset: Offset = 0
-
-
-class AddressesAnswer(TypedDict):
-    addresses: list[Json]
-
-
-def addresses(desk: Desk, ask: Addresses) -> AddressesAnswer:
-    """List addresses of memories in the order of their names, and what lies there."""
-    storable(ask.under)
-    found = islice(places(desk, ask.under, ask.agent_id), ask.offset, ask.offset + ask.limit)
-    return {
-        "addresses": [
-            {**address_shape(one.address), "memoryId": one.memory.id, "title": one.memory.title} for one in found
-        ]
-    }
-
-
-class AddressAlias(ChatRequest):
-    id: Name = Field(description="The memory: its id, or an address of it.")
-    alias: CleanName = Field(description="Another address for it, domain://path.")
-
-
-class AddressAnswer(TypedDict):
-    success: bool
-    memory: MemoryShape
-    addresses: list[Json]
-
-
-def address_alias(desk: Desk, ask: AddressAlias) -> AddressAnswer:
-    """Give a memory a further address; all of them lead to it, whatever version it has."""
-    return _address_answer(*add_alias(desk, ask.id, ask.alias, ask.agent_id))
-
-
-class AddressMove(ChatRequest):
-    id: Name = Field(description="The memory: its id, or an address of it.")
-    to: CleanName = Field(description="Its new address, domain://path.")
-
-
-def address_move(desk: Desk, ask: AddressMove) -> AddressAnswer:
-    """Give a memory another address; whoever asks for the old one is led to it."""
-    return _address_answer(*move(desk, ask.id, ask.to, ask.agent_id))
-
-
-def _address_answer(memory: Memory, names: list[Address]) -> AddressAnswer:
-    return {"success": True, "memory": shape(memory), "addresses": [address_shape(one) for one in names]}
-
-
-class Forget(ChatRequest):
-    memory_id: Name | None = None
-    session_id: Name | None = None
-    observation_ids: Names = ()
-
-
-class ForgetAnswer(TypedDict):
-    success: bool
-    deleted: int
-    counts: dict[str, int]
-
-
-def forget(desk: Desk, ask: Forget) -> ForgetAnswer:
-    """Remove a memory, a session, or some observations of a session for good.
-
-    `deleted` is how many records are gone, 0 if nothing of that id was there. This cannot be undone.
-    """
-    bulk = not ask.observation_ids or len(ask.observation_ids) >= BULK
-    if not ask.memory_id and bulk and not desk.in_chat:  # where there are no sessions
-        before(desk, "forget")
-    if ask.memory_id:
-        tally = forget_memories(desk, [ask.memory_id], agent=ask.agent_id)
-    elif ask.session_id and ask.observation_ids:
-        tally = forget_observations(desk, ask.session_id, ask.observation_ids, agent=ask.agent_id)
-    elif ask.session_id:
-        tally = forget_session(desk, ask.session_id, agent=ask.agent_id)
-    else:
-        raise InvalidRequest("forget: memoryId or sessionId is required")
-    return {"success": True, "deleted": tally.total, "counts": tally.counts}
-
-
-class GovernanceDelete(ChatRequest):
-    memory_ids: Names
-    reason: CleanLine = CleanText("")
-
-    @field_validator("memory_ids")
-    @classmethod
-    def _some(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value:
-            raise ValueError("name at least one memory")
-        return value
-
-
-class GovernanceAnswer(TypedDict):
-    success: bool
-    deleted: int
-    requested: int
-    total: int
-
-
-def governance_delete(desk: Desk, ask: GovernanceDelete) -> GovernanceAnswer:
-    """Remove several memories for good, with a reason that the audit log keeps."""
-    if len(ask.memory_ids) >= BULK:
-        before(desk, "forget")
-    tally = forget_memories(desk, ask.memory_ids, agent=ask.agent_id, reason=ask.reason, operation="governance_delete")
-    left = desk.store.read().count(MEMORIES, desk.tenant, *desk.sees_memories(ask.agent_id), *where(latest=True))
-    return {"success": True, "deleted": tally.total, "requested": len(ask.memory_ids), "total": left}
-
-
-class AutoForget(Request):
-    dry_run: bool = False
-
-
-class AutoForgetAnswer(TypedDict):
-    success: bool
-    evictedMemories: list[str]
-    evictedObservations: list[str]
-    evicted: int
-    dryRun: bool
-
-
-def auto_forget(desk: Desk, ask: AutoForget) -> AutoForgetAnswer:
-    """Remove what is past its time now: memories past their time to live, old unimportant observations."""
-    plan = plan_sweep(desk)
-    if not ask.dry_run:
-        if len(plan.memories) + len(plan.observations) >= BULK:
-            before(desk, "forget")
-        sweep(desk, plan)
-    return {
-        "success": True,
-        "evictedMemories": [one.id for one in plan.memories],
-        "evictedObservations": [one.id for one in plan.observations],
-        "evicted": len(plan.memories) + len(plan.observations),
-        "dryRun": ask.dry_run,
-    }
-
-
 MEMORY_OPERATIONS = (
     Operation(
         remember,
@@ -490,41 +340,4 @@ MEMORY_OPERATIONS = (
     ),
     Operation(memories, "GET", "/memories", cli="memories"),
     Operation(memory, "GET", "/memories/{id}", tool="memory_get", cli="memory", positional=("id",)),
-    Operation(addresses, "GET", "/addresses", tool="memory_addresses", cli="address list", positional=("under",)),
-    Operation(
-        address_alias,
-        "POST",
-        "/addresses/alias",
-        effect="write",
-        tool="memory_address_alias",
-        cli="address alias",
-        positional=("id", "alias"),
-    ),
-    Operation(
-        address_move,
-        "POST",
-        "/addresses/move",
-        effect="write",
-        tool="memory_address_move",
-        cli="address move",
-        positional=("id", "to"),
-    ),
-    Operation(
-        forget,
-        "POST",
-        "/forget",
-        effect="destroy",
-        tool="memory_forget",
-        cli="forget",
-        positional=("memoryId",),
-    ),
-    Operation(
-        governance_delete,
-        "DELETE",
-        "/governance/memories",
-        effect="destroy",
-        tool="memory_governance_delete",
-        cli="governance delete",
-    ),
-    Operation(auto_forget, "POST", "/auto-forget", effect="destroy", cli="auto-forget"),
 )

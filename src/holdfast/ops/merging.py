@@ -13,7 +13,8 @@ from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.model import Json
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, limit
-from holdfast.ops.snapshots import WAITING, SnapshotUse, audit_snapshot
+from holdfast.ops.restoring import WAITING
+from holdfast.ops.snapshot_use import SnapshotUse, audit_snapshot
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.difference import NOW
 from holdfast.snapshot.finding import Named
@@ -84,8 +85,8 @@ def snapshot_merge(desk: Desk, ask: SnapshotMerge) -> SnapshotMergeAnswer:
     answer = _shape(done, ask.limit)
     if ask.dry_run:
         return {"success": True, "dryRun": True, **answer}  # type: ignore[typeddict-item]
-    if done.generation is not None:
-        audit_snapshot(desk, "snapshot_merge", done.a, other=done.b, generation=done.generation)
+    # Also of one that brought nothing: the log is what says that this memory holds it.
+    audit_snapshot(desk, "snapshot_merge", done.a, other=done.b, generation=done.generation)
     made = {"generation": done.generation, "before": done.before}
     if done.waiting:
         made["waiting"] = f"{WAITING} {done.waiting}"

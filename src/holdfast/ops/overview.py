@@ -18,6 +18,8 @@ from holdfast.ops.warnings import Measured, warnings
 from holdfast.recall.growth import DAY_MS, Growth, growth
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.health import Health, snapshot_health
+from holdfast.snapshot.key_care import key_warnings
+from holdfast.snapshot.waiting import waiting_ms
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import ACTIONS, LESSONS, MEMORIES, OBSERVATIONS
 from holdfast.times import iso
@@ -218,6 +220,7 @@ def _observation_line(one: Observation) -> Json:
 
 def _measured(desk: Desk, state: HealthAnswer, shelf: Health, disk: DiskAnswer | None, grown: Growth) -> Measured:
     newest = shelf.manifest
+    archive = archive_of(desk) if desk.home else None
     return Measured(
         storage_failure=desk.store.failure(),
         free_bytes=disk["free"] if disk else None,
@@ -230,6 +233,9 @@ def _measured(desk: Desk, state: HealthAnswer, shelf: Health, disk: DiskAnswer |
         signed=newest is not None and newest.signature is not None,
         damaged=shelf.damaged,
         vault=bool(desk.settings.vault),
+        waiting=state["snapshots"]["waiting"],
+        waiting_ms=waiting_ms(archive) if archive else 0,
+        keys=tuple(key_warnings(archive)) if archive and desk.caller.may("admin") else (),
         encrypted=newest is not None and newest.encrypted,
         embedder=desk.embedder is not None,
     )

@@ -9,12 +9,14 @@ from typing import Any
 from holdfast.errors import NotFound
 from holdfast.model import Json
 from holdfast.ops.actions import ACTION_OPERATIONS
+from holdfast.ops.addresses import ADDRESS_OPERATIONS
 from holdfast.ops.admin import ADMIN
 from holdfast.ops.aging import AGING
 from holdfast.ops.changing import CHANGING
 from holdfast.ops.declare import Operation
 from holdfast.ops.folders import FOLDERS
 from holdfast.ops.foreign import FOREIGN
+from holdfast.ops.forgetting import FORGETTING
 from holdfast.ops.intake import INTAKE
 from holdfast.ops.keys import KEY_OPERATIONS
 from holdfast.ops.learning import LEARNING
@@ -25,6 +27,8 @@ from holdfast.ops.notes import NOTE_OPERATIONS
 from holdfast.ops.overview import OVERVIEW
 from holdfast.ops.progenly import PROGENLY
 from holdfast.ops.recalling import RECALL
+from holdfast.ops.removing import REMOVING
+from holdfast.ops.restoring import RESTORING
 from holdfast.ops.slots import SLOT_OPERATIONS
 from holdfast.ops.snapshots import SNAPSHOTS
 from holdfast.ops.transfer import TRANSFER
@@ -33,6 +37,8 @@ from holdfast.ops.vaults import VAULTS
 OPERATIONS: tuple[Operation, ...] = (
     *INTAKE,
     *MEMORY_OPERATIONS,
+    *ADDRESS_OPERATIONS,
+    *FORGETTING,
     *AGING,
     *CHANGING,
     *RECALL,
@@ -45,7 +51,9 @@ OPERATIONS: tuple[Operation, ...] = (
     *TRANSFER,
     *PROGENLY,
     *SNAPSHOTS,
+    *RESTORING,
     *MERGING,
+    *REMOVING,
     *VAULTS,
     *FOREIGN,
     *KEY_OPERATIONS,

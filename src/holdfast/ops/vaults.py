@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NotRequired
 
 from pydantic import Field
@@ -12,17 +13,22 @@ from holdfast.errors import InvalidRequest, SnapshotDamaged
 from holdfast.model import Json
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, limit
+from holdfast.ops.removing import KeepRules
 from holdfast.snapshot.archive import Archive, archive_of
 from holdfast.snapshot.depots import Depot, copy_depot, depot_of
 from holdfast.snapshot.finding import Named, examine, sought
-from holdfast.snapshot.retention import Policy
+from holdfast.snapshot.lines import Line, held_by, told
 from holdfast.snapshot.shapes import report_shape
 from holdfast.snapshot.values import Report
 from holdfast.snapshot.vault_keeping import Moved
 from holdfast.snapshot.vaulting import Vaulted
 from holdfast.snapshot.verify import fault_of
+from holdfast.times import iso
 
 MOST = 100_000
+ABSENT = (
+    "There is no such folder yet: the first snapshot that is sent makes it. Is its name right, and its disk mounted?"
+)
 SEND_AGAIN = (
     "Delete from the vault what is damaged, the pack or the files of that id; holdfast vault sync sends again what the "
     "shelf still has."
@@ -52,7 +58,29 @@ class VaultName(Request):
 
 def _shape(one: Vaulted) -> Json:
     layout = "chunks" if one.chunked else "whole"
-    return {"id": one.id, "size": one.size, "layout": layout, "status": one.damaged or "whole"}
+    return {"id": one.id, "size": one.size, "layout": layout, "status": one.damaged or "complete"}
+
+
+def _line_shape(number: int, line: Line, held: set[str]) -> Json:
+    return {
+        "line": number,
+        "id": line.newest,
+        "label": line.label,
+        "createdAt": iso(line.created_at),
+        "snapshots": len(line.ids),
+        "signer": line.signer,
+        "here": line.newest in held,
+    }
+
+
+def _with_lines(archive: Archive, lines: Sequence[Line], place: str) -> Json:
+    """What an answer says of them beyond the rest: the lines, and how to bring in those that are not here."""
+    if not lines:
+        return {}
+    held = held_by(archive)
+    shown = [_line_shape(number, line, held) for number, line in enumerate(lines, 1)]
+    warnings = told(lines, held, place)
+    return {"lines": shown, **({"warnings": warnings} if warnings else {})}
 
 
 class VaultStatusAnswer(TypedDict):
@@ -67,6 +95,8 @@ class VaultStatusAnswer(TypedDict):
     leftovers: int
     packs: int
     packBytes: int
+    lines: NotRequired[list[Json]]  # where several hosts sent: the newest of each, and whether this memory holds it
+    warnings: NotRequired[list[str]]  # what to do about lines that it does not, or that there is no such folder yet
 
 
 def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
@@ -74,6 +104,7 @@ def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
     archive = archive_of(desk)
     vault = ask.depot(archive)
     found = vault.standing()
+    absent = {"warnings": [ABSENT]} if found.absent else {}
     return {
         "place": vault.place,
         "public": found.state.public,
@@ -86,6 +117,7 @@ def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
         "leftovers": found.leftovers,
         "packs": found.packs,
         "packBytes": found.pack_bytes,
+        **(absent or _with_lines(archive, found.lines, ask.named(archive))),  # type: ignore[typeddict-item]
     }
 
 
@@ -98,18 +130,28 @@ class VaultListAnswer(TypedDict):
     snapshots: list[Json]
     count: int
     bytes: int
+    lines: NotRequired[list[Json]]
+    warnings: NotRequired[list[str]]
 
 
 def vault_list(desk: Desk, ask: VaultList) -> VaultListAnswer:
-    """List this memory's snapshots in a vault, newest first; what lacks a file is shown as damaged."""
+    """List this memory's snapshots in a vault, newest first; what lacks a file is shown as damaged.
+
+    Where several hosts sent, `line` says which belong together.
+    """
     archive = archive_of(desk)
     vault = ask.depot(archive)
     found = vault.list()
+    lines = vault.lines(found)
+    numbers = {id: number for number, line in enumerate(lines, 1) for id in line.ids}
     return {
         "place": vault.place,
-        "snapshots": [_shape(one) for one in found[: ask.limit]],
+        "snapshots": [
+            _shape(one) | ({"line": numbers[one.id]} if one.id in numbers else {}) for one in found[: ask.limit]
+        ],
         "count": len(found),
         "bytes": sum(one.size for one in found),
+        **_with_lines(archive, lines, ask.named(archive)),  # type: ignore[typeddict-item]
     }
 
 
@@ -150,12 +192,7 @@ def _one(archive: Archive, named: Named) -> Report:
         return examine(archive, named, found)
 
 
-class VaultPrune(VaultName):
-    keep: int = Field(default=0, ge=0, le=100_000, description="So many of the newest.")
-    keep_days: int = Field(default=0, ge=0, le=36_500, description="All of so many days before the newest.")
-    keep_daily: int = Field(default=0, ge=0, le=100_000, description="The last of so many days.")
-    keep_weekly: int = Field(default=0, ge=0, le=100_000, description="The last of so many weeks.")
-    keep_monthly: int = Field(default=0, ge=0, le=100_000, description="The last of so many months.")
+class VaultPrune(VaultName, KeepRules):
     tidy: bool = Field(default=False, description="Remove files too that were sent halfway; nobody may be sending.")
     dry_run: bool = Field(default=False, description="Show what would go, and remove nothing.")
 
@@ -171,10 +208,11 @@ class VaultPruneAnswer(TypedDict):
 
 
 def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
-    """Remove snapshots from a vault that no rule keeps; never the newest whole one."""
-    policy = Policy(ask.keep, ask.keep_days, ask.keep_daily, ask.keep_weekly, ask.keep_monthly)
-    if policy.empty and not ask.tidy:
-        raise InvalidRequest("vault_prune: no rule says what to keep", hint="For example --keep 10 --keep-daily 7.")
+    """Remove snapshots from a vault that no rule keeps; never the newest whole one.
+
+    Nor the newest that another host sent and that was not merged here yet.
+    """
+    policy = ask.policy("vault_prune", may_be_empty=ask.tidy)
     archive = archive_of(desk)
     vault = ask.depot(archive)
     done = vault.prune(policy, tidy=ask.tidy, dry_run=ask.dry_run)
@@ -212,8 +250,8 @@ def _moved(place: str, done: Moved) -> VaultMovedAnswer:
         "sound": not done.damaged,
         "exitCode": SnapshotDamaged.exit_code if done.damaged else 0,
         "place": place,
-        "sent": [{"id": id, "size": size} for id, size in done.sent],
-        "sentBytes": sum(size for _, size in done.sent),
+        "sent": [{"id": one.id, "size": one.size, "sentBytes": one.new_bytes} for one in done.sent],
+        "sentBytes": sum(one.new_bytes for one in done.sent),
         "remaining": len(done.remaining),
         "remainingBytes": sum(size for _, size in done.remaining),
         "damaged": [{"id": id, "status": why} for id, why in done.damaged],
@@ -243,10 +281,35 @@ def vault_sync(desk: Desk, ask: VaultSync) -> VaultMovedAnswer:
 
 
 VAULTS = (
-    Operation(vault_status, "GET", "/vault", scope="root", cli="vault status", positional=("vault",), long=True),
-    Operation(vault_list, "GET", "/vault/snapshots", scope="root", cli="vault list", positional=("vault",), long=True),
     Operation(
-        vault_verify, "POST", "/vault/verify", scope="root", cli="vault verify", positional=("vault",), long=True
+        vault_status,
+        "GET",
+        "/vault",
+        scope="root",
+        cli="vault status",
+        positional=("vault",),
+        paths=("vault",),
+        long=True,
+    ),
+    Operation(
+        vault_list,
+        "GET",
+        "/vault/snapshots",
+        scope="root",
+        cli="vault list",
+        positional=("vault",),
+        paths=("vault",),
+        long=True,
+    ),
+    Operation(
+        vault_verify,
+        "POST",
+        "/vault/verify",
+        scope="root",
+        cli="vault verify",
+        positional=("vault",),
+        paths=("vault", "identity"),
+        long=True,
     ),
     Operation(
         vault_prune,
@@ -256,6 +319,7 @@ VAULTS = (
         scope="root",
         cli="vault prune",
         positional=("vault",),
+        paths=("vault",),
         asks=True,
         long=True,
     ),
@@ -267,6 +331,7 @@ VAULTS = (
         scope="root",
         cli="vault copy",
         positional=("from", "to"),
+        paths=("from", "to"),
         steps=True,
         long=True,
     ),
@@ -278,6 +343,7 @@ VAULTS = (
         scope="root",
         cli="vault sync",
         positional=("vault",),
+        paths=("vault",),
         steps=True,
         long=True,
     ),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from holdfast.model import Json
+from holdfast.snapshot.key_care import KeyWarning
 
 Level = Literal["error", "warning", "note"]
 
@@ -19,6 +20,8 @@ MANY_EVENTS = 1_000
 DAY_MS = 86_400_000
 # With a schedule one round may fail and be made up for; without one a week is the usual habit.
 ROUNDS, BY_HAND_MS = 3, 7 * DAY_MS
+# One that was just made is on its way; the server tries again each minute.
+SENT_BY_THEN_MS = 600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +57,16 @@ class Measured:
     signed: bool = False
     damaged: tuple[str, ...] = ()
     vault: bool = False
+    waiting: int = 0  # snapshots that the vault has not got
+    waiting_ms: int = 0  # since the first of them was made
+    keys: tuple[KeyWarning, ...] = ()
     encrypted: bool = False
     embedder: bool = True
 
 
 def warnings(found: Measured) -> list[Warned]:
     """The worst first."""
-    every = [*_storage(found), *_backlog(found), *_snapshots(found), *_advice(found)]
+    every = [*_storage(found), *_backlog(found), *_snapshots(found), *_vault(found), *_keys(found), *_advice(found)]
     return sorted(every, key=lambda one: ("error", "warning", "note").index(one.level))
 
 
@@ -128,6 +134,22 @@ def _snapshots(found: Measured) -> Iterator[Warned]:
             "Make one: holdfast snapshot create",
             {"days": age // DAY_MS},
         )
+
+
+def _vault(found: Measured) -> Iterator[Warned]:
+    if found.waiting and found.waiting_ms > SENT_BY_THEN_MS:
+        yield Warned(
+            "vault_behind",
+            "warning",
+            f"Snapshots that the vault has not got: {found.waiting}",
+            "See what is wrong with it: holdfast vault status; then send them: holdfast vault sync",
+            {"count": found.waiting},
+        )
+
+
+def _keys(found: Measured) -> Iterator[Warned]:
+    for one in found.keys:
+        yield Warned(one.code, "warning", one.message, one.hint)
 
 
 def _too_old(every_s: int) -> int:

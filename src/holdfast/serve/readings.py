@@ -16,7 +16,7 @@ from holdfast.metrics import gauge
 from holdfast.model import Caller
 from holdfast.serve.broker import Broker
 from holdfast.snapshot.archive import archive_of
-from holdfast.snapshot.automatic import age_of_newest
+from holdfast.snapshot.health import age_of_newest
 from holdfast.snapshot.waiting import waiting
 from holdfast.store.tables import MEMORIES, TABLES
 from holdfast.version import VERSION

@@ -10,26 +10,30 @@ from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.model import Caller
 from holdfast.snapshot.archive import Archive, archive_of
-from holdfast.snapshot.automatic import age_of_newest, making_if_changed
+from holdfast.snapshot.automatic import making_if_changed
 from holdfast.snapshot.checking import check_next
 from holdfast.snapshot.flow import Wish
+from holdfast.snapshot.health import age_of_newest
 from holdfast.snapshot.layouts import Fresh
 from holdfast.snapshot.sending import NOTHING, send_waiting
 from holdfast.snapshot.waiting import waiting
+from holdfast.snapshot.works import read_works
 
 LOOK_SECONDS = 60.0
+EXCHANGES = ("restore", "undo", "merge")
 
 log = logging.getLogger("holdfast")
 
 
 class Schedule:
-    """Makes a snapshot whenever the last one is old enough and something changed; sends what waits for the vault; reads
-    snapshots again that nobody has checked."""
+    """Makes a snapshot whenever the last one is old enough and something changed, and once another memory was made the
+    live one; sends what waits for the vault; reads snapshots again that nobody has checked."""
 
     def __init__(self, engine: Engine):
         self._engine = engine
         self._every = engine.settings.snapshot_every
         self._made: dict[str, float] = {}  # by tenant, by the steady clock: the other one may jump
+        self._followed: dict[str, int | None] = {}  # by tenant: the last exchange that a snapshot followed
         self._unsent: set[str] = set()  # tenants whose newest snapshot the vault may not have yet
         self._passed: set[str] = set()  # snapshots that were read, and of which no note could be taken
         self._stop = threading.Event()
@@ -67,9 +71,11 @@ class Schedule:
             raise faults[0]
 
     def _look(self, archive: Archive) -> None:
-        if self._is_due(archive):
+        exchanged = _last_exchange(archive)
+        if self._is_due(archive) or (self._every and exchanged not in (None, self._followed.get(archive.tenant))):
             with making_if_changed(archive, Wish(label="scheduled", made_by="schedule")) as fresh:
                 self._made[archive.tenant] = self._engine.clock.steady()
+                self._followed[archive.tenant] = exchanged
                 self._unsent.add(archive.tenant)
                 self._send(archive, fresh)
         check_next(archive, self._passed)
@@ -92,3 +98,15 @@ class Schedule:
         if not due and age_ms is not None:
             self._made[archive.tenant] = steady - age_ms / 1000
         return due
+
+
+def _last_exchange(archive: Archive) -> int | None:
+    """When a restore, an undo or a merge made another memory the live one, if no snapshot was made since. Until then
+    the newest is of what was replaced, and whoever begins with the newest gets that."""
+    for work in read_works(archive.home):
+        if (work.tenant, work.agent, work.code) == (archive.tenant, archive.agent, None) and work.ended is not None:
+            if work.operation == "create":
+                return None
+            if work.operation in EXCHANGES:
+                return work.began
+    return None

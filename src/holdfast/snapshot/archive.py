@@ -18,7 +18,7 @@ from holdfast.snapshot.keyring import Keyring
 from holdfast.snapshot.locks import SnapshotLock
 from holdfast.snapshot.places import shelf_folder
 from holdfast.snapshot.shelf import Shelf
-from holdfast.snapshot.works import Work, note_work
+from holdfast.snapshot.works import Work, going_on, note_work
 from holdfast.store.port import Home
 from holdfast.vault.address import vault_from
 
@@ -34,6 +34,7 @@ class Result:
     """What came of a piece of work: the id of a snapshot, or the name of a generation."""
 
     about: str | None = None
+    message: str | None = None  # what is still to be done
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +78,35 @@ class Archive:
         Raises:
             SnapshotsBusy: somebody did for too long.
         """
-        with self.counted(operation), SnapshotLock(self.home, operation, self.settings.snapshot_lock_seconds):
-            work, result = Work(operation, self.tenant, self.agent, self.clock.now_ms()), Result()
-            note_work(self.home, work)
-            try:
-                yield result
-                work = dataclasses.replace(work, about=result.about)
-            except Fault as fault:
-                work = dataclasses.replace(work, code=fault.code, message=fault.message)
-                raise
-            except BaseException as error:
-                work = dataclasses.replace(work, code="internal", message=f"unexpected {type(error).__name__}")
-                raise
-            finally:
-                note_work(self.home, dataclasses.replace(work, ended=self.clock.now_ms()))
+        with (
+            self.counted(operation),
+            SnapshotLock(self.home, operation, self.settings.snapshot_lock_seconds),
+            self._noted(Work(operation, self.tenant, self.agent, self.clock.now_ms())) as result,
+        ):
+            yield result
+
+    @contextmanager
+    def unlocked(self, operation: str) -> Iterator[Result]:
+        """Work beside all other, as sending to a vault; how it ended is counted and noted just as well."""
+        work = Work(operation, self.tenant, self.agent, self.clock.now_ms(), locked=False)
+        with self.counted(operation), going_on(self.home, work), self._noted(work) as result:
+            yield result
+
+    @contextmanager
+    def _noted(self, work: Work) -> Iterator[Result]:
+        result = Result()
+        note_work(self.home, work)
+        try:
+            yield result
+            work = dataclasses.replace(work, about=result.about, message=result.message)
+        except Fault as fault:
+            work = dataclasses.replace(work, code=fault.code, message=fault.message)
+            raise
+        except BaseException as error:
+            work = dataclasses.replace(work, code="internal", message=f"unexpected {type(error).__name__}")
+            raise
+        finally:
+            note_work(self.home, dataclasses.replace(work, ended=self.clock.now_ms()))
 
     @contextmanager
     def counted(self, operation: str) -> Iterator[None]:

@@ -39,14 +39,6 @@ def before(desk: Desk, work: Work) -> None:
         offer_waiting(archive, fresh)  # a vault that is away gets it from the schedule; the work need not wait for that
 
 
-def age_of_newest(archive: Archive) -> int | None:
-    """Milliseconds since the newest good snapshot; less than none if the clock was set back; None if there is none."""
-    newest = archive.shelf.newest()
-    if newest is None or newest.manifest is None:
-        return None
-    return archive.clock.now_ms() - newest.manifest.identity.created_at
-
-
 @contextmanager
 def making_if_changed(archive: Archive, wish: Wish) -> Iterator[Mapping[str, Fresh]]:
     """A snapshot on the shelf if the newest one does not hold what is there; older automatic ones leave as the settings

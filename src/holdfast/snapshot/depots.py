@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -15,6 +15,7 @@ from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.compacts import Compacts, is_colony
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
 from holdfast.snapshot.layouts import Fresh, put
+from holdfast.snapshot.lines import Line, find_lines
 from holdfast.snapshot.memory import live_database
 from holdfast.snapshot.retention import Item, Policy, plan
 from holdfast.snapshot.shelved import Shelved
@@ -22,6 +23,7 @@ from holdfast.snapshot.travel import laid_out, past
 from holdfast.snapshot.values import Finding, Report
 from holdfast.snapshot.vault_keeping import (
     Moved,
+    Sent,
     Standing,
     VaultPruned,
     copy,
@@ -51,6 +53,10 @@ class Depot(Protocol):
 
     def list(self) -> list[Vaulted]:
         """This memory's snapshots in it, newest first."""
+        ...
+
+    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
+        """The lines of these snapshots, if several hosts sent them; that of the newest first."""
         ...
 
     def reports(self, named: Named) -> Iterator[Report]:
@@ -102,6 +108,9 @@ class Bundles:
         tenant, agent = self._archive.tenant, self._archive.agent
         return with_packs(self.vault, tenant, agent, list_vault(self.vault, tenant, agent))
 
+    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
+        return find_lines(self.vault, self._archive.tenant, self._archive.agent, found)
+
     def reports(self, named: Named) -> Iterator[Report]:
         must_be_there(self.vault)
         return verify_all(self._archive, self.vault, named)
@@ -118,7 +127,9 @@ class Bundles:
         return set(ids) - {one.id for one in there if not one.damaged}
 
     def send(self, id: str, fresh: Fresh | None = None) -> None:
-        put(self._archive, self.vault, id, fresh)
+        with self._archive.unlocked("send") as result:
+            put(self._archive, self.vault, id, fresh)
+            result.about = id
 
 
 class ColonyDepot:
@@ -138,6 +149,9 @@ class ColonyDepot:
     def list(self) -> list[Vaulted]:
         whole = [Vaulted(one.snapshot_id, one.byte_size, None) for one in self._compacts.each()]
         return whole + [Vaulted(id, 0, reason) for id, reason in self._compacts.refused()]
+
+    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
+        return ()  # it keeps too few to tell
 
     def standing(self) -> Standing:
         free, used = self._compacts.state()
@@ -173,7 +187,7 @@ class ColonyDepot:
         decided = plan(items, policy, self._archive.clock.now_ms())
         if dry_run:
             return VaultPruned(decided, (), 0)
-        with self._archive.counted("vault_prune"):
+        with self._archive.unlocked("vault_prune"):
             for id in decided.remove:
                 self._compacts.remove(id)
             if tidy:
@@ -185,7 +199,7 @@ class ColonyDepot:
         if newest is None or limit < 1:
             return Moved((), ())
         size = self._sent(newest)
-        return Moved(((newest.id, size),), ())
+        return Moved((Sent(newest.id, size, size),), ())
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
         newest = self._unsent()
@@ -197,8 +211,9 @@ class ColonyDepot:
     def _sent(self, one: Shelved) -> int:
         if one.manifest is None:
             raise NotFound(f"vault: snapshot {one.id} cannot be read")
-        with self._archive.counted("sync"), self._read(one) as reader:
+        with self._archive.unlocked("sync") as result, self._read(one) as reader:
             made = self._compacts.send(reader, one.manifest.identity)
+            result.about = one.id
         self._archive.moved("sync", made.size)
         return made.size
 
@@ -227,7 +242,7 @@ class ColonyDepot:
                 made = self._compacts.send(store.read(), laid.manifest.identity)
             finally:
                 store.close()
-        return Moved(((laid.manifest.identity.id, made.size),), ())
+        return Moved((Sent(laid.manifest.identity.id, made.size, made.size),), ())
 
 
 def _millis(id: str) -> int:

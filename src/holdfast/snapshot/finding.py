@@ -81,6 +81,7 @@ def sought(archive: Archive, named: Named) -> Iterator[Found]:
                 fetched = fetch(vault, archive.tenant, archive.agent, id, shelf)
             except SnapshotDamaged as fault:
                 forget(archive, fault)
+                fault.hint = f"Use another one: holdfast vault list {named.vault} shows them."
                 raise
             yield Found(shelf.root, fetched.id, id is not None, vault.place)
         return

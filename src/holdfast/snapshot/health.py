@@ -1,4 +1,4 @@
-"""How safe a memory is: its newest good snapshot, at a glance. Reads manifests, never a bundle."""
+"""How safe a memory is: its newest good snapshot and how old it is, at a glance. Reads manifests, never a bundle."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ class Health:
 def snapshot_health(archive: Archive) -> Health:
     """The state of the shelf: counts of all, a look at the newest."""
     shelf = archive.shelf
-    damaged: list[str] = []
-    newest: Shelved | None = None
-    for one in islice(shelf.each(), GLANCES):
-        if one.damaged or one.manifest is None:
-            damaged.append(one.id)
-        elif newest is None:
-            newest = one
-    return Health(shelf.count(), shelf.bytes(), newest, tuple(damaged))
+    damaged = tuple(one.id for one in islice(shelf.each(), GLANCES) if one.damaged)
+    return Health(shelf.count(), shelf.bytes(), shelf.newest(), damaged)
+
+
+def age_of_newest(archive: Archive) -> int | None:
+    """Milliseconds since the newest good snapshot; less than none if the clock was set back; None if there is none."""
+    newest = archive.shelf.newest()
+    if newest is None or newest.manifest is None:
+        return None
+    return archive.clock.now_ms() - newest.manifest.identity.created_at

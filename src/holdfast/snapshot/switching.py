@@ -14,11 +14,13 @@ from holdfast.snapshot.changes import is_changed
 from holdfast.snapshot.finding import Named
 from holdfast.snapshot.flow import Wish, create_locked
 from holdfast.snapshot.folders_back import settle_folders
+from holdfast.snapshot.memory import folders_of
 from holdfast.snapshot.sealed_alike import sealed_alike
 from holdfast.snapshot.values import Manifest
 from holdfast.store.folder import DataFolder
 from holdfast.store.port import Home
 from holdfast.store.sqlite.graft import join
+from holdfast.store.tables import ANSWERS, AUDIT, TABLES, TOKENS
 
 ORIGIN = "origin"  # in a generation that was restored or merged: whose memory was
 
@@ -49,7 +51,19 @@ def wish_of(archive: Archive, wish: Wish, named: Named, manifest: Manifest | Non
 
 
 def _will_be_kept(archive: Archive) -> bool:
-    return "restore" in archive.settings.snapshot_before and not is_closed(live_of(archive))
+    """Nothing is kept of a memory with nothing in it: as the newest snapshot it would only be taken for the memory."""
+    live = live_of(archive)
+    return "restore" in archive.settings.snapshot_before and not is_closed(live) and not _is_empty(archive, live)
+
+
+def _is_empty(archive: Archive, live: Home) -> bool:
+    """Whether nothing is stored; tokens, kept answers and the log of what was done are no memory. Folders are."""
+    try:
+        reader = live.store.read()
+        stored = any(reader.count(table, archive.tenant) for table in TABLES if table not in (AUDIT, TOKENS, ANSWERS))
+    except DataDamaged:
+        return False
+    return not stored and not any(folder.path.exists() for folder in folders_of(archive))
 
 
 def keep(archive: Archive, wish: Wish) -> str | None:

@@ -5,17 +5,19 @@ A vault is not trusted: what it holds is verified from its own bytes, and copied
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
 from holdfast.errors import Fault, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, VaultDamaged
 from holdfast.ports import Vault, VaultState
-from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.archive import Archive, Result
 from holdfast.snapshot.chunks.gathering import PACKS
 from holdfast.snapshot.chunks.sweeping import NOTHING, Swept, sweep, unneeded
 from holdfast.snapshot.finding import LATEST, Named, examine, sought
 from holdfast.snapshot.layouts import put
+from holdfast.snapshot.lines import Line, find_lines, held_by, last_shared, not_here
 from holdfast.snapshot.pack_copies import copy_chunks
 from holdfast.snapshot.retention import Item, Plan, Policy, plan
 from holdfast.snapshot.unsent import note_sent
@@ -23,6 +25,7 @@ from holdfast.snapshot.values import ASKED_FOR, Code, Finding, Report
 from holdfast.snapshot.vaulting import (
     Vaulted,
     deliver,
+    is_missing,
     leftovers,
     list_vault,
     needed_packs,
@@ -33,6 +36,7 @@ from holdfast.snapshot.vaulting import (
     with_packs,
 )
 from holdfast.snapshot.waiting import waiting
+from holdfast.vault.counted import Counted
 
 _UNUSABLE = (SnapshotDamaged, SnapshotTooNew, SnapshotForeign)
 
@@ -47,6 +51,8 @@ class Standing:
     leftovers: int  # files that belong to no snapshot
     packs: int = 0  # of snapshots that lie there as chunks
     pack_bytes: int = 0
+    lines: tuple[Line, ...] = ()  # of several hosts; none if only one sent
+    absent: bool = False  # a folder that the first put will make
 
 
 def standing(archive: Archive, vault: Vault) -> Standing:
@@ -55,7 +61,8 @@ def standing(archive: Archive, vault: Vault) -> Standing:
     left = leftovers(vault, archive.tenant, archive.agent)
     packs = [one.size for one in vault.list(f"{prefix_of(archive.tenant, archive.agent)}{PACKS}/")]
     lacking = tuple(id for id, _ in _lacking(archive, found))
-    return Standing(vault.state(), found, lacking, len(left), len(packs), sum(packs))
+    lines = tuple(find_lines(vault, archive.tenant, archive.agent, found))
+    return Standing(vault.state(), found, lacking, len(left), len(packs), sum(packs), lines, is_missing(vault))
 
 
 def _look(archive: Archive, vault: Vault) -> tuple[Vaulted, ...]:
@@ -77,9 +84,18 @@ def _lacking(archive: Archive, found: tuple[Vaulted, ...]) -> list[tuple[str, in
 class Moved:
     """What was sent, what is left to send, and what cannot be: it is damaged where it comes from."""
 
-    sent: tuple[tuple[str, int], ...]
+    sent: tuple[Sent, ...]
     remaining: tuple[tuple[str, int], ...]
     damaged: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A snapshot that the vault has now: how large it is where it comes from, and how many bytes went over."""
+
+    id: str
+    size: int
+    new_bytes: int
 
 
 def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
@@ -91,13 +107,27 @@ def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
         Conflict: the vault has other bytes under one of their names.
     """
     lacking = _lacking(archive, _look(archive, vault))
-    with archive.counted("sync"):
+    sent, rest = [], tuple(lacking[limit:])
+    with noted_moves(archive, "sync", lacking) as result:
         for id, size in lacking[:limit]:
-            put(archive, vault, id)
-            archive.moved("sync", size)
-    _no_longer_wait(archive, vault, {id for id, _ in lacking[limit:]})
+            counted = Counted(vault)
+            put(archive, counted, id)
+            archive.moved("sync", counted.taken)
+            sent.append(Sent(id, size, counted.taken))
+            result.about = id
+        result.message = _left(len(rest))
+    _no_longer_wait(archive, vault, {id for id, _ in rest})
     damaged = tuple((one.id, one.damaged) for one in archive.shelf.each() if one.damaged)
-    return Moved(tuple(lacking[:limit]), tuple(lacking[limit:]), damaged)
+    return Moved(tuple(sent), rest, damaged)
+
+
+def noted_moves(archive: Archive, operation: str, lacking: Sized) -> AbstractContextManager[Result]:
+    """Sending is told by `snapshot status`, if there is anything to send."""
+    return archive.unlocked(operation) if lacking else nullcontext(Result())
+
+
+def _left(number: int) -> str | None:
+    return f"{number} more to send" if number else None
 
 
 def _no_longer_wait(archive: Archive, vault: Vault, lacking: set[str]) -> None:
@@ -115,15 +145,16 @@ def copy(archive: Archive, source: Vault, target: Vault, limit: int) -> Moved:
     """
     there = {one.id for one in _look(archive, target) if not one.damaged}
     lacking = [one for one in list_vault(source, archive.tenant, archive.agent) if one.id not in there]
-    sent: list[tuple[str, int]] = []
+    sent: list[Sent] = []
     damaged: list[tuple[str, str]] = []
-    with archive.counted("copy"):
+    with noted_moves(archive, "copy", lacking) as result:
         for position, one in enumerate(lacking):
             if len(sent) >= limit:
+                result.message = _left(len(lacking) - position)
                 return Moved(tuple(sent), _sizes(lacking[position:]), tuple(damaged))
             try:
-                _copy_one(archive, source, target, one)
-                sent.append((one.id, one.size))
+                sent.append(_copy_one(archive, source, target, one))
+                result.about = one.id
             except (*_UNUSABLE, VaultDamaged) as fault:
                 damaged.append((one.id, fault.message))
     return Moved(tuple(sent), (), tuple(damaged))
@@ -133,13 +164,14 @@ def _sizes(some: list[Vaulted]) -> tuple[tuple[str, int], ...]:
     return tuple((one.id, one.size) for one in some)
 
 
-def _copy_one(archive: Archive, source: Vault, target: Vault, one: Vaulted) -> None:
-    files = read_vaulted(source, archive.tenant, archive.agent, one.id)
+def _copy_one(archive: Archive, source: Vault, target: Vault, one: Vaulted) -> Sent:
+    files, counted = read_vaulted(source, archive.tenant, archive.agent, one.id), Counted(target)
     if files.manifest.chunked:
-        copy_chunks(archive, source, target, files)
+        copy_chunks(archive, source, counted, files)
     else:
-        deliver(target, files, partial(open_body, source, files.manifest))
-    archive.moved("copy", one.size)
+        deliver(counted, files, partial(open_body, source, files.manifest))
+    archive.moved("copy", counted.taken)
+    return Sent(one.id, one.size, counted.taken)
 
 
 # Verifying
@@ -181,22 +213,37 @@ class VaultPruned:
 def prune_vault(
     archive: Archive, vault: Vault, policy: Policy, *, tidy: bool = False, dry_run: bool = False
 ) -> VaultPruned:
-    """Remove what the policy does not keep, and the packs that nobody needs then; never the newest whole snapshot.
+    """Remove what the policy does not keep, and the packs that nobody needs then; never the newest whole snapshot, nor
+    the newest of another host that is not in this memory.
 
     With `tidy` also what was sent halfway, and packs whatever leases say: nobody may be sending.
     """
     found = _look(archive, vault)
-    decided = plan([_item(archive, vault, one) for one in found], policy, archive.clock.now_ms())
+    decided = _but_lines(
+        archive, vault, found, plan([_item(archive, vault, one) for one in found], policy, archive.clock.now_ms())
+    )
     left = leftovers(vault, archive.tenant, archive.agent) if tidy else []
     if dry_run:
         return VaultPruned(decided, (), len(left), *_swept(lambda: _would_sweep(archive, vault, decided.remove)))
-    with archive.counted("vault_prune"):
+    with archive.unlocked("vault_prune"):
         for id in decided.remove:
             take_out(vault, archive.tenant, archive.agent, id)
         for one in left:
             vault.delete(one.name)
         swept = _swept(lambda: _sweep(archive, vault, tidy=tidy))
     return VaultPruned(decided, decided.remove, len(left), *swept)
+
+
+def _but_lines(archive: Archive, vault: Vault, found: tuple[Vaulted, ...], decided: Plan) -> Plan:
+    """The same plan, but that nothing is lost that no host has merged, nor what shows that there are several hosts."""
+    lines = find_lines(vault, archive.tenant, archive.agent, found) if decided.remove else []
+    others = {line.newest for line in not_here(lines, held_by(archive))} if lines else set()
+    if not others:
+        return decided
+    why = dict.fromkeys(last_shared(one.id for one in found), "of two hosts") | dict.fromkeys(others, "another host's")
+    kept = dict(decided.keep) | {id: (why[id],) for id in decided.remove if id in why}
+    keep = tuple((one.id, kept[one.id]) for one in found if one.id in kept)
+    return Plan(keep, tuple(id for id in decided.remove if id not in why))
 
 
 def _sweep(archive: Archive, vault: Vault, *, tidy: bool) -> Swept:

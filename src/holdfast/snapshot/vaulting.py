@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from holdfast.disk import disk_faults
-from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, StorageFailed
+from holdfast.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, VaultRefused
 from holdfast.ports import Named, Parcel, Vault
 from holdfast.snapshot.carrying import Files, read_files
 from holdfast.snapshot.chunks.fetching import fetch_packs, vaulted_packs
@@ -56,10 +56,10 @@ def must_be_there(vault: Vault) -> None:
     """Before something is read from it: what is not there holds nothing, and is not sound.
 
     Raises:
-        StorageFailed: it is a folder that does not exist.
+        VaultRefused: it is a folder that does not exist.
     """
     if is_missing(vault):
-        raise StorageFailed(
+        raise VaultRefused(
             f"vault: {vault.place} is not there", hint="Correct its name, or mount the disk that it lies on."
         )
 
@@ -124,7 +124,7 @@ def send(shelf: Shelf, id: str, vault: Vault) -> None:
     Raises:
         SnapshotDamaged: the bytes on the shelf are not those of the manifest.
         Conflict: the vault has other bytes under one of its names.
-        StorageFull, StorageFailed, UpstreamFailed: the vault did not take them.
+        VaultFull, UpstreamFailed: the vault did not take them.
     """
     with shelf.hold(id) as one:
         files = read_files(shelf.root, one.id)
@@ -234,7 +234,10 @@ def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: Shelf) ->
 def _newest(vault: Vault, tenant: str, agent: str) -> str:
     found = list_vault(vault, tenant, agent)
     if not found:
-        raise NotFound(f"vault: {vault.place} has no snapshot of this memory")
+        raise NotFound(
+            f"vault: {vault.place} has no snapshot of this memory",
+            hint="Is it the right vault, and is AGENT_ID the agent whose snapshots are in it?",
+        )
     return found[0].id
 
 
@@ -259,6 +262,11 @@ def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> Files:
     return files
 
 
+def vaulted_manifest(vault: Vault, tenant: str, agent: str, id: str) -> Manifest:
+    """What the manifest in the vault says, whether or not the rest agrees with it. Faults as of `read_vaulted`."""
+    return _vaulted_manifest(vault, tenant, agent, id).manifest
+
+
 def _vaulted_manifest(vault: Vault, tenant: str, agent: str, id: str) -> Files:
     parse_id(id)
     data = _small(vault, f"{prefix_of(tenant, agent)}{id}{MANIFEST}", MOST_MANIFEST)
@@ -275,7 +283,7 @@ def packs_of(vault: Vault, tenant: str, agent: str, id: str) -> tuple[Entry, ...
     """
     prefix = prefix_of(tenant, agent)
     try:
-        manifest = _vaulted_manifest(vault, tenant, agent, id).manifest
+        manifest = vaulted_manifest(vault, tenant, agent, id)
         return vaulted_packs(vault, prefix, manifest) if manifest.chunked else ()
     except NotFound:
         return ()

@@ -21,9 +21,11 @@ from holdfast.vault.local import LocalVault
 from holdfast.vault.names import is_name
 from holdfast.vault.planned import Pace, Paced, Quota
 from holdfast.vault.retrying import Retrying
+from holdfast.vault.told import Told
 
 KINDS = "a folder, file:///path, s3://bucket, gs://bucket, az://container, hf://datasets/owner/name or colony:label"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://.*", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,221}", re.ASCII)
 _DATASET = re.compile(r"datasets/([A-Za-z0-9][A-Za-z0-9._-]{0,95})/([A-Za-z0-9][A-Za-z0-9._-]{0,95})", re.ASCII)
 
@@ -50,7 +52,7 @@ def vault_from(text: str, settings: Settings, clock: Clock | None = None, entrop
         # The rest may hold a password.
         raise InvalidSettings(f"vault: {scheme[:20]}:// is not known", hint=f"Name {KINDS}.")
     vault = _limited(open_kind(text, with_credentials(settings), entropy), settings, clock)
-    return Retrying(vault, entropy, settings.vault_attempts)
+    return Told(Retrying(vault, entropy, settings.vault_attempts))
 
 
 def _limited(vault: Vault, settings: Settings, clock: Clock | None) -> Vault:
@@ -65,6 +67,8 @@ def _limited(vault: Vault, settings: Settings, clock: Clock | None) -> Vault:
 def _local(text: str) -> Vault:
     path = Path(_path_in(text)).expanduser()
     if not path.is_absolute():
+        if _WORD.match(text):
+            raise InvalidSettings("vault: that is no kind of vault", hint=f"Name {KINDS}.")
         raise InvalidSettings("vault: the folder is not given in full", hint="Give a path that begins with / or ~.")
     return LocalVault(path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import itertools
 import os
@@ -11,14 +12,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from holdfast.disk import claim, disk_fault, disk_faults, make_folder, publish, release, sync_folder
-from holdfast.errors import Conflict, NotFound, StorageFailed
+from holdfast.disk import FULL, claim, make_folder, publish, release, sync_folder
+from holdfast.errors import Conflict, Fault, NotFound, VaultFull, VaultRefused, VaultUnreachable
 from holdfast.ports import Can, Named, Parcel, VaultState
 from holdfast.vault.names import check_name, check_prefix, is_part
 from holdfast.vault.parcels import put_each
 
 _TEMPORARY = ".put-"  # no name of the vault begins so
 _CHUNK = 1 << 20
+_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP}
 _numbers = itertools.count()  # no name twice in a process: a put removes its own name when it ends
 
 
@@ -40,7 +42,7 @@ class LocalVault:
         check_name(name)
         self._reachable()
         path = self._root / name
-        with disk_faults(f"vault: put {name}"):
+        with _faults(f"vault: put {name}"):
             self._inside(path.parent)
             make_folder(path.parent)
             if os.path.lexists(path):
@@ -61,7 +63,7 @@ class LocalVault:
         check_name(name)
         self._reachable()
         path = self._root / name
-        with disk_faults(f"vault: replace {name}"):
+        with _faults(f"vault: replace {name}"):
             self._inside(path.parent)
             if not _has_tag(path, tag):
                 raise Conflict(f"vault: {name} was changed meanwhile")
@@ -83,7 +85,7 @@ class LocalVault:
         except (FileNotFoundError, NotADirectoryError) as error:
             raise NotFound(f"vault: there is no {name}") from error
         except OSError as error:
-            raise disk_fault(error, f"vault: open {name}") from error
+            raise _fault(error, f"vault: open {name}") from error
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
             raise NotFound(f"vault: there is no {name}")
@@ -93,7 +95,7 @@ class LocalVault:
         check_name(name)
         self._reachable()
         path = self._root / name
-        with disk_faults(f"vault: look at {name}"):
+        with _faults(f"vault: look at {name}"):
             self._inside(path.parent)
             seen = _seen(path)
         if seen is None:
@@ -104,14 +106,14 @@ class LocalVault:
         check_prefix(prefix)
         self._reachable()
         if self._root.exists():
-            with disk_faults("vault: list"):
+            with _faults("vault: list"):
                 yield from _walk(self._root, "", prefix, after)
 
     def delete(self, name: str) -> None:
         check_name(name)
         self._reachable()
         path = self._root / name
-        with disk_faults(f"vault: delete {name}"), suppress(FileNotFoundError, NotADirectoryError):
+        with _faults(f"vault: delete {name}"), suppress(FileNotFoundError, NotADirectoryError):
             self._inside(path.parent)
             if stat.S_ISDIR(path.lstat().st_mode):
                 return  # a beginning of names, not a name
@@ -121,7 +123,7 @@ class LocalVault:
 
     def state(self) -> VaultState:
         self._reachable()
-        with disk_faults("vault: state"):
+        with _faults("vault: state"):
             disk = os.statvfs(self._root if self._root.exists() else self._root.parent)
         return VaultState(free=disk.f_bavail * disk.f_frsize)
 
@@ -129,25 +131,45 @@ class LocalVault:
         """A disk that is not mounted is no empty vault.
 
         Raises:
-            StorageFailed: neither the folder nor the one it is in exists, or it is something else.
+            VaultRefused: neither the folder nor the one it is in exists, or it is something else.
         """
         try:
             there = stat.S_ISDIR(self._root.stat().st_mode)
         except FileNotFoundError:
             there = self._root.parent.is_dir()
         except OSError as error:
-            raise disk_fault(error, "vault") from error
+            raise _fault(error, "vault") from error
         if not there:
             wrong = "is no folder" if self._root.exists() else "is not there"
-            raise StorageFailed(
+            raise VaultRefused(
                 f"vault: {self._root} {wrong}",
-                hint="Mount the disk or make the folder, or correct HOLDFAST_VAULT.",
+                hint="Correct its name, mount the disk that it lies on, or make the folder.",
             )
 
     def _inside(self, folder: Path) -> None:
         """Refuse a folder that a link leads out of the vault."""
         if not folder.resolve().is_relative_to(self._root.resolve()):
-            raise StorageFailed("vault: a link in it leads elsewhere", hint="Remove the link from the vault.")
+            raise VaultRefused("vault: a link in it leads elsewhere", hint="Remove the link from the vault.")
+
+
+@contextmanager
+def _faults(doing: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _fault(error, doing) from error
+
+
+def _fault(error: OSError, doing: str) -> Fault:
+    """The disk of the vault is not that of the memory: what is wrong with it stops no writing there."""
+    why = error.strerror or type(error).__name__
+    if error.errno in FULL:
+        return VaultFull(
+            f"{doing}: the disk is full", hint="Make room there, or remove old snapshots: holdfast vault prune."
+        )
+    if error.errno in _DENIED:
+        return VaultRefused(f"{doing}: {why}", hint="Let the user who runs Holdfast read and write the vault's folder.")
+    return VaultUnreachable(f"{doing}: {why}", hint="Check the disk that the vault lies on, and try again.")
 
 
 def _seen(path: Path) -> os.stat_result | None:

@@ -356,6 +356,8 @@ def _by_status(text: str, doing: str) -> Fault:
         return VaultBusy(f"{doing}: the store asks for a pause")
     if status == 401:
         return VaultUnauthorized(f"{doing}: the store does not take the key")
+    if status == 404:  # of a name it is NotFound, so this is about the bucket
+        return VaultRefused(f"{doing}: there is no such bucket")
     if 400 <= status < 500 or status == 501:
         return VaultRefused(f"{doing}: the store answers {status}")
     return VaultUnreachable(f"{doing}: the store answers {status}" if status else f"{doing}: no answer")

@@ -1,0 +1,179 @@
+"""Operations that make another memory the live one: restore, undo; and what a restore could not finish."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import suppress
+from pathlib import Path
+from typing import NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.desk import Desk
+from holdfast.errors import Fault, Forbidden, InvalidRequest
+from holdfast.model import Json
+from holdfast.ops.declare import Nothing, Operation, Request
+from holdfast.ops.fields import Name, limit
+from holdfast.ops.snapshot_use import SnapshotUse, audit_snapshot, check_whole, root_for
+from holdfast.snapshot.archive import Archive, archive_of
+from holdfast.snapshot.difference import preview
+from holdfast.snapshot.finding import LATEST, Named
+from holdfast.snapshot.folder_mending import mend_folders
+from holdfast.snapshot.lines import told_of
+from holdfast.snapshot.restore import Restored, branch, restore, undo
+from holdfast.snapshot.shapes import difference_shape
+
+PLAIN_BEFORE = "Keep what is live in the clear, though snapshots are encrypted."
+WAITING = "The vault gets the snapshot of what was live later:"
+LEFT_BEHIND = "What was live cannot be read: its tokens, unsent events and other tenants stay in its old files."
+
+
+class SnapshotRestore(SnapshotUse):
+    dry_run: bool = Field(default=False, description="Show exactly what would change, and change nothing.")
+    yes: bool = Field(default=False, description="Really replace the live memory.")
+    take_over: Name | None = Field(
+        default=None, alias="as", description="Take another agent's memory over as this agent's."
+    )
+    plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
+    into: Name | None = Field(default=None, description="Start a second memory from it in this new folder.")
+    alone: bool = Field(
+        default=False, description="Leave tokens and other tenants behind, if what is live is too damaged to read them."
+    )
+    limit: int = limit(100, 10_000)
+
+
+class SnapshotRestoreAnswer(TypedDict):
+    success: bool
+    snapshot: str
+    dryRun: bool
+    generation: NotRequired[str]
+    before: NotRequired[str | None]
+    path: NotRequired[str]
+    rows: NotRequired[dict[str, int]]
+    folders: NotRequired[list[str]]
+    leftBehind: NotRequired[str]
+    waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
+    warnings: NotRequired[list[str]]  # of what other hosts sent to the same vault
+    difference: NotRequired[Json]
+
+
+def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
+    """Make a snapshot's memory the live one; what was live is kept in a snapshot and can be brought back by undo.
+
+    With dryRun it shows what would change; with into it starts a second memory in a new folder instead.
+    """
+    root_for(desk, into=ask.into)
+    check_whole(into=ask.into)
+    if ask.alone and not desk.caller.may("root"):
+        raise Forbidden("alone: only root may leave other tenants' memory behind")
+    archive = archive_of(desk)
+    named = dataclasses.replace(ask.named(desk, take_over=ask.take_over), plain_before=ask.plain_before)
+    if ask.dry_run:
+        changes = preview(archive, named, ask.limit)
+        return {"success": True, "snapshot": changes.b, "dryRun": True, "difference": difference_shape(changes)}
+    if ask.into:
+        made = branch(archive, named, Path(ask.into))
+        return {**_restored_shape(made), "path": str(Path(ask.into).expanduser().resolve())}
+    if not ask.yes:
+        raise InvalidRequest(
+            "snapshot_restore: this replaces the live memory, and was not confirmed",
+            hint="Look with --dry-run what would change; then say --yes (REST and MCP: yes).",
+        )
+    made = restore(archive, named, alone=ask.alone)
+    audit_snapshot(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
+    answer = _restored_shape(made)
+    if made.alone:
+        answer["leftBehind"] = LEFT_BEHIND
+    if made.waiting:
+        answer["waiting"] = f"{WAITING} {made.waiting}"
+    if ask.source and (warnings := _of_lines(archive, ask.source)):
+        answer["warnings"] = warnings
+    return answer
+
+
+def _of_lines(archive: Archive, place: str) -> list[str]:
+    """What is restored is restored, whatever the vault answers now."""
+    try:
+        return told_of(archive, place)
+    except Fault:
+        return []
+
+
+def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
+    return {
+        "success": True,
+        "snapshot": made.manifest.identity.id,
+        "dryRun": False,
+        "generation": made.generation,
+        "before": made.before,
+        "rows": made.rows,
+        "folders": list(made.folders),
+    }
+
+
+class SnapshotUndo(Request):
+    yes: bool = Field(default=False, description="Not needed: what is live is kept in a snapshot first.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens encrypted ones.")
+    plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
+
+
+class SnapshotUndoAnswer(TypedDict):
+    success: bool
+    generation: str
+    before: str | None
+    waiting: NotRequired[str]
+
+
+def snapshot_undo(desk: Desk, ask: SnapshotUndo) -> SnapshotUndoAnswer:
+    """Take the last restore back: what was live before it is live again."""
+    root_for(desk, identity=ask.identity)
+    done = undo(archive_of(desk), Named(LATEST, identity=ask.identity, plain_before=ask.plain_before))
+    audit_snapshot(desk, "snapshot_undo", done.generation)
+    answer: SnapshotUndoAnswer = {"success": True, "generation": done.generation, "before": done.before}
+    return {**answer, "waiting": f"{WAITING} {done.waiting}"} if done.waiting else answer
+
+
+class SnapshotMendAnswer(TypedDict):
+    success: bool
+    mended: list[Json]
+
+
+def snapshot_mend(desk: Desk, ask: Nothing) -> SnapshotMendAnswer:
+    """Put memory folders right that a restore could not finish with, as when its journal is damaged.
+
+    Nothing is removed: what cannot be put in place is moved aside, and the answer says where it lies.
+    """
+    done = mend_folders(archive_of(desk))
+    if done:
+        with suppress(Fault):  # also where the store cannot be opened
+            audit_snapshot(desk, "snapshot_mend", "", mended=[one.name for one in done])
+    return {"success": True, "mended": [{"name": one.name, "change": one.how, "path": str(one.path)} for one in done]}
+
+
+RESTORING = (
+    Operation(
+        snapshot_restore,
+        "POST",
+        "/snapshots/restore",
+        effect="destroy",
+        scope="admin",
+        tool="memory_snapshot_restore",
+        cli="snapshot restore",
+        positional=("id",),
+        paths=("id", "from", "identity", "into"),
+        long=True,
+    ),
+    Operation(
+        snapshot_undo,
+        "POST",
+        "/snapshots/undo",
+        effect="destroy",
+        scope="admin",
+        tool="memory_snapshot_undo",
+        cli="snapshot undo",
+        paths=("identity",),
+        long=True,
+    ),
+    Operation(snapshot_mend, "POST", "/snapshots/mend", effect="write", scope="root", cli="snapshot mend", long=True),
+)
