@@ -5,7 +5,7 @@ import { Boundary } from "./parts/boundary.js";
 import { Confirm } from "./parts/dialog.js";
 import { Failed } from "./parts/empty.js";
 import { Keys, watchKeys } from "./parts/keys.js";
-import { Navigation, TopBar } from "./parts/frame.js";
+import { Broken, Navigation, TopBar } from "./parts/frame.js";
 import { Notices } from "./parts/notices.js";
 import { SignIn } from "./parts/signin.js";
 import { panelOf } from "./panels.js";
@@ -101,6 +101,7 @@ function App() {
     ${phase === "open"
       ? html`<a class="skip" href="#main" onClick=${skip}>${say("skip")}</a>
         <${TopBar} ...${{ say, live, go, route, settings, showKeys: () => setKeys(true), signOut: secured ? signOut : null }} />
+        <${Broken} say=${say} live=${live} />
         <div class="frame">
           <${Navigation} say=${say} current=${route.name} />
           <main id="main" tabindex="-1" aria-label=${panelOf(route.name) ? say(route.name) : say("product")}>

@@ -62,6 +62,13 @@ function LiveState({ say, live }) {
   return html`<span class=${`live ${state}`} role="status" title=${text}><i aria-hidden="true"></i><span>${text}</span></span>`;
 }
 
+// A line below the bar that nobody can miss: what is shown may be old, and what happens about it.
+export function Broken({ say, live }) {
+  const [state, setState] = useState("on");
+  useEffect(() => live.onState(setState), [live]);
+  return html`<div role="status">${state === "waiting" && html`<p class="banner">${say("brokenText")}</p>`}</div>`;
+}
+
 export function Choices({ say, settings }) {
   const { language, setLanguage, theme, chooseTheme } = settings;
   const names = { auto: say("themeAuto"), light: say("themeLight"), dark: say("themeDark") };
@@ -83,7 +90,12 @@ export function Navigation({ say, current }) {
     event.preventDefault();
     links[(at + step + links.length) % links.length].focus();
   };
-  return html`<nav aria-label=${say("navigation")} onKeyDown=${onKeyDown}>
+  const strip = useRef(null);
+  useEffect(() => {
+    // On a phone the panels are a strip; the current one may be beyond its edge.
+    strip.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [current]);
+  return html`<nav ref=${strip} aria-label=${say("navigation")} onKeyDown=${onKeyDown}>
     ${PANELS.map((panel) => html`<a key=${panel.name} href=${hashOf(panel.name)} aria-current=${panel.name === current ? "page" : undefined}
       title=${`g ${panel.key}`}><${Icon} path=${panel.icon} /><span>${say(panel.name)}</span></a>`)}
   </nav>`;
