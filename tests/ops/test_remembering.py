@@ -269,7 +269,7 @@ def test_pages_of_lessons_and_of_the_audit_log_say_how_many_there_are(world: Wor
         world.call("lesson_save", content=f"Lesson number {number}", confidence=number / 10)
 
     lessons = world.call("lessons", limit=2, offset=2, minConfidence=0.1)
-    log = world.call("audit", operation="lesson_save", limit=2)
+    log = world.call("audit", limit=2)
 
     assert (len(lessons["lessons"]), lessons["total"]) == (2, 4)
     assert (len(log["entries"]), log["total"]) == (2, 5)

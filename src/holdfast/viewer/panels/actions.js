@@ -4,7 +4,7 @@ import { Dialog } from "../parts/dialog.js";
 import { Empty, Failed } from "../parts/empty.js";
 import { Tags, Text } from "../parts/text.js";
 import { Time } from "../parts/time.js";
-import { html, useLive, useLoad, useSettled, useSoon, useState } from "../ui.js";
+import { html, isAnew, useLive, useLoad, useSettled, useSoon, useState } from "../ui.js";
 
 const STATES = ["pending", "active", "blocked", "done", "cancelled"];
 const MOST = 500;
@@ -15,7 +15,7 @@ function Panel({ api, live, say, tell }) {
   const project = useSettled(typed.trim(), 300);
   const list = useLoad(() => api.get("/actions", { limit: MOST, project }), [project]);
   const soon = useSoon(list.reload);
-  useLive(live, (event) => (event.type === "action" || event.type === "gap") && soon());
+  useLive(live, (event) => (event.type === "action" || isAnew(event)) && soon());
   const [act] = useAct({ say, tell });
   const [open, setOpen] = useState(null); // an action, or {} for a new one
   const all = list.data ? list.data.actions : [];
@@ -86,7 +86,7 @@ function Write({ one, api, say, act, close, saved }) {
     close();
     saved();
   };
-  return html`<${Dialog} title=${isNew ? say("add") : say("change")} say=${say} onClose=${close}>
+  return html`<${Dialog} title=${isNew ? say("add") : say("change")} say=${say} onClose=${close} keeps>
     <form onSubmit=${save}>
       <label class="field"><span>${say("title")}</span><input name="title" required maxlength="512" defaultValue=${one.title || ""} autofocus /></label>
       <label class="field"><span>${say("description")}</span><textarea name="description" defaultValue=${one.description || ""}></textarea></label>
