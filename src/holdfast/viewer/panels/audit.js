@@ -4,14 +4,24 @@ import { VirtualList } from "../parts/list.js";
 import { usePages } from "../parts/pages.js";
 import { Block, nameIn, Text } from "../parts/text.js";
 import { Time } from "../parts/time.js";
-import { html, isAnew, useLive, useSettled, useSoon, useState } from "../ui.js";
+import { html, isAnew, useLive, useMemo, useSoon, useState } from "../ui.js";
 
 const PAGE = 200;
+// What the server writes down; a word for each is in words/audit.js.
+export const OPERATIONS = [
+  "remember", "evolve", "memory_change", "forget", "auto_forget", "governance_delete", "purge", "deprecate",
+  "restore", "fold", "folded", "observe", "session_start", "session_end", "session_commit", "summarize",
+  "consolidate", "reflect", "lesson_save", "lesson_strengthen", "lesson_delete", "lesson_decay", "slot_create",
+  "slot_append", "slot_replace", "slot_delete", "slot_reflect", "action_create", "action_update", "relate",
+  "address_alias", "address_move", "import", "second_brain_write", "see_all_chats", "token_create", "token_revoke",
+  "key_new", "key_rotate", "key_follow", "key_trust", "key_untrust", "snapshot_delete", "snapshot_prune",
+  "snapshot_restore", "snapshot_undo", "snapshot_merge", "snapshot_mend", "vault_prune",
+];
 const ROW = 58;
 
 function Panel({ api, live, say, go, params }) {
-  const [typed, setTyped] = useState(params.operation || "");
-  const operation = useSettled(typed.trim(), 300);
+  const operation = params.operation || "";
+  const choices = useMemo(() => OPERATIONS.map((name) => [nameIn(say, "op", name), name]).sort(([a], [b]) => a.localeCompare(b, say.language)), [say]);
   const load = async (offset) => {
     const { entries, total } = await api.get("/audit", { operation, limit: PAGE, offset });
     return { rows: entries, total };
@@ -23,8 +33,10 @@ function Panel({ api, live, say, go, params }) {
   return html`<header><h1>${say("audit")}</h1><span class="faint" role="status">${say("total", { count: list.total })}</span><p class="faint grow">${say("about")}</p></header>
     <div class="bar-of-controls">
       <label class="inline"><span>${say("operation")}</span>
-        <input value=${typed} list="operations" autocomplete="off" onInput=${(event) => setTyped(event.target.value)} placeholder=${say("all")} /></label>
-      <datalist id="operations">${[...new Set(list.rows.map((one) => one.operation))].map((name) => html`<option key=${name} value=${name}></option>`)}</datalist>
+        <select value=${operation} onChange=${(event) => go("audit", { operation: event.target.value }, { replace: true })}>
+          <option value="">${say("all")}</option>
+          ${choices.map(([text, name]) => html`<option key=${name} value=${name} selected=${name === operation}>${text}</option>`)}
+        </select></label>
     </div>
     ${list.error && !(list.error.status === 0 && list.rows.length) && html`<${Failed} error=${list.error} say=${say} retry=${list.reload} />`}
     ${!list.error && !list.loading && !list.rows.length && html`<${Empty} title=${say("noneTitle")} text=${operation ? say("noneSuch") : say("noneText")} />`}
