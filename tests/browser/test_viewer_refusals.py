@@ -14,7 +14,7 @@ from processes import Server
 from viewing import Watch, open_panel
 
 Watched = Callable[..., tuple[Page, Watch]]
-REFUSED = ["status of 403", "status of 422"]
+REFUSED = ["status of 403", "status of 409", "status of 422"]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def about(page: Page, server: Server, id: str) -> Locator:
 
 
 def test_one_from_before_there_was_a_key_is_restored_after_a_question(
-    watch: Watch, server: Server, ids: dict[str, str]
+    watch: Watch, server: Server, ids: dict[str, str], identity: Path
 ) -> None:
     page = watch.page
     watch.expected += REFUSED
@@ -66,11 +66,23 @@ def test_one_from_before_there_was_a_key_is_restored_after_a_question(
     dialog.get_by_role("button", name="Go on").click()
     page.get_by_role("dialog").get_by_role("textbox").fill("RESTORE")
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
+    # The newest good snapshot is encrypted: so should be what is replaced, and nobody said for whom.
+    expect(dialog.get_by_role("alert").first).to_contain_text("should be kept encrypted too")
+    dialog.get_by_label("File on the server").fill(str(identity))
+    dialog.get_by_role("button", name="Open it").click()
+    dialog.get_by_role("button", name="Go on").click()
+    page.get_by_role("dialog").get_by_role("textbox").fill("RESTORE")
+    page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(page.get_by_text("Restored. Undo takes it back.")).to_be_visible()
     known = {one["content"] for one in server.get("/memories").json()["memories"]}
     assert known == {"The oldest buoy is red."}
 
-    assert server.post("/snapshots/undo", yes=True).status_code == 200
+    page.get_by_role("button", name="Undo the last restore").click()
+    page.get_by_role("dialog").get_by_role("textbox").fill("UNDO")
+    page.get_by_role("dialog").get_by_role("button", name="Undo the last restore").click()
+    page.get_by_role("button", name="Keep it in the clear").click()
+    expect(page.get_by_text("The restore is undone.")).to_be_visible()
+    assert len(server.get("/memories").json()["memories"]) == 3
 
 
 def test_an_encrypted_one_asks_for_the_file_that_opens_it(

@@ -294,7 +294,9 @@ def test_the_strip_of_panels_shows_the_current_one_on_a_phone(watched: Watched, 
     open_panel(page, server.url, "audit")
 
     box = page.get_by_role("navigation").get_by_role("link", name="Audit").bounding_box()
-    assert box is not None and 0 <= box["x"] and box["x"] + box["width"] <= PHONE["width"]
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= PHONE["width"]
 
 
 def test_a_phone_shows_the_state_of_each_snapshot(watched: Watched, server: Server, memory: Filling) -> None:
@@ -303,7 +305,8 @@ def test_a_phone_shows_the_state_of_each_snapshot(watched: Watched, server: Serv
     badge = page.get_by_role("row").nth(1).locator(".badge:visible").first
     box = badge.bounding_box()
 
-    assert box is not None and box["x"] + box["width"] <= PHONE["width"]
+    assert box is not None
+    assert box["x"] + box["width"] <= PHONE["width"]
 
 
 def test_cards_have_room_around_their_text(page: Page, server: Server, memory: Filling) -> None:

@@ -35,16 +35,19 @@ function Panel({ api, live, say, go, ask, tell, params }) {
     if (report) setVerified((all) => ({ ...all, [one.id]: report }));
   };
   const undo = async () => {
-    if (!(await ask({ title: say("undo"), text: say("undoText"), typed: UNDO, action: say("undo") }))) return;
-    await work(say("undoing"), () => api.post("/snapshots/undo", { yes: true }), say("undone"));
-    list.reload();
+    if (await ask({ title: say("undo"), text: say("undoText"), typed: UNDO, action: say("undo") })) await undoSaying({});
+  };
+  const undoSaying = async (said) => {
+    setView(null);
+    const take = (error) => canBeAnswered(error) && (setView({ kind: "undo", refused: error }), true);
+    if (await work(say("undoing"), () => api.post("/snapshots/undo", { yes: true, ...said }), say("undone"), take)) list.reload();
   };
   const remove = async (one) => {
     if (!(await ask({ title: say("removeTitle"), text: [nameOf(one), say("removeText")], typed: REMOVE, action: say("remove") }))) return;
     if (await act(() => api.del(`/snapshots/${encodeURIComponent(one.id)}`), say("removed"))) go("snapshots");
     list.reload();
   };
-  const given = { api, say, go, act, work, busy, tell, ask, snapshots, close: () => setView(null), reload: list.reload };
+  const given = { api, say, go, act, work, busy, tell, ask, snapshots, setView, close: () => setView(null), reload: list.reload };
   return html`<header><h1>${say("snapshots")}</h1><p class="faint grow">${list.data && say("totals", { count: list.data.count, size: bytes(list.data.bytes, say) })}</p>
       <button type="button" onClick=${() => setView({ kind: "diff", a: open?.id })} disabled=${!snapshots.length}>${say("compare")}</button>
       <button type="button" onClick=${() => setView({ kind: "prune" })} disabled=${!snapshots.length}>${say("prune")}</button>
@@ -59,7 +62,9 @@ function Panel({ api, live, say, go, ask, tell, params }) {
     ${view?.kind === "prune" && html`<${Prune} ...${given} />`}
     ${view?.kind === "diff" && html`<${Compare} ...${given} first=${view.a} />`}
     ${view?.kind === "search" && html`<${SearchIn} ...${given} one=${view.one} />`}
-    ${view?.kind === "restore" && html`<${Restore} ...${given} one=${view.one} />`}`;
+    ${view?.kind === "restore" && html`<${Restore} ...${given} one=${view.one} before=${view} />`}
+    ${view?.kind === "undo" && html`<${Dialog} title=${say("undo")} say=${say} onClose=${given.close}>
+      <${Refusal} error=${view.refused} one=${{}} say=${say} waive=${undoSaying} /><//>`}`;
 }
 
 const nameOf = (one) => one.label || one.id;
@@ -253,20 +258,27 @@ function SearchIn({ api, say, act, busy, close, one }) {
 }
 
 // What would change is shown before anything can be confirmed, and the confirmation has to be typed.
-function Restore({ api, say, work, ask, close, reload, one }) {
-  const [said, setSaid] = useState({});
+function Restore({ api, say, work, ask, tell, setView, close, reload, one, before }) {
+  const [said, setSaid] = useState(before.said || {});
+  const [later, setLater] = useState(before.refused || null); // the restore itself was refused, after its preview
   const preview = useLoad(() => api.post("/snapshots/restore", { id: one.id, dryRun: true, limit: 200, ...said }), [one.id, said]);
   const restore = async () => {
     close();
     const text = [say("restoreText", { name: nameOf(one) }), say("restoreSafe")];
     if (!(await ask({ title: say("restore"), text, typed: RESTORE, action: say("restore") }))) return;
-    const answer = await work(say("restoring", { name: nameOf(one) }), () => api.post("/snapshots/restore", { id: one.id, yes: true, ...said }), say("restored"));
+    const take = (error) => canBeAnswered(error) && (setView({ kind: "restore", one, said, refused: error }), true);
+    const answer = await work(say("restoring", { name: nameOf(one) }), () => api.post("/snapshots/restore", { id: one.id, yes: true, ...said }), say("restored"), take);
+    if (answer && answer.waiting) tell(answer.waiting, "warn");
     if (answer) reload();
   };
-  const refused = !preview.loading && preview.error;
+  const waive = (more) => {
+    setLater(null);
+    setSaid({ ...said, ...more });
+  };
+  const refused = later || (!preview.loading && preview.error);
   return html`<${Dialog} title=${say("restoreOne", { name: nameOf(one) })} say=${say} onClose=${close} wide=${true}>
-    ${refused && html`<${Refusal} error=${refused} one=${one} say=${say} retry=${preview.reload} waive=${(more) => setSaid({ ...said, ...more })} />`}
-    ${preview.loading && html`<p class="faint" role="status">${say("looking")}</p>`}
+    ${refused && html`<${Refusal} error=${refused} one=${one} say=${say} retry=${preview.reload} waive=${waive} />`}
+    ${preview.loading && !later && html`<p class="faint" role="status">${say("looking")}</p>`}
     ${!refused && preview.data && html`<p>${say("dryRun")}</p>
       <${Difference} found=${preview.data.difference} left=${say("liveMemory")} right=${nameOf(one)} say=${say} />
       <div class="buttons"><button type="button" onClick=${close}>${say("cancel")}</button>
