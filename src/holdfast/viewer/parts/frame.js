@@ -45,9 +45,16 @@ function Search({ say, go, route }) {
     clearTimeout(timer.current);
     if (here) timer.current = setTimeout(() => seek(query, true), TYPING_MS);
   };
+  // Out of the field without a mouse: to the hits, or back to where letters are keys again.
+  const left = (event) => {
+    const to = { ArrowDown: ".list", Escape: "#main" }[event.key];
+    if (!to || (event.key === "Escape" && value)) return; // a first Escape empties the field
+    event.preventDefault();
+    document.querySelector(to)?.focus();
+  };
   return html`<form class="search" role="search" onSubmit=${(event) => { event.preventDefault(); seek(value, false); }}>
     <${Icon} path="M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM20 20l-4-4" />
-    <input ref=${box} id="search" type="search" value=${value} onInput=${typed} placeholder=${say("searchHint")} aria-label=${say("search")}
+    <input ref=${box} id="search" type="search" value=${value} onInput=${typed} onKeyDown=${left} placeholder=${say("searchHint")} aria-label=${say("search")}
       autocomplete="off" spellcheck=${false} />
     <kbd aria-hidden="true">/</kbd>
   </form>`;
