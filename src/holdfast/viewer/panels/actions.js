@@ -2,6 +2,7 @@
 import { useAct } from "../parts/act.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty, Failed } from "../parts/empty.js";
+import { ProjectField, useProjects } from "../parts/projects.js";
 import { Tags, Text } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { html, isAnew, useLive, useLoad, useSettled, useSoon, useState } from "../ui.js";
@@ -19,11 +20,12 @@ function Panel({ api, live, say, tell }) {
   const [act] = useAct({ say, tell });
   const [open, setOpen] = useState(null); // an action, or {} for a new one
   const all = list.data ? list.data.actions : [];
+  const projects = useProjects(api, list.data ? list.data.actions : undefined);
   const change = (one, changes) => act(() => api.patch(`/actions/${encodeURIComponent(one.id)}`, changes)).then(list.reload);
   return html`<header><h1>${say("actions")}</h1><p class="faint grow">${say("about")}</p>
       <button type="button" class="main" onClick=${() => setOpen({})}>${say("add")}</button></header>
     <div class="bar-of-controls"><label class="inline"><span>${say("project")}</span>
-      <input value=${typed} autocomplete="off" onInput=${(event) => setTyped(event.target.value)} placeholder=${say("allProjects")} /></label>
+      <${ProjectField} projects=${projects} value=${typed} onInput=${(event) => setTyped(event.target.value)} placeholder=${say("allProjects")} /></label>
       ${list.data && list.data.total > MOST && html`<span class="faint">${say("newest", { count: MOST, total: list.data.total })}</span>`}</div>
     ${list.error && html`<${Failed} error=${list.error} say=${say} retry=${list.reload} />`}
     ${list.data && !all.length && html`<${Empty} title=${say("noneTitle")} text=${say("noneText")} command=${'holdfast action create "Write the release notes" --priority 8'} />`}

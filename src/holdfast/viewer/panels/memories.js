@@ -5,6 +5,7 @@ import { Filter } from "../parts/filter.js";
 import { VirtualList } from "../parts/list.js";
 import { MemoryCard } from "../parts/memory.js";
 import { usePages } from "../parts/pages.js";
+import { useProjects } from "../parts/projects.js";
 import { Split } from "../parts/split.js";
 import { Text, textOf, typeName } from "../parts/text.js";
 import { Time } from "../parts/time.js";
@@ -23,6 +24,7 @@ function Panel({ api, live, say, go, params, ask, tell }) {
     [api, query, params.project, params.type, params.asOf, params.all],
   );
   const pages = usePages(fetchPage, [fetchPage]);
+  const projects = useProjects(api, pages.rows);
   const soon = useSoon(pages.refresh, 500);
   useLive(live, (event) => {
     if (isAnew(event)) pages.reload();
@@ -38,7 +40,7 @@ function Panel({ api, live, say, go, params, ask, tell }) {
       <h1>${say("title")}</h1>
       <span class="faint" role="status">${say(!query ? "total" : pages.total === HITS ? "best" : "found", { count: pages.total })}</span>
       <span class="grow"></span>
-      <${Filters} params=${params} set=${set} say=${say} />
+      <${Filters} ...${{ params, set, say, projects }} />
     </header>
     <${Split} ...${{ pages, say, hint: say("pick") }}
       nothing=${html`<${Nothing} query=${query} filtered=${Object.values(filters).some(Boolean)} say=${say} clear=${() => go("memories", { q: query })} />`}
@@ -58,9 +60,9 @@ async function hits(api, query, filters) {
   return { rows: answer.results, total: answer.results.length };
 }
 
-function Filters({ params, set, say }) {
+function Filters({ params, set, say, projects }) {
   return html`<div class="bar-of-controls">
-    <${Filter} name=${say("project")} value=${params.project} onSet=${(project) => set({ project })} />
+    <${Filter} name=${say("project")} value=${params.project} projects=${projects} onSet=${(project) => set({ project })} />
     <select aria-label=${say("type")} value=${params.type || ""} onChange=${(event) => set({ type: event.target.value })}>
       <option value="">${say("allTypes")}</option>
       ${TYPES.map((type) => html`<option key=${type} value=${type} selected=${params.type === type}>${typeName(type, say)}</option>`)}

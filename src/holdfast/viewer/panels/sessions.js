@@ -7,6 +7,7 @@ import { Facts } from "../parts/facts.js";
 import { Filter } from "../parts/filter.js";
 import { VirtualList } from "../parts/list.js";
 import { usePages } from "../parts/pages.js";
+import { useProjects } from "../parts/projects.js";
 import { Split } from "../parts/split.js";
 import { Block, Tags, Text, typeName } from "../parts/text.js";
 import { clock, Time } from "../parts/time.js";
@@ -34,6 +35,7 @@ function Panel({ api, live, say, go, params, ask, tell }) {
     if (event.type === "forgotten") pages.drop(event.data.forgotten.ids);
     if (CHANGES.has(event.type)) soon();
   });
+  const projects = useProjects(api, pages.rows);
   const set = (changed) => go("sessions", { ...params, ...changed }, { replace: true });
   return html`
     <header>
@@ -41,7 +43,7 @@ function Panel({ api, live, say, go, params, ask, tell }) {
       <span class="faint" role="status">${say("total", { count: pages.total })}</span>
       <span class="grow"></span>
       <div class="bar-of-controls">
-        <${Filter} name=${say("project")} value=${params.project} onSet=${(project) => set({ project })} />
+        <${Filter} name=${say("project")} value=${params.project} projects=${projects} onSet=${(project) => set({ project })} />
         <select aria-label=${say("status")} value=${params.status || ""} onChange=${(event) => set({ status: event.target.value })}>
           <option value="">${say("anyStatus")}</option>
           ${STATES.map((one) => html`<option key=${one} value=${one} selected=${one === params.status}>${say(`status_${one}`)}</option>`)}

@@ -3,6 +3,7 @@ import { useAct } from "../parts/act.js";
 import { Dialog } from "../parts/dialog.js";
 import { Failed } from "../parts/empty.js";
 import { Meter } from "../parts/meter.js";
+import { ProjectField, useProjects } from "../parts/projects.js";
 import { Block, Text } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 import { html, isAnew, useEffect, useLive, useLoad, useSettled, useSoon, useState } from "../ui.js";
@@ -23,11 +24,12 @@ function Panel({ api, live, say, ask, tell, go, params }) {
   const [making, setMaking] = useState(false);
   const [, setEdits] = useState(0); // the list shows which slots have unsaved text
   const slots = list.data || [];
+  const projects = useProjects(api, list.data || undefined);
   const open = slots.find((one) => one.label === params.label) || slots[0];
   return html`<header><h1>${say("slots")}</h1><p class="faint grow">${say("about")}</p>
       <button type="button" class="main" onClick=${() => setMaking(true)}>${say("add")}</button></header>
     <div class="bar-of-controls"><label class="inline"><span>${say("project")}</span>
-      <input value=${typed} autocomplete="off" onInput=${(event) => setTyped(event.target.value)} placeholder=${say("allProjects")} /></label></div>
+      <${ProjectField} projects=${projects} value=${typed} onInput=${(event) => setTyped(event.target.value)} placeholder=${say("allProjects")} /></label></div>
     ${list.error && html`<${Failed} error=${list.error} say=${say} retry=${list.reload} />`}
     ${open && html`<div class="split slots-split">
       <div class="pane card"><ul class="plain picks" aria-label=${say("slots")}>

@@ -1,6 +1,7 @@
 // What happened, in the order it happened, around a moment.
 import { Empty, Failed } from "../parts/empty.js";
 import { VirtualList } from "../parts/list.js";
+import { ProjectField, useProjects } from "../parts/projects.js";
 import { Block, Tags, Text, typeName } from "../parts/text.js";
 import { Time, clock } from "../parts/time.js";
 import { html, isAnew, useCallback, useEffect, useLive, useRef, useRetry, useState } from "../ui.js";
@@ -26,11 +27,12 @@ function Panel({ api, live, say, go, params }) {
     go("timeline", { at: form.get("at").trim(), project: form.get("project").trim(), session: params.session });
   };
   const rows = found.rows;
+  const projects = useProjects(api, rows);
   return html`<header><h1>${say("timeline")}</h1></header>
     <form class="bar-of-controls" onSubmit=${search} key=${`${asked.anchor} ${asked.project}`}>
       <label class="inline"><span>${say("around")}</span>
         <input name="at" defaultValue=${asked.anchor} placeholder=${say("aroundHint")} autocomplete="off" /></label>
-      <label class="inline"><span>${say("project")}</span><input name="project" defaultValue=${asked.project} autocomplete="off" /></label>
+      <label class="inline"><span>${say("project")}</span><${ProjectField} projects=${projects} name="project" defaultValue=${asked.project} /></label>
       <button type="submit">${say("show")}</button>
       ${(asked.anchor || asked.project || asked.sessionId) && html`<button type="button" class="quiet" onClick=${() => go("timeline")}>${say("now")}</button>`}
       ${asked.sessionId && html`<span class="badge accent">${say("session")}: <${Text} value=${asked.sessionId} /></span>`}
