@@ -152,6 +152,7 @@ def test_a_lesson_is_added_found_and_put_away(show: Show, memory: Filling) -> No
     page.get_by_role("button", name="Add a lesson").click()
     page.get_by_label("The lesson").fill("Coil ropes clockwise.")
     page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)  # what is typed before goes into the window
     page.get_by_label("Find lessons").fill("ropes clockwise")
     expect(page.locator(".lesson")).to_have_count(1)
 

@@ -5,8 +5,10 @@ import { nameIn, Tags, Text } from "./text.js";
 export function Difference({ found, left, right, say }) {
   const tables = found.tables.filter((one) => one.added || one.removed || one.changed);
   const folders = found.folders.filter((one) => one.change !== "same" || one.files.length);
-  if (found.same || (!tables.length && !folders.length && !found.state.length)) return html`<p class="faint">${say("same")}</p>`;
+  if (found.same || (!tables.length && !folders.length && !found.state.length)) return html`<p class="faint" role="status">${say("same")}</p>`;
+  const all = [...tables, ...folders.map((one) => counted(one.files))].reduce((sum, one) => sum + one.added + one.removed + one.changed, 0);
   return html`<div class="difference">
+    <p class="faint" role="status">${say("allChanges", { count: all })}</p>
     ${tables.map((one) => html`<${Sides} key=${one.table} ...${{ title: nameIn(say, "table", one.table), one, rows: one.records, nameOf: (row) => row.title || row.id, left, right, say }} />`)}
     ${folders.map((one) => html`<${Sides} key=${one.folder} ...${{ title: say("folderOf", { name: one.folder }), one: counted(one.files), rows: one.files, nameOf: (row) => row.path, left, right, say }}>
       ${one.commits && html`<${Commits} commits=${one.commits} say=${say} />`}<//>`)}

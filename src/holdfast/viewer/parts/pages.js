@@ -10,12 +10,14 @@ export function usePages(fetchPage, inputs, { newestLast = false } = {}) {
   const busy = useRef(false);
   const held = useRef(state);
   held.current = state;
+  const asking = useRef(fetchPage); // whoever refreshes late, after something was saved, means the list that is shown now
+  asking.current = fetchPage;
 
   const load = useCallback(async (offset, merge) => {
     const mine = ++turn.current;
     busy.current = true;
     try {
-      const page = await fetchPage(offset);
+      const page = await asking.current(offset);
       if (mine !== turn.current) return;
       setState({ rows: merge(held.current.rows, page), total: page.total, error: null, loading: false });
     } catch (error) {
