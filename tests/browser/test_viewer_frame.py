@@ -52,7 +52,9 @@ def test_keys_lead_everywhere(page: Page, server: Server) -> None:
     page.keyboard.type("g s customer import")
     expect(page.get_by_role("heading", level=1, name="Memories")).to_be_visible()
     page.keyboard.press("Escape")
-    page.locator("main").focus()
+    expect(page.get_by_role("searchbox")).to_have_value("")
+    page.keyboard.press("Escape")
+    expect(page.locator("main")).to_be_focused()
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keys")
     expect(dialog).to_be_visible()
@@ -148,9 +150,21 @@ def test_an_unknown_panel_and_one_that_fails_leave_the_frame_standing(watch: Wat
     open_panel(page, server.url)
     page.goto(f"{server.url}/viewer#/nowhere?x=__proto__")
     expect(page.get_by_role("heading", name="There is no such page.")).to_be_visible()
-    watch.expected += ["Failed to load resource", "Failed to fetch", "error loading"]
-    page.route("**/panels/sessions.js", lambda route: route.abort())
+    watch.expected.append("it broke")
+    broken = "export default { name: 'sessions', Panel() { throw new Error('it broke'); } };"
+    page.route("**/panels/sessions.js", lambda route: route.fulfill(body=broken, content_type="text/javascript"))
     page.get_by_role("link", name="Sessions").click()
     expect(page.get_by_role("alert").first).to_contain_text("This panel stopped")
     page.get_by_role("link", name="Memories").click()
     expect(page.get_by_role("heading", level=1, name="Memories")).to_be_visible()
+
+
+def test_a_panel_whose_files_do_not_come_is_asked_for_again(watch: Watch, server: Server) -> None:
+    page = watch.page
+    open_panel(page, server.url)
+    watch.expected += ["Failed to load resource", "Failed to fetch"]
+    page.route("**/panels/lessons.js", lambda route: route.abort())
+    page.get_by_role("link", name="Lessons").first.click()
+    expect(page.get_by_role("alert").first).to_contain_text("The server does not answer")
+    page.unroute("**/panels/lessons.js")
+    expect(page.get_by_role("heading", level=1, name="Lessons")).to_be_visible()

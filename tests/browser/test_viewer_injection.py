@@ -209,7 +209,7 @@ def test_every_memory_shows_its_payload_as_text(trapped: Trapped, hostile: Serve
     _all_rows(trapped, ".panel.memories .list")
     for id in _ids(hostile, "/memories", "memories"):
         trapped.go("memories", id=id)
-        trapped.settle()
+        trapped.page.locator(".reading .facts .code").filter(has_text=id).wait_for()
         trapped.check()
 
     assert [bad for bad in PAYLOADS if _stripped(bad) not in _stripped(trapped.read)] == []

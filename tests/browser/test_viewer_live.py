@@ -12,9 +12,7 @@ from playwright.sync_api import WebSocket, expect
 from processes import Server, serving
 from samples import remember
 from viewing import Watch, open_panel, rows
-from wire import Wire
-
-BROKEN = ["ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "WebSocket connection to", "ERR_SOCKET"]
+from wire import BROKEN, Wire
 
 
 @pytest.fixture

@@ -27,7 +27,8 @@ def test_a_search_finds_what_the_agent_finds_and_says_why(page: Page, server: Se
     expect(rows(page).first).to_contain_text("The customer import fails on dates before 1970")
     asked = server.post("/search", query="customer import dates", limit=50).json()["results"]
     expect(rows(page)).to_have_count(len(asked))
-    rows(page).first.click()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
     why = page.get_by_role("region", name="Why it was found")
     expect(why).to_contain_text("Words")
     expect(why.locator("mark").first).to_be_visible()

@@ -120,7 +120,7 @@ def test_what_the_policy_forbids_does_not_run(watch: Watch, server: Server) -> N
       fetch("https://example.invalid/").catch(() => {});
     }""")
     page.wait_for_function(
-        "['script-src-elem', 'script-src-attr', 'connect-src', 'form-action'].every((one) => window.blocked.includes(one))"
+        "() => ['script-src-elem', 'script-src-attr', 'connect-src', 'form-action'].every((one) => window.blocked.includes(one))"
     )
     assert page.evaluate("window.ran") is None
     assert page.evaluate("document.querySelector('h1').textContent") == "Dashboard"

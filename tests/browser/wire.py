@@ -9,6 +9,9 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
+# What a browser says of a wire that was cut.
+BROKEN = ["ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "WebSocket connection to", "ERR_SOCKET"]
+
 
 class Wire:
     def __init__(self, url: str):

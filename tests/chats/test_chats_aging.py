@@ -11,7 +11,7 @@ from world import DAY, World
 
 from holdfast.errors import Conflict, NotFound, UpstreamFailed
 from holdfast.intake.aging import age, plan_aging, rules_of
-from holdfast.model import CleanText
+from holdfast.model import CleanText, Event
 from holdfast.protocol.access import Viewer
 
 A, B = Viewer(A_PRIVATE, "A"), Viewer(B_PRIVATE, "B")
@@ -26,6 +26,21 @@ def keep(world: World, content: str, viewer: Viewer = A, **arguments: Any) -> st
 def run(world: World, **arguments: Any) -> dict[str, Any]:
     done: dict[str, Any] = world.call("lifecycle", allChats=True, **arguments)
     return done
+
+
+class Heard:
+    """What live readers are told."""
+
+    def __init__(self, world: World):
+        self.events: list[Event] = []
+        world.engine.publishers.append(self)
+
+    def publish(self, event: Event) -> None:
+        self.events.append(event)
+
+    def take(self) -> list[Event]:
+        taken, self.events = self.events, []
+        return taken
 
 
 def seen(world: World, viewer: Viewer = A) -> set[str]:
@@ -354,3 +369,41 @@ def test_a_folded_memory_that_is_changed_is_found_again(world: World) -> None:
 
     assert newer["id"] in seen(world)
     assert world.engine.store.verify() == []
+
+
+def test_live_readers_who_saw_it_are_told_that_a_memory_is_gone_and_that_it_is_back(world: World) -> None:
+    old = keep(world, "Anna likes green tea")
+    world.clock.now += 31 * DAY
+    heard = Heard(world)
+
+    run(world)
+    (gone,) = [one for one in heard.take() if one.kind == "forgotten"]
+    world.call("memory_restore", id=old, **asked_by(A))
+    (back,) = [one for one in heard.take() if one.kind == "memory"]
+
+    assert gone.body["ids"] == [old]
+    assert back.body.id == old
+    assert set(gone.audience) == set(back.audience) != {"all"}
+
+
+def test_live_readers_are_told_of_a_summary_and_of_what_was_folded_into_it(world: World) -> None:
+    mine = sorted(keep(world, f"Anna has a {thing}") for thing in THINGS)
+    world.clock.now += 15 * DAY
+    heard = Heard(world)
+
+    (summary,) = folded(world, Teller("Anna has many things.")).summaries
+
+    events = heard.take()
+    assert [one.body.id for one in events if one.kind == "memory"] == [summary]
+    assert sorted(id for one in events if one.kind == "forgotten" for id in one.body["ids"]) == mine
+
+
+def test_live_readers_are_told_once_that_lessons_faded(world: World) -> None:
+    for text in ("Look before you leap", "Measure twice, cut once"):
+        world.call("lesson_save", content=text)
+    heard = Heard(world)
+    world.clock.now += 8 * DAY
+
+    world.call("lesson_decay")
+
+    assert [(one.kind, one.body) for one in heard.take()] == [("lesson_decay", {"lessons": 2})]

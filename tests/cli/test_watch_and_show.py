@@ -16,9 +16,10 @@ from typing import Any
 import httpx
 import pytest
 from rich.console import Console
-from world import World, running
+from world import StillClock, World, running
 
-from holdfast.cli.glance import PAGES, age, bars, print_dashboard, size
+from holdfast.cli.glance import PAGES, age, bars, print_dashboard
+from holdfast.cli.listing import LISTINGS, print_listing, size
 from holdfast.cli.watch import Lines, watch
 from holdfast.errors import ServerUnreachable, Unauthorized
 from holdfast.model import Json
@@ -230,7 +231,7 @@ def test_show_prints_the_dashboard_without_a_server(tmp_path: Path) -> None:
 
     assert done.returncode == 0
     for part in (
-        "healthy",
+        "needs a look",  # there is no snapshot yet
         "Counts",
         "memories 1",
         "Make one: holdfast snapshot create",
@@ -257,6 +258,94 @@ def test_show_has_every_page_of_the_viewer(tmp_path: Path) -> None:
     }
 
     assert codes == dict.fromkeys(PAGES, 0)
+
+
+def _listed(page: str, answer: Json, width: int = 100) -> str:
+    out = io.StringIO()
+    print_listing(page, answer, Console(file=out, width=width, highlight=False, force_terminal=False))
+    return out.getvalue()
+
+
+def _filled(home: Path) -> World:
+    world = World(home)
+    world.observe(tool_name="Bash", tool_input={"command": "make"}, tool_output=f"done {ESCAPES}")
+    world.call("remember", content=f"The harbour light is green. {ESCAPES}", concepts=["light"], project=ESCAPES)
+    world.call("lesson_save", content=f"Look twice. {ESCAPES}")
+    world.call("action_create", title=f"Mend the net {ESCAPES}")
+    world.call("slot_replace", label="persona", content=f"Brief {ESCAPES}")
+    world.call("snapshot_create", label="before the storm", sign=True)
+    return world
+
+
+def test_every_list_fits_the_terminal_on_one_line_a_row_and_drives_nothing(tmp_path: Path) -> None:
+    world = _filled(tmp_path)
+    answers = {
+        page: world.call(name, **arguments, **({second: "s1"} if page == "replay" else {}))
+        for page, (name, arguments, second) in PAGES.items()
+        if page != "dashboard"
+    }
+    world.close()
+
+    assert answers.keys() == LISTINGS.keys()
+    for page, answer in answers.items():
+        lines = _listed(page, answer).splitlines()
+        assert len(lines) == 1 + len(answer[LISTINGS[page].rows]) > 1, page
+        assert max(map(len, lines)) <= 100, page
+        assert all(char.isprintable() for line in lines for char in line), page
+
+
+def test_lists_say_what_their_page_is_about(tmp_path: Path) -> None:
+    world = _filled(tmp_path)
+    timeline, log = world.call("timeline", before=5, after=0), world.call("audit")
+    snapshots = world.call("snapshot_list")
+    world.close()
+
+    day = timeline["observations"][0]["timestamp"][:8]
+    assert day in _listed("timeline", timeline)
+    assert "lesson_save" in _listed("audit", log)
+    assert log["entries"][0]["caller"] in _listed("audit", log)
+    shown = _listed("snapshots", snapshots, 160)
+    assert "signed, not encrypted" in shown
+    assert snapshots["snapshots"][0]["id"] in shown
+
+
+def test_a_list_says_how_many_are_not_shown_and_an_empty_one_what_to_do(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    assert "holdfast lesson save" in _listed("lessons", world.call("lessons"))
+    for number in range(3):
+        world.call("lesson_save", content=f"Lesson {number}")
+
+    assert "2 of 3" in _listed("lessons", world.call("lessons", limit=2))
+    world.close()
+
+
+def test_the_dashboard_does_not_call_a_damaged_snapshot_healthy(tmp_path: Path) -> None:
+    world = _filled(tmp_path)
+    answer = world.call("overview")
+    world.close()
+    damaged = {"level": "error", "code": "snapshot_damaged", "message": "one is damaged", "hint": "Make another."}
+
+    text = _printed(lambda console: print_dashboard({**answer, "warnings": [damaged]}, "here", console))
+
+    assert "something is wrong" in text
+    assert "healthy" not in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "text"),
+    [
+        ("slot", {"label": "persona", "content": "Brief."}, "persona: Brief."),
+        ("forgotten", {"ids": ["a", "b"], "counts": {"observations": 1, "sessions": 1}}, "2 records"),
+        ("lesson_decay", {"lessons": 1}, "1 lesson"),
+    ],
+)
+def test_watch_says_what_an_event_is_about_and_when(kind: str, body: Json, text: str) -> None:
+    line = _printed(
+        lambda console: Lines(console, StillClock()).show({"type": kind, "data": {"type": kind, kind: body}})
+    )
+
+    assert line.rstrip().endswith(text)
+    assert line[2] == line[5] == ":"
 
 
 def test_a_page_that_is_none_is_refused_with_the_list(tmp_path: Path) -> None:

@@ -262,3 +262,15 @@ def test_isolated_agents_see_only_their_own(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="agentId"):
         world.call("search", query="deploy")
     world.close()
+
+
+def test_pages_of_lessons_and_of_the_audit_log_say_how_many_there_are(world: World) -> None:
+    for number in range(5):
+        world.call("lesson_save", content=f"Lesson number {number}", confidence=number / 10)
+
+    lessons = world.call("lessons", limit=2, offset=2, minConfidence=0.1)
+    log = world.call("audit", limit=2)
+
+    assert (len(lessons["lessons"]), lessons["total"]) == (2, 4)
+    assert (len(log["entries"]), log["total"]) == (2, 5)
+    assert world.call("lesson_search", query="lesson number", minConfidence=0)["total"] == 5

@@ -226,10 +226,9 @@ def _watch(given: argparse.Namespace) -> int:
     from holdfast.cli.watch import Lines, print_event, watch
 
     url, credential = reach(given)
-    if not given.json:
-        say(f"Watching {url}. Stop with Ctrl-C.")
+    show = print_event if given.json else Lines().show
     try:
-        watch(url, credential, print_event if given.json else Lines().show)
+        watch(url, credential, show, greet=lambda: say(f"Watching {url}. Stop with Ctrl-C."))
     except KeyboardInterrupt:
         say("")  # the usual way to end it: no fault, and the next prompt on a line of its own
     return 0

@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.cli.show import one_line, print_answer, print_json
+from holdfast.cli.listing import moment, print_listing, size
+from holdfast.cli.show import one_line, print_json
 from holdfast.door import Door
 from holdfast.errors import InvalidRequest
 from holdfast.model import Json
@@ -51,14 +52,13 @@ def show_page(door: Door, page: str, word: str | None, as_json: bool) -> None:
     elif page == "dashboard":
         print_dashboard(answer, door.place)
     else:
-        print_answer(answer)
+        print_listing(page, answer)
 
 
 def print_dashboard(answer: Json, place: str, console: Console | None = None) -> None:
     """The overview for a person: the state, warnings, counts, growth, safety, disk, and what happened last."""
     out = _Lines(console or Console(highlight=False))
-    well = "green" if answer["status"] == "healthy" else "bold red"
-    out.line(("Holdfast ", "bold"), answer["version"], "  ", (answer["status"], well), (f"  {place}", "dim"))
+    out.line(("Holdfast ", "bold"), answer["version"], "  ", _state(answer), (f"  {place}", "dim"))
     for one in answer["warnings"]:
         out.line((f"{one['level']}: ", _LEVELS[one["level"]]), one_line(one["message"], 300))
         out.line(("  " + one_line(one["hint"], 300), "dim"))
@@ -78,12 +78,20 @@ def print_dashboard(answer: Json, place: str, console: Console | None = None) ->
         )
     out.head("What happened last")
     for one in answer["recent"]:
-        when = one["timestamp"][:16].replace("T", " ")
-        out.line((when, "dim"), f"  {one['kind']:<12}", one_line(one["title"], 100))
+        out.line((moment(one["timestamp"]), "dim"), f"  {one['kind']:<12}", one_line(one["title"], 100))
     if not answer["recent"]:
         out.line(
             "Nothing yet. Connect an agent: holdfast connect", ("  or save something: holdfast remember TEXT", "dim")
         )
+
+
+def _state(answer: Json) -> tuple[str, str]:
+    """The worst that is known, and its style: whoever reads "healthy" reads no further."""
+    levels = {one["level"] for one in answer["warnings"]}
+    if "error" in levels:
+        return "something is wrong", "bold red"
+    well = answer["status"] == "healthy" and "warning" not in levels
+    return ("healthy", "green") if well else ("needs a look", "yellow")
 
 
 class _Lines:
@@ -102,16 +110,6 @@ def bars(counts: Sequence[int]) -> str:
     """One character for each count, as high as it is beside the highest."""
     most = max(counts, default=0)
     return "".join(_BARS[-(-count * (len(_BARS) - 1) // most)] if count else " " for count in counts) if most else "–"
-
-
-def size(count: int) -> str:
-    """Bytes as people read them."""
-    value, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if value < 1000:
-            break
-        value, unit = value / 1000, larger
-    return f"{value:.0f} {unit}" if value >= 100 or unit == "B" else f"{value:.1f} {unit}"
 
 
 def _snapshots(state: Json) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -18,6 +18,8 @@ from websockets.sync.client import ClientConnection, connect
 from holdfast.cli.show import one_line, say
 from holdfast.errors import ServerUnreachable, Unauthorized
 from holdfast.model import Json
+from holdfast.ports import Clock
+from holdfast.system import SystemClock
 
 PATH = "/stream/mem-live/viewer"
 FIRST_WAIT, LONGEST_WAIT = 0.5, 15.0
@@ -49,9 +51,15 @@ class Place:
 
 
 def watch(
-    url: str, credential: str | None, show: Callable[[Json], None], pause: Callable[[float], None] = time.sleep
+    url: str,
+    credential: str | None,
+    show: Callable[[Json], None],
+    pause: Callable[[float], None] = time.sleep,
+    greet: Callable[[], None] = lambda: None,
 ) -> None:
     """Show every event, for ever. A connection that breaks is made again, and what was missed meanwhile is shown.
+
+    `greet` is called once events are followed: what is stored from then on is shown.
 
     Raises:
         ServerUnreachable: nobody answers at the first try.
@@ -61,11 +69,13 @@ def watch(
     while True:
         try:
             with _open(place.address(url), credential) as socket:
-                if reached:
-                    say("Connected again.")
-                reached, wait = True, FIRST_WAIT
                 for event in _events(socket, place):
-                    show(event)
+                    if event.get("type") == "hello":
+                        greet()
+                        greet = _greet_again
+                        reached, wait = True, FIRST_WAIT
+                    else:
+                        show(event)
         except Unauthorized:
             raise
         except (OSError, InvalidHandshake, ConnectionClosed) as error:
@@ -75,6 +85,10 @@ def watch(
             say("The connection is lost; trying again. Stop with Ctrl-C.")
         pause(wait)
         wait = min(2 * wait, LONGEST_WAIT)
+
+
+def _greet_again() -> None:
+    say("Connected again.")
 
 
 def _open(address: str, credential: str | None) -> ClientConnection:
@@ -88,14 +102,15 @@ def _open(address: str, credential: str | None) -> ClientConnection:
 
 
 def _events(socket: ClientConnection, place: Place) -> Iterator[Json]:
-    """Events as they come. Ends where the connection does."""
+    """Events as they come, a hello once nothing more was missed. Ends where the connection does."""
     try:
         for message in socket:
             event = orjson.loads(message)
             place.at = str(event.get("place") or place.at)
             if event.get("type") == "gap":
                 say("Some events were missed; holdfast show has the present state.")
-            elif event.get("type") != "hello":
+                yield {"type": "hello"}
+            else:
                 yield event
     except ConnectionClosed as closed:
         if closed.rcvd and closed.rcvd.code == REFUSED:
@@ -111,8 +126,9 @@ def print_event(event: Json) -> None:
 class Lines:
     """Events as lines for a person, on one console."""
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, clock: Clock | None = None) -> None:
         self._console = console or Console(highlight=False)
+        self._clock = clock or SystemClock()
 
     def show(self, event: Json) -> None:
         kind = str(event.get("type") or "")
@@ -123,11 +139,11 @@ class Lines:
         where = " · ".join(one_line(body.get(name), 40) for name in ("project", "agentId") if body.get(name))
         self._console.print(
             Text.assemble(
-                (_clock(body), "dim"),
+                (_time_of(body, self._clock), "dim"),
                 "  ",
                 (f"{one_line(kind, 17):<17}", _STYLES.get(kind, "blue")),
                 "  ",
-                one_line(_title(body), WIDE),
+                one_line(_title(kind, body), WIDE),
                 (f"  {where}" if where else "", "dim"),
             ),
             soft_wrap=True,
@@ -140,17 +156,28 @@ def _body(event: Json) -> Json:
     return inner
 
 
-def _title(body: Json) -> Any:
+def _title(kind: str, body: Json) -> Any:
+    if kind == "slot":
+        return f"{body.get('label') or body.get('title') or ''}: {body.get('content') or ''}"
+    if kind == "forgotten":
+        return _counted(sum(body["counts"].values()), "record") if isinstance(body.get("counts"), dict) else ""
+    if kind == "lesson decay":
+        return _counted(body.get("lessons") or 0, "lesson")
     for name in ("title", "content", "label", "message", "narrative", "id", "ids"):
         if body.get(name):
             return body[name]
     return ""
 
 
-def _clock(body: Json) -> str:
-    """When it was stored, by the clock of this machine; nothing if the event does not say."""
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _time_of(body: Json, clock: Clock) -> str:
+    """When it was stored, by the clock of this machine; now, if the event does not say."""
     said = next((body[name] for name in ("storedAt", "updatedAt", "linkedAt", "createdAt") if body.get(name)), "")
     try:
-        return f"{datetime.fromisoformat(str(said)).astimezone():%H:%M:%S}"
+        at = datetime.fromisoformat(str(said))
     except ValueError:
-        return "        "
+        at = datetime.fromtimestamp(clock.now_ms() / 1000, UTC)
+    return f"{at.astimezone():%H:%M:%S}"

@@ -19,7 +19,7 @@ from holdfast.intake.addresses import NO_MEMORY, is_address, latest_at, saw
 from holdfast.intake.forget import drop_line
 from holdfast.intake.remember import DAY_MS, audience_of, latest_of, line_of, title_of
 from holdfast.keys import key_of
-from holdfast.model import CleanText, Memory
+from holdfast.model import CleanText, Event, Memory
 from holdfast.protocol.lifecycle import Fold, Life, Plan, Rules, State, deprecated, folded, is_purgeable, plan, restored
 from holdfast.protocol.sameness import with_hash
 from holdfast.protocol.terms import MemoryDomain
@@ -138,8 +138,8 @@ def _put(desk: Desk, tx: Tx, memory: Memory, life: Life, operation: str) -> Memo
     found."""
     seen_by = audience_of(memory)
     shown_to = seen_by if life.state == "active" else ()
-    changed = memory
-    for version in line_of(tx, memory):
+    changed, line = memory, line_of(tx, memory)
+    for version in line:
         put = dataclasses.replace(
             version,
             state=life.state,
@@ -151,6 +151,11 @@ def _put(desk: Desk, tx: Tx, memory: Memory, life: Life, operation: str) -> Memo
             put = changed = dataclasses.replace(put, updated_at=max(memory.updated_at, life.last_recalled_at or 0))
         tx.replace(MEMORIES, put)
     desk.audit(tx, operation, (memory.id,), memory.agent, seen_by)
+    if shown_to:
+        desk.tell(tx, "memory", changed)
+    else:
+        gone = [version.id for version in line]
+        tx.publish(Event(desk.tenant, "forgotten", {"ids": gone, "counts": {"memories": len(gone)}}, audience=seen_by))
     return changed
 
 
@@ -223,6 +228,7 @@ def _keep_summary(desk: Desk, tx: Tx, id: str, text: CleanText, sources: Sequenc
     )
     tx.add(MEMORIES, with_hash(memory))
     desk.audit(tx, "fold", (id,), memory.agent, memory.audience, sources=len(sources))
+    desk.tell(tx, "memory", memory)
 
 
 def _mark(desk: Desk, tx: Tx, summary: str, sources: Sequence[str]) -> None:

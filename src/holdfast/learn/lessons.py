@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from holdfast.desk import Desk
 from holdfast.errors import NotFound
-from holdfast.model import CleanText, Lesson
+from holdfast.model import CleanText, Event, Lesson
 from holdfast.store.near import distinct_words
 from holdfast.store.port import Condition, Tx, where
 from holdfast.store.tables import LESSONS
@@ -134,10 +134,18 @@ def list_lessons(
     desk: Desk, project: str | None, source: str | None, min_confidence: float, limit: int, offset: int = 0
 ) -> list[Lesson]:
     """Lessons by confidence."""
+    bounds = _fitting(desk, project, source, min_confidence)
+    return desk.store.read().find(LESSONS, desk.tenant, *bounds, order="-confidence", limit=limit, offset=offset)
+
+
+def count_lessons(desk: Desk, project: str | None, source: str | None, min_confidence: float) -> int:
+    """How many lessons `list_lessons` has in all."""
+    return desk.store.read().count(LESSONS, desk.tenant, *_fitting(desk, project, source, min_confidence))
+
+
+def _fitting(desk: Desk, project: str | None, source: str | None, min_confidence: float) -> tuple[Condition, ...]:
     conditions = (*desk.sees_shared(), *where(deleted=False, project=project, source=source))
-    sure = Condition("confidence", ">=", min_confidence)
-    reader = desk.store.read()
-    return reader.find(LESSONS, desk.tenant, *conditions, sure, order="-confidence", limit=limit, offset=offset)
+    return (*conditions, Condition("confidence", ">=", min_confidence))
 
 
 def lessons_for(desk: Desk, project: str, min_confidence: float, limit: int) -> list[Lesson]:
@@ -196,6 +204,8 @@ def decay_lessons(desk: Desk) -> int:
                 changed += 1
         if changed:
             desk.audit(tx, "lesson_decay", (), lessons=changed)
+            # One for all of them: a reader that is told of thousands at once is dropped as too slow.
+            tx.publish(Event(desk.tenant, "lesson_decay", {"lessons": changed}))
         return changed
 
     return desk.store.write(store)

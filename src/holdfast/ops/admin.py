@@ -170,17 +170,19 @@ class Audit(SeeingAll):
 class AuditAnswer(TypedDict):
     success: bool
     entries: list[AuditShape]
+    total: int  # that fit, on all pages
 
 
 def audit(desk: Desk, ask: Audit) -> AuditAnswer:
     """Show who changed what and when, newest first; never the text itself."""
     bounds = (*desk.sees_audit(ask.agent_id), *where(operation=ask.operation))
-    found = desk.store.read().find(AUDIT, desk.tenant, *bounds, order="-seq", limit=ask.limit, offset=ask.offset)
+    reader = desk.store.read()
+    found = reader.find(AUDIT, desk.tenant, *bounds, order="-seq", limit=ask.limit, offset=ask.offset)
     entries = [
         {**shape(one), "userId": one.caller, "functionId": f"mem::{one.operation}", "qualityScore": None}
         for one in found
     ]
-    return {"success": True, "entries": entries}
+    return {"success": True, "entries": entries, "total": reader.count(AUDIT, desk.tenant, *bounds)}
 
 
 class WriteLogAnswer(TypedDict):

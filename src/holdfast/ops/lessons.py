@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 from holdfast.desk import Desk
 from holdfast.learn.lessons import (
     LessonDraft,
+    count_lessons,
     delete_lesson,
     list_lessons,
     save_lesson,
@@ -31,12 +32,14 @@ class Lessons(Request):
 class LessonsAnswer(TypedDict):
     success: bool
     lessons: list[LessonShape]
+    total: int  # that fit, on all pages
 
 
 def lessons(desk: Desk, ask: Lessons) -> LessonsAnswer:
     """List lessons, the surest first."""
     found = list_lessons(desk, ask.project, ask.source, ask.min_confidence, ask.limit, ask.offset)
-    return {"success": True, "lessons": [shape(one) for one in found]}
+    total = count_lessons(desk, ask.project, ask.source, ask.min_confidence)
+    return {"success": True, "lessons": [shape(one) for one in found], "total": total}
 
 
 class LessonSave(Request):
@@ -86,7 +89,8 @@ def lesson_search(desk: Desk, ask: LessonSearch) -> LessonsAnswer:
     Use it before you start something that may have gone wrong before.
     """
     found = search_lessons(desk, ask.query, ask.project, ask.min_confidence, ask.limit)
-    return {"success": True, "lessons": [{**shape(lesson), "score": score} for score, lesson in found]}
+    hits = [{**shape(lesson), "score": score} for score, lesson in found]
+    return {"success": True, "lessons": hits, "total": len(hits)}
 
 
 class LessonNamed(Request):

@@ -1,21 +1,20 @@
 // The frame around the panels: navigation, search, signing in, notices, keys. Starts the page.
-import { makeApi } from "./api.js";
+import { makeApi, Refused } from "./api.js";
 import { makeLive } from "./live.js";
 import { Boundary } from "./parts/boundary.js";
 import { Confirm } from "./parts/dialog.js";
 import { Failed } from "./parts/empty.js";
 import { Keys, watchKeys } from "./parts/keys.js";
-import { Navigation, TopBar } from "./parts/frame.js";
+import { Broken, Navigation, TopBar } from "./parts/frame.js";
 import { Notices } from "./parts/notices.js";
 import { SignIn } from "./parts/signin.js";
 import { panelOf } from "./panels.js";
 import { hashOf, routeOf } from "./router.js";
 import { firstTheme, setTheme } from "./theme.js";
 import { firstLanguage, keepLanguage, sayer } from "./words.js";
-import { html, render, useCallback, useEffect, useMemo, useRef, useState } from "./ui.js";
+import { html, render, useCallback, useEffect, useMemo, useRef, useRetry, useState } from "./ui.js";
 
 const NOTICE_MS = 6_000;
-const RETRY_MS = 3_000; // while the server does not answer at all
 
 function App() {
   const [language, setLanguage] = useState(firstLanguage);
@@ -63,11 +62,7 @@ function App() {
   useEffect(() => {
     start();
   }, []);
-  useEffect(() => {
-    if (phase !== "failed" || failure.status !== 0) return undefined;
-    const timer = setTimeout(start, RETRY_MS);
-    return () => clearTimeout(timer);
-  }, [phase, failure]);
+  useRetry(phase === "failed" && failure, start);
 
   const go = useCallback((name, params = {}, { replace = false } = {}) => {
     const hash = hashOf(name, params);
@@ -101,6 +96,7 @@ function App() {
     ${phase === "open"
       ? html`<a class="skip" href="#main" onClick=${skip}>${say("skip")}</a>
         <${TopBar} ...${{ say, live, go, route, settings, showKeys: () => setKeys(true), signOut: secured ? signOut : null }} />
+        <${Broken} say=${say} live=${live} />
         <div class="frame">
           <${Navigation} say=${say} current=${route.name} />
           <main id="main" tabindex="-1" aria-label=${panelOf(route.name) ? say(route.name) : say("product")}>
@@ -122,9 +118,14 @@ function Outside({ phase, say, api, open, settings, failure, retry }) {
   </main>`;
 }
 
+// Files that do not come are like a server that does not answer: they are asked for again.
 async function loadPanel(name) {
-  const [panel, words] = await Promise.all([import(`./panels/${name}.js`), import(`./words/${name}.js`)]);
-  return { panel: panel.default, words: words.default };
+  try {
+    const [panel, words] = await Promise.all([import(`./panels/${name}.js`), import(`./words/${name}.js`)]);
+    return { panel: panel.default, words: words.default };
+  } catch (error) {
+    throw error instanceof TypeError ? new Refused(0, {}) : error;
+  }
 }
 
 // A panel and its words, loaded when it is first opened.
@@ -132,13 +133,14 @@ function Opened({ name, language, say, ...given }) {
   const [loaded, setLoaded] = useState(null);
   const [failure, setFailure] = useState(null);
   const panelNode = useRef(null);
-  useEffect(() => {
-    if (!panelOf(name)) return;
-    loadPanel(name).then(setLoaded, setFailure);
+  const load = useCallback(() => {
+    if (panelOf(name)) loadPanel(name).then(setLoaded, setFailure);
   }, [name]);
+  useEffect(load, [load]);
+  useRetry(failure, load);
   const own = useMemo(() => loaded && sayer(language, loaded.words), [loaded, language]);
   if (!panelOf(name)) return html`<div class="empty"><h2>${say("noSuchPanel")}</h2></div>`;
-  if (failure) throw failure;
+  if (failure && !loaded) return html`<${Failed} error=${failure} say=${say} retry=${load} />`;
   if (!loaded) return html`<p class="faint waiting" role="status">${say("loading")}</p>`;
   return html`<section class=${`panel ${name}`} ref=${panelNode}><${loaded.panel.Panel} ...${given} say=${own} /></section>`;
 }

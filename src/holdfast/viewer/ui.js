@@ -1,4 +1,4 @@
-// What every part and panel draws with: preact, its hooks, htm, and three hooks of our own.
+// What every part and panel draws with: preact, its hooks, htm, and a few hooks of our own.
 import { Component, Fragment, h, render } from "./vendor/preact.js";
 import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "./vendor/hooks.js";
 import htm from "./vendor/htm.js";
@@ -23,8 +23,23 @@ export function useLoad(load, inputs) {
     reload();
     return () => turn.current++;
   }, [reload]);
+  useRetry(state.error, reload);
   return { ...state, reload };
 }
+
+const RETRY_MS = 3_000;
+
+// While the server does not answer, the question is put again and again; whoever asked need not do anything.
+export function useRetry(error, again) {
+  useEffect(() => {
+    if (!error || error.status !== 0) return undefined;
+    const timer = setTimeout(again, RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [error, again]);
+}
+
+// After these events nothing that is shown can be believed any more: events were missed, or another memory is live.
+export const isAnew = (event) => event.type === "gap" || event.type === "snapshot_restored";
 
 // Calls back for each live event while the component is shown.
 export function useLive(live, fn) {

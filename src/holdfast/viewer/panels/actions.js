@@ -2,9 +2,10 @@
 import { useAct } from "../parts/act.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty, Failed } from "../parts/empty.js";
+import { ProjectField, useProjects } from "../parts/projects.js";
 import { Tags, Text } from "../parts/text.js";
 import { Time } from "../parts/time.js";
-import { html, useLive, useLoad, useSettled, useSoon, useState } from "../ui.js";
+import { html, isAnew, useLive, useLoad, useSettled, useSoon, useState } from "../ui.js";
 
 const STATES = ["pending", "active", "blocked", "done", "cancelled"];
 const MOST = 500;
@@ -15,15 +16,16 @@ function Panel({ api, live, say, tell }) {
   const project = useSettled(typed.trim(), 300);
   const list = useLoad(() => api.get("/actions", { limit: MOST, project }), [project]);
   const soon = useSoon(list.reload);
-  useLive(live, (event) => (event.type === "action" || event.type === "gap") && soon());
+  useLive(live, (event) => (event.type === "action" || isAnew(event)) && soon());
   const [act] = useAct({ say, tell });
   const [open, setOpen] = useState(null); // an action, or {} for a new one
   const all = list.data ? list.data.actions : [];
+  const projects = useProjects(api, list.data ? list.data.actions : undefined);
   const change = (one, changes) => act(() => api.patch(`/actions/${encodeURIComponent(one.id)}`, changes)).then(list.reload);
   return html`<header><h1>${say("actions")}</h1><p class="faint grow">${say("about")}</p>
       <button type="button" class="main" onClick=${() => setOpen({})}>${say("add")}</button></header>
     <div class="bar-of-controls"><label class="inline"><span>${say("project")}</span>
-      <input value=${typed} autocomplete="off" onInput=${(event) => setTyped(event.target.value)} placeholder=${say("allProjects")} /></label>
+      <${ProjectField} projects=${projects} value=${typed} onInput=${(event) => setTyped(event.target.value)} placeholder=${say("allProjects")} /></label>
       ${list.data && list.data.total > MOST && html`<span class="faint">${say("newest", { count: MOST, total: list.data.total })}</span>`}</div>
     ${list.error && html`<${Failed} error=${list.error} say=${say} retry=${list.reload} />`}
     ${list.data && !all.length && html`<${Empty} title=${say("noneTitle")} text=${say("noneText")} command=${'holdfast action create "Write the release notes" --priority 8'} />`}
@@ -86,7 +88,7 @@ function Write({ one, api, say, act, close, saved }) {
     close();
     saved();
   };
-  return html`<${Dialog} title=${isNew ? say("add") : say("change")} say=${say} onClose=${close}>
+  return html`<${Dialog} title=${isNew ? say("add") : say("change")} say=${say} onClose=${close} keeps>
     <form onSubmit=${save}>
       <label class="field"><span>${say("title")}</span><input name="title" required maxlength="512" defaultValue=${one.title || ""} autofocus /></label>
       <label class="field"><span>${say("description")}</span><textarea name="description" defaultValue=${one.description || ""}></textarea></label>

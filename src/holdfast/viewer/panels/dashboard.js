@@ -1,5 +1,5 @@
 // The first view: how much is known, what happens now, whether it is safe, and what to do about it.
-import { html, useEffect, useLive, useLoad, useMemo, useSoon, useState } from "../ui.js";
+import { html, isAnew, useEffect, useLive, useLoad, useMemo, useSoon, useState } from "../ui.js";
 import { Empty, Failed } from "../parts/empty.js";
 import { activityOf } from "../parts/events.js";
 import { Meter } from "../parts/meter.js";
@@ -31,7 +31,7 @@ function Panel({ api, live, say, go }) {
   useLive(live, (event) => {
     const row = event.type === "gap" ? null : activityOf(event);
     // What was forgotten must not stay in view; the reload brings back what is still there.
-    const stale = event.type === "gap" || event.type === "forgotten";
+    const stale = isAnew(event) || event.type === "forgotten";
     setActivity((seen) => merged(row ? [row] : [], stale ? [] : seen));
     soon();
   });
@@ -41,7 +41,7 @@ function Panel({ api, live, say, go }) {
   return html`
     <header>
       <h1>${say("title")}</h1>
-      <span class=${`badge ${data.status === "healthy" ? "good" : "warn"}`}>${say(data.status === "healthy" ? "healthy" : "degraded")}</span>
+      <${State} data=${data} say=${say} />
       <span class="grow"></span>
       <span class="faint">Holdfast ${data.version}</span>
     </header>
@@ -64,6 +64,14 @@ function Panel({ api, live, say, go }) {
     </div>`;
 }
 
+// The worst that is known: a page that says "all is well" above a problem is believed.
+function State({ data, say }) {
+  const levels = new Set(data.warnings.map((one) => one.level));
+  if (levels.has("error")) return html`<span class="badge bad">${say("wrong")}</span>`;
+  const well = data.status === "healthy" && !levels.has("warning");
+  return html`<span class=${`badge ${well ? "good" : "warn"}`}>${say(well ? "healthy" : "degraded")}</span>`;
+}
+
 function recentRow(one) {
   const panel = one.kind === "memory" ? "memories" : "sessions";
   return { ...one, at: one.timestamp, panel, params: { id: one.kind === "memory" ? one.id : one.sessionId } };
@@ -80,6 +88,7 @@ function Figure({ name, panel, count, say }) {
   return panelOf(panel) ? html`<a class="card figure" href=${hashOf(panel)}>${inside}</a>` : html`<div class="card figure">${inside}</div>`;
 }
 
+const ABOUT_SNAPSHOTS = new Set(["snapshot_damaged", "no_snapshot", "snapshot_old", "unsigned", "no_vault", "vault_plain"]);
 const KINDS = { error: "bad", warning: "warn", note: "" };
 
 function Warnings({ warnings, say }) {
@@ -88,6 +97,7 @@ function Warnings({ warnings, say }) {
     ${warnings.map((one) => html`<li key=${one.code} class=${`card ${KINDS[one.level]}`}>
       <span class=${`badge ${KINDS[one.level]}`}>${say(`level_${one.level}`)}</span>
       <span class="grow"><b>${told("w", one, one.message, say)}</b> <span class="faint">${told("h", one, one.hint, say)}</span></span>
+      ${ABOUT_SNAPSHOTS.has(one.code) && html`<a href=${hashOf("snapshots")}>${say("snapshots")}</a>`}
     </li>`)}
   </ul>`;
 }
@@ -183,7 +193,7 @@ function Activity({ rows, say, go }) {
 }
 
 function Happened({ row, say, go }) {
-  const title = row.kind === "forgotten" ? say("forgottenCount", { count: row.count }) : row.title;
+  const title = row.count === undefined ? row.title : say(`${row.kind}Count`, { count: row.count });
   const inside = html`<span class=${`badge ${row.kind === "memory" ? "accent" : row.kind === "forgotten" ? "bad" : ""}`}>${say(`kind_${row.kind}`)}</span>
     <span class="grow cut"><${Text} value=${title} /></span>
     <span class="faint when"><${Time} value=${row.at} say=${say} /></span>`;

@@ -3,20 +3,26 @@ import { colourOf, makeDrawing, radiusOf } from "../parts/canvas.js";
 import { Empty, Failed } from "../parts/empty.js";
 import { VirtualList } from "../parts/list.js";
 import { usePages } from "../parts/pages.js";
-import { Text } from "../parts/text.js";
+import { Text, typeName } from "../parts/text.js";
 import { Time } from "../parts/time.js";
-import { html, useEffect, useLoad, useMemo, useRef, useSettled, useState } from "../ui.js";
+import { html, isAnew, useEffect, useLive, useLoad, useMemo, useRef, useSettled, useState } from "../ui.js";
 
 const LONGEST_LABEL = 34;
 const PAGE = 50;
 const ROW = 56;
 const NODE_ROW = 34;
+const CHANGES = new Set(["memory", "forgotten"]);
+const ROOT = "."; // the folder of files that lie in none
 
-function Panel({ api, say, go, params }) {
+function Panel({ api, live, say, go, params }) {
   const [typed, setTyped] = useState("");
   const sought = useSettled(typed.trim().toLowerCase(), 200);
   const graph = useLoad(() => api.get("/graph/folders", { project: params.project }), [params.project]);
-  const drawn = useMemo(() => graph.data && prepared(graph.data), [graph.data]);
+  const drawn = useMemo(() => graph.data && prepared(graph.data, say), [graph.data, say]);
+  // A picture that is looked at must not jump with each memory: it is drawn anew when asked, and after a restore.
+  const [grown, setGrown] = useState(false);
+  useLive(live, (event) => (isAnew(event) ? graph.reload() : CHANGES.has(event.type) && setGrown(true)));
+  useEffect(() => setGrown(false), [graph.data]);
   const [table, setTable] = useState(false);
   const picked = drawn ? drawn.nodes.findIndex((node) => node.id === params.node) : -1;
   const pick = (index) => go("graph", { ...params, node: index >= 0 ? drawn.nodes[index].id : undefined }, { replace: true });
@@ -26,6 +32,7 @@ function Panel({ api, say, go, params }) {
       <label class="inline"><span>${say("find")}</span><input type="search" value=${typed} autocomplete="off" onInput=${(event) => setTyped(event.target.value)} /></label>
       ${marked && html`<span class="faint" role="status">${say("foundCount", { count: marked.size })}</span>`}
       <span class="grow"></span>
+      ${grown && html`<button type="button" class="main" onClick=${graph.reload}>${say("drawAnew")}</button>`}
       <span role="group" aria-label=${say("view")}>
         <button type="button" aria-pressed=${!table} onClick=${() => setTable(false)}>${say("picture")}</button>
         <button type="button" aria-pressed=${table} onClick=${() => setTable(true)}>${say("asTable")}</button>
@@ -41,10 +48,10 @@ function Panel({ api, say, go, params }) {
     </div>`}`;
 }
 
-function prepared({ nodes, edges }) {
+function prepared({ nodes, edges }, say) {
   const places = new Map(nodes.map((node, index) => [node.id, index]));
   return {
-    nodes: nodes.map((node) => ({ ...node, label: labelOf(node) })),
+    nodes: nodes.map((node) => ({ ...node, name: node.name === ROOT && node.kind === "folder" ? say("rootFolder") : node.name, asked: node.name })).map((node) => ({ ...node, label: labelOf(node) })),
     edges: edges.map((edge) => ({ source: places.get(edge.source), target: places.get(edge.target), parent: edge.kind === "parent" })),
   };
 }
@@ -105,7 +112,7 @@ function Nodes({ nodes, say, params, open }) {
 }
 
 function Behind({ api, say, go, node, project, close }) {
-  const load = (offset) => api.get("/graph/memories", { kind: node.kind, name: node.name, project, limit: PAGE, offset }).then(({ memories, total }) => ({ rows: memories, total }));
+  const load = (offset) => api.get("/graph/memories", { kind: node.kind, name: node.asked, project, limit: PAGE, offset }).then(({ memories, total }) => ({ rows: memories, total }));
   const list = usePages(load, [node.id, project]);
   return html`<section class="pane card" aria-label=${node.name}>
     <div class="bar-of-controls pane-head"><span class="badge">${say(node.kind)}</span><h2 class="grow"><${Text} value=${node.name} /></h2>
@@ -114,7 +121,7 @@ function Behind({ api, say, go, node, project, close }) {
     ${list.error && html`<${Failed} error=${list.error} say=${say} retry=${list.reload} />`}
     ${list.rows.length > 0 && html`<${VirtualList} rows=${list.rows} total=${list.total} height=${ROW} keyOf=${(one) => one.id} label=${say("memoriesOf", { name: node.name })}
       onEnd=${list.more} onOpen=${(one) => go("memories", { id: one.id })}
-      row=${(one) => html`<div class="line"><bdi class="grow">${one.title}</bdi><span class="badge">${one.type}</span></div>
+      row=${(one) => html`<div class="line"><bdi class="grow">${one.title}</bdi><span class="badge">${typeName(one.type, say)}</span></div>
         <div class="line faint"><${Time} value=${one.updatedAt} say=${say} /><bdi class="grow">${one.content}</bdi></div>`} />`}
   </section>`;
 }

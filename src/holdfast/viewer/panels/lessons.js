@@ -3,10 +3,10 @@ import { useAct } from "../parts/act.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty, Failed } from "../parts/empty.js";
 import { Meter } from "../parts/meter.js";
-import { atLeast, usePages } from "../parts/pages.js";
+import { usePages } from "../parts/pages.js";
 import { Block, Tags, Text } from "../parts/text.js";
 import { Time } from "../parts/time.js";
-import { html, useLive, useSettled, useSoon, useState } from "../ui.js";
+import { html, isAnew, useLive, useSettled, useSoon, useState } from "../ui.js";
 
 const PAGE = 60;
 const WEEK_MS = 7 * 86_400_000;
@@ -19,24 +19,27 @@ function Panel({ api, live, say, go, ask, tell }) {
   const query = useSettled(typed.trim(), 250);
   const load = async (offset) => {
     const found = query ? await api.post("/lessons/search", { query, limit: 100, minConfidence: 0 }) : await api.get("/lessons", { limit: PAGE, offset });
-    return { rows: found.lessons, total: query ? found.lessons.length : atLeast(offset, found.lessons, PAGE) };
+    return { rows: found.lessons, total: found.total };
   };
   const list = usePages(load, [query]);
-  const soon = useSoon(list.reload);
-  useLive(live, (event) => (event.type === "lesson" || event.type === "gap") && soon());
+  const soon = useSoon(list.refresh);
+  useLive(live, (event) => {
+    if (isAnew(event) || event.type === "lesson_decay") list.reload();
+    else if (event.type === "lesson" && event.data.lesson.deleted) list.drop([event.data.lesson.id]);
+    else if (event.type === "lesson") soon();
+  });
   const [act] = useAct({ say, tell });
   const [writing, setWriting] = useState(false);
-  const strengthen = (one) => act(() => api.post("/lessons/strengthen", { lessonId: one.id }), say("strengthened")).then(list.reload);
+  const strengthen = (one) => act(() => api.post("/lessons/strengthen", { lessonId: one.id }), say("strengthened")).then(list.refresh);
   const remove = async (one) => {
     if (!(await ask({ title: say("removeTitle"), text: [one.content, say("removeText")], action: say("remove") }))) return;
-    await act(() => api.del("/lessons", { lessonId: one.id }), say("removed"));
-    list.reload();
+    if (await act(() => api.del("/lessons", { lessonId: one.id }), say("removed"))) list.drop([one.id]);
   };
-  return html`<header><h1>${say("lessons")}</h1><p class="faint grow">${say("about")}</p>
+  return html`<header><h1>${say("lessons")}</h1><span class="faint" role="status">${say("total", { count: list.total })}</span><p class="faint grow">${say("about")}</p>
       <button type="button" class="main" onClick=${() => setWriting(true)}>${say("add")}</button></header>
     <div class="bar-of-controls"><label class="inline grow"><span>${say("find")}</span>
       <input type="search" value=${typed} onInput=${(event) => setTyped(event.target.value)} autocomplete="off" /></label></div>
-    ${list.error && html`<${Failed} error=${list.error} say=${say} retry=${list.reload} />`}
+    ${list.error && !(list.error.status === 0 && list.rows.length) && html`<${Failed} error=${list.error} say=${say} retry=${list.reload} />`}
     ${!list.error && !list.loading && !list.rows.length && (query
       ? html`<${Empty} title=${say("noneSuch")} />`
       : html`<${Empty} title=${say("noneTitle")} text=${say("noneText")} command=${'holdfast lesson save "Run the tests before pushing"'} />`)}
@@ -44,7 +47,7 @@ function Panel({ api, live, say, go, ask, tell }) {
       ${list.rows.map((one) => html`<${Lesson} key=${one.id} ...${{ one, say, strengthen, remove }} />`)}
     </ul>
     ${list.rows.length < list.total && html`<div class="buttons"><button type="button" onClick=${list.more}>${say("more")}</button></div>`}
-    ${writing && html`<${Write} ...${{ api, say, act, close: () => setWriting(false), saved: list.reload }} />`}`;
+    ${writing && html`<${Write} ...${{ api, say, act, close: () => setWriting(false), saved: list.refresh }} />`}`;
 }
 
 function Lesson({ one, say, strengthen, remove }) {
@@ -56,8 +59,9 @@ function Lesson({ one, say, strengthen, remove }) {
     <${Decay} lesson=${one} say=${say} />
     <${Tags} values=${one.tags} />
     <div class="line-of-facts faint">
-      <span>${say("confirmedTimes", { count: one.reinforcements })}</span>
-      <span>${say("lastConfirmed")} <${Time} value=${one.lastReinforcedAt || one.createdAt} say=${say} /></span>
+      ${one.reinforcements > 0
+        ? html`<span>${say("confirmedTimes", { count: one.reinforcements })}, ${say("lastConfirmed")} <${Time} value=${one.lastReinforcedAt} say=${say} /></span>`
+        : html`<span>${say("neverConfirmed")} <${Time} value=${one.createdAt} say=${say} /></span>`}
       ${one.project && html`<bdi>${one.project}</bdi>`}
     </div>
     <div class="buttons">
@@ -103,7 +107,7 @@ function Write({ api, say, act, close, saved }) {
       saved();
     }
   };
-  return html`<${Dialog} title=${say("add")} say=${say} onClose=${close}>
+  return html`<${Dialog} title=${say("add")} say=${say} onClose=${close} keeps>
     <form onSubmit=${save}>
       <label class="field"><span>${say("content")}</span><textarea name="content" required autofocus></textarea></label>
       <label class="field"><span>${say("context")}</span><input name="context" /></label>

@@ -1,19 +1,20 @@
 // Memories: found as an agent would find them, with the reasons; or browsed, newest first.
-import { html, useCallback, useLive, useLoad, useSoon, useState } from "../ui.js";
+import { html, isAnew, useCallback, useLive, useLoad, useSoon, useState } from "../ui.js";
 import { Empty, Failed } from "../parts/empty.js";
 import { Filter } from "../parts/filter.js";
 import { VirtualList } from "../parts/list.js";
 import { MemoryCard } from "../parts/memory.js";
 import { usePages } from "../parts/pages.js";
+import { useProjects } from "../parts/projects.js";
 import { Split } from "../parts/split.js";
-import { Text, textOf } from "../parts/text.js";
+import { Text, textOf, typeName } from "../parts/text.js";
 import { Time } from "../parts/time.js";
 
 const PAGE = 200;
 const HITS = 50;
 const ROW = 58;
 const TYPES = ["fact", "decision", "preference", "pattern", "bug", "architecture", "workflow", "summary"];
-const CHANGES = new Set(["memory", "forgotten", "gap", "snapshot_restored"]);
+const CHANGES = new Set(["memory", "forgotten"]);
 
 function Panel({ api, live, say, go, params, ask, tell }) {
   const query = params.q || "";
@@ -23,8 +24,13 @@ function Panel({ api, live, say, go, params, ask, tell }) {
     [api, query, params.project, params.type, params.asOf, params.all],
   );
   const pages = usePages(fetchPage, [fetchPage]);
-  const soon = useSoon(pages.reload, 500);
-  useLive(live, (event) => CHANGES.has(event.type) && soon());
+  const projects = useProjects(api, pages.rows);
+  const soon = useSoon(pages.refresh, 500);
+  useLive(live, (event) => {
+    if (isAnew(event)) pages.reload();
+    if (event.type === "forgotten") pages.drop(event.data.forgotten.ids);
+    if (CHANGES.has(event.type)) soon();
+  });
 
   const set = (changed) => go("memories", { ...params, ...changed }, { replace: true });
   const open = (row) => go("memories", { ...params, id: row.id });
@@ -32,14 +38,14 @@ function Panel({ api, live, say, go, params, ask, tell }) {
   return html`
     <header>
       <h1>${say("title")}</h1>
-      <span class="faint" role="status">${say(query ? "found" : "total", { count: pages.total })}</span>
+      <span class="faint" role="status">${say(!query ? "total" : pages.total === HITS ? "best" : "found", { count: pages.total })}</span>
       <span class="grow"></span>
-      <${Filters} params=${params} set=${set} say=${say} />
+      <${Filters} ...${{ params, set, say, projects }} />
     </header>
     <${Split} ...${{ pages, say, hint: say("pick") }}
       nothing=${html`<${Nothing} query=${query} filtered=${Object.values(filters).some(Boolean)} say=${say} clear=${() => go("memories", { q: query })} />`}
       opened=${params.id && html`<${Opened} key=${params.id} ...${{ api, live, say, go, ask, tell, params }} hit=${query ? chosen : null} />`}>
-      <${VirtualList} rows=${pages.rows} total=${pages.total} height=${ROW} keyOf=${(row) => row.id} selected=${params.id} onOpen=${open} onEnd=${query ? null : pages.more}
+      <${VirtualList} rows=${pages.rows} total=${pages.total} height=${ROW} keyOf=${(row) => row.id} selected=${params.id} onOpen=${open} onClose=${() => go("memories", { ...params, id: undefined })} onEnd=${query ? null : pages.more}
         label=${say(query ? "hitsLabel" : "listLabel")} row=${(row) => html`<${Row} row=${row} say=${say} />`} />
     <//>`;
 }
@@ -54,12 +60,12 @@ async function hits(api, query, filters) {
   return { rows: answer.results, total: answer.results.length };
 }
 
-function Filters({ params, set, say }) {
+function Filters({ params, set, say, projects }) {
   return html`<div class="bar-of-controls">
-    <${Filter} name=${say("project")} value=${params.project} onSet=${(project) => set({ project })} />
+    <${Filter} name=${say("project")} value=${params.project} projects=${projects} onSet=${(project) => set({ project })} />
     <select aria-label=${say("type")} value=${params.type || ""} onChange=${(event) => set({ type: event.target.value })}>
       <option value="">${say("allTypes")}</option>
-      ${TYPES.map((type) => html`<option key=${type} value=${type} selected=${params.type === type}>${type}</option>`)}
+      ${TYPES.map((type) => html`<option key=${type} value=${type} selected=${params.type === type}>${typeName(type, say)}</option>`)}
     </select>
     <${Filter} name=${say("asOf")} hint=${say("asOfHint")} value=${params.asOf} onSet=${(asOf) => set({ asOf })} />
     <label title=${say("everyChatNote")}><input type="checkbox" checked=${Boolean(params.all)} onChange=${(event) => set({ all: event.target.checked ? "1" : "" })} /> ${say("everyChat")}</label>
@@ -73,7 +79,7 @@ function Row({ row, say }) {
       <b class="grow"><${Text} value=${row.title || memory.title} /></b>
       ${memory.memoryType === "permanent" && html`<span class="badge warn">${say("pinned")}</span>`}
       ${row.kind === "observation" && html`<span class="badge">${say("observation")}</span>`}
-      ${row.kind !== "observation" && html`<span class="badge accent"><${Text} value=${memory.type} /></span>`}
+      ${row.kind !== "observation" && html`<span class="badge accent"><${Text} value=${typeName(memory.type, say)} /></span>`}
       ${row.score !== undefined && html`<span class="faint">${Number(row.score).toFixed(2)}</span>`}
     </div>
     <div class="line faint">
@@ -87,7 +93,7 @@ function Row({ row, say }) {
 function beyondTitle(memory, row) {
   const text = textOf(row.content || memory.content || memory.narrative).replace(/\s+/g, " ").trim();
   const title = textOf(memory.title).replace(/…$/, "");
-  const rest = text.startsWith(title) ? text.slice(title.length).trim() : text;
+  const rest = text.startsWith(title) ? text.slice(title.length).replace(/^[\s.,;:。，；：]+/, "") : text;
   return rest || (memory.concepts || []).map(textOf).join(", ");
 }
 
@@ -108,12 +114,12 @@ function Opened({ api, live, say, go, ask, tell, params, hit }) {
   const [gone, setGone] = useState(false);
   useLive(live, (event) => {
     if (event.type === "forgotten") setGone((was) => was || takesAway(event, params.id, data));
-    else if (CHANGES.has(event.type) && concerns(event, data)) reload();
+    else if (isAnew(event) || (event.type === "memory" && concerns(event, data))) reload();
   });
   const close = () => go("memories", { ...params, id: undefined });
   const back = html`<button type="button" class="back" onClick=${close}>← ${say("back")}</button>`;
   if (isObservation) return html`${back}<${MemoryCard} ...${{ say, go, hit, memory: hit && hit.observation, isObservation }} />`;
-  if (error || gone) return html`${back}${gone || error.status === 404 ? html`<div class="empty"><p>${say("gone")}</p></div>` : html`<${Failed} error=${error} say=${say} retry=${reload} />`}`;
+  if ((error && !(data && error.status === 0)) || gone) return html`${back}${gone || error.status === 404 ? html`<div class="empty"><p>${say("gone")}</p></div>` : html`<${Failed} error=${error} say=${say} retry=${reload} />`}`;
   if (!data) return html`<p class="faint" role="status">${say("loading")}</p>`;
   return html`${back}<${MemoryCard} ...${{ api, say, go, ask, tell, hit, allChats, close, memory: data.memory, versions: data.versions, addresses: data.addresses }}
     changed=${(id) => (id === params.id ? reload() : go("memories", { ...params, id }, { replace: true }))} />`;
@@ -125,8 +131,7 @@ function takesAway(event, id, data) {
 }
 
 function concerns(event, data) {
-  if (event.type !== "memory" || !data) return true;
-  return event.data.memory.rootId === data.memory.rootId;
+  return !data || event.data.memory.rootId === data.memory.rootId;
 }
 
 export default { name: "memories", Panel };

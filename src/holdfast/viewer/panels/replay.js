@@ -3,7 +3,7 @@ import { Empty, Failed } from "../parts/empty.js";
 import { Icon } from "../parts/frame.js";
 import { Block, Tags, Text, textOf } from "../parts/text.js";
 import { Time } from "../parts/time.js";
-import { html, useCallback, useEffect, useLoad, useRef, useState } from "../ui.js";
+import { html, isAnew, useCallback, useEffect, useLive, useLoad, useRef, useRetry, useSoon, useState } from "../ui.js";
 
 const PAGE = 50;
 const SPEEDS = [0.5, 1, 2, 4];
@@ -11,10 +11,12 @@ const SPEEDS = [0.5, 1, 2, 4];
 const SHORTEST_MS = 250;
 const LONGEST_MS = 3_000;
 
-function Panel({ api, say, go, params }) {
+function Panel({ api, live, say, go, params }) {
   const sessions = useLoad(() => api.get("/replay/sessions", { limit: 200 }).then((answer) => answer.sessions), []);
   const chosen = params.id || (sessions.data && sessions.data[0] ? sessions.data[0].id : "");
-  if (sessions.error) return html`<header><h1>${say("replay")}</h1></header><${Failed} error=${sessions.error} say=${say} retry=${sessions.reload} />`;
+  const soon = useSoon(sessions.reload, 1_000);
+  useLive(live, (event) => (isAnew(event) || event.type === "session" || event.type === "forgotten") && soon());
+  if (sessions.error && !sessions.data) return html`<header><h1>${say("replay")}</h1></header><${Failed} error=${sessions.error} say=${say} retry=${sessions.reload} />`;
   return html`<header><h1>${say("replay")}</h1>
       ${chosen && html`<label class="inline grow"><span>${say("session")}</span>
         <select value=${chosen} onChange=${(event) => go("replay", { id: event.target.value })}>
@@ -22,15 +24,21 @@ function Panel({ api, say, go, params }) {
         </select></label>`}
     </header>
     ${sessions.data && !chosen && html`<${Empty} title=${say("noneTitle")} text=${say("noneText")} command="holdfast connect claude-code" />`}
-    ${chosen && html`<${Player} key=${chosen} ...${{ api, say, go, session: chosen, start: params.frame }} />`}`;
+    ${chosen && html`<${Player} key=${chosen} ...${{ api, live, say, go, session: chosen, start: params.frame }} />`}`;
 }
 
 // A session that is older than those listed can still be the chosen one.
 const choices = (listed, chosen) => (listed.some((one) => one.id === chosen) ? listed : [{ id: chosen }, ...listed]);
 const nameOf = (one) => [one.title || one.firstPrompt || one.id, one.project].filter(Boolean).join(" · ").slice(0, 120);
 
-function Player({ api, say, go, session, start }) {
+function Player({ api, live, say, go, session, start }) {
   const frames = useFrames(api, session, start);
+  // A session that still goes on grows while it is replayed.
+  const soon = useSoon(frames.grow, 1_000);
+  useLive(live, (event) => {
+    if (isAnew(event) || (event.type === "forgotten" && frames.holds(event.data.forgotten.ids))) frames.begin();
+    else if (event.type === "compressed_observation" && event.sessionId === session) soon();
+  });
   const [playing, setPlaying] = useState(false);
   const [speed, setSpeed] = useState(1);
   const { at, total, frame, next } = frames;
@@ -52,7 +60,7 @@ function Player({ api, say, go, session, start }) {
     setPlaying(!playing);
   };
   useReplayKeys({ toggle, seek, at, total, speed, setSpeed });
-  if (frames.error) return html`<${Failed} error=${frames.error} say=${say} retry=${frames.reload} />`;
+  if (frames.error && !(frame && frames.error.status === 0)) return html`<${Failed} error=${frames.error} say=${say} retry=${frames.reload} />`;
   if (total === 0) return html`<${Empty} title=${say("emptyTitle")} text=${say("emptyText")} />`;
   if (!frame) return html`<p class="faint" role="status">${say("loading")}</p>`;
   return html`<div class="card player">
@@ -102,15 +110,15 @@ function useFrames(api, session, start) {
   const pages = useRef(new Map());
   const [at, setAt] = useState(0);
   const [state, setState] = useState({ total: undefined, duration: 0, error: null, loaded: 0 });
-  const load = useCallback(async (page) => {
-    if (page < 0 || pages.current.has(page)) return;
-    pages.current.set(page, null);
+  const load = useCallback(async (page, again = false) => {
+    if (page < 0 || (pages.current.has(page) && !again)) return;
+    if (!pages.current.get(page)) pages.current.set(page, null);
     try {
       const answer = await api.get("/replay/frames", { sessionId: session, limit: PAGE, offset: page * PAGE });
       pages.current.set(page, answer.frames);
       setState((old) => ({ total: answer.total, duration: answer.totalDurationMs, error: null, loaded: old.loaded + 1 }));
     } catch (error) {
-      pages.current.delete(page);
+      if (!pages.current.get(page)) pages.current.delete(page);
       setState((old) => ({ ...old, error }));
     }
   }, [session]);
@@ -125,11 +133,16 @@ function useFrames(api, session, start) {
   }, [page, state.total]);
   useSought(start, state, pages, load, setAt);
   const frameAt = (place) => (pages.current.get(Math.floor(place / PAGE)) || [])[place % PAGE];
-  const reload = () => {
-    setState((old) => ({ ...old, error: null }));
-    load(page);
+  const reload = useCallback(() => load(page), [load, page]);
+  const grow = () => load(Math.floor(Math.max(0, (state.total || 0) - 1) / PAGE), true); // the last page has room for more
+  const holds = (ids) => ids.includes(session) || [...pages.current.values()].some((frames) => (frames || []).some((one) => ids.includes(one.id)));
+  const begin = () => {
+    pages.current.clear();
+    setAt(0);
+    load(0);
   };
-  return { at, total: state.total, duration: state.duration, error: state.error, frame: frameAt(at), next: frameAt(at + 1), seek: setAt, reload };
+  useRetry(state.error, reload);
+  return { grow, begin, holds, at, total: state.total, duration: state.duration, error: state.error, frame: frameAt(at), next: frameAt(at + 1), seek: setAt, reload };
 }
 
 // A link may name a frame by its id: pages are looked through until it is found.

@@ -1,5 +1,5 @@
 // Sessions: which there were, what was observed in each, and which commits came of it.
-import { html, useCallback, useLive, useLoad, useSoon, useState } from "../ui.js";
+import { html, isAnew, useCallback, useLive, useLoad, useSoon, useState } from "../ui.js";
 import { useAct } from "../parts/act.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty, Failed } from "../parts/empty.js";
@@ -7,8 +7,9 @@ import { Facts } from "../parts/facts.js";
 import { Filter } from "../parts/filter.js";
 import { VirtualList } from "../parts/list.js";
 import { usePages } from "../parts/pages.js";
+import { useProjects } from "../parts/projects.js";
 import { Split } from "../parts/split.js";
-import { Block, Tags, Text } from "../parts/text.js";
+import { Block, Tags, Text, typeName } from "../parts/text.js";
 import { clock, Time } from "../parts/time.js";
 import { panelOf } from "../panels.js";
 
@@ -17,7 +18,7 @@ const OBSERVATIONS = 200;
 const ROW = 58;
 const SEEN_ROW = 52;
 const STATES = ["active", "completed", "abandoned"];
-const CHANGES = new Set(["session", "compressed_observation", "commit", "summary", "forgotten", "gap", "snapshot_restored"]);
+const CHANGES = new Set(["session", "compressed_observation", "commit", "summary", "forgotten"]);
 
 function Panel({ api, live, say, go, params, ask, tell }) {
   const fetchPage = useCallback(
@@ -28,8 +29,13 @@ function Panel({ api, live, say, go, params, ask, tell }) {
     [api, params.project, params.status],
   );
   const pages = usePages(fetchPage, [fetchPage]);
-  const soon = useSoon(pages.reload, 1_000);
-  useLive(live, (event) => CHANGES.has(event.type) && soon());
+  const soon = useSoon(pages.refresh, 1_000);
+  useLive(live, (event) => {
+    if (isAnew(event)) pages.reload();
+    if (event.type === "forgotten") pages.drop(event.data.forgotten.ids);
+    if (CHANGES.has(event.type)) soon();
+  });
+  const projects = useProjects(api, pages.rows);
   const set = (changed) => go("sessions", { ...params, ...changed }, { replace: true });
   return html`
     <header>
@@ -37,7 +43,7 @@ function Panel({ api, live, say, go, params, ask, tell }) {
       <span class="faint" role="status">${say("total", { count: pages.total })}</span>
       <span class="grow"></span>
       <div class="bar-of-controls">
-        <${Filter} name=${say("project")} value=${params.project} onSet=${(project) => set({ project })} />
+        <${Filter} name=${say("project")} value=${params.project} projects=${projects} onSet=${(project) => set({ project })} />
         <select aria-label=${say("status")} value=${params.status || ""} onChange=${(event) => set({ status: event.target.value })}>
           <option value="">${say("anyStatus")}</option>
           ${STATES.map((one) => html`<option key=${one} value=${one} selected=${one === params.status}>${say(`status_${one}`)}</option>`)}
@@ -48,14 +54,14 @@ function Panel({ api, live, say, go, params, ask, tell }) {
       nothing=${html`<${Nothing} filtered=${params.project || params.status} say=${say} clear=${() => go("sessions")} />`}
       opened=${params.id && html`<${Session} key=${params.id} id=${params.id} ...${{ api, live, say, go, ask, tell }} close=${() => go("sessions", { ...params, id: undefined })} />`}>
       <${VirtualList} rows=${pages.rows} total=${pages.total} height=${ROW} keyOf=${(row) => row.id} selected=${params.id} onEnd=${pages.more}
-        onOpen=${(row) => go("sessions", { ...params, id: row.id })} label=${say("listLabel")} row=${(row) => html`<${Row} session=${row} say=${say} />`} />
+        onOpen=${(row) => go("sessions", { ...params, id: row.id })} onClose=${() => go("sessions", { ...params, id: undefined })} label=${say("listLabel")} row=${(row) => html`<${Row} session=${row} say=${say} />`} />
     <//>`;
 }
 
 function Row({ session, say }) {
   return html`
     <div class="line">
-      <b class="grow"><${Text} value=${session.title || say("untitled")} /></b>
+      <b class="grow"><${Text} value=${titleOf(session)} /></b>
       <${State} status=${session.status} say=${say} />
     </div>
     <div class="line faint">
@@ -64,6 +70,9 @@ function Row({ session, say }) {
       <${Time} value=${session.startedAt} say=${say} />
     </div>`;
 }
+
+// What it was called, else what was asked first, else its id: two sessions must not look the same.
+const titleOf = (session) => session.title || session.firstPrompt || session.id;
 
 function State({ status, say }) {
   const known = STATES.includes(status);
@@ -87,21 +96,25 @@ function Session({ id, api, live, say, go, ask, tell, close }) {
     },
     [api, id],
   );
-  const seen = usePages(fetchPage, [fetchPage]);
+  const seen = usePages(fetchPage, [fetchPage], { newestLast: true });
   const [shown, setShown] = useState(null);
   const soon = useSoon(() => {
     about.reload();
-    seen.reload();
+    seen.refresh();
   }, 500);
-  useLive(live, (event) => (event.type === "gap" || event.type === "forgotten" || event.sessionId === id || (event.type === "session" && event.data.session.id === id)) && soon());
+  useLive(live, (event) => {
+    if (isAnew(event)) seen.reload();
+    if (event.type === "forgotten") seen.drop(event.data.forgotten.ids);
+    if (isAnew(event) || event.type === "forgotten" || event.sessionId === id || (event.type === "session" && event.data.session.id === id)) soon();
+  });
   const back = html`<button type="button" class="back" onClick=${close}>← ${say("back")}</button>`;
-  if (about.error) return html`${back}<${Failed} error=${about.error} say=${say} retry=${about.reload} />`;
+  if (about.error && !(about.data && about.error.status === 0)) return html`${back}<${Failed} error=${about.error} say=${say} retry=${about.reload} />`;
   if (!about.data) return html`<p class="faint" role="status">${say("loading")}</p>`;
   const { session, commits } = about.data;
   if (!session) return html`${back}<div class="empty"><p>${say("gone")}</p></div>`;
   return html`${back}
     <div>
-      <h2 class="name"><${Text} value=${session.title || say("untitled")} /></h2>
+      <h2 class="name"><${Text} value=${titleOf(session)} /></h2>
       <div class="bar-of-controls marks"><${State} status=${session.status} say=${say} /><span class="faint">${say("observationsOf", { count: session.observationCount })}</span></div>
     </div>
     <${Doings} ...${{ session, api, say, go, ask, tell, close, reload: about.reload }} />
@@ -155,7 +168,7 @@ function Commits({ commits, say }) {
 
 function Seen({ row, say }) {
   return html`
-    <div class="line"><span class="grow"><${Text} value=${row.title} /></span><span class="badge"><${Text} value=${row.type} /></span><span class="faint">${clock(row.timestamp, say)}</span></div>
+    <div class="line"><span class="grow"><${Text} value=${row.title} /></span><span class="badge"><${Text} value=${typeName(row.type, say)} /></span><span class="faint">${clock(row.timestamp, say)}</span></div>
     <div class="line faint"><span class="grow"><${Text} value=${row.subtitle || row.narrative} /></span></div>`;
 }
 
@@ -168,7 +181,7 @@ function Observation({ seen, say, onClose }) {
   return html`<${Dialog} title=${seen.title} say=${say} onClose=${onClose} wide>
     <dl class="facts">
       <dt>${say("when")}</dt><dd><${Time} value=${seen.timestamp} say=${say} exact /></dd>
-      <dt>${say("type")}</dt><dd><${Text} value=${seen.type} /></dd>
+      <dt>${say("type")}</dt><dd><${Text} value=${typeName(seen.type, say)} /></dd>
       ${seen.toolName && html`<dt>${say("tool")}</dt><dd><${Text} value=${seen.toolName} /></dd>`}
       <dt>${say("importance")}</dt><dd>${seen.importance}</dd>
       ${seen.files.length > 0 && html`<dt>${say("files")}</dt><dd><${Tags} values=${seen.files} /></dd>`}

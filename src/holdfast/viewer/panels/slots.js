@@ -3,12 +3,15 @@ import { useAct } from "../parts/act.js";
 import { Dialog } from "../parts/dialog.js";
 import { Failed } from "../parts/empty.js";
 import { Meter } from "../parts/meter.js";
-import { Text } from "../parts/text.js";
+import { ProjectField, useProjects } from "../parts/projects.js";
+import { Block, Text } from "../parts/text.js";
 import { Time } from "../parts/time.js";
-import { html, useEffect, useLive, useLoad, useSettled, useSoon, useState } from "../ui.js";
+import { html, isAnew, useEffect, useLive, useLoad, useSettled, useSoon, useState } from "../ui.js";
 
 // The server counts characters, where JavaScript counts halves of some.
 const lengthOf = (text) => [...text].length;
+// What was typed and not saved, for as long as the page is open: looking at another slot or panel loses nothing.
+const drafts = new Map();
 const keyOf = (slot) => `${slot.scope}/${slot.project || ""}/${slot.label}`;
 
 function Panel({ api, live, say, ask, tell, go, params }) {
@@ -16,39 +19,54 @@ function Panel({ api, live, say, ask, tell, go, params }) {
   const project = useSettled(typed.trim(), 300);
   const list = useLoad(() => api.get("/slots", { project }).then((answer) => answer.slots), [project]);
   const soon = useSoon(list.reload);
-  useLive(live, (event) => (event.type === "slot" || event.type === "gap") && soon());
+  useLive(live, (event) => (event.type === "slot" || isAnew(event)) && soon());
   const [act, busy] = useAct({ say, tell });
   const [making, setMaking] = useState(false);
+  const [, setEdits] = useState(0); // the list shows which slots have unsaved text
   const slots = list.data || [];
+  const projects = useProjects(api, list.data || undefined);
   const open = slots.find((one) => one.label === params.label) || slots[0];
   return html`<header><h1>${say("slots")}</h1><p class="faint grow">${say("about")}</p>
       <button type="button" class="main" onClick=${() => setMaking(true)}>${say("add")}</button></header>
     <div class="bar-of-controls"><label class="inline"><span>${say("project")}</span>
-      <input value=${typed} autocomplete="off" onInput=${(event) => setTyped(event.target.value)} placeholder=${say("allProjects")} /></label></div>
+      <${ProjectField} projects=${projects} value=${typed} onInput=${(event) => setTyped(event.target.value)} placeholder=${say("allProjects")} /></label></div>
     ${list.error && html`<${Failed} error=${list.error} say=${say} retry=${list.reload} />`}
     ${open && html`<div class="split slots-split">
       <div class="pane card"><ul class="plain picks" aria-label=${say("slots")}>
         ${slots.map((one) => html`<li key=${keyOf(one)}><button type="button" class="pick" aria-current=${one === open ? "true" : undefined}
             onClick=${() => go("slots", { ...params, label: one.label })}>
-          <span class="line"><bdi class="grow code">${one.label}</bdi>${one.pinned && html`<span class="badge accent">${say("pinned")}</span>`}
+          <span class="line"><bdi class="grow code">${one.label}</bdi>${drafts.has(keyOf(one)) && html`<span class="badge warn">${say("unsaved")}</span>`}${one.pinned && html`<span class="badge accent">${say("pinned")}</span>`}
             ${one.readOnly && html`<span class="badge">${say("readOnly")}</span>`}</span>
           <${Meter} value=${lengthOf(one.content)} max=${one.sizeLimit} label=${say("sizeOf", { label: one.label })} />
         </button></li>`)}
       </ul></div>
-      <${Editor} key=${keyOf(open)} ...${{ slot: open, project, api, say, ask, act, busy, reload: list.reload }} />
+      <${Editor} key=${keyOf(open)} ...${{ slot: open, project, api, say, ask, act, busy, reload: list.reload, told: () => setEdits((count) => count + 1) }} />
     </div>`}
     ${making && html`<${Make} ...${{ api, say, act, project, close: () => setMaking(false), made: (label) => list.reload().then(() => go("slots", { ...params, label })) }} />`}`;
 }
 
-function Editor({ slot, project, api, say, ask, act, busy, reload }) {
-  const [text, setText] = useState(slot.content);
-  const [base, setBase] = useState(slot.content);
+function Editor({ slot, project, api, say, ask, act, busy, reload, told }) {
+  const key = keyOf(slot);
+  const draft = drafts.get(key);
+  const [text, setText] = useState(draft ? draft.text : slot.content);
+  const [base, setBase] = useState(draft ? draft.base : slot.content); // what the edit began with
   const changed = text !== base;
+  const meanwhile = changed && slot.content !== base;
+  const adopt = (content) => {
+    drafts.delete(key);
+    setText(content);
+    setBase(content);
+    told();
+  };
+  const type = (content) => {
+    if (content === base) drafts.delete(key);
+    else drafts.set(key, { text: content, base });
+    setText(content);
+    told();
+  };
   // Somebody else wrote to it: shown at once where nothing is being edited, else said.
   useEffect(() => {
-    if (slot.content === base) return;
-    if (!changed) setText(slot.content);
-    setBase(slot.content);
+    if (!changed) adopt(slot.content);
   }, [slot.content]);
   const size = lengthOf(text);
   const over = size > slot.sizeLimit;
@@ -56,27 +74,31 @@ function Editor({ slot, project, api, say, ask, act, busy, reload }) {
     event.preventDefault();
     const answer = await act(() => api.post("/slot/replace", { label: slot.label, content: text, project: project || undefined }), say("saved"));
     if (!answer) return;
-    setText(answer.slot.content);
-    setBase(answer.slot.content);
+    adopt(answer.slot.content);
     reload();
   };
   const remove = async () => {
     if (!(await ask({ title: say("removeTitle", { label: slot.label }), text: say("removeText"), action: say("remove") }))) return;
-    if (await act(() => api.del("/slot", { label: slot.label, project: project || undefined }), say("removed"))) reload();
+    if (await act(() => api.del("/slot", { label: slot.label, project: project || undefined }), say("removed"))) {
+      drafts.delete(key);
+      reload();
+    }
   };
   return html`<form class="pane card reading" onSubmit=${save} aria-label=${slot.label}>
     <div class="bar-of-controls"><h2 class="grow"><${Text} value=${slot.label} kind="code" /></h2>
-      <span class="badge">${say(slot.scope === "global" ? "global" : "ofProject")}</span></div>
+      <span class="badge">${slot.scope === "global" ? say("global") : slot.project ? say("ofOne", { project: slot.project }) : say("ofNone")}</span></div>
     ${slot.description && html`<p class="faint"><${Text} value=${slot.description} /></p>`}
     <label class="field grow-field"><span>${say("content")}</span>
       <textarea value=${text} readonly=${slot.readOnly} spellcheck=${false} dir="auto" aria-invalid=${over} aria-describedby="slot-size"
-        onInput=${(event) => setText(event.target.value)}></textarea></label>
+        onInput=${(event) => type(event.target.value)}></textarea></label>
+    ${meanwhile && html`<div class="refusal" role="alert"><p>${say("meanwhile")}</p><${Block} value=${slot.content || "–"} />
+      <div class="buttons"><button type="button" onClick=${() => adopt(slot.content)}>${say("takeTheirs")}</button></div></div>`}
     <div id="slot-size"><${Meter} value=${size} max=${slot.sizeLimit} label=${say("size")} text=${say("sizeText", { size, limit: slot.sizeLimit })} /></div>
     ${over && html`<p class="problem" role="alert">${say("tooLong", { count: size - slot.sizeLimit })}</p>`}
     <div class="bar-of-controls">
       <span class="faint grow">${slot.updatedAt ? html`${say("changed")} <${Time} value=${slot.updatedAt} say=${say} />` : say("neverWritten")}</span>
       ${!slot.readOnly && html`<button type="button" class="quiet" onClick=${remove}>${say("remove")}</button>
-        <button type="button" disabled=${!changed} onClick=${() => setText(base)}>${say("discard")}</button>
+        <button type="button" disabled=${!changed} onClick=${() => adopt(slot.content)}>${say("discard")}</button>
         <button type="submit" class="main" disabled=${!changed || over || busy}>${say("save")}</button>`}
     </div>
   </form>`;
@@ -99,7 +121,7 @@ function Make({ api, say, act, project, close, made }) {
     close();
     made(body.label);
   };
-  return html`<${Dialog} title=${say("add")} say=${say} onClose=${close}>
+  return html`<${Dialog} title=${say("add")} say=${say} onClose=${close} keeps>
     <form onSubmit=${save}>
       <label class="field"><span>${say("label")}</span><input name="label" required pattern="[a-z][a-z0-9_]*" maxlength="64" autofocus title=${say("labelHint")} /></label>
       <p class="faint">${say("labelHint")}</p>

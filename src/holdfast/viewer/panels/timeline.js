@@ -1,9 +1,10 @@
 // What happened, in the order it happened, around a moment.
 import { Empty, Failed } from "../parts/empty.js";
 import { VirtualList } from "../parts/list.js";
-import { Block, Tags, Text } from "../parts/text.js";
+import { ProjectField, useProjects } from "../parts/projects.js";
+import { Block, Tags, Text, typeName } from "../parts/text.js";
 import { Time, clock } from "../parts/time.js";
-import { html, useCallback, useEffect, useLive, useRef, useState } from "../ui.js";
+import { html, isAnew, useCallback, useEffect, useLive, useRef, useRetry, useState } from "../ui.js";
 
 const PAGE = 100;
 const ROW = 58;
@@ -13,8 +14,11 @@ function Panel({ api, live, say, go, params }) {
   const found = useAround(api, asked);
   const [open, setOpen] = useState(null);
   useLive(live, (event) => {
-    if (event.type === "gap") found.reload();
-    else if (event.type === "compressed_observation" && !asked.anchor) found.add(event.data.observation, asked);
+    if (isAnew(event)) found.reload();
+    else if (event.type === "forgotten") {
+      found.drop(event.data.forgotten.ids);
+      setOpen((old) => (old && event.data.forgotten.ids.includes(old.id) ? null : old));
+    } else if (event.type === "compressed_observation" && !asked.anchor) found.add(event.data.observation, asked);
   });
   useEffect(() => setOpen(null), [asked.anchor, asked.project, asked.sessionId]);
   const search = (event) => {
@@ -23,21 +27,22 @@ function Panel({ api, live, say, go, params }) {
     go("timeline", { at: form.get("at").trim(), project: form.get("project").trim(), session: params.session });
   };
   const rows = found.rows;
+  const projects = useProjects(api, rows);
   return html`<header><h1>${say("timeline")}</h1></header>
     <form class="bar-of-controls" onSubmit=${search} key=${`${asked.anchor} ${asked.project}`}>
       <label class="inline"><span>${say("around")}</span>
         <input name="at" defaultValue=${asked.anchor} placeholder=${say("aroundHint")} autocomplete="off" /></label>
-      <label class="inline"><span>${say("project")}</span><input name="project" defaultValue=${asked.project} autocomplete="off" /></label>
+      <label class="inline"><span>${say("project")}</span><${ProjectField} projects=${projects} name="project" defaultValue=${asked.project} /></label>
       <button type="submit">${say("show")}</button>
       ${(asked.anchor || asked.project || asked.sessionId) && html`<button type="button" class="quiet" onClick=${() => go("timeline")}>${say("now")}</button>`}
       ${asked.sessionId && html`<span class="badge accent">${say("session")}: <${Text} value=${asked.sessionId} /></span>`}
     </form>
-    ${found.error && html`<${Failed} error=${found.error} say=${say} retry=${found.reload} />`}
+    ${found.error && !(found.error.status === 0 && rows.length) && html`<${Failed} error=${found.error} say=${say} retry=${found.reload} />`}
     ${!found.error && !found.loading && !rows.length && html`<${Empty} title=${say("noneTitle")} text=${say("noneText")} command="holdfast connect claude-code" />`}
     ${rows.length > 0 && html`<div class=${`split ${open ? "open" : "alone"}`}>
       <div class="pane card">
         <${VirtualList} rows=${rows} height=${ROW} keyOf=${(one) => one.id} label=${say("timeline")} selected=${open ? open.id : found.anchorId}
-          onOpen=${setOpen} onEnd=${found.earlier} row=${(one) => html`<${Row} one=${one} say=${say} anchor=${one.id === found.anchorId} />`} />
+          onOpen=${setOpen} onClose=${() => setOpen(null)} onEnd=${found.earlier} row=${(one) => html`<${Row} one=${one} say=${say} anchor=${one.id === found.anchorId} />`} />
       </div>
       ${open && html`<${Seen} ...${{ one: open, say, go, close: () => setOpen(null) }} />`}
     </div>`}`;
@@ -45,7 +50,7 @@ function Panel({ api, live, say, go, params }) {
 
 function Row({ one, say, anchor }) {
   return html`<div class="line"><time datetime=${one.timestamp} class="faint">${clock(one.timestamp, say)}</time>
-      <span class="badge ${anchor ? "accent" : ""}">${one.type}</span><bdi class="grow">${one.title}</bdi></div>
+      <span class="badge ${anchor ? "accent" : ""}">${typeName(one.type, say)}</span><bdi class="grow">${one.title}</bdi></div>
     <div class="line faint"><span>${new Date(one.timestamp).toLocaleDateString(say.language)}</span><bdi class="grow">${one.subtitle || one.project}</bdi></div>`;
 }
 
@@ -85,7 +90,9 @@ function useAround(api, asked) {
       const rows = answer.observations.reverse();
       setState({ rows, anchorId: anchor ? anchor.id : "", error: null, loading: false, ended: rows.length === 0 });
     } catch (error) {
-      if (mine === turn.current) setState({ rows: [], anchorId: "", error, loading: false, ended: true });
+      if (mine !== turn.current) return;
+      const rows = error.status === 0 ? (old) => old.rows : () => []; // while nobody answers, what was loaded stays
+      setState((old) => ({ rows: rows(old), anchorId: "", error, loading: false, ended: true }));
     }
   }, [asked.anchor, asked.project, asked.sessionId]);
   useEffect(() => {
@@ -116,7 +123,9 @@ function useAround(api, asked) {
     if (!one || (project && one.project !== project) || (sessionId && one.sessionId !== sessionId)) return;
     setState((old) => (old.rows.some((known) => known.id === one.id) ? old : { ...old, rows: [one, ...old.rows] }));
   };
-  return { ...state, reload, earlier, add };
+  const drop = (ids) => setState((old) => ({ ...old, rows: old.rows.filter((one) => !ids.includes(one.id)) }));
+  useRetry(state.error, reload);
+  return { ...state, reload, earlier, add, drop };
 }
 
 export default { name: "timeline", Panel };

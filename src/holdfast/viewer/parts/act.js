@@ -6,7 +6,8 @@ export function useAct({ say, tell }) {
   const running = useRef(false);
   const here = useRef({ say, tell });
   here.current = { say, tell };
-  const act = useCallback(async (work, done) => {
+  // take(error) -> whether whoever asked deals with the failure itself.
+  const act = useCallback(async (work, done, take = () => false) => {
     if (running.current) return undefined;
     running.current = true;
     setBusy(true);
@@ -15,7 +16,7 @@ export function useAct({ say, tell }) {
       if (done) here.current.tell(done);
       return answer ?? true;
     } catch (error) {
-      here.current.tell(reason(error, here.current.say), "bad");
+      if (!take(error)) here.current.tell(reason(error, here.current.say), "bad");
       return undefined;
     } finally {
       running.current = false;
@@ -26,7 +27,12 @@ export function useAct({ say, tell }) {
 }
 
 export function reason(error, say) {
+  const text = shortReason(error, say);
+  return error.hint && error.code !== "forbidden" ? `${text} ${error.hint}` : text;
+}
+
+// Without what to do about it. Only one kind of refusal is about who asks; others say themselves what is wrong.
+export function shortReason(error, say) {
   if (error.status === 0) return say("unreachable");
-  const why = error.hint ? `${error.message} ${error.hint}` : error.message;
-  return error.status === 403 ? `${say("forbidden")} ${error.message}` : say("failed", { why });
+  return error.code === "forbidden" ? `${say("forbidden")} ${error.message}` : say("failed", { why: error.message });
 }

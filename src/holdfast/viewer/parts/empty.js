@@ -1,5 +1,6 @@
 // What stands where nothing is yet: what this is, and what to do first.
 import { html } from "../ui.js";
+import { shortReason } from "./act.js";
 
 export function Empty({ title, text, command, children }) {
   return html`<div class="empty">
@@ -12,9 +13,8 @@ export function Empty({ title, text, command, children }) {
 
 // A failed load: why, and a button to try again.
 export function Failed({ error, say, retry }) {
-  const why = error.status === 0 ? say("unreachable") : error.status === 403 ? say("forbidden") : say("failed", { why: error.message });
   return html`<div class="empty failed" role="alert">
-    <p>${why}</p>
+    <p>${shortReason(error, say)}</p>
     ${error.hint && html`<p class="faint">${error.hint}</p>`}
     ${retry && html`<button type="button" onClick=${retry}>${say("reload")}</button>`}
   </div>`;

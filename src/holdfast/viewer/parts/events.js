@@ -22,8 +22,10 @@ export function activityOf(event) {
       return { ...about, kind: "summary", title: record.title, panel: "sessions", params: { id: record.sessionId } };
     case "forgotten":
       return { ...about, id: event.place, kind: "forgotten", title: "", count: (record.ids || []).length, panel: "audit", params: {} };
+    case "lesson_decay":
+      return { ...about, id: event.place, kind: "lesson_decay", title: "", count: record.lessons, panel: "lessons", params: {} };
     default:
       if (!event.type.startsWith("snapshot_")) return null;
-      return { ...about, id: event.place, kind: event.type, title: "", panel: "snapshots", params: {} };
+      return { ...about, id: event.place, kind: event.type, title: record.label || "", panel: "snapshots", params: { id: record.id } };
   }
 }

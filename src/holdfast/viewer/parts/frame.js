@@ -45,9 +45,16 @@ function Search({ say, go, route }) {
     clearTimeout(timer.current);
     if (here) timer.current = setTimeout(() => seek(query, true), TYPING_MS);
   };
+  // Out of the field without a mouse: to the hits, or back to where letters are keys again.
+  const left = (event) => {
+    const to = { ArrowDown: ".list", Escape: "#main" }[event.key];
+    if (!to || (event.key === "Escape" && value)) return; // a first Escape empties the field
+    event.preventDefault();
+    document.querySelector(to)?.focus();
+  };
   return html`<form class="search" role="search" onSubmit=${(event) => { event.preventDefault(); seek(value, false); }}>
     <${Icon} path="M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM20 20l-4-4" />
-    <input ref=${box} id="search" type="search" value=${value} onInput=${typed} placeholder=${say("searchHint")} aria-label=${say("search")}
+    <input ref=${box} id="search" type="search" value=${value} onInput=${typed} onKeyDown=${left} placeholder=${say("searchHint")} aria-label=${say("search")}
       autocomplete="off" spellcheck=${false} />
     <kbd aria-hidden="true">/</kbd>
   </form>`;
@@ -60,6 +67,13 @@ function LiveState({ say, live }) {
   useEffect(() => live.onState(setState), [live]);
   const text = say(LIVE_WORDS[state]);
   return html`<span class=${`live ${state}`} role="status" title=${text}><i aria-hidden="true"></i><span>${text}</span></span>`;
+}
+
+// A line below the bar that nobody can miss: what is shown may be old, and what happens about it.
+export function Broken({ say, live }) {
+  const [state, setState] = useState("on");
+  useEffect(() => live.onState(setState), [live]);
+  return html`<div role="status">${state === "waiting" && html`<p class="banner">${say("brokenText")}</p>`}</div>`;
 }
 
 export function Choices({ say, settings }) {
@@ -83,7 +97,12 @@ export function Navigation({ say, current }) {
     event.preventDefault();
     links[(at + step + links.length) % links.length].focus();
   };
-  return html`<nav aria-label=${say("navigation")} onKeyDown=${onKeyDown}>
+  const strip = useRef(null);
+  useEffect(() => {
+    // On a phone the panels are a strip; the current one may be beyond its edge.
+    strip.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [current]);
+  return html`<nav ref=${strip} aria-label=${say("navigation")} onKeyDown=${onKeyDown}>
     ${PANELS.map((panel) => html`<a key=${panel.name} href=${hashOf(panel.name)} aria-current=${panel.name === current ? "page" : undefined}
       title=${`g ${panel.key}`}><${Icon} path=${panel.icon} /><span>${say(panel.name)}</span></a>`)}
   </nav>`;

@@ -1,16 +1,27 @@
 // A list that draws only the rows in view. Rows are of one height, so 100,000 of them cost what 30 do.
-import { html, useEffect, useId, useRef, useState } from "../ui.js";
+import { html, useEffect, useId, useLayoutEffect, useRef, useState } from "../ui.js";
 
 const BEYOND = 8; // rows drawn above and below the view, so that a fast scroll shows no gaps
 
 // rows; height of a row in px; row(item, index) -> what to draw; keyOf(item) -> its key; onOpen(item, index) on a
-// click or Enter; selected: the key of the open row; onEnd() when the last rows come into view; label for readers.
-export function VirtualList({ rows, height, row, keyOf, onOpen, selected, onEnd, label, total }) {
+// click or Enter; onClose() on Escape; selected: the key of the open row; onEnd() when the last rows come into view;
+// label for readers. Rows that come in above leave those in view, and the row the keys are on, where they are.
+export function VirtualList({ rows, height, row, keyOf, onOpen, onClose, selected, onEnd, label, total }) {
   const box = useRef(null);
   const id = useId();
   const [view, setView] = useState({ top: 0, tall: 600 });
   const [active, setActive] = useState(-1);
   const current = Math.min(active, rows.length - 1);
+  const before = useRef(rows);
+
+  useLayoutEffect(() => {
+    const moved = mover(before.current, rows, keyOf);
+    before.current = rows;
+    if (!moved) return;
+    if (active >= 0) setActive((at) => moved(at));
+    const top = Math.floor(box.current.scrollTop / height);
+    if (top > 0) box.current.scrollTop += (moved(top) - top) * height;
+  }, [rows]);
 
   useEffect(() => {
     const measure = () => box.current && setView({ top: box.current.scrollTop, tall: box.current.clientHeight });
@@ -42,6 +53,9 @@ export function VirtualList({ rows, height, row, keyOf, onOpen, selected, onEnd,
     } else if ((event.key === "Enter" || event.key === " ") && onOpen && rows[current]) {
       event.preventDefault();
       onOpen(rows[current], current);
+    } else if (event.key === "Escape" && onClose) {
+      event.preventDefault();
+      onClose();
     }
   };
   const drawn = rows.slice(first, last);
@@ -63,4 +77,11 @@ export function VirtualList({ rows, height, row, keyOf, onOpen, selected, onEnd,
       })}
     </div>
   </div>`;
+}
+
+// Where the row at a place stands now; null if no row moved.
+function mover(before, now, keyOf) {
+  if (before === now || !before.length || !now.length) return null;
+  const places = new Map(now.map((item, index) => [keyOf(item), index]));
+  return (place) => places.get(keyOf(before[Math.min(place, before.length - 1)])) ?? Math.min(place, now.length - 1);
 }

@@ -3,7 +3,7 @@ import { html, useState } from "../ui.js";
 import { useAct } from "./act.js";
 import { Dialog } from "./dialog.js";
 import { Facts } from "./facts.js";
-import { Block, Tags, Text } from "./text.js";
+import { Block, Tags, Text, typeName } from "./text.js";
 import { Time } from "./time.js";
 import { Why } from "./why.js";
 
@@ -15,14 +15,14 @@ export function MemoryCard({ memory, versions = [], addresses, hit, isObservatio
     <div>
       <h2 class="name"><${Text} value=${memory.title} /></h2>
       <div class="bar-of-controls marks">
-        <span class="badge accent"><${Text} value=${isObservation ? say("observation") : memory.type} /></span>
+        <span class="badge accent"><${Text} value=${isObservation ? say("observation") : typeName(memory.type, say)} /></span>
         ${memory.version > 1 && html`<span class="badge">${say("version", { number: memory.version })}</span>`}
         ${memory.isLatest === false && html`<span class="badge warn">${say("old")}</span>`}
         ${memory.memoryType === "permanent" && html`<span class="badge warn">${say("pinned")}</span>`}
       </div>
     </div>
-    <${Block} value=${memory.content || memory.narrative} />
     ${doing.api && html`<${Doings} memory=${memory} say=${say} ...${doing} />`}
+    <${Block} value=${memory.content || memory.narrative} />
     ${isObservation && memory.sessionId && html`<p><button type="button" onClick=${() => go("sessions", { id: memory.sessionId })}>${say("openSession")}</button></p>`}
     ${hit && hit.why && html`<${Why} why=${hit.why} say=${say} />`}
     <${Facts} rows=${aboutMemory(memory, addresses, say, go)} say=${say} />
@@ -108,7 +108,7 @@ function Editor({ memory, say, onSave, onClose }) {
     event.preventDefault();
     onSave(title.trim(), content);
   };
-  return html`<${Dialog} title=${say("editTitle")} say=${say} onClose=${onClose} wide>
+  return html`<${Dialog} title=${say("editTitle")} say=${say} onClose=${onClose} wide keeps>
     <form onSubmit=${save}>
       <label class="field"><span>${say("titleField")}</span><input value=${title} onInput=${(event) => setTitle(event.target.value)} /></label>
       <label class="field"><span>${say("content")}</span><textarea rows="8" value=${content} onInput=${(event) => setContent(event.target.value)}></textarea></label>

@@ -5,6 +5,9 @@ const COLOURS = ["--plot-1", "--plot-2", "--plot-3", "--plot-4"];
 let library = null;
 const load = () => (library ||= import("../vendor/uplot.js").then((module) => module.default));
 
+// Days are those of UTC, as the server counts them: west of Greenwich their midnights lie on the day before.
+const DAYS = { timeZone: "UTC" };
+
 // series: [{label, values, area?}]; labels: the times in seconds, ascending; height in px.
 export function Plot({ series, labels, height = 220, label, say }) {
   const box = useRef(null);
@@ -26,7 +29,7 @@ export function Plot({ series, labels, height = 220, label, say }) {
     const observer = new ResizeObserver(([entry]) => plot && plot.setSize({ width: entry.contentRect.width, height }));
     load().then((UPlot) => {
       if (gone || !box.current) return;
-      plot = new UPlot(options(series, box.current.clientWidth, height, say), [labels, ...series.map((one) => one.values)], box.current);
+      plot = new UPlot({ ...options(series, box.current.clientWidth, height, say), tzDate: (at) => UPlot.tzDate(new Date(at * 1000), "Etc/UTC") }, [labels, ...series.map((one) => one.values)], box.current);
       observer.observe(box.current);
     });
     return () => {
@@ -45,7 +48,7 @@ export function Plot({ series, labels, height = 220, label, say }) {
 }
 
 function Values({ series, labels, say }) {
-  const day = (at) => new Date(at * 1000).toLocaleDateString(say.language);
+  const day = (at) => new Date(at * 1000).toLocaleDateString(say.language, DAYS);
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${say("values")}><table>
     <thead><tr><th scope="col">${say("day")}</th>${series.map((one) => html`<th scope="col" class="end">${one.label}</th>`)}</tr></thead>
     <tbody>${labels.map((at, index) => html`<tr key=${at}><th scope="row">${day(at)}</th>
@@ -58,7 +61,7 @@ function options(series, width, height, say) {
   const colour = (name) => style.getPropertyValue(name).trim();
   const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
   const whole = (_, values) => values.map((value) => (Number.isInteger(value) ? value.toLocaleString(say.language) : ""));
-  const short = (_, values) => values.map((at) => new Date(at * 1000).toLocaleDateString(say.language, { month: "short", day: "numeric" }));
+  const short = (_, values) => values.map((at) => new Date(at * 1000).toLocaleDateString(say.language, { ...DAYS, month: "short", day: "numeric" }));
   return {
     width,
     height,
@@ -68,7 +71,7 @@ function options(series, width, height, say) {
     scales: { y: { range: (_, low, high) => [Math.min(0, low), Math.max(1, high * 1.08)] } },
     axes: [{ ...axis, values: short, space: 70 }, { ...axis, values: whole, size: 56 }],
     series: [
-      { label: say("day"), value: (_, at) => (at ? new Date(at * 1000).toLocaleDateString(say.language) : "–") },
+      { label: say("day"), value: (_, at) => (at ? new Date(at * 1000).toLocaleDateString(say.language, DAYS) : "–") },
       ...series.map((one, index) => ({
         label: one.label,
         stroke: colour(COLOURS[index % COLOURS.length]),

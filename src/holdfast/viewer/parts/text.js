@@ -7,6 +7,15 @@ export function textOf(value) {
   return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
 }
 
+// What a type or table of ours is called in the language of the page; what agents made up themselves stays as it is.
+export function nameIn(say, prefix, value) {
+  const key = `${prefix}_${textOf(value)}`;
+  const said = say(key);
+  return said === key ? textOf(value) : said;
+}
+
+export const typeName = (type, say) => nameIn(say, "type", type);
+
 // A run of text in a line.
 export function Text({ value, kind = "" }) {
   return html`<bdi class=${kind}>${textOf(value)}</bdi>`;

@@ -2,6 +2,7 @@ export default {
   en: {
     title: "Memories",
     found: { one: "{count} hit", many: "{count} hits" },
+    best: "the best {count} hits",
     total: { one: "{count} memory", many: "{count} memories" },
     project: "Project",
     type: "Type",
@@ -90,6 +91,7 @@ export default {
   zh: {
     title: "记忆",
     found: { one: "{count} 个结果", many: "{count} 个结果" },
+    best: "最佳的 {count} 个结果",
     total: { one: "{count} 条记忆", many: "{count} 条记忆" },
     project: "项目",
     type: "类型",

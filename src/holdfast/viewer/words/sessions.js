@@ -45,7 +45,6 @@ export default {
     importance: "Importance",
     concepts: "Concepts",
     files: "Files",
-    untitled: "Without a title",
   },
   zh: {
     title: "会话",
@@ -93,6 +92,5 @@ export default {
     importance: "重要性",
     concepts: "概念",
     files: "文件",
-    untitled: "无标题",
   },
 };

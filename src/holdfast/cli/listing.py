@@ -1,0 +1,223 @@
+"""The viewer's lists for a terminal: the columns a person looks for, on one line a row, as wide as the terminal is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.cli.show import one_line
+from holdfast.model import Json
+
+_LONGEST = 400  # characters of a cell; the terminal shows what it has room for
+
+
+@dataclass(frozen=True)
+class Column:
+    title: str
+    cell: Callable[[Json], Any]
+    copied: bool = False  # an id is there to be copied: it is never cut
+    wide: bool = False  # takes the room that is left
+
+
+@dataclass(frozen=True)
+class Listing:
+    rows: str  # the field of the answer that holds them
+    columns: tuple[Column, ...]
+    nothing: str
+
+
+def _of(*names: str) -> Callable[[Json], Any]:
+    """The first of these that the row has."""
+    return lambda row: next((row[name] for name in names if row.get(name) not in (None, "")), "")
+
+
+def moment(said: Any) -> str:
+    """A time of an answer by the clock of this machine."""
+    try:
+        return f"{datetime.fromisoformat(str(said)).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return ""
+
+
+def _when(*names: str) -> Column:
+    read = _of(*names)
+    return Column("when", lambda row: moment(read(row)))
+
+
+def size(count: int) -> str:
+    """Bytes as people read them."""
+    value, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if value >= 100 or unit == "B" else f"{value:.1f} {unit}"
+
+
+def _percent(row: Json) -> str:
+    return f"{round(100 * row['confidence'])} %"
+
+
+def _place(row: Json) -> str:
+    return "everywhere" if row["scope"] == "global" else row.get("project") or "no project"
+
+
+def _fullness(row: Json) -> str:
+    return f"{len(row['content']):,} of {row['sizeLimit']:,}"
+
+
+def _offset(row: Json) -> str:
+    seconds = int(row["offsetMs"]) // 1000
+    return f"{seconds // 60}:{seconds % 60:02}"
+
+
+def _outcome(row: Json) -> Any:
+    return row.get("toolOutput") or row.get("body") or ""
+
+
+def _who(row: Json) -> str:
+    return " · ".join(str(one) for one in (row.get("caller"), row.get("agentId")) if one)
+
+
+def _state(row: Json) -> str:
+    return "damaged" if row["damaged"] else str(row["status"])
+
+
+def _seal(row: Json) -> str:
+    signed = "signed" if row.get("signer") else "not signed"
+    return f"{signed}, {'encrypted' if row.get('encrypted') else 'not encrypted'}"
+
+
+_ID = Column("id", _of("id"), copied=True)
+_PROJECT = Column("project", _of("project"))
+_TYPE = Column("type", _of("type"))
+
+LISTINGS: dict[str, Listing] = {
+    "memories": Listing(
+        "memories",
+        (_when("updatedAt", "createdAt"), _TYPE, _PROJECT, Column("memory", _of("title", "content"), wide=True), _ID),
+        "No memories yet. Keep one: holdfast remember TEXT",
+    ),
+    "sessions": Listing(
+        "sessions",
+        (
+            _when("startedAt"),
+            Column("state", _of("status")),
+            _PROJECT,
+            Column("steps", lambda row: row["observationCount"]),
+            Column("session", _of("title", "firstPrompt"), wide=True),
+            _ID,
+        ),
+        "No sessions yet. Connect an agent: holdfast connect",
+    ),
+    "timeline": Listing(
+        "observations",
+        (_when("timestamp"), _TYPE, _PROJECT, Column("what happened", _of("title"), wide=True)),
+        "Nothing happened there. Connect an agent: holdfast connect",
+    ),
+    "lessons": Listing(
+        "lessons",
+        (
+            Column("sure", _percent),
+            Column("confirmed", lambda row: row["reinforcements"]),
+            _PROJECT,
+            Column("lesson", _of("content"), wide=True),
+            _ID,
+        ),
+        "No lessons yet. Save one: holdfast lesson save TEXT",
+    ),
+    "slots": Listing(
+        "slots",
+        (
+            Column("slot", _of("label"), copied=True),
+            Column("where", _place),
+            Column("told", lambda row: "always" if row["pinned"] else "when asked"),
+            Column("characters", _fullness),
+            Column("text", _of("content"), wide=True),
+        ),
+        "No slots.",
+    ),
+    "actions": Listing(
+        "actions",
+        (
+            Column("state", _of("status")),
+            Column("priority", lambda row: row["priority"]),
+            _PROJECT,
+            Column("action", _of("title"), wide=True),
+            _ID,
+        ),
+        "Nothing to do yet. Note something: holdfast action create TITLE",
+    ),
+    "audit": Listing(
+        "entries",
+        (
+            _when("timestamp"),
+            Column("operation", _of("operation")),
+            Column("who", _who),
+            Column("what it changed", lambda row: ", ".join(row["targetIds"]), wide=True),
+        ),
+        "No entries.",
+    ),
+    "graph": Listing(
+        "nodes",
+        (
+            Column("kind", _of("kind")),
+            Column("memories", lambda row: row["memories"]),
+            Column("name", _of("name"), wide=True),
+        ),
+        "Nothing to draw yet: memories that name concepts or files make the graph.",
+    ),
+    "replay": Listing(
+        "frames",
+        (
+            Column("at", _offset),
+            Column("kind", _of("kind")),
+            Column("step", _of("label"), wide=True),
+            Column("what came of it", _outcome, wide=True),
+        ),
+        "This session has no steps.",
+    ),
+    "snapshots": Listing(
+        "snapshots",
+        (
+            _when("createdAt"),
+            Column("name", _of("label"), wide=True),
+            Column("state", _state),
+            Column("seal", _seal),
+            Column("size", lambda row: size(row["size"])),
+            _ID,
+        ),
+        "No snapshots yet. Make one: holdfast snapshot create",
+    ),
+}
+
+
+def print_listing(page: str, answer: Json, console: Console | None = None) -> None:
+    """The rows of a page, and how many there are in all."""
+    out = console or Console(highlight=False)
+    listing = LISTINGS[page]
+    rows = answer[listing.rows]
+    if not rows:
+        out.print(Text(listing.nothing), soft_wrap=True)
+        return
+    out.print(_table(listing, rows))
+    total = answer.get("total", answer.get("count", len(rows)))
+    if isinstance(total, int) and total > len(rows):
+        out.print(Text(f"{len(rows)} of {total:,}", style="dim"))
+
+
+def _table(listing: Listing, rows: list[Json]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for column in listing.columns:
+        ratio = 1 if column.wide else None
+        table.add_column(column.title, no_wrap=True, overflow="fold" if column.copied else "ellipsis", ratio=ratio)
+    for row in rows:
+        # Text, not markup: stored text must not be able to colour or hide anything.
+        table.add_row(*(Text(one_line(column.cell(row), _LONGEST)) for column in listing.columns))
+    return table
