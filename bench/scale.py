@@ -48,9 +48,9 @@ WORDS = 39
 SYLLABLES = "ba co du fe gi ha jo ku le mi no pu ra so tu ve wi xa yo zu".split()
 BATCH = 2_000
 SMALL_PROJECT = 1_000  # one row in so many: the filter that keeps 0.1 %
-# The embedder keeps the latest questions: each is asked once, so that its embedding counts. These make another one of
-# it, and FTS5 is asked the same one.
-AGAIN, ONCE_MORE = " again", " once more"
+# The embedder keeps the latest questions: each is asked once, so that its embedding counts. These make another text of
+# it with the same words.
+AGAIN, ONCE_MORE = "?", "!"
 
 
 def vocabulary(chance: random.Random) -> list[str]:
