@@ -262,6 +262,17 @@ def test_the_newest_is_expected_until_it_is_deleted_here(shelf: Shelf) -> None:
     assert shelf.newest_expected() == 2
 
 
+def test_a_newest_whose_put_was_left_halfway_is_not_expected(shelf: Shelf) -> None:
+    for sequence in (1, 2, 3):
+        put_sample(shelf, sequence)
+    (shelf.root / f".{sample_id(3)}.changing").touch()  # as it stands if a disk takes nothing while a put is undone
+    (shelf.root / f"{sample_id(3)}.manifest.json").unlink()
+
+    assert shelf.newest_expected() == 2
+    shelf.sweep()
+    assert shelf.newest_expected() == 2
+
+
 def test_a_newest_that_somebody_else_removed_is_missed(shelf: Shelf) -> None:
     for sequence in (1, 2, 3):
         put_sample(shelf, sequence)

@@ -99,9 +99,16 @@ class Shelf:
     def newest_expected(self) -> int:
         """The sequence number of the newest snapshot that should be here; 0 if none should.
 
-        It follows what is put and deleted here. If no snapshot of that number is listed, somebody else removed it.
+        It follows what is put and deleted here. If no snapshot of that number is listed, somebody else removed it: one
+        whose change was left halfway, as on a disk that took nothing any more, does not count.
         """
-        return self._number(_NEWEST)
+        number = self._number(_NEWEST)
+        if not number:
+            return 0
+        halves = {id for id in marked(self.root) if not os.path.lexists(self.root / f"{id}{MANIFEST}")}
+        if number not in map(sequence_of, halves):
+            return number
+        return max(map(sequence_of, ids_on(self.root) - halves), default=0)
 
     def _highest(self) -> int:
         return max(map(sequence_of, ids_on(self.root)), default=0)
