@@ -18,6 +18,7 @@ from holdfast.ops.warnings import (
     Measured,
     warnings,
 )
+from holdfast.snapshot.health import GLANCES
 from holdfast.snapshot.key_care import ONE_COPY
 
 WELL = Measured(
@@ -115,6 +116,18 @@ def test_a_damaged_snapshot_is_seen_and_the_last_good_one_named(tmp_path: Path) 
     assert answer["warnings"][0]["code"] == "snapshot_damaged"
     checks = {one["name"]: one for one in world.call("diagnostics")["checks"]}
     assert (checks["snapshot-damaged"]["ok"], checks["storage"]["ok"]) == (False, True)
+    world.close()
+
+
+def test_the_page_and_health_name_the_same_newest_snapshot_however_many_are_damaged(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.call("remember", content="The lamp oil is in the cellar.")
+    good = world.call("snapshot_create")["id"]
+    for _ in range(GLANCES + 1):
+        Path(world.call("snapshot_create")["path"]).write_bytes(b"cut short")
+
+    assert world.call("overview")["snapshots"]["newest"]["id"] == good
+    assert world.call("health")["snapshots"]["newest"] == good
     world.close()
 
 
