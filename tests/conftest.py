@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from hub_server import HubServer
 from hypothesis import settings
 from object_server import ObjectServer
+from small_disks import disk_of
 from world import World
 
 # The same examples each time, so that a change is what makes a test fail. HYPOTHESIS_PROFILE=search looks for new ones.
@@ -46,11 +46,5 @@ def hub() -> Iterator[HubServer]:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of two megabytes."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2000000", "tmpfs", str(disk)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.fail(f"a small disk cannot be mounted here ({done.stderr.strip()}); run as root with CAP_SYS_ADMIN")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
+    with disk_of(2_000_000, tmp_path / "disk") as disk:
+        yield disk

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from processes import Server, Writers, assert_promises_kept, run, serving, verify, word
+from small_disks import disk_of
 from tracing import failing, fired
 
 DISK_BYTES = 32_000_000
@@ -18,14 +19,8 @@ RECORD = 8_000
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of thirty-two megabytes."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(disk)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.fail(f"a small disk cannot be mounted here ({done.stderr.strip()}); run as root with CAP_SYS_ADMIN")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
+    with disk_of(DISK_BYTES, tmp_path / "disk") as disk:
+        yield disk
 
 
 def fill(disk: Path, leaving: int = 0) -> Path:

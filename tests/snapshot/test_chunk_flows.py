@@ -299,7 +299,7 @@ class Killing(LocalVault):
     def put(self, name, data):
         super().put(name, data)
         packs.append("/packs/" in name)
-        if sum(packs) == 2:
+        if sum(packs) == int(sys.argv[3]):
             os.kill(os.getpid(), signal.SIGKILL)
 put(archive, Killing(folder / "vault"), next(iter(archive.shelf.each())).id)
 """
@@ -309,7 +309,7 @@ def test_a_process_killed_while_it_sends_leaves_no_snapshot_and_the_next_uses_wh
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
     id = shelve(archive, 1, database(pages=100))
     paths = ":".join(path for path in sys.path if path)
-    ended = subprocess.run([sys.executable, "-c", KILLED, paths, str(tmp_path)], check=False)
+    ended = subprocess.run([sys.executable, "-c", KILLED, paths, str(tmp_path), "2"], check=False)
 
     assert ended.returncode == -signal.SIGKILL
     assert ids(vault) == []
@@ -320,6 +320,19 @@ def test_a_process_killed_while_it_sends_leaves_no_snapshot_and_the_next_uses_wh
     assert names(vault, "leases/") == []
     used = json.loads((tmp_path / "vault" / PREFIX / f"{id}.chunks").read_bytes().split(b"\n")[0])["packs"]
     assert len({one["name"] for one in used} & {name.rsplit("/", 1)[1] for name in arrived}) >= 1
+
+
+def test_a_process_killed_right_after_it_took_its_lease_holds_up_nobody(tmp_path: Path) -> None:
+    archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
+    id = shelve(archive, 1, database(pages=100))
+    paths = ":".join(path for path in sys.path if path)
+    ended = subprocess.run([sys.executable, "-c", KILLED, paths, str(tmp_path), "0"], check=False)
+
+    assert ended.returncode == -signal.SIGKILL
+    assert len(names(vault, "leases/")) == 1
+    sync(archive, vault, 1)
+    assert ids(vault) == [id]
+    assert names(vault, "leases/") == []
 
 
 # What this machine knows of a vault

@@ -10,7 +10,7 @@ import pyrage
 import pytest
 from memory_repositories import capture, repository, write
 from nexo_bundles import bundle
-from small_disk import small_disk
+from small_disks import disk_of
 
 from holdfast.errors import StorageFull
 from holdfast.snapshot.folder_restore import stage_folder
@@ -21,7 +21,7 @@ SIZE = 1 << 20
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    with small_disk(tmp_path / "disk", SIZE) as place:
+    with disk_of(SIZE, tmp_path / "disk") as place:
         yield place
 
 

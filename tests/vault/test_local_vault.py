@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conformance import Conformance, names
-from small_disk import small_disk
+from small_disks import disk_of
 
 from holdfast.errors import NotFound, VaultFull, VaultRefused
 from holdfast.ports import Vault
@@ -121,7 +121,7 @@ def test_a_file_in_the_place_of_the_folder_is_a_fault(tmp_path: Path) -> None:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    with small_disk(tmp_path / "disk", 1 << 20) as place:
+    with disk_of(1 << 20, tmp_path / "disk") as place:
         yield place
 
 

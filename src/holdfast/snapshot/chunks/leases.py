@@ -69,8 +69,8 @@ def leased(
     """
     name = f"{prefix}{LEASES}{id}.{clock.now_ms()}.{entropy.hex(_CHANCE)}"
     lease = Lease(vault, name, clock, clock.steady())
+    noted(name)  # first: whoever is killed in between is known by a lease that never was, which harms nobody
     vault.put(name, BytesIO(b""))
-    noted(name)
     try:
         others = [one for one in vault.list(f"{prefix}{LEASES}{id}.") if one.name != name]
         if any(is_alive(one, clock) for one in others):

@@ -1,4 +1,4 @@
-"""A disk that is soon full, for tests."""
+"""Disks that are soon full, for tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 @contextmanager
-def small_disk(place: Path, size: int) -> Iterator[Path]:
+def disk_of(size: int, place: Path) -> Iterator[Path]:
     """A disk of so many bytes, mounted at a new folder for the length of the block."""
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
