@@ -371,7 +371,6 @@ BAD: tuple[Sample, ...] = (
     Sample("import_jsonl", {"path": "/etc", "maxFiles": 1}, also="outside the roots"),
     Sample("token_create", {"tenant": "no/tenant"}, also="with a slash"),
     Sample("snapshot_restore", {"id": "latest"}, also="without a yes"),
-    Sample("snapshot_undo", {}, also="without a yes"),
     Sample("snapshot_merge", {"a": "latest"}, also="without a yes"),
     Sample("snapshot_merge", {"a": "now", "b": "now", "yes": True}, also="of now with now"),
     Sample("import_", {"exportData": {"memory": [], "memory_format": "colony-memory/1"}}, also="of no documents"),

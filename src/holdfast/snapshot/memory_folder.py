@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +46,7 @@ class MemoryFolder:
     name: str
     path: Path
     limit: int  # bytes; larger files are reported instead
+    sleep: Callable[[float], None] = time.sleep
 
     def capture(self, into: Path) -> Captured:
         """Stage what the folder holds now. A folder that does not exist gives nothing.
@@ -85,7 +86,7 @@ class MemoryFolder:
         if not is_installed():
             return Left(".git", "git is not installed")
         for number, pause in enumerate(PAUSES):
-            time.sleep(pause)
+            self.sleep(pause)
             place = scratch / f"try-{number}"
             place.mkdir()
             try:
