@@ -104,6 +104,7 @@ def test_it_is_forgotten_only_after_a_question(page: Page, server: Server, ids: 
     open_panel(page, server.url, "memories", f"?id={made['id']}")
     page.get_by_role("button", name="Forget").click()
     question = page.get_by_role("dialog", name="Forget this memory?")
+    expect(question).to_be_visible()
     page.keyboard.press("Escape")
     expect(question).to_be_hidden()
     assert server.get(f"/memories/{made['id']}").status_code == 200
