@@ -188,7 +188,7 @@ def test_what_the_vault_lost_is_sent_again(tmp_path: Path, harm: str) -> None:
         pack.unlink()
     else:
         pack.write_bytes(pack.read_bytes()[:-5])
-    assert [sent for sent, _ in sync(archive, vault, 5).sent] == [id]
+    assert [sent.id for sent in sync(archive, vault, 5).sent] == [id]
     assert store_in(vault, id, tmp_path) == database()
 
 
@@ -229,8 +229,8 @@ def test_a_vault_that_takes_no_chunks_gets_one_body(hub: HubServer, tmp_path: Pa
     cli.good("vault", "sync", vault)
     listed = cli.good("vault", "list", vault)["snapshots"]
     assert [(one["id"], one["layout"], one["status"]) for one in listed] == [
-        (second, "whole", "whole"),
-        (first, "whole", "whole"),
+        (second, "whole", "complete"),
+        (first, "whole", "complete"),
     ]
     assert cli.good("vault", "verify", vault)["sound"]
     other = Cli(tmp_path / "other", HF_TOKEN=TOKEN, HF_ENDPOINT=hub.url)
