@@ -76,7 +76,10 @@ def test_a_memory_whose_newest_is_encrypted_is_not_left_in_the_clear_for_a_plain
     plain = cli.create()
     cli.remember(NEW)
     cli.create("--encrypt", recipient())
-    assert cli("snapshot", "restore", plain, "--yes").fault["code"] == "conflict"
+    for more in ("--dry-run", "--yes"):
+        assert cli("snapshot", "restore", plain, more).fault["code"] == "conflict"
+    cli.good("snapshot", "restore", plain, "--dry-run", "--plain-before")
+    cli.good("snapshot", "restore", plain, "--dry-run", "--into", str(tmp_path / "second"))
     cli.good("snapshot", "restore", plain, "--yes", "--identity", identity_file(tmp_path))
     assert forms(cli) == [True, True, False]
     assert cli("snapshot", "undo", "--yes").fault["code"] == "conflict"

@@ -17,11 +17,10 @@ from holdfast.ops.declare import Nothing, Operation, Request
 from holdfast.ops.fields import Name, limit
 from holdfast.ops.snapshot_use import SnapshotUse, audit_snapshot, check_whole, root_for
 from holdfast.snapshot.archive import Archive, archive_of
-from holdfast.snapshot.difference import preview
 from holdfast.snapshot.finding import LATEST, Named
 from holdfast.snapshot.folder_mending import mend_folders
 from holdfast.snapshot.lines import told_of
-from holdfast.snapshot.restore import Restored, branch, restore, undo
+from holdfast.snapshot.restore import Restored, branch, preview, restore, undo
 from holdfast.snapshot.shapes import difference_shape
 
 PLAIN_BEFORE = "Keep what is live in the clear, though snapshots are encrypted."
@@ -70,7 +69,7 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
     archive = archive_of(desk)
     named = dataclasses.replace(ask.named(desk, take_over=ask.take_over), plain_before=ask.plain_before)
     if ask.dry_run:
-        changes = preview(archive, named, ask.limit)
+        changes = preview(archive, named, ask.limit, replaces=not ask.into)
         return {"success": True, "snapshot": changes.b, "dryRun": True, "difference": difference_shape(changes)}
     if ask.into:
         made = branch(archive, named, Path(ask.into))

@@ -11,7 +11,7 @@ from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.finding import Named
 from holdfast.snapshot.folder_diff import FolderDiff, StateChange, diff_folders, diff_state
 from holdfast.snapshot.memory import capture_around, live_database
-from holdfast.snapshot.travel import laid_out
+from holdfast.snapshot.travel import LaidOut, laid_out
 from holdfast.store.sqlite.compare import TableDiff, compare_stores
 
 NOW = "now"
@@ -49,14 +49,8 @@ def difference(archive: Archive, one: Named, other: Named | None, limit: int) ->
     """
     with ExitStack() as stack:
         a = stack.enter_context(_then(archive, one))
-        b = stack.enter_context(_then(archive, other) if other else _now(archive))
+        b = stack.enter_context(_then(archive, other) if other else live_side(archive))
         return compared(archive, a, b, limit)
-
-
-def preview(archive: Archive, named: Named, limit: int) -> Difference:
-    """What restoring a snapshot would change: from now to then. One that a restore would refuse is refused here."""
-    with _now(archive) as now, _then(archive, named, reading=False) as then:
-        return compared(archive, now, then, limit)
 
 
 def compared(archive: Archive, a: Side, b: Side, limit: int) -> Difference:
@@ -73,13 +67,17 @@ def compared(archive: Archive, a: Side, b: Side, limit: int) -> Difference:
 
 
 @contextmanager
-def _then(archive: Archive, named: Named, *, reading: bool = True) -> Iterator[Side]:
-    with laid_out(archive, named, reading=reading) as laid:
-        yield Side(laid.manifest.identity.id, laid.database, laid.folder)
+def _then(archive: Archive, named: Named) -> Iterator[Side]:
+    with laid_out(archive, named) as laid:
+        yield side_of(laid)
+
+
+def side_of(laid: LaidOut) -> Side:
+    return Side(laid.manifest.identity.id, laid.database, laid.folder)
 
 
 @contextmanager
-def _now(archive: Archive) -> Iterator[Side]:
+def live_side(archive: Archive) -> Iterator[Side]:
     """The live memory: its database as it is, its folders and state as a snapshot would have them."""
     with archive.shelf.staging() as staging:
         database = live_database(archive)

@@ -13,6 +13,7 @@ from pathlib import Path
 from holdfast.disk import disk_fault, write_durably
 from holdfast.errors import Conflict, NotFound
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.difference import Difference, compared, live_side, side_of
 from holdfast.snapshot.finding import LATEST, SHELF, Found, Named, highest_at, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish
 from holdfast.snapshot.folder_exchange import Exchange, intend, pending
@@ -29,6 +30,7 @@ from holdfast.snapshot.places import shelf_folder
 from holdfast.snapshot.sending import offer_waiting
 from holdfast.snapshot.shelf import Shelf
 from holdfast.snapshot.switching import (
+    BEFORE_RESTORE,
     ORIGIN,
     give_up,
     is_closed,
@@ -39,6 +41,7 @@ from holdfast.snapshot.switching import (
     take_along,
     wish_of,
 )
+from holdfast.snapshot.travel import laid_out
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
 from holdfast.store.folder import DATABASE, DataFolder, FolderLock
@@ -47,7 +50,6 @@ from holdfast.store.sqlite.graft import prepare, rejoin
 
 BEFORE_UNDO = Wish(label="before undo", made_by="before-restore")
 LAST = Named(LATEST)
-BEFORE = Wish(label="before restore", made_by="before-restore")
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]
 
@@ -97,7 +99,7 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
         archive.shelf.begin_after(highest_at(archive, named, manifest))
-        wish = wish_of(archive, BEFORE, named, manifest)
+        wish = wish_of(archive, BEFORE_RESTORE, named, manifest)
         before = keep(archive, wish)
         archive.moved("restore", manifest.body_size)
         name, rows, folders, later = _restored(archive, live, named, found, manifest, wish, alone)
@@ -105,6 +107,18 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         result.about = name
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
     return Restored(manifest, name, before, dict(rows), folders, alone or closed, offer_waiting(archive))
+
+
+def preview(archive: Archive, named: Named, limit: int, *, replaces: bool = True) -> Difference:
+    """What restoring a snapshot would change: from now to then. What a restore would refuse is refused here too.
+
+    Raises:
+        Conflict: what is live would be replaced, and could not be kept as well sealed as the snapshots are.
+    """
+    with live_side(archive) as now, laid_out(archive, named, reading=False) as laid:
+        if replaces:
+            wish_of(archive, BEFORE_RESTORE, named, laid.manifest)
+        return compared(archive, now, side_of(laid), limit)
 
 
 def undo(archive: Archive, named: Named = LAST) -> Undone:

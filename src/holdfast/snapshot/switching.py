@@ -22,6 +22,7 @@ from holdfast.store.port import Home
 from holdfast.store.sqlite.graft import join
 from holdfast.store.tables import ANSWERS, AUDIT, TABLES, TOKENS
 
+BEFORE_RESTORE = Wish(label="before restore", made_by="before-restore")
 ORIGIN = "origin"  # in a generation that was restored or merged: whose memory was
 
 
