@@ -53,7 +53,7 @@ def _serve(given: argparse.Namespace) -> int:
         if given.json:
             print_json({"url": url, "data": str(settings.folder)})
         else:
-            say(f"Holdfast listens on {url}, memory in {settings.folder}. Stop it with Ctrl-C.")
+            say(f"Holdfast listens on {url}, memory in {settings.folder}. See it at {url}/viewer. Stop it with Ctrl-C.")
 
     RunningServer(settings, ready).run()
     return 0
