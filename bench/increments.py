@@ -174,7 +174,7 @@ def object_vault(work: Path, name: str) -> Iterator[tuple[str, dict[str, str]]]:
     """The S3 server of the tests."""
     from object_server import BUCKET, WRITER, ObjectServer
 
-    server = ObjectServer(work / "weed").start()
+    server = ObjectServer(work / f"weed-{name}").start()
     try:
         yield (
             f"s3://{BUCKET}/increments-{name}",
