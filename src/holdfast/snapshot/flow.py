@@ -22,7 +22,7 @@ from holdfast.snapshot.finding import made_here
 from holdfast.snapshot.layouts import Fresh
 from holdfast.snapshot.manifest import body_name, manifest_bytes, signed_bytes
 from holdfast.snapshot.memory import capture_memory, live_bytes
-from holdfast.snapshot.pack import pack, yield_to_others
+from holdfast.snapshot.pack import pack
 from holdfast.snapshot.places import new_id
 from holdfast.snapshot.sending import put_in_vault
 from holdfast.snapshot.shapes import shelved_shape
@@ -31,6 +31,7 @@ from holdfast.snapshot.shelf_chunks import cut, foreseeing, lies_in_chunks, stag
 from holdfast.snapshot.shelved import Shelved
 from holdfast.snapshot.unsent import note_unsent
 from holdfast.snapshot.values import ASKED_FOR, FORMAT_VERSION, Body, Capture, Identity, Maker, Manifest, Redaction
+from holdfast.snapshot.yielding import yield_to_others
 from holdfast.store.sqlite.capture import check_store
 from holdfast.version import VERSION
 
@@ -136,14 +137,20 @@ def _packed(archive: Archive, wish: Wish, staging: Path, id: str, recipients: tu
     vaults = (wish.vault, archive.settings.vault)
     with foreseeing(archive, vaults, live_bytes(archive), recipients) as foreseen:
         capture = capture_memory(archive, staging, redact=redact, check=False)
-        with _checked_beside(capture):
-            if lies_in_chunks(archive, vaults, staged_bytes(capture)):
+        if lies_in_chunks(archive, vaults, staged_bytes(capture)):
+            with _checked_beside(capture):
                 return capture, cut(archive, capture, staging, id, recipients, foreseen)
-            return capture, pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
+        # Not beside: packing keeps two processors busy by itself, and whoever writes meanwhile would wait longer.
+        check_store(_store_of(capture))
+        return capture, pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
 
 
 def _said(asked: T | None, usual: T) -> T:
     return usual if asked is None else asked
+
+
+def _store_of(capture: Capture) -> Path:
+    return next(one.source for one in capture.staged if one.kind == "store")
 
 
 @contextmanager
@@ -157,9 +164,8 @@ def _checked_beside(capture: Capture) -> Iterator[None]:
     Raises:
         DataDamaged: the store is damaged.
     """
-    store = next(one.source for one in capture.staged if one.kind == "store")
     with ThreadPoolExecutor(1, "holdfast-check", yield_to_others) as pool:
-        checked = pool.submit(check_store, store)
+        checked = pool.submit(check_store, _store_of(capture))
         yield
         checked.result()  # nothing leaves the block before this
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import queue
 import threading
+from collections.abc import Callable
 
 from holdfast.snapshot.landing import Sink
 
@@ -12,9 +13,13 @@ _LARGE = 4 * 1024 * 1024  # below, starting a thread costs more than it saves
 WAITING = 4  # pieces of a megabyte each
 
 
-def passing(sink: Sink | None, size: int) -> Passing:
-    """The way of a member of that size."""
-    return Aside(sink) if size >= _LARGE else Passing(sink)
+def _as_it_is() -> None:
+    """The thread is as any other."""
+
+
+def passing(sink: Sink | None, size: int, begin: Callable[[], None] = _as_it_is) -> Passing:
+    """The way of a member of that size; `begin` is called first in a thread that is started for it."""
+    return Aside(sink, begin) if size >= _LARGE else Passing(sink)
 
 
 class Passing:
@@ -47,8 +52,9 @@ class Aside(Passing):
     """Hashes and writes in a thread, while the next piece is decompressed or the last one packed: all of this releases
     the interpreter. At most so many pieces wait, and one is at work."""
 
-    def __init__(self, sink: Sink | None):
+    def __init__(self, sink: Sink | None, begin: Callable[[], None]):
         super().__init__(sink)
+        self._begin = begin
         self._pieces: queue.Queue[memoryview | None] = queue.Queue(WAITING)
         self._error: OSError | None = None
         self._thread = threading.Thread(target=self._work, name="holdfast-unpack", daemon=True)
@@ -75,6 +81,7 @@ class Aside(Passing):
             self._thread.join()
 
     def _work(self) -> None:
+        self._begin()
         while (data := self._pieces.get()) is not None:
             if self._error:
                 continue  # whoever puts pieces in must not wait for ever

@@ -24,10 +24,11 @@ from holdfast.snapshot.layouts import key_and_seal, shelf_as_vault, takes_chunks
 from holdfast.snapshot.learning import SHELF, known_folder, learn
 from holdfast.snapshot.limits import check_size
 from holdfast.snapshot.manifest import recipe_name
-from holdfast.snapshot.pack import Tar, yield_to_others
+from holdfast.snapshot.pack import Tar
 from holdfast.snapshot.shelf_packs import trusted_packs
 from holdfast.snapshot.unpack import Plain
 from holdfast.snapshot.values import Body, Capture
+from holdfast.snapshot.yielding import yield_to_others
 from holdfast.vault.local import LocalVault
 
 Foreseen = Callable[[], Known]

@@ -25,6 +25,7 @@ from holdfast.snapshot.chunks.known import Known
 from holdfast.snapshot.chunks.leases import condemned
 from holdfast.snapshot.chunks.packs import BLOCK, PACK, Entry, Seal, SealedPack, id_of, ids_of, seal_pack
 from holdfast.snapshot.chunks.recipe import Refs, Runs, runs_of
+from holdfast.snapshot.yielding import yield_to_others
 
 _SEALERS = 2
 _WAITING = 3  # packs of at most 24 MB that are sealed or put at a time
@@ -85,7 +86,7 @@ class Sending:
         self._size = 0
         self._new_bytes = 0
         self._pack = _Filling(len(self._entries))
-        self._pool = ThreadPoolExecutor(_SEALERS, "holdfast-packs")
+        self._pool = ThreadPoolExecutor(_SEALERS, "holdfast-packs", yield_to_others)
         self._putting = Lock()
         self._waiting: deque[tuple[int, Future[SealedPack]]] = deque()
 
