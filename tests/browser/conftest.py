@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from filling import Filling, fill
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from processes import Server, serving
 from viewing import CHROMIUM, FLAGS, PATIENCE_MS, WIDE, Watch
@@ -27,6 +28,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server without a secret, shared by the tests of a file."""
     with serving(tmp_path_factory.mktemp("viewer") / "memory") as one:
         yield one
+
+
+@pytest.fixture(scope="module")
+def memory(server: Server) -> Iterator[Filling]:
+    """A memory with something of every kind, shared by the tests of a file."""
+    filling = Filling(server.url)
+    fill(filling)
+    yield filling
+    filling.close()
 
 
 @pytest.fixture

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from filling import Filling, fill
+from filling import Filling
 from playwright.sync_api import Page, expect
 from processes import Server
 from viewing import PHONE, Watch, open_panel, shoot
 
 Watched = Callable[..., tuple[Page, Watch]]
-
-
-@pytest.fixture(scope="module")
-def memory(server: Server) -> Iterator[Filling]:
-    filling = Filling(server.url)
-    fill(filling)
-    yield filling
-    filling.close()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from filling import Filling, fill
+from filling import Filling
 from playwright.sync_api import Locator, Page, expect
 from processes import Server
 from samples import remember
@@ -19,14 +19,6 @@ import holdfast
 Watched = Callable[..., tuple[Page, Watch]]
 MANY = 450  # more than two pages of the list
 ROW = 58  # px
-
-
-@pytest.fixture(scope="module")
-def memory(server: Server) -> Iterator[Filling]:
-    filling = Filling(server.url)
-    fill(filling)
-    yield filling
-    filling.close()
 
 
 @pytest.fixture

@@ -305,13 +305,18 @@ put(archive, Killing(folder / "vault"), next(iter(archive.shelf.each())).id)
 """
 
 
+def killed_after_packs(count: int, place: Path) -> None:
+    """A process that sends what lies on the shelf there, and is killed once the vault took so many packs."""
+    paths = ":".join(path for path in sys.path if path)
+    ended = subprocess.run([sys.executable, "-c", KILLED, paths, str(place), str(count)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
 def test_a_process_killed_while_it_sends_leaves_no_snapshot_and_the_next_uses_what_arrived(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
     id = shelve(archive, 1, database(pages=100))
-    paths = ":".join(path for path in sys.path if path)
-    ended = subprocess.run([sys.executable, "-c", KILLED, paths, str(tmp_path), "2"], check=False)
+    killed_after_packs(2, tmp_path)
 
-    assert ended.returncode == -signal.SIGKILL
     assert ids(vault) == []
     arrived, leases = names(vault, "packs/"), names(vault, "leases/")
     assert (len(arrived), len(leases)) == (2, 1)
@@ -325,10 +330,8 @@ def test_a_process_killed_while_it_sends_leaves_no_snapshot_and_the_next_uses_wh
 def test_a_process_killed_right_after_it_took_its_lease_holds_up_nobody(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
     id = shelve(archive, 1, database(pages=100))
-    paths = ":".join(path for path in sys.path if path)
-    ended = subprocess.run([sys.executable, "-c", KILLED, paths, str(tmp_path), "0"], check=False)
+    killed_after_packs(0, tmp_path)
 
-    assert ended.returncode == -signal.SIGKILL
     assert len(names(vault, "leases/")) == 1
     sync(archive, vault, 1)
     assert ids(vault) == [id]
