@@ -10,6 +10,9 @@ CLIENTS_STAMP := $(CLIENTS)/.installed
 # Tests break system calls with strace: a kill or an error at a chosen one.
 TRACER := $(VENV)/.tracer
 
+# Tests compare what is compiled with what is not.
+COMPILER := $(VENV)/.compiler
+
 # Tests of the viewer drive a real browser.
 BROWSER := $(VENV)/.browser
 
@@ -67,12 +70,15 @@ $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Holdfast needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
-$(STAMP): pyproject.toml | $(VENV)/bin/python
+# The loops of a search by meaning are compiled on the way where there is a C compiler.
+KERNEL := src/holdfast/store/kernel.c
+
+$(STAMP): pyproject.toml $(KERNEL) | $(VENV)/bin/python
 	$(BIN)/pip install --quiet -e .
 	$(BIN)/pip install --quiet -e '.[embed]' || $(call BY_WORDS,onnxruntime)
 	touch $@
 
-$(DEV_STAMP): pyproject.toml | $(VENV)/bin/python
+$(DEV_STAMP): pyproject.toml $(KERNEL) | $(VENV)/bin/python $(COMPILER)
 	$(BIN)/pip install --quiet -e '.[dev,embed]'
 	touch $@ $(STAMP)
 
@@ -85,9 +91,13 @@ $(TRACER): | $(VENV)/bin/python
 	command -v strace >/dev/null || { apt-get update -qq && apt-get install -y -qq strace; } || { echo "strace is missing: install it, the fault tests need it" >&2; exit 1; }
 	touch $@
 
+$(COMPILER): | $(VENV)/bin/python
+	command -v cc >/dev/null || { apt-get update -qq && apt-get install -y -qq gcc libc6-dev; } || { echo "a C compiler is missing: install one, the tests compare what it builds with numpy" >&2; exit 1; }
+	touch $@
+
 $(BROWSER): | $(VENV)/bin/python
 	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; } || { echo "chromium is missing: install it, the tests of the viewer drive it" >&2; exit 1; }
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info
+	rm -rf $(VENV) build dist src/*.egg-info src/holdfast/store/_kernel*.so

@@ -2,52 +2,51 @@
 
 Four bits tell which of sixteen steps a number stands on; their first bit is its sign and is kept once more, packed. A
 million codes of 384 numbers take 248 MB with their sequence numbers and are searched whole, in memory: counting
-differing signs sifts them, the steps rank what is left, and whoever asks scores the best few hundred by their vectors.
-Knows no store.
+differing signs, each by how much the question cares for it, sifts them, the steps rank what is left, and whoever asks
+scores the best few hundred by their vectors. Knows no store.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from holdfast.store import kernel
 
 Seqs = NDArray[np.int64]
 Codes = NDArray[np.uint64]  # for each vector a row: the words of the signs, then those of the steps
 Places = NDArray[np.intp]
 Numbers = NDArray[np.float16] | NDArray[np.float32]
 Floats = NDArray[np.float32]
-Distances = NDArray[np.uint8] | NDArray[np.uint16]
 
 WORD = 64
 STEPS_IN_WORD = 16
-# Codes compared at once: the working arrays of a block stay in the cache (1 MB). Each call of numpy ends with waiting
-# for the interpreter: two threads that walk by 16,384 took as long as one, 8 ms for 1,000,000; by so many, 5.
-BLOCK = 131_072
-# The bits of so many words are counted in one byte.
-COUNTED_WORDS = 3
 # From this share of the codes on it is cheaper to compare all than to pick the allowed ones first.
 MOST = 0.3
 # Below this share the allowed are looked up one by one.
 FEW_ALLOWED = 0.02
 # The largest sequence number that is worth a table of all numbers up to it: 64 MB.
 TABLE = 1 << 26
-# What is left after counting signs: this share, but not fewer or more. Questions lie far from what is stored: of
-# 1,000,000, 12,000 held 0.981 of the true ten nearest, 24,000 0.990, 48,000 0.995; see docs/benchmarks/vectors.md.
-SIFTED, LEAST, MOST_SIFTED = 0.1, 3_000, 36_000
-# From so many codes on the half of the signs that matters most to the query is counted first, and the other half only
-# of this share: half the memory is walked through.
-ROUGH_FROM, ROUGH = 200_000, 0.15
+# What is left after counting signs: this share, but not fewer or more. Questions may lie far from all that is stored;
+# of 1,000,000 docs asked about something else altogether, 24,000 held 0.984 of the true ten nearest, 36,000 0.993 (with
+# every sign counted alike, 0.88 and 0.92); see docs/benchmarks/vectors.md.
+SIFTED, LEAST, MOST_SIFTED = 0.07, 3_000, 40_000
+# Signs weigh 0 to 3, in steps of this many times the mean size of the question's numbers: a sign of a number that is
+# hardly there says nothing.
+WEIGHT_STEP, HEAVIEST = 0.82, 3
+# The question's numbers as whole ones, for ranking.
+LARGEST = 127
 # From so many on a second thread walks through half of them. Fewer are walked through before it is awake.
 SHARED_FROM = 400_000
 # A distance in so many is looked at to guess where the nearest end, and as many more than wanted are let through.
 SAMPLED, LET_THROUGH = 61, 1.2
-# Codes ranked at once: as numbers they stay in the cache.
-RANKED_BLOCK = 1_024
 # A step, in multiples of the mean size of a number of a vector of length 1: the best for what is normally spread.
 STEP = 0.335
 MIDDLE, HIGHEST = 8, 15
+TINY = 1e-30  # no vector is so short; what is divided by must not be zero
 
 
 _walker = ThreadPoolExecutor(2, "codes")
@@ -118,17 +117,17 @@ class CodeTable:
         arrays = self._arrays
         seqs = arrays.seqs[:held]
         left = max(min(max(int(SIFTED * held), LEAST), MOST_SIFTED), 10 * count)
+        asked = _asked(query, len(arrays.signs), arrays.steps.shape[1])
         if allowed is None and held >= SHARED_FROM:
-            # Two walk faster than one: numpy lets go of the interpreter while it counts.
-            other = _walker.submit(_fitting, arrays, query, (0, held // 2), left // 2, count)
-            later, fits = _fitting(arrays, query, (held // 2, held), left // 2, count)
+            other = _walker.submit(_fitting, arrays, asked, (0, held // 2), left // 2, count)
+            later, fits = _fitting(arrays, asked, (held // 2, held), left // 2, count)
             earlier, fit = other.result()
             places, fit = np.concatenate([earlier, later]), np.concatenate([fit, fits])
         else:
             places = np.arange(held) if allowed is None else _places(seqs, allowed, arrays.ascending)
             if len(places) > left:
-                places = _sift(arrays.signs[:, :held], query, None if allowed is None else places, left)
-            fit = _fit(arrays.steps, places, query)
+                places = _sift(arrays.signs[:, :held], asked, None if allowed is None else places, left)
+            fit = kernel.fit(arrays.steps, places, asked.numbers)
         return _distinct(seqs[_best(places, fit, count)[0]])
 
 
@@ -159,76 +158,47 @@ class _Arrays:
         return larger
 
 
-def _fitting(arrays: _Arrays, query: Floats, part: tuple[int, int], left: int, count: int) -> tuple[Places, Floats]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A query as codes are compared with it."""
+
+    signs: Codes
+    weights: Codes  # of the signs: their low bits, then their high ones
+    numbers: NDArray[np.int8]
+
+
+def _asked(query: Floats, words: int, half: int) -> _Asked:
+    size = np.abs(query)
+    heavy = np.minimum(np.rint(size / max(WEIGHT_STEP * size.mean(), TINY)), HEAVIEST).astype(np.uint8)
+    numbers = np.zeros(2 * half, dtype=np.int8)
+    numbers[: len(query)] = np.rint(query * (LARGEST / max(size.max(), TINY)))
+    return _Asked(code_of(query[None, :])[0, :words], _packed(np.stack([heavy & 1, heavy >> 1]) > 0), numbers)
+
+
+def _fitting(
+    arrays: _Arrays, asked: _Asked, part: tuple[int, int], left: int, count: int
+) -> tuple[Places, NDArray[np.int32]]:
     """The `count` places in a part of the table that fit best of those left after counting signs, and how well."""
     first, end = part
-    places = _sift(arrays.signs[:, first:end], query, None, left) + first
-    return _best(places, _fit(arrays.steps, places, query), count)
+    places = _sift(arrays.signs[:, first:end], asked, None, left) + first
+    return _best(places, kernel.fit(arrays.steps, places, asked.numbers), count)
 
 
-def _sift(words: Codes, query: Floats, places: Places | None, count: int) -> Places:
+def _sift(words: Codes, asked: _Asked, places: Places | None, count: int) -> Places:
     """The `count` places, of those given or of all, whose signs differ least."""
-    signs = code_of(query[None, :])[0, : len(words)]
     if places is not None and len(places) < MOST * words.shape[1]:
-        return places[_smallest(_distances(words[:, places], signs), count)]
-    if places is not None:
-        return places[_smallest(_distances(words, signs)[places], count)]
-    if words.shape[1] < ROUGH_FROM:
-        return _smallest(_distances(words, signs), count)
-    return _sift_twice(words, signs, _weight(query, len(words)), count)
+        return places[_smallest(kernel.differ(words.take(places, axis=1), asked.signs, asked.weights), count)]
+    apart = kernel.differ(words, asked.signs, asked.weights)
+    return _smallest(apart, count) if places is None else places[_smallest(apart[places], count)]
 
 
-def _weight(query: Floats, words: int) -> Floats:
-    """How large the query's numbers are, for each word of signs."""
-    padded = np.zeros(words * WORD, dtype=np.float32)
-    padded[: len(query)] = np.abs(query)
-    weight: Floats = padded.reshape(words, WORD).sum(axis=1)
-    return weight
-
-
-def _sift_twice(words: Codes, signs: Codes, weight: Floats, count: int) -> Places:
-    """The same of all places: first by the heavier half of the words, then by all."""
-    order = np.argsort(-weight, kind="stable").tolist()
-    half = -(-len(order) // 2)
-    apart = _distances(words, signs, order[:half])
-    places = np.flatnonzero(apart <= _bound(apart, max(int(ROUGH * len(apart)), 2 * count)))
-    whole = apart.take(places).astype(np.uint16)
-    for number in order[half:]:
-        whole += np.bitwise_count(words[number].take(places) ^ signs[number])
-    return places[_smallest(whole, count)]
-
-
-def _distances(words: Codes, signs: Codes, numbers: list[int] | None = None) -> Distances:
-    """How many signs of each code differ, in the words of these numbers or in all."""
-    chosen = list(range(len(signs))) if numbers is None else numbers
-    apart: Distances = _few_distances(words, signs, chosen[:COUNTED_WORDS])
-    for first in range(COUNTED_WORDS, len(chosen), COUNTED_WORDS):
-        apart = apart.astype(np.uint16, copy=False)
-        apart += _few_distances(words, signs, chosen[first : first + COUNTED_WORDS])
-    return apart
-
-
-def _few_distances(words: Codes, signs: Codes, numbers: list[int]) -> NDArray[np.uint8]:
-    """The same in so few words that a byte holds the number: bytes are added several times as fast as what is wider."""
-    total = words.shape[1]
-    apart = np.zeros(total, dtype=np.uint8)
-    differing, bits = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK, dtype=np.uint8)
-    for start in range(0, total, BLOCK):
-        size = min(BLOCK, total - start)
-        sums = apart[start : start + size]
-        for number in numbers:
-            np.bitwise_xor(words[number, start : start + size], signs[number], out=differing[:size])
-            np.add(sums, np.bitwise_count(differing[:size], out=bits[:size]), out=sums)
-    return apart
-
-
-def _bound(apart: Distances, count: int) -> int:
+def _bound(apart: kernel.Apart, count: int) -> int:
     """A distance within which most likely at least `count` lie, by a sample."""
     upto = np.cumsum(np.bincount(apart[::SAMPLED]))
     return min(int(np.searchsorted(upto, LET_THROUGH * count / SAMPLED + 1)), len(upto) - 1)
 
 
-def _smallest(apart: Distances, count: int) -> Places:
+def _smallest(apart: kernel.Apart, count: int) -> Places:
     """Places of the `count` smallest, of equals the newer."""
     if count >= len(apart):
         return np.arange(len(apart))
@@ -242,24 +212,7 @@ def _smallest(apart: Distances, count: int) -> Places:
     return np.concatenate([below, equal[len(equal) - (count - len(below)) :]])
 
 
-def _fit(steps: NDArray[np.uint8], places: Places, query: Floats) -> Floats:
-    """How well each place fits: the sum of the query's numbers, each times the step that the place has there."""
-    half = steps.shape[1]
-    padded = np.zeros(2 * half, dtype=np.float32)
-    padded[: len(query)] = query
-    fit = np.empty(len(places), dtype=np.float32)
-    numbers = np.empty((RANKED_BLOCK, half), dtype=np.float32)
-    pairs = steps.take(places, axis=0)
-    for start in range(0, len(places), RANKED_BLOCK):
-        some = pairs[start : start + RANKED_BLOCK]
-        # Cut out and made a float in one call: a quarter less time, and half the calls that wait for the interpreter.
-        low = np.bitwise_and(some, HIGHEST, out=numbers[: len(some)], casting="unsafe") @ padded[:half]
-        high = np.right_shift(some, 4, out=numbers[: len(some)], casting="unsafe") @ padded[half:]
-        fit[start : start + RANKED_BLOCK] = low + high
-    return fit
-
-
-def _best(places: Places, fit: Floats, count: int) -> tuple[Places, Floats]:
+def _best(places: Places, fit: NDArray[np.int32], count: int) -> tuple[Places, NDArray[np.int32]]:
     """The `count` places that fit best, best first, of equals the newer, and how well each fits."""
     if len(places) > count:
         bound = np.partition(fit, len(fit) - count)[len(fit) - count]

@@ -1,0 +1,76 @@
+"""The loops of a search by meaning: what C says, numpy says, and what either says is so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from holdfast.store import kernel
+from holdfast.store.codes import CodeTable, code_of
+
+BOTH = [kernel.differ, kernel.numpy_differ]
+SEEDS = st.integers(0, 2**32)
+
+
+def test_the_loops_are_built_here() -> None:
+    """The other tests compare numpy with itself otherwise."""
+    assert kernel.is_built(), "no C compiler was found when Holdfast was installed: install one, then holdfast again"
+
+
+def bits(words: np.ndarray) -> np.ndarray:
+    """The bits of words, one in each column."""
+    return np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=-1)
+
+
+@settings(max_examples=60)
+@given(SEEDS, st.integers(0, 5_000), st.integers(1, 20), st.sampled_from([0, 3, 500]))
+def test_signs_that_differ_are_counted_by_their_weight(seed: int, rows: int, words: int, beside: int) -> None:
+    """Also in a part of a larger table, whose words lie further apart."""
+    chance = np.random.default_rng(seed)
+    table = chance.integers(0, 2**64, (words, rows + beside), dtype=np.uint64)
+    part = table[:, beside // 2 : beside // 2 + rows]
+    signs = chance.integers(0, 2**64, words, dtype=np.uint64)
+    weights = chance.integers(0, 2**64, (2, words), dtype=np.uint64)
+    weight = bits(weights[0]).astype(int) + 2 * bits(weights[1])
+    want = (bits(part.T ^ signs).reshape(rows, 64 * words) * weight).sum(axis=1)
+    for differ in BOTH:
+        assert differ(part, signs, weights).tolist() == want.tolist()
+        assert differ(np.asfortranarray(part), signs, weights).tolist() == want.tolist()
+
+
+@settings(max_examples=60)
+@given(SEEDS, st.integers(1, 300), st.integers(1, 40), st.integers(0, 3_000))
+def test_places_fit_by_the_sum_of_numbers_times_steps(seed: int, rows: int, words: int, count: int) -> None:
+    chance = np.random.default_rng(seed)
+    steps = chance.integers(0, 256, (rows, 8 * words), dtype=np.uint8)
+    numbers = chance.integers(-127, 128, 16 * words, dtype=np.int8)
+    places = chance.integers(0, rows, count)
+    taken = np.concatenate([steps & 15, steps >> 4], axis=1)[places].astype(int)
+    want = (taken * numbers).sum(axis=1)
+    for fit in (kernel.fit, kernel.numpy_fit):
+        assert fit(steps, places, numbers).tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("place", [-5, 4, 2**62])
+def test_a_place_that_is_not_there_is_refused(place: int) -> None:
+    steps, numbers = np.zeros((4, 8), np.uint8), np.ones(16, np.int8)
+    for fit in (kernel.fit, kernel.numpy_fit):
+        with pytest.raises(IndexError):
+            fit(steps, np.array([0, place, 3]), numbers)
+
+
+def found(table: CodeTable, queries: np.ndarray) -> list[list[int]]:
+    few = np.arange(0, 9_000, 3)
+    return [table.nearest(one, 40, allowed).tolist() for one in queries for allowed in (None, few)]
+
+
+def test_a_search_finds_the_same_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(4).standard_normal((9_000, 384)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    table = CodeTable(384)
+    table.append(np.arange(9_000), code_of(rows))
+    in_c = found(table, rows[:30])
+    monkeypatch.setattr(kernel, "_library", None)
+    assert not kernel.is_built()
+    assert found(table, rows[:30]) == in_c
