@@ -52,7 +52,7 @@ def draft(rows: Iterable[WordRow]) -> Draft:
         made.seqs.append(row.seq)
         made.ats.append(row.at)
         made.lengths.append(row.length)
-        post(made.postings, "H", place, row)
+        post(made.postings, 2, place, row)
     return made
 
 
@@ -179,7 +179,7 @@ def packed_postings(made: Draft) -> Iterator[tuple[str, bytes, bytes]]:
     """Term, places and weights in the key's order: pages fill one after the other. A scope has no weights."""
     for term in sorted(made.postings, key=str.encode):
         places, weights = made.postings[term]
-        yield term, places.tobytes(), b"" if term.startswith(SCOPE) else weights.tobytes()
+        yield term, bytes(places), b"" if term.startswith(SCOPE) else bytes(weights)
 
 
 def _insert(piece: list[Any], db: apsw.Connection, _: object) -> None:

@@ -190,7 +190,7 @@ class Tail:
         self.ats.append(row.at)
         self.lengths.append(row.length)
         self.live.append(1)
-        post(self.postings, "I", place, row)
+        post(self.postings, 4, place, row)
 
     def kill(self, docs: Sequence[int]) -> Floats:
         lengths: list[float] = []
@@ -211,5 +211,10 @@ class Tail:
             np.array(self.lengths, np.float64),
             np.frombuffer(bytes(self.live), np.bool_),
             dead=True,
-            postings={term: Posting(np.array(at), np.array(weights)) for term, (at, weights) in held.items()},
+            postings={term: _posting(*packed) for term, packed in held.items()},
         )
+
+
+def _posting(places: bytearray, weights: bytearray) -> Posting:
+    """A copy: the next row is written behind them."""
+    return Posting(np.frombuffer(bytes(places), "<u4"), np.frombuffer(bytes(weights), "<u2"))
