@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import asdict
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -95,7 +94,7 @@ def test_every_input_gets_finite_scores_once_each_best_first(
     assert len(found) == max(0, min(limit, len(rows)))
     assert len(set(order(found))) == len(found)
     assert all(math.isfinite(entry.score) for entry in found)
-    assert all(math.isfinite(value) for entry in found for value in asdict(entry.parts).values())
+    assert all(math.isfinite(value) for entry in found for value in entry.parts._asdict().values())
     scores = [round(entry.score, 6) for entry in found]
     assert scores == sorted(scores, reverse=True)
 
@@ -134,7 +133,7 @@ def test_a_better_match_is_never_below_one_it_dominates(
 @settings(max_examples=80, deadline=None)
 def test_the_parts_add_up_to_the_score(rows: list[Candidate]) -> None:
     for entry in rank(asked(), rows, corpus(), 20):
-        parts = asdict(entry.parts)
+        parts = entry.parts._asdict()
         parts.pop("neighbours")
         assert entry.score == pytest.approx(sum(parts.values()))
 

@@ -51,7 +51,7 @@ def _serve(given: argparse.Namespace) -> int:
     )
 
     def ready(url: str) -> None:
-        gc.freeze()  # what a server has loaded stays: a collection need not walk through it, 20 ms in a question's midst
+        gc.freeze()  # what a server has loaded stays: no collection need walk through it, 20 ms amid a question
         if given.json:
             print_json({"url": url, "data": str(settings.folder)})
         else:

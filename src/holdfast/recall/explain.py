@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from holdfast.model import Json, Memory, Observation
 from holdfast.recall.flow import Hit
 from holdfast.store import words
@@ -17,7 +15,7 @@ def why(hit: Hit, question: str) -> Json:
     `neighbours` is the share of words and meaning that comes from records beside it in its session; it is no
     further part of the sum.
     """
-    parts = {name: round(value, _DIGITS) for name, value in asdict(hit.parts).items()}
+    parts = {name: round(value, _DIGITS) for name, value in hit.parts._asdict().items()}
     likeness = None if hit.cosine is None else round(hit.cosine, _DIGITS)
     return {"score": round(hit.score, _DIGITS), **parts, "likeness": likeness, "fields": matched(hit.record, question)}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,7 +84,7 @@ def _current(desk: Desk, reader: Reader, hits: list[Hit], question: Question) ->
 def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
     query = words.query(question.query)
     meaning = _soon(desk, question.query)
-    if not query and meaning() is None:
+    if not query and meaning.result() is None:
         return []
     bounds: list[tuple[Table[Any], tuple[Condition, ...]]] = []
     if "memory" in question.kinds:
@@ -95,11 +95,13 @@ def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
     return [gather(reader, desk.tenant, one, meaning, question.limit) for one in looked]
 
 
-def _soon(desk: Desk, text: str) -> Callable[[], Meaning | None]:
+def _soon(desk: Desk, text: str) -> Future[Meaning | None]:
     """The question as a vector, made by another thread while this one looks for its words."""
     if desk.embedder is None or not text.strip():
-        return lambda: None
-    return _embedding.submit(_meaning, desk.embedder, redact_text(text[:EMBEDDED_CHARS]).value).result
+        none: Future[Meaning | None] = Future()
+        none.set_result(None)
+        return none
+    return _embedding.submit(_meaning, desk.embedder, redact_text(text[:EMBEDDED_CHARS]).value)
 
 
 def _meaning(embedder: Embedder, text: CleanText) -> Meaning | None:

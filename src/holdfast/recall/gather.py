@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import orjson
 
 from holdfast.ports import Vectors
 from holdfast.recall.rank import Candidate, Corpus
-from holdfast.store.port import Condition, Reader, Table, WordHits
+from holdfast.store.port import Condition, Reader, Table, WordCount, WordHits
 from holdfast.store.tables import MEMORIES
 
 DEPTH = 100  # from each of the two lists
@@ -67,7 +68,7 @@ def look(
     return Looked(table, conditions, words, rows)
 
 
-def gather(reader: Reader, tenant: str, looked: Looked, soon: Callable[[], Meaning | None], most: int) -> Pool:
+def gather(reader: Reader, tenant: str, looked: Looked, soon: Future[Meaning | None], most: int) -> Pool:
     """What may answer, of one table: the best by words and by meaning, and who stands beside them.
 
     `soon` gives the question's meaning. Nobody waits for it where there is nothing to find.
@@ -75,12 +76,13 @@ def gather(reader: Reader, tenant: str, looked: Looked, soon: Callable[[], Meani
     table, conditions, words, rows = looked.table, looked.conditions, looked.words, dict(looked.rows)
     if not words.inside:
         return Pool(table, {}, looked.corpus)
-    meaning = soon()
+    known = {} if soon.done() else words.counted(list(rows))  # rather than wait; otherwise all at once is cheaper
+    meaning = soon.result()
     near = _nearest(reader, table, tenant, meaning, conditions, max(DEPTH, most), words) if meaning else {}
     fresh = [seq for seq in near if seq not in rows]
     rows |= _rows(reader, table, tenant, fresh, conditions) if fresh else {}
     rows |= _neighbours(reader, table, tenant, rows, conditions)
-    return Pool(table, _counted(reader, tenant, rows, words, meaning, near), looked.corpus)
+    return Pool(table, _counted(reader, tenant, rows, words, known, meaning, near), looked.corpus)
 
 
 def _nearest(
@@ -163,11 +165,12 @@ def _counted(
     tenant: str,
     rows: dict[int, Row],
     words: WordHits,
+    known: Mapping[int, WordCount],
     meaning: Meaning | None,
     near: dict[int, float],
 ) -> dict[int, Candidate]:
     """The rows with the question's words in them, how near they are, and how often they were recalled."""
-    counted = words.counted(list(rows))
+    counted = {**known, **words.counted([seq for seq in rows if seq not in known])}
     others = [seq for seq in rows if seq not in near]
     cosines = reader.cosines(tenant, meaning.model, meaning.vector, others) if meaning and others else {}
     cosines |= near

@@ -97,8 +97,7 @@ class Corpus:
     frequency: Mapping[str, int]  # in how many documents each term occurs
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """What made a score; they add up to it."""
 
     words: float
@@ -114,8 +113,7 @@ class Parts:
     disclosed: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     seq: int
     score: float
     parts: Parts
@@ -131,7 +129,7 @@ def rank(asked: Asked, candidates: Sequence[Candidate], corpus: Corpus, limit: i
     seqs = np.array([row.seq for row in rows])
     # Rounded, so that equal matches are equal whatever the order of the sums.
     best = np.lexsort((-seqs, -moments, -np.round(scored.total, 9)))[:limit]
-    return [Ranked(int(seqs[at]), float(scored.total[at]), scored.parts(int(at))) for at in best]
+    return list(map(Ranked, seqs[best].tolist(), scored.total[best].tolist(), scored.parts(best)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +138,9 @@ class _Scored:
     added: dict[str, Floats]
     beside: Floats
 
-    def parts(self, at: int) -> Parts:
-        added = {name: float(values[at]) for name, values in self.added.items()}
-        return Parts(**added, neighbours=float(self.beside[at]))
+    def parts(self, places: NDArray[np.intp]) -> list[Parts]:
+        columns = {name: values[places].tolist() for name, values in (*self.added.items(), ("neighbours", self.beside))}
+        return list(map(Parts, *(columns[name] for name in Parts._fields)))
 
 
 def _score(asked: Asked, rows: Sequence[Candidate], corpus: Corpus) -> _Scored:

@@ -124,9 +124,11 @@ class CodeTable:
             earlier, fit = other.result()
             places, fit = np.concatenate([earlier, later]), np.concatenate([fit, fits])
         else:
-            places = np.arange(held) if allowed is None else _places(seqs, allowed, arrays.ascending)
-            if len(places) > left:
-                places = _sift(arrays.signs[:, :held], asked, None if allowed is None else places, left)
+            among = None if allowed is None else _places(seqs, allowed, arrays.ascending)
+            if (held if among is None else len(among)) > left:
+                places = _sift(arrays.signs[:, :held], asked, among, left)
+            else:
+                places = np.arange(held) if among is None else among
             fit = kernel.fit(arrays.steps, places, asked.numbers)
         return _distinct(seqs[_best(places, fit, count)[0]])
 

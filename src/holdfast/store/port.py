@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,16 +88,14 @@ def where(**equal: Any) -> tuple[Condition, ...]:
     return tuple(Condition(column, "=", value) for column, value in equal.items() if value is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class WordHit:
+class WordHit(NamedTuple):  # this and the next ones are made by the hundred for each question: see `Row` in gather.py
     """A record that holds the words, and how well (higher is better)."""
 
     seq: int
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class WordCount:
+class WordCount(NamedTuple):
     """A record's length in words, and the weight of each asked term that it holds."""
 
     length: int
@@ -119,8 +117,7 @@ class WordHits:
     meeting: Callable[[Sequence[int]], set[int]]  # those of given records that meet the conditions
 
 
-@dataclass(frozen=True, slots=True)
-class VectorHit:
+class VectorHit(NamedTuple):
     """A record and how near in meaning its text is: the cosine of the angle, 1 at most."""
 
     seq: int
