@@ -48,6 +48,8 @@ class Neighbours:
 
 def neighbours(sessions: Sequence[str | None], lengths: Floats, asking: Floats) -> Neighbours:
     """The neighbours of rows that are in the order of their sessions and, within one, of time."""
+    if not any(sessions):
+        return Neighbours((), (), ())
     codes = _codes(sessions)
     middle = np.cumsum(lengths) - lengths / 2
     of: list[slice] = []

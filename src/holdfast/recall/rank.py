@@ -124,8 +124,8 @@ def rank(asked: Asked, candidates: Sequence[Candidate], corpus: Corpus, limit: i
     if not candidates or limit <= 0:
         return []
     rows = sorted(candidates, key=lambda row: (row.session or "", row.at, row.seq))
-    scored = _score(asked, rows, corpus)
     moments = np.array([row.at for row in rows])
+    scored = _score(asked, rows, moments, corpus)
     seqs = np.array([row.seq for row in rows])
     # Rounded, so that equal matches are equal whatever the order of the sums.
     best = np.lexsort((-seqs, -moments, -np.round(scored.total, 9)))[:limit]
@@ -143,7 +143,7 @@ class _Scored:
         return list(map(Parts, *(columns[name] for name in Parts._fields)))
 
 
-def _score(asked: Asked, rows: Sequence[Candidate], corpus: Corpus) -> _Scored:
+def _score(asked: Asked, rows: Sequence[Candidate], moments: NDArray[np.int64], corpus: Corpus) -> _Scored:
     texts = [row.text for row in rows]
     lengths = np.maximum(1.0, np.array([row.length for row in rows], float))
     asking = signals.asking(texts)
@@ -152,7 +152,6 @@ def _score(asked: Asked, rows: Sequence[Candidate], corpus: Corpus) -> _Scored:
     words, own_words = _words(frequencies, lengths, near, asked.terms, corpus)
     meaning, own_meaning = _meaning([row.cosine for row in rows], near)
     share = _share(meaning)
-    moments = np.array([row.at for row in rows])
     likely = [bool(row.weights) for row in rows]
     added = {
         "words": share * words,
@@ -170,12 +169,9 @@ def _score(asked: Asked, rows: Sequence[Candidate], corpus: Corpus) -> _Scored:
 
 def _frequencies(terms: Sequence[str], rows: Sequence[Candidate]) -> Floats:
     """How often each term occurs in each row."""
-    column = {term: at for at, term in enumerate(terms)}
-    found = np.zeros((len(rows), len(terms)))
-    for at, row in enumerate(rows):
-        for term, weight in row.weights.items():
-            if term in column:
-                found[at, column[term]] = weight
+    if not terms:
+        return np.zeros((len(rows), 0))
+    found = np.array([row.weights.get(term, 0.0) for row in rows for term in terms], float).reshape(-1, len(terms))
     return np.clip(np.nan_to_num(found), 0.0, MAX_WEIGHT)
 
 
