@@ -171,8 +171,8 @@ def _frequencies(terms: Sequence[str], rows: Sequence[Candidate]) -> Floats:
     """How often each term occurs in each row."""
     if not terms:
         return np.zeros((len(rows), 0))
-    found = np.array([row.weights.get(term, 0.0) for row in rows for term in terms], float).reshape(-1, len(terms))
-    return np.clip(np.nan_to_num(found), 0.0, MAX_WEIGHT)
+    found: Floats = np.array([row.weights.get(term, 0.0) for row in rows for term in terms], float)
+    return np.clip(np.nan_to_num(found), 0.0, MAX_WEIGHT).reshape(-1, len(terms))
 
 
 def _words(

@@ -21,7 +21,7 @@ from holdfast.store.tables import TABLES
 
 # So many of the nearest codes are scored by their vectors, at least, and so many times as many as are wanted. 100 of
 # 1,000,000 held all of the true ten nearest that the codes had kept; see docs/benchmarks/vectors.md.
-RESCORED, RESCORED_SHARE = 100, 1.25
+RESCORED, RESCORED_SHARE = 150, 1.25
 # Up to so many allowed records all vectors are read and scored: no codes are needed.
 FEW = 200
 # Past so many of the nearest whoever asks for records that meet something looks at those that do instead.
