@@ -103,7 +103,7 @@ def test_everything_is_scored_as_exact_numbers_would(store: Store, few: list[int
     exact = {seq: float(vector_of(seq) @ query) for seq in few}
     hits = store.read().nearest(TENANT, MODEL, query, 8)
     assert [hit.seq for hit in hits] == sorted(exact, key=lambda seq: -exact[seq])
-    assert store.read().cosines(TENANT, MODEL, query, [few[2], 999, few[5]]) == pytest.approx(
+    assert store.read().vectors(TENANT, MODEL, len(query), [few[2], 999, few[5]]).cosines(query) == pytest.approx(
         {few[2]: exact[few[2]], few[5]: exact[few[5]]}, abs=2e-3
     )
 
@@ -119,13 +119,13 @@ def test_tenants_and_models_are_kept_apart(store: Store, few: list[int]) -> None
     assert other not in found(store, other)
     assert found(store, other, tenant=OTHER) == [other]
     assert found(store, few[0], model="model-2") == []
-    assert store.read().cosines(OTHER, MODEL, vector_of(few[0]), few) == {}
+    assert store.read().vectors(OTHER, MODEL, DIMS, few).cosines(vector_of(few[0])) == {}
 
 
 def test_a_query_of_another_length_meets_no_vectors(store: Store, few: list[int]) -> None:
     query = random_units(1, 1, DIMS + 1)[0]
     assert store.read().nearest(TENANT, MODEL, query, 5) == []
-    assert store.read().cosines(TENANT, MODEL, query, few) == {}
+    assert store.read().vectors(TENANT, MODEL, len(query), few).cosines(query) == {}
 
 
 def test_among_many_the_true_nearest_are_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -529,7 +529,7 @@ def test_a_search_over_damaged_codes_says_so(damaged: Any, name: str) -> None:
     store = damaged(DAMAGES[name])
     with pytest.raises(DataDamaged):
         found(store, 2)
-    assert store.read().cosines(TENANT, MODEL, vector_of(2), [2]) == {2: pytest.approx(1, abs=2e-3)}
+    assert store.read().vectors(TENANT, MODEL, DIMS, [2]).cosines(vector_of(2)) == {2: pytest.approx(1, abs=2e-3)}
 
 
 def test_what_is_forgotten_leaves_no_trace_of_its_vector(place: Place) -> None:
@@ -553,7 +553,7 @@ def answers(store: Store) -> list[Any]:
     for seq in range(1, 40):
         said += [
             reader.nearest(TENANT, MODEL, vector_of(seq), 50),
-            reader.cosines(TENANT, MODEL, vector_of(seq), [seq]),
+            reader.vectors(TENANT, MODEL, DIMS, [seq]).cosines(vector_of(seq)),
         ]
     return said
 

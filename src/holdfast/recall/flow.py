@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from holdfast.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.model import CleanText, Memory, Observation
 from holdfast.ports import Embedder
 from holdfast.recall.fold import diverse, fold
-from holdfast.recall.gather import Meaning, Pool, gather, look
+from holdfast.recall.gather import Meaning, Pool, Soon, gather, look
 from holdfast.recall.links import current
 from holdfast.recall.rank import Asked, Candidate, Parts, Ranked, rank
 from holdfast.redact import redact_text
@@ -83,8 +83,8 @@ def _current(desk: Desk, reader: Reader, hits: list[Hit], question: Question) ->
 
 def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
     query = words.query(question.query)
-    meaning = _soon(desk, question.query)
-    if not query and meaning.result() is None:
+    soon = _soon(desk, question.query)
+    if not query and (soon is None or soon.future.result() is None):
         return []
     bounds: list[tuple[Table[Any], tuple[Condition, ...]]] = []
     if "memory" in question.kinds:
@@ -92,16 +92,16 @@ def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
     if "observation" in question.kinds and not desk.in_chat:
         bounds.append((OBSERVATIONS, observation_bounds(desk, question)))
     looked = [look(reader, table, desk.tenant, query, some, question.limit) for table, some in bounds]
-    return [gather(reader, desk.tenant, one, meaning, question.limit) for one in looked]
+    return [gather(reader, desk.tenant, one, soon, question.limit) for one in looked]
 
 
-def _soon(desk: Desk, text: str) -> Future[Meaning | None]:
+def _soon(desk: Desk, text: str) -> Soon | None:
     """The question as a vector, made by another thread while this one looks for its words."""
-    if desk.embedder is None or not text.strip():
-        none: Future[Meaning | None] = Future()
-        none.set_result(None)
-        return none
-    return _embedding.submit(_meaning, desk.embedder, redact_text(text[:EMBEDDED_CHARS]).value)
+    model = desk.embedder
+    if model is None or not text.strip():
+        return None
+    asked = redact_text(text[:EMBEDDED_CHARS]).value
+    return Soon(model.name, model.dims, _embedding.submit(_meaning, model, asked))
 
 
 def _meaning(embedder: Embedder, text: CleanText) -> Meaning | None:

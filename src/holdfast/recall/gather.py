@@ -11,7 +11,7 @@ import orjson
 
 from holdfast.ports import Vectors
 from holdfast.recall.rank import Candidate, Corpus
-from holdfast.store.port import Condition, Reader, Table, WordCount, WordHits
+from holdfast.store.port import Condition, Reader, StoredVectors, Table, WordCount, WordHits
 from holdfast.store.tables import MEMORIES
 
 DEPTH = 100  # from each of the two lists
@@ -25,6 +25,23 @@ class Meaning:
 
     model: str
     vector: Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Soon:
+    """The question's meaning in the making, and whose it will be; `future` gives None if it cannot be had."""
+
+    model: str
+    dims: int
+    future: Future[Meaning | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """What was read of the rows found by words while the question's meaning was in the making."""
+
+    counted: Mapping[int, WordCount]
+    vectors: StoredVectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +85,21 @@ def look(
     return Looked(table, conditions, words, rows)
 
 
-def gather(reader: Reader, tenant: str, looked: Looked, soon: Future[Meaning | None], most: int) -> Pool:
+def gather(reader: Reader, tenant: str, looked: Looked, soon: Soon | None, most: int) -> Pool:
     """What may answer, of one table: the best by words and by meaning, and who stands beside them.
 
-    `soon` gives the question's meaning. Nobody waits for it where there is nothing to find.
+    Nobody waits for the question's meaning where there is nothing to find.
     """
     table, conditions, words, rows = looked.table, looked.conditions, looked.words, dict(looked.rows)
     if not words.inside:
         return Pool(table, {}, looked.corpus)
-    known = {} if soon.done() else words.counted(list(rows))  # rather than wait; otherwise all at once is cheaper
-    meaning = soon.result()
+    early = _early(reader, tenant, looked, soon) if soon and not soon.future.done() else None
+    meaning = soon.future.result() if soon else None
     near = _nearest(reader, table, tenant, meaning, conditions, max(DEPTH, most), words) if meaning else {}
     fresh = [seq for seq in near if seq not in rows]
     rows |= _rows(reader, table, tenant, fresh, conditions) if fresh else {}
     rows |= _neighbours(reader, table, tenant, rows, conditions)
-    return Pool(table, _counted(reader, tenant, rows, words, known, meaning, near), looked.corpus)
+    return Pool(table, _counted(reader, tenant, rows, words, early, meaning, near), looked.corpus)
 
 
 def _nearest(
@@ -160,20 +177,36 @@ def _neighbours(
     return _rows(reader, table, tenant, fresh, conditions) if fresh else {}
 
 
+def _early(reader: Reader, tenant: str, looked: Looked, soon: Soon) -> Early:
+    """Rather than wait. Where there is nothing to wait for, reading all rows at once later is cheaper."""
+    seqs = list(looked.rows)
+    return Early(looked.words.counted(seqs), reader.vectors(tenant, soon.model, soon.dims, seqs))
+
+
+def _cosines(
+    reader: Reader, tenant: str, rows: Iterable[int], early: Early | None, meaning: Meaning, near: dict[int, float]
+) -> dict[int, float]:
+    """How near each row is in meaning."""
+    known = {**early.vectors.cosines(meaning.vector), **near} if early else near
+    others = [seq for seq in rows if seq not in known]
+    if not others:
+        return known
+    return {**known, **reader.vectors(tenant, meaning.model, len(meaning.vector), others).cosines(meaning.vector)}
+
+
 def _counted(
     reader: Reader,
     tenant: str,
     rows: dict[int, Row],
     words: WordHits,
-    known: Mapping[int, WordCount],
+    early: Early | None,
     meaning: Meaning | None,
     near: dict[int, float],
 ) -> dict[int, Candidate]:
     """The rows with the question's words in them, how near they are, and how often they were recalled."""
+    known = early.counted if early else {}
     counted = {**known, **words.counted([seq for seq in rows if seq not in known])}
-    others = [seq for seq in rows if seq not in near]
-    cosines = reader.cosines(tenant, meaning.model, meaning.vector, others) if meaning and others else {}
-    cosines |= near
+    cosines = _cosines(reader, tenant, rows, early, meaning, near) if meaning else {}
     recalls = reader.recalls(tenant, list(rows))
     return {
         seq: Candidate(

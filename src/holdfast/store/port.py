@@ -117,6 +117,18 @@ class WordHits:
     meeting: Callable[[Sequence[int]], set[int]]  # those of given records that meet the conditions
 
 
+@dataclass(frozen=True, slots=True)
+class StoredVectors:
+    """Vectors of records, one in each row."""
+
+    seqs: Sequence[int]
+    rows: NDArray[np.float16]
+
+    def cosines(self, query: NDArray[np.float32]) -> dict[int, float]:
+        """How near each record is to the query."""
+        return dict(zip(self.seqs, (self.rows.astype(np.float32) @ query).tolist(), strict=True))
+
+
 class VectorHit(NamedTuple):
     """A record and how near in meaning its text is: the cosine of the angle, 1 at most."""
 
@@ -263,10 +275,8 @@ class Reader(Protocol):
         """
         ...
 
-    def cosines(
-        self, tenant: str, model: str, query: NDArray[np.float32], seqs: Sequence[int] | NDArray[np.int64]
-    ) -> dict[int, float]:
-        """How near each of these records is; without those that have no vector of the model."""
+    def vectors(self, tenant: str, model: str, dims: int, seqs: Sequence[int] | NDArray[np.int64]) -> StoredVectors:
+        """The vectors of these records; without those that have none of the model, or of so many numbers."""
         ...
 
     def pending(self, tenant: str | None = None) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.store.codes import Seqs, code_of
-from holdfast.store.port import MadeVector, Missing, R, Table, VectorHit, Waiting
+from holdfast.store.port import MadeVector, Missing, R, StoredVectors, Table, VectorHit, Waiting
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.vectorcodes import CodeChange, VectorCodes, add_codes, count_codes, erase_code
 from holdfast.store.tables import TABLES
@@ -79,7 +79,7 @@ class VectorReads:
         if limit < 1 or (allowed is not None and not len(allowed)):
             return []
         if allowed is not None and len(allowed) <= FEW:
-            return _best(self.cosines(tenant, model, query, allowed), limit)
+            return _best(self.vectors(tenant, model, len(query), allowed).cosines(query), limit)
         with as_faults():
             space = space_of(self._db, tenant, model, len(query))
         return [] if space is None else self._by_codes(space, query, limit, allowed, meeting)
@@ -100,27 +100,24 @@ class VectorReads:
             if meeting is not None:
                 met = meeting(near.tolist())
                 near = np.array([seq for seq in near.tolist() if seq in met][:count], dtype=np.int64)
-            found = self._cosines(space, query, near)
+            found = self._vectors(space, len(query), near).cosines(query)
             if looked >= min(len(table), MOST_LOOKED if meeting else ALL) or len(found) >= count * ENOUGH:
                 return _best(found, limit)
             looked *= 2 if meeting is None else 4
 
-    def cosines(self, tenant: str, model: str, query: Query, seqs: Sequence[int] | Seqs) -> dict[int, float]:
+    def vectors(self, tenant: str, model: str, dims: int, seqs: Sequence[int] | Seqs) -> StoredVectors:
         with as_faults():
-            space = space_of(self._db, tenant, model, len(query))
-        return {} if space is None else self._cosines(space, query, np.asarray(seqs, dtype=np.int64))
+            space = space_of(self._db, tenant, model, dims)
+        return self._vectors(space, dims, np.asarray(seqs, dtype=np.int64))
 
-    def _cosines(self, space: int, query: Query, seqs: Seqs) -> dict[int, float]:
-        if not len(seqs):
-            return {}
-        sql = "SELECT seq, vector FROM vectors WHERE seq IN carray(?) AND space = ?"
+    def _vectors(self, space: int | None, dims: int, seqs: Seqs) -> StoredVectors:
+        rows: Any = []
         with as_faults():
-            rows: Any = self._db.execute(sql, (apsw.carray(np.sort(seqs)), space)).fetchall()
-            vectors = np.frombuffer(b"".join([vector for _, vector in rows]), dtype="<f2").reshape(
-                len(rows), len(query)
-            )
-            scores = vectors.astype(np.float32) @ query
-        return dict(zip([seq for seq, _ in rows], scores.tolist(), strict=True))
+            if space is not None and len(seqs):
+                sql = "SELECT seq, vector FROM vectors WHERE seq IN carray(?) AND space = ?"
+                rows = self._db.execute(sql, (apsw.carray(np.sort(seqs)), space)).fetchall()
+            packed = np.frombuffer(b"".join([vector for _, vector in rows]), dtype="<f2")
+            return StoredVectors([seq for seq, _ in rows], packed.reshape(len(rows), dims))
 
     def with_vector(self, tenant: str, model: str) -> int:
         sql = "SELECT number FROM vector_spaces WHERE tenant = ? AND model = ?"
