@@ -9,7 +9,6 @@ from hypothesis import given, settings, strategies as st
 from holdfast.store import kernel
 from holdfast.store.codes import CodeTable, code_of
 
-BOTH = [kernel.differ, kernel.numpy_differ]
 SEEDS = st.integers(0, 2**32)
 
 
@@ -24,9 +23,11 @@ def bits(words: np.ndarray) -> np.ndarray:
 
 
 @settings(max_examples=60)
-@given(SEEDS, st.integers(0, 5_000), st.integers(1, 20), st.sampled_from([0, 3, 500]))
-def test_signs_that_differ_are_counted_by_their_weight(seed: int, rows: int, words: int, beside: int) -> None:
-    """Also in a part of a larger table, whose words lie further apart."""
+@given(SEEDS, st.integers(0, 5_000), st.integers(1, 20), st.sampled_from([0, 3, 500]), st.floats(0, 1))
+def test_signs_that_differ_are_counted_by_their_weight(
+    seed: int, rows: int, words: int, beside: int, share: float
+) -> None:
+    """Also in a part of a larger table, whose words lie further apart; those beyond a bound are left out."""
     chance = np.random.default_rng(seed)
     table = chance.integers(0, 2**64, (words, rows + beside), dtype=np.uint64)
     part = table[:, beside // 2 : beside // 2 + rows]
@@ -34,9 +35,14 @@ def test_signs_that_differ_are_counted_by_their_weight(seed: int, rows: int, wor
     weights = chance.integers(0, 2**64, (2, words), dtype=np.uint64)
     weight = bits(weights[0]).astype(int) + 2 * bits(weights[1])
     want = (bits(part.T ^ signs).reshape(rows, 64 * words) * weight).sum(axis=1)
-    for differ in BOTH:
-        assert differ(part, signs, weights).tolist() == want.tolist()
-        assert differ(np.asfortranarray(part), signs, weights).tolist() == want.tolist()
+    bound = int(np.quantile(want, share)) if rows else 7
+    near = np.flatnonzero(want <= bound)
+    for within in (kernel.within, kernel.numpy_within):
+        for held in (part, np.asfortranarray(part)):
+            places, apart = within(held, signs, weights)
+            assert (places.tolist(), apart.tolist()) == (list(range(rows)), want.tolist())
+            places, apart = within(held, signs, weights, bound)
+            assert (places.tolist(), apart.tolist()) == (near.tolist(), want[near].tolist())
 
 
 @settings(max_examples=60)

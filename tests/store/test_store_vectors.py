@@ -188,7 +188,7 @@ def test_the_allowed_are_found_where_they_stand(held: list[int], allowed: list[i
 
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=400), st.integers(1, 400))
 def test_the_smallest_are_picked_and_of_equals_the_newer(apart: list[int], count: int) -> None:
-    got = codes._smallest(np.array(apart, dtype=np.uint16), count)
+    got = codes._smallest(np.arange(len(apart)), np.array(apart, dtype=np.uint16), min(count, len(apart)))
     want = sorted(range(len(apart)), key=lambda place: (apart[place], -place))[:count]
     assert sorted(got.tolist()) == sorted(want)
 

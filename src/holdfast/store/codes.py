@@ -24,8 +24,6 @@ Floats = NDArray[np.float32]
 
 WORD = 64
 STEPS_IN_WORD = 16
-# From this share of the codes on it is cheaper to compare all than to pick the allowed ones first.
-MOST = 0.3
 # Below this share the allowed are looked up one by one.
 FEW_ALLOWED = 0.02
 # The largest sequence number that is worth a table of all numbers up to it: 64 MB.
@@ -126,7 +124,7 @@ class CodeTable:
         else:
             among = None if allowed is None else _places(seqs, allowed, arrays.ascending)
             if (held if among is None else len(among)) > left:
-                places = _sift(arrays.signs[:, :held], asked, among, left)
+                places = _sifted(arrays.signs[:, :held], asked, among, left)
             else:
                 places = np.arange(held) if among is None else among
             fit = kernel.fit(arrays.steps, places, asked.numbers)
@@ -182,35 +180,39 @@ def _fitting(
 ) -> tuple[Places, NDArray[np.int32]]:
     """The `count` places in a part of the table that fit best of those left after counting signs, and how well."""
     first, end = part
-    places = _sift(arrays.signs[:, first:end], asked, None, left) + first
+    places = _sift(arrays.signs[:, first:end], asked, left) + first
     return _best(places, kernel.fit(arrays.steps, places, asked.numbers), count)
 
 
-def _sift(words: Codes, asked: _Asked, places: Places | None, count: int) -> Places:
+def _sifted(words: Codes, asked: _Asked, among: Places | None, count: int) -> Places:
     """The `count` places, of those given or of all, whose signs differ least."""
-    if places is not None and len(places) < MOST * words.shape[1]:
-        return places[_smallest(kernel.differ(words.take(places, axis=1), asked.signs, asked.weights), count)]
-    apart = kernel.differ(words, asked.signs, asked.weights)
-    return _smallest(apart, count) if places is None else places[_smallest(apart[places], count)]
+    if among is None:
+        return _sift(words, asked, count)
+    return among[_sift(words.take(among, axis=1), asked, count)]
 
 
-def _bound(apart: kernel.Apart, count: int) -> int:
-    """A distance within which most likely at least `count` lie, by a sample."""
-    upto = np.cumsum(np.bincount(apart[::SAMPLED]))
+def _sift(words: Codes, asked: _Asked, count: int) -> Places:
+    """The `count` places whose signs differ least, of equals the newer."""
+    if count >= words.shape[1]:
+        return np.arange(words.shape[1])
+    _, sample = kernel.within(words[:, ::SAMPLED], asked.signs, asked.weights)
+    places, apart = kernel.within(words, asked.signs, asked.weights, _bound(sample, count))
+    if len(places) < count:
+        places, apart = kernel.within(words, asked.signs, asked.weights)
+    return _smallest(places, apart, count)
+
+
+def _bound(sample: kernel.Apart, count: int) -> int:
+    """A distance within which most likely at least `count` of all lie, by those that were looked at."""
+    upto = np.cumsum(np.bincount(sample))
     return min(int(np.searchsorted(upto, LET_THROUGH * count / SAMPLED + 1)), len(upto) - 1)
 
 
-def _smallest(apart: kernel.Apart, count: int) -> Places:
-    """Places of the `count` smallest, of equals the newer."""
-    if count >= len(apart):
-        return np.arange(len(apart))
-    near = np.flatnonzero(apart <= _bound(apart, count))  # only these are counted
-    if len(near) < count:
-        near = np.arange(len(apart))
-    among = apart[near]
+def _smallest(places: Places, apart: kernel.Apart, count: int) -> Places:
+    """The `count` places of the smallest distances, of equals the later ones."""
     # There are few different distances: counting them beats sorting.
-    cut = int(np.searchsorted(np.cumsum(np.bincount(among)), count))
-    below, equal = near[among < cut], near[among == cut]
+    cut = int(np.searchsorted(np.cumsum(np.bincount(apart)), count))
+    below, equal = places[apart < cut], places[apart == cut]
     return np.concatenate([below, equal[len(equal) - (count - len(below)) :]])
 
 

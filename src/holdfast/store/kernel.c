@@ -19,11 +19,14 @@
 #define INLINE static inline
 #endif
 
-/* For each row: the signs that differ from the query's, each counted by what the query's number weighs, 0 to 3. Words
- * lie by number, `stride` rows apart; `weights` holds the low bits of all words, then the high ones. */
-INLINE void differ(const uint64_t *words, size_t stride, size_t rows, size_t count, const uint64_t *signs,
-                   const uint64_t *weights, uint16_t *apart)
+/* For each row: how far it is, which is the signs that differ from the query's, each counted by what the query's number
+ * weighs, 0 to 3. Words lie by number, `stride` rows apart; `weights` holds the low bits of all words, then the high
+ * ones. Notes the rows that are no further than the bound, in order, and how far; says how many. Both lists have room for
+ * every row and one more: each row is written down, and the next one over it if it is too far, without a branch. */
+INLINE size_t within(const uint64_t *words, size_t stride, size_t rows, size_t count, const uint64_t *signs,
+                     const uint64_t *weights, uint64_t bound, int64_t *places, uint16_t *apart)
 {
+    size_t found = 0;
     uint64_t sums[BLOCK];
     for (size_t first = 0; first < rows; first += BLOCK) {
         size_t size = rows - first < BLOCK ? rows - first : BLOCK;
@@ -38,9 +41,13 @@ INLINE void differ(const uint64_t *words, size_t stride, size_t rows, size_t cou
                              2 * (uint64_t)__builtin_popcountll(differing & high);
             }
         }
-        for (size_t row = 0; row < size; row++)
-            apart[first + row] = (uint16_t)sums[row];
+        for (size_t row = 0; row < size; row++) {
+            places[found] = (int64_t)(first + row);
+            apart[found] = (uint16_t)sums[row];
+            found += sums[row] <= bound;
+        }
     }
+    return found;
 }
 
 /* For each place: the sum of the query's numbers, each times the step that the place has there. A byte holds the steps
@@ -65,10 +72,11 @@ INLINE size_t fit(const uint8_t *steps, size_t held, size_t half, const int64_t 
 
 #ifdef CHOOSE
 #define BUILT_FOR(generation)                                                                                          \
-    generation static void differ_##generation(const uint64_t *words, size_t stride, size_t rows, size_t count,        \
-                                               const uint64_t *signs, const uint64_t *weights, uint16_t *apart)        \
+    generation static size_t within_##generation(const uint64_t *words, size_t stride, size_t rows, size_t count,      \
+                                                 const uint64_t *signs, const uint64_t *weights, uint64_t bound,       \
+                                                 int64_t *places, uint16_t *apart)                                     \
     {                                                                                                                  \
-        differ(words, stride, rows, count, signs, weights, apart);                                                     \
+        return within(words, stride, rows, count, signs, weights, bound, places, apart);                               \
     }                                                                                                                  \
     generation static size_t fit_##generation(const uint8_t *steps, size_t held, size_t half, const int64_t *places,   \
                                               size_t count, const int8_t *numbers, int32_t *fits)                      \
@@ -90,17 +98,16 @@ static int is_old(void)
 }
 #endif
 
-void holdfast_differ(const uint64_t *words, size_t stride, size_t rows, size_t count, const uint64_t *signs,
-                     const uint64_t *weights, uint16_t *apart)
+size_t holdfast_within(const uint64_t *words, size_t stride, size_t rows, size_t count, const uint64_t *signs,
+                       const uint64_t *weights, uint64_t bound, int64_t *places, uint16_t *apart)
 {
 #ifdef CHOOSE
     if (is_new())
-        differ_NEW(words, stride, rows, count, signs, weights, apart);
-    else if (is_old())
-        differ_OLD(words, stride, rows, count, signs, weights, apart);
-    else
+        return within_NEW(words, stride, rows, count, signs, weights, bound, places, apart);
+    if (is_old())
+        return within_OLD(words, stride, rows, count, signs, weights, bound, places, apart);
 #endif
-        differ(words, stride, rows, count, signs, weights, apart);
+    return within(words, stride, rows, count, signs, weights, bound, places, apart);
 }
 
 size_t holdfast_fit(const uint8_t *steps, size_t held, size_t half, const int64_t *places, size_t count,

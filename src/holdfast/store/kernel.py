@@ -23,6 +23,7 @@ Fits = NDArray[np.int32]
 # Rows looked at at once by numpy: its working arrays stay in the cache.
 BLOCK, FITTED_BLOCK = 131_072, 1_024
 STEP_BITS, STEP_MASK = 4, 15
+EVERY = (1 << 16) - 1  # a bound that none is beyond
 
 _size, _pointer = ctypes.c_size_t, ctypes.c_void_p
 
@@ -33,8 +34,9 @@ def _built() -> ctypes.CDLL | None:
         return None
     try:
         library = ctypes.CDLL(found.origin)
-        library.holdfast_differ.argtypes = (_pointer, _size, _size, _size, _pointer, _pointer, _pointer)
-        library.holdfast_differ.restype = None
+        words = (_pointer, _size, _size, _size)
+        library.holdfast_within.argtypes = (*words, _pointer, _pointer, ctypes.c_uint64, _pointer, _pointer)
+        library.holdfast_within.restype = _size
         library.holdfast_fit.argtypes = (_pointer, _size, _size, _pointer, _size, _pointer, _pointer)
         library.holdfast_fit.restype = _size
     except (OSError, AttributeError):  # of another machine, or of another version
@@ -50,25 +52,25 @@ def is_built() -> bool:
     return _library is not None
 
 
-def differ(words: Words, signs: Words, weights: Words) -> Apart:
-    """How far each code is from the query: the signs that differ, each counted by what the query's number weighs there.
+def within(words: Words, signs: Words, weights: Words, bound: int = EVERY) -> tuple[Places, Apart]:
+    """The codes that are no further from the query than the bound, in order, and how far they are.
 
-    A row of `words` is one word of the signs of all codes. `weights` has two rows: the low bits of the weights, 0 to 3,
-    then the high ones.
+    How far is how many signs differ, each counted by what the query's number weighs there. A row of `words` is one word
+    of the signs of all codes. `weights` has two rows: the low bits of the weights, 0 to 3, then the high ones.
     """
     if _library is None:
-        return numpy_differ(words, signs, weights)
+        return numpy_within(words, signs, weights, bound)
     if words.strides[1] != words.itemsize:
         words = np.ascontiguousarray(words)
-    count, rows = words.shape
-    weights, apart = np.ascontiguousarray(weights), np.empty(rows, dtype=np.uint16)
+    weights, (count, rows) = np.ascontiguousarray(weights), words.shape
     assert signs.shape == (count,)
     assert weights.shape == (2, count)
     assert words.dtype == signs.dtype == weights.dtype == np.uint64
-    stride = words.strides[0] // words.itemsize
-    held = words.ctypes.data, signs.ctypes.data, weights.ctypes.data, apart.ctypes.data
-    _library.holdfast_differ(held[0], stride, rows, count, *held[1:])
-    return apart
+    places, apart = np.empty(rows + 1, dtype=np.int64), np.empty(rows + 1, dtype=np.uint16)
+    table = words.ctypes.data, words.strides[0] // words.itemsize, rows, count
+    query = signs.ctypes.data, weights.ctypes.data, bound
+    found = _library.holdfast_within(*table, *query, places.ctypes.data, apart.ctypes.data)
+    return places[:found], apart[:found]
 
 
 def fit(steps: Steps, places: Places, numbers: Numbers) -> Fits:
@@ -93,8 +95,8 @@ def fit(steps: Steps, places: Places, numbers: Numbers) -> Fits:
     return fits
 
 
-def numpy_differ(words: Words, signs: Words, weights: Words) -> Apart:
-    """`differ` in numpy."""
+def numpy_within(words: Words, signs: Words, weights: Words, bound: int = EVERY) -> tuple[Places, Apart]:
+    """`within` in numpy."""
     count, rows = words.shape
     apart = np.zeros(rows, dtype=np.uint16)
     size = min(BLOCK, rows)
@@ -109,7 +111,8 @@ def numpy_differ(words: Words, signs: Words, weights: Words) -> Apart:
             np.bitwise_and(differing[some], weights[0, number], out=weighing[some])
             heavy += np.bitwise_count(weighing[some])  # at most 3 for each of 64 bits: a byte holds it
             sums += heavy
-    return apart
+    places = np.flatnonzero(apart <= bound)
+    return places, apart[places]
 
 
 def numpy_fit(steps: Steps, places: Places, numbers: Numbers) -> Fits:
