@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.cli.doctor import Check, _embedder
+import pytest
+
+from holdfast.cli.doctor import Check, _embedder, _loops
 from holdfast.index.pinned import WEIGHTS
 from holdfast.settings import load
+from holdfast.store import kernel
 
 
 def examined(home: Path, **settings: str) -> Check:
@@ -38,3 +41,13 @@ def test_settings_that_cannot_be_used_are_told(tmp_path: Path) -> None:
 
 def test_none_is_well(tmp_path: Path) -> None:
     assert examined(tmp_path, embedder="none").ok
+
+
+def test_whoever_has_no_compiler_is_told_what_one_would_bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load({"home": str(tmp_path)}, {})
+    assert list(_loops(settings)) == [Check("search by meaning", True, "compiled")]
+    monkeypatch.setattr(kernel, "_library", None)
+    (check,) = _loops(settings)
+    assert check.ok
+    assert "compiler" in check.hint
+    assert list(_loops(load({"home": str(tmp_path), "embedder": "none"}, {}))) == []

@@ -22,6 +22,7 @@ from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.folder_exchange import MEND
 from holdfast.snapshot.folder_mending import unfinished
 from holdfast.snapshot.key_care import KEY_CODES, key_texts, needs_keys
+from holdfast.store import kernel
 from holdfast.store.folder import DataFolder
 from holdfast.system import SystemClock, SystemEntropy
 
@@ -42,7 +43,7 @@ class Check:
 def examine(settings: Settings) -> list[Check]:
     """All checks in the order in which things can go wrong. None changes anything."""
     checks: list[Check] = []
-    for step in (_sqlite, _folder, _space, _server, _store, _folders, _secret, _keys, _summarizer, _embedder):
+    for step in (_sqlite, _folder, _space, _server, _store, _folders, _secret, _keys, _summarizer, _embedder, _loops):
         checks.extend(step(settings))
     return checks
 
@@ -190,3 +191,14 @@ def _embedder(settings: Settings) -> Iterator[Check]:
         yield Check("embedder", True, embedder.name)
     except Fault as fault:
         yield Check("embedder", False, fault.message, fault.hint)
+
+
+def _loops(settings: Settings) -> Iterator[Check]:
+    """Whether the loops of the search by meaning were compiled when Holdfast was installed."""
+    if settings.embedder == "none":
+        return
+    if kernel.is_built():
+        yield Check("search by meaning", True, "compiled")
+    else:
+        hint = "Install a C compiler, then Holdfast once more."
+        yield Check("search by meaning", True, "not compiled; slower with a hundred thousand memories or more", hint)
