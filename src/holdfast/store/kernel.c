@@ -13,7 +13,7 @@
 #if defined(__GNUC__) && defined(__x86_64__)
 #define INLINE static inline __attribute__((always_inline))
 #define OLD __attribute__((target("avx2,popcnt")))
-#define NEW __attribute__((target("avx512f,avx512vl,avx512bw,avx512vpopcntdq,avx512vnni,prefer-vector-width=512")))
+#define NEW __attribute__((target("avx512f,avx512vl,avx512bw,avx512vpopcntdq,avx512vnni")))
 #define CHOOSE 1
 #else
 #define INLINE static inline
