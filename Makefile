@@ -73,12 +73,12 @@ $(VENV)/bin/python:
 # The loops of a search by meaning are compiled on the way where there is a C compiler.
 KERNEL := src/holdfast/store/kernel.c
 
-$(STAMP): pyproject.toml $(KERNEL) | $(VENV)/bin/python
+$(STAMP): pyproject.toml setup.py $(KERNEL) | $(VENV)/bin/python
 	$(BIN)/pip install --quiet -e .
 	$(BIN)/pip install --quiet -e '.[embed]' || $(call BY_WORDS,onnxruntime)
 	touch $@
 
-$(DEV_STAMP): pyproject.toml $(KERNEL) | $(VENV)/bin/python $(COMPILER)
+$(DEV_STAMP): pyproject.toml setup.py $(KERNEL) | $(VENV)/bin/python $(COMPILER)
 	$(BIN)/pip install --quiet -e '.[dev,embed]'
 	touch $@ $(STAMP)
 

@@ -1,4 +1,4 @@
-"""How fast and how exactly the nearest vectors are found, beside numpy over float32 in the same run, on one core.
+"""How fast and how exactly the nearest vectors are found, beside numpy over float32 in the same run.
 
     python bench/vectors.py [--quick | --mixes ROWS] [--seeds FILE.npy --queries FILE.npy]
 
@@ -99,10 +99,10 @@ def ask(path: Path, queries: Matrix, strangers: Matrix, count: int) -> Asked:
     times, busy, found, filtered = [], [], [], []
     few = np.arange(1, count + 1, 1_000, dtype=np.int64)
     for query in queries:
-        started, worked = time.perf_counter(), time.thread_time()
+        started, worked = time.perf_counter(), time.process_time()
         hits = store.read().nearest(TENANT, MODEL, query, TOP)
         times.append(time.perf_counter() - started)
-        busy.append(time.thread_time() - worked)
+        busy.append(time.process_time() - worked)
         found.append([hit.seq - 1 for hit in hits])
         started = time.perf_counter()
         store.read().nearest(TENANT, MODEL, query, TOP, few)

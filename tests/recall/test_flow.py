@@ -13,7 +13,7 @@ from world import DAY, World
 
 from holdfast.model import CleanText
 from holdfast.ports import Vectors
-from holdfast.recall import flow, fold
+from holdfast.recall import flow, fold, gather
 
 WAIT = 30.0  # seconds; nothing waits as long unless it is broken
 
@@ -79,6 +79,37 @@ def test_all_that_needs_no_meaning_is_read_while_the_vector_is_made(
     assert len(world.found("granite")) == 2
     assert read == [1, 1]
     assert not embedder.gave_up
+    world.close()
+
+
+def test_what_is_read_while_the_vector_is_made_answers_as_what_is_read_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder, early = SlowEmbedder(), gather._early
+    embedder.go_on.set()
+    world = World(tmp_path, model=embedder)
+    for number in range(8):
+        world.call("remember", content=f"granite of quarry {number} {'in the wall ' * number}")
+    world.follow()
+    world.call("remember", content="granite without a vector yet")
+    read = list[Any]()
+
+    def noted(*asked: Any) -> Any:
+        read.append(early(*asked))
+        embedder.go_on.set()
+        return read[-1]
+
+    def why() -> list[Any]:
+        return [(hit["id"], hit["why"]) for hit in world.call("search", query="granite wall", explain=True)["results"]]
+
+    monkeypatch.setattr(gather, "_nearest", lambda *asked: {})  # these would be scored on the way
+    monkeypatch.setattr(gather, "_early", noted)
+    embedder.go_on.clear()
+    first = why()
+    assert [len(one.vectors.seqs) for one in read] == [8]
+    monkeypatch.setattr(gather, "_early", lambda *asked: None)
+    assert first == why()
+    assert len(first) == 9
     world.close()
 
 

@@ -37,12 +37,14 @@ def test_signs_that_differ_are_counted_by_their_weight(
     want = (bits(part.T ^ signs).reshape(rows, 64 * words) * weight).sum(axis=1)
     bound = int(np.quantile(want, share)) if rows else 7
     near = np.flatnonzero(want <= bound)
-    for within in (kernel.within, kernel.numpy_within):
-        for held in (part, np.asfortranarray(part)):
-            places, apart = within(held, signs, weights)
-            assert (places.tolist(), apart.tolist()) == (list(range(rows)), want.tolist())
-            places, apart = within(held, signs, weights, bound)
-            assert (places.tolist(), apart.tolist()) == (near.tolist(), want[near].tolist())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(kernel, "BLOCK", 1_000)
+        for within in (kernel.within, kernel.numpy_within):
+            for held in (part, np.asfortranarray(part)):
+                places, apart = within(held, signs, weights)
+                assert (places.tolist(), apart.tolist()) == (list(range(rows)), want.tolist())
+                places, apart = within(held, signs, weights, bound)
+                assert (places.tolist(), apart.tolist()) == (near.tolist(), want[near].tolist())
 
 
 @settings(max_examples=60)
@@ -58,12 +60,40 @@ def test_places_fit_by_the_sum_of_numbers_times_steps(seed: int, rows: int, word
         assert fit(steps, places, numbers).tolist() == want.tolist()
 
 
-@pytest.mark.parametrize("place", [-5, 4, 2**62])
+@pytest.mark.parametrize("place", [-5, -1, 4, 2**62])
 def test_a_place_that_is_not_there_is_refused(place: int) -> None:
     steps, numbers = np.zeros((4, 8), np.uint8), np.ones(16, np.int8)
     for fit in (kernel.fit, kernel.numpy_fit):
         with pytest.raises(IndexError):
             fit(steps, np.array([0, place, 3]), numbers)
+
+
+def test_what_c_would_take_for_something_else_is_refused() -> None:
+    words, signs, weights = np.zeros((2, 5), np.uint64), np.zeros(2, np.uint64), np.zeros((2, 2), np.uint64)
+    steps, places, numbers = np.zeros((4, 8), np.uint8), np.arange(3), np.ones(16, np.int8)
+    for wrong in (
+        lambda: kernel.within(words, signs[:1], weights),
+        lambda: kernel.within(words, signs, weights[:1]),
+        lambda: kernel.within(words.astype(np.int64), signs, weights),
+        lambda: kernel.fit(steps, places, numbers[:3]),
+        lambda: kernel.fit(steps, places, numbers.astype(np.int16)),
+        lambda: kernel.fit(steps[:, ::2], places, numbers[:8]),
+    ):
+        with pytest.raises(ValueError, match="other sizes or types"):
+            wrong()
+
+
+def test_queries_may_lie_apart_in_memory() -> None:
+    chance = np.random.default_rng(1)
+    words, wide = chance.integers(0, 2**64, (3, 50), dtype=np.uint64), chance.integers(0, 2**64, 6, dtype=np.uint64)
+    weights = chance.integers(0, 2**64, (2, 3), dtype=np.uint64)
+    steps, numbers = chance.integers(0, 256, (9, 8), dtype=np.uint8), chance.integers(-127, 128, 32, dtype=np.int8)
+    for signs in (wide[::2], wide[::-2]):
+        assert (
+            kernel.within(words, signs, weights)[1].tolist() == kernel.numpy_within(words, signs, weights)[1].tolist()
+        )
+    for some in (numbers[::2], numbers[::-2]):
+        assert kernel.fit(steps, np.arange(9), some).tolist() == kernel.numpy_fit(steps, np.arange(9), some).tolist()
 
 
 def found(table: CodeTable, queries: np.ndarray) -> list[list[int]]:

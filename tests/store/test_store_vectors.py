@@ -176,6 +176,15 @@ def test_two_threads_find_what_one_does(monkeypatch: pytest.MonkeyPatch, rows: i
     assert [table.nearest(one, 40).tolist() for one in numbers[:50]] == alone
 
 
+def test_each_of_two_threads_sifts_its_own_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = random_units(2_600, 9)
+    table = CodeTable(DIMS)
+    table.append(np.arange(1, 2_601), code_of(numbers))
+    for name, value in (("SHARED_FROM", 0), ("LEAST", 50), ("SIFTED", 0.01)):
+        monkeypatch.setattr(codes, name, value)
+    assert [int(table.nearest(one, 2)[0]) for one in numbers] == list(range(1, 2_601))
+
+
 @given(st.lists(st.integers(0, 200), min_size=1), st.lists(st.integers(-5, 400)), st.booleans())
 def test_the_allowed_are_found_where_they_stand(held: list[int], allowed: list[int], ascending: bool) -> None:
     seqs = np.array(sorted(set(held)) if ascending else held, dtype=np.int64)

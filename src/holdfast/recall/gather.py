@@ -188,7 +188,8 @@ def _cosines(
 ) -> dict[int, float]:
     """How near each row is in meaning."""
     known = {**early.vectors.cosines(meaning.vector), **near} if early else near
-    others = [seq for seq in rows if seq not in known]
+    read = known.keys() | early.counted.keys() if early else known.keys()
+    others = [seq for seq in rows if seq not in read]
     if not others:
         return known
     return {**known, **reader.vectors(tenant, meaning.model, len(meaning.vector), others).cosines(meaning.vector)}

@@ -28,9 +28,8 @@ STEPS_IN_WORD = 16
 FEW_ALLOWED = 0.02
 # The largest sequence number that is worth a table of all numbers up to it: 64 MB.
 TABLE = 1 << 26
-# What is left after counting signs: this share, but not fewer or more. Questions may lie far from all that is stored:
-# where nothing has to do with them, 15,000 of 100,000 hold 0.998 of the true ten nearest and 7,000 0.983, 80,000 of
-# 1,000,000 hold 0.998 and 40,000 0.988; with every sign counted alike it was 0.84. See docs/benchmarks/vectors.md.
+# What is left after counting signs: this share, but not fewer or more. Questions may lie far from all that is stored,
+# and these too must find 0.99 of the true ten nearest: docs/benchmarks/vectors.md. Half as many found 0.98.
 SIFTED, LEAST, MOST_SIFTED = 0.15, 5_000, 80_000
 # Signs weigh 0 to 3, in steps of this many times the mean size of the question's numbers: a sign of a number that is
 # hardly there says nothing.
@@ -43,7 +42,7 @@ SHARED_FROM = 400_000
 SAMPLED, LET_THROUGH = 61, 1.2
 # A step, in multiples of the mean size of a number of a vector of length 1: the best for what is normally spread.
 STEP = 0.335
-MIDDLE, HIGHEST = 8, 15
+MIDDLE, HIGHEST = 8, kernel.STEP_MASK
 TINY = 1e-30  # no vector is so short; what is divided by must not be zero
 
 
@@ -67,7 +66,7 @@ def code_of(vectors: Numbers) -> Codes:
     steps[:, :dims] = np.clip(np.floor(vectors.astype(np.float32) / step) + MIDDLE, 0, HIGHEST)
     half = steps.shape[1] // 2
     signs = _packed(steps[:, :dims] >= MIDDLE)
-    return np.concatenate([signs, _words(steps[:, :half] | (steps[:, half:] << 4))], axis=1)
+    return np.concatenate([signs, _words(steps[:, :half] | (steps[:, half:] << kernel.STEP_BITS))], axis=1)
 
 
 def _packed(bits: NDArray[np.bool_]) -> Codes:
@@ -164,7 +163,7 @@ class _Asked:
 
     signs: Codes
     weights: Codes  # of the signs: their low bits, then their high ones
-    numbers: NDArray[np.int8]
+    numbers: kernel.WholeNumbers
 
 
 def _asked(query: Floats, words: int, half: int) -> _Asked:

@@ -21,8 +21,8 @@
 
 /* For each row: how far it is, which is the signs that differ from the query's, each counted by what the query's number
  * weighs, 0 to 3. Words lie by number, `stride` rows apart; `weights` holds the low bits of all words, then the high
- * ones. Notes the rows that are no further than the bound, in order, and how far; says how many. Both lists have room for
- * every row and one more: each row is written down, and the next one over it if it is too far, without a branch. */
+ * ones. Notes the rows that are no further than the bound, in order, and how far; says how many. Each row is written down,
+ * and the next one over it if it is too far, without a branch: both lists have room for every row. */
 INLINE size_t within(const uint64_t *words, size_t stride, size_t rows, size_t count, const uint64_t *signs,
                      const uint64_t *weights, uint64_t bound, int64_t *places, uint16_t *apart)
 {
@@ -58,7 +58,7 @@ INLINE size_t fit(const uint8_t *steps, size_t held, size_t half, const int64_t 
     for (size_t at = 0; at < count; at++) {
         if ((uint64_t)places[at] >= held)
             return at;
-        if (at + AHEAD < count)
+        if (at + AHEAD < count && (uint64_t)places[at + AHEAD] < held)
             for (size_t byte = 0; byte < half; byte += 64)
                 __builtin_prefetch(steps + (size_t)places[at + AHEAD] * half + byte);
         const uint8_t *code = steps + (size_t)places[at] * half;
@@ -98,8 +98,10 @@ static int is_old(void)
 }
 #endif
 
-size_t holdfast_within(const uint64_t *words, size_t stride, size_t rows, size_t count, const uint64_t *signs,
-                       const uint64_t *weights, uint64_t bound, int64_t *places, uint16_t *apart)
+/* The numbers in these two names are raised with every change of what is handed over or answered: an older library that
+ * lies about is then not found instead of called wrongly. */
+size_t holdfast_within_1(const uint64_t *words, size_t stride, size_t rows, size_t count, const uint64_t *signs,
+                         const uint64_t *weights, uint64_t bound, int64_t *places, uint16_t *apart)
 {
 #ifdef CHOOSE
     if (is_new())
@@ -110,8 +112,8 @@ size_t holdfast_within(const uint64_t *words, size_t stride, size_t rows, size_t
     return within(words, stride, rows, count, signs, weights, bound, places, apart);
 }
 
-size_t holdfast_fit(const uint8_t *steps, size_t held, size_t half, const int64_t *places, size_t count,
-                    const int8_t *numbers, int32_t *fits)
+size_t holdfast_fit_1(const uint8_t *steps, size_t held, size_t half, const int64_t *places, size_t count,
+                      const int8_t *numbers, int32_t *fits)
 {
 #ifdef CHOOSE
     if (is_new())

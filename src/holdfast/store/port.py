@@ -125,8 +125,8 @@ class StoredVectors:
     rows: NDArray[np.float16]
 
     def cosines(self, query: NDArray[np.float32]) -> dict[int, float]:
-        """How near each record is to the query."""
-        return dict(zip(self.seqs, (self.rows.astype(np.float32) @ query).tolist(), strict=True))
+        """How near each record is to the query, whatever rows were read with it: sums of float32 depend on that."""
+        return dict(zip(self.seqs, (self.rows.astype(np.float64) @ query).tolist(), strict=True))
 
 
 class VectorHit(NamedTuple):
