@@ -100,4 +100,4 @@ $(BROWSER): | $(VENV)/bin/python
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info src/holdfast/store/_kernel*.so
+	rm -rf $(VENV) build dist src/*.egg-info src/holdfast/store/kernel.native

@@ -8,7 +8,7 @@ search.
 from __future__ import annotations
 
 import ctypes
-from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,17 +30,14 @@ _size, _pointer = ctypes.c_size_t, ctypes.c_void_p
 
 
 def _built() -> ctypes.CDLL | None:
-    found = find_spec("holdfast.store._kernel")
-    if found is None or found.origin is None:
-        return None
     try:
-        library = ctypes.CDLL(found.origin)
+        library = ctypes.CDLL(str(Path(__file__).with_suffix(".native")))
         words = (_pointer, _size, _size, _size)
         library.holdfast_within_1.argtypes = (*words, _pointer, _pointer, ctypes.c_uint64, _pointer, _pointer)
         library.holdfast_within_1.restype = _size
         library.holdfast_fit_1.argtypes = (_pointer, _size, _size, _pointer, _size, _pointer, _pointer)
         library.holdfast_fit_1.restype = _size
-    except (OSError, AttributeError):  # of another machine, or of another version
+    except (OSError, AttributeError):  # not there, of another machine, or of another version
         return None
     return library
 
