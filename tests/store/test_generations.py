@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -229,6 +230,18 @@ def test_a_restore_brings_back_the_past_and_undo_the_present(world: World, quick
     world.engine.exchange(lambda _: "gen-000001")
     assert remembered(world) == present
     assert holds(world, "basalt3")
+
+
+def test_a_store_that_nobody_reads_any_more_is_let_go(world: World, quick_folder: Path) -> None:
+    """Its codes and words take as much memory as those of the live one, its open files keep a dropped generation."""
+    fill(world, OURS, "amber")
+    assert holds(world, "amber3")
+    captured = quick_folder / "captured.db"
+    capture_store(world.engine.store.path, captured, OURS.tenant)
+    old = weakref.ref(world.engine.store)
+    restore(world, captured)
+    world.engine.let_go()
+    assert old() is None
 
 
 def test_the_live_store_is_another_after_a_restart_too(quick_folder: Path) -> None:

@@ -94,16 +94,20 @@ class Lane:
             self._waiting.put([ride])
 
     def _drive(self) -> None:
-        last = False
-        while not last:
-            rides = self._waiting.get()
-            last = not rides
-            while not last and len(rides) <= BATCH // 2 and (more := self._next()) is not None:
-                last = not more
-                rides += more
-            if rides:
-                self._carry([ride for ride in rides if _is_prepared(ride)])
-                rides[0].loop.call_soon_threadsafe(_deliver, rides)
+        while self._drive_once():  # on its own: a thread that waits holds no ride, nor the store that it was for
+            pass
+
+    def _drive_once(self) -> bool:
+        """Carry out what waits, once something does; False if nothing will come after it."""
+        rides = self._waiting.get()
+        last = not rides
+        while not last and len(rides) <= BATCH // 2 and (more := self._next()) is not None:
+            last = not more
+            rides += more
+        if rides:
+            self._carry([ride for ride in rides if _is_prepared(ride)])
+            rides[0].loop.call_soon_threadsafe(_deliver, rides)
+        return not last
 
     def _next(self) -> list[_Ride] | None:
         try:
