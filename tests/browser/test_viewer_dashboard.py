@@ -81,3 +81,15 @@ def test_keys_that_would_be_missed_and_what_waits_for_the_vault_are_told_in_both
             for sentence in sentences:
                 expect(page.get_by_text(sentence)).to_be_visible()
             expect(page.get_by_text("holdfast vault sync")).to_be_visible()
+
+
+def test_a_plot_that_could_not_be_loaded_is_drawn_later(watch: Watch, server: Server) -> None:
+    page, library = watch.page, "**/vendor/uplot.js"
+    watch.expected.append("Failed to load resource")
+    page.route(library, lambda route: route.abort())
+    with page.expect_event("requestfailed"):
+        open_panel(page, server.url)
+    expect(page.locator(".plot details table")).to_have_count(1)
+    page.unroute(library)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")  # what is drawn anew asks for it again
+    page.locator(".plot canvas").wait_for()

@@ -3,7 +3,8 @@ import { html, useEffect, useRef, useState } from "../ui.js";
 
 const COLOURS = ["--plot-1", "--plot-2", "--plot-3", "--plot-4"];
 let library = null;
-const load = () => (library ||= import("../vendor/uplot.js").then((module) => module.default));
+// Null if it does not come: the values stand in the table, and with the next ones it is asked for again.
+const load = () => (library ||= import("../vendor/uplot.js").then((module) => module.default, () => (library = null)));
 
 // Days are those of UTC, as the server counts them: west of Greenwich their midnights lie on the day before.
 const DAYS = { timeZone: "UTC" };
@@ -28,7 +29,7 @@ export function Plot({ series, labels, height = 220, label, say }) {
     let gone = false;
     const observer = new ResizeObserver(([entry]) => plot && plot.setSize({ width: entry.contentRect.width, height }));
     load().then((UPlot) => {
-      if (gone || !box.current) return;
+      if (!UPlot || gone || !box.current) return;
       plot = new UPlot({ ...options(series, box.current.clientWidth, height, say), tzDate: (at) => UPlot.tzDate(new Date(at * 1000), "Etc/UTC") }, [labels, ...series.map((one) => one.values)], box.current);
       observer.observe(box.current);
     });
