@@ -368,10 +368,10 @@ def plot(measured: Sequence[dict[str, float]], path: Path) -> None:
 HEAD = """# Search at scale
 
 Written by `make bench`. Processor time, or where it says so the clock's, of one run on one machine; ratios say more than
-numbers. The goal of the whole search stands at both: whoever asks waits by the clock, and both processors work for him. FTS5 is a contentless
-table of the same rows ranked by `bm25()` and is asked the same questions; numpy is a scan of float32 vectors. The whole
-search is the operation itself: the question's embedding, words, vectors, neighbours, ranking, folding and the answer.
-Vectors are mixed from drawn ones, so they tell of cost only.
+numbers. The goal of the whole search stands at both: whoever asks waits by the clock, and both processors work for him.
+FTS5 is a contentless table of the same rows ranked by `bm25()` and is asked the same questions; numpy is a scan of
+float32 vectors. The whole search is the operation itself: the question's embedding, words, vectors, neighbours, ranking,
+folding and the answer. Vectors are mixed from drawn ones, so they tell of cost only.
 
 ![processor time a question](scale.png)
 
