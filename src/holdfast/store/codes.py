@@ -18,7 +18,7 @@ from holdfast.store import kernel
 
 Seqs = NDArray[np.int64]
 Codes = NDArray[np.uint64]  # for each vector a row: the words of the signs, then those of the steps
-Places = NDArray[np.intp]
+Places = kernel.Places
 Numbers = NDArray[np.float16] | NDArray[np.float32]
 Floats = NDArray[np.float32]
 
@@ -122,10 +122,7 @@ class CodeTable:
             places, fit = np.concatenate([earlier, later]), np.concatenate([fit, fits])
         else:
             among = None if allowed is None else _places(seqs, allowed, arrays.ascending)
-            if (held if among is None else len(among)) > left:
-                places = _sifted(arrays.signs[:, :held], asked, among, left)
-            else:
-                places = np.arange(held) if among is None else among
+            places = _sifted(arrays.signs[:, :held], asked, among, left)
             fit = kernel.fit(arrays.steps, places, asked.numbers)
         return _distinct(seqs[_best(places, fit, count)[0]])
 
@@ -176,7 +173,7 @@ def _asked(query: Floats, words: int, half: int) -> _Asked:
 
 def _fitting(
     arrays: _Arrays, asked: _Asked, part: tuple[int, int], left: int, count: int
-) -> tuple[Places, NDArray[np.int32]]:
+) -> tuple[Places, kernel.Fits]:
     """The `count` places in a part of the table that fit best of those left after counting signs, and how well."""
     first, end = part
     places = _sift(arrays.signs[:, first:end], asked, left) + first
@@ -187,6 +184,8 @@ def _sifted(words: Codes, asked: _Asked, among: Places | None, count: int) -> Pl
     """The `count` places, of those given or of all, whose signs differ least."""
     if among is None:
         return _sift(words, asked, count)
+    if len(among) <= count:
+        return among
     return among[_sift(words.take(among, axis=1), asked, count)]
 
 
@@ -215,7 +214,7 @@ def _smallest(places: Places, apart: kernel.Apart, count: int) -> Places:
     return np.concatenate([below, equal[len(equal) - (count - len(below)) :]])
 
 
-def _best(places: Places, fit: NDArray[np.int32], count: int) -> tuple[Places, NDArray[np.int32]]:
+def _best(places: Places, fit: kernel.Fits, count: int) -> tuple[Places, kernel.Fits]:
     """The `count` places that fit best, best first, of equals the newer, and how well each fits."""
     if len(places) > count:
         bound = np.partition(fit, len(fit) - count)[len(fit) - count]
