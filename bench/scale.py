@@ -134,7 +134,7 @@ def bare(path: Path, store: SqliteStore) -> apsw.Connection:
     db = opened(path)
     db.execute("CREATE VIRTUAL TABLE words USING fts5 (body, content = '', tokenize = 'porter unicode61')")
     with db:
-        rows: Any = store._reader_connection().execute("SELECT seq, content || ' fact' FROM memories")
+        rows: Any = store._readers.mine().execute("SELECT seq, content || ' fact' FROM memories")
         db.executemany("INSERT INTO words (rowid, body) VALUES (?, ?)", rows)
     db.execute("INSERT INTO words (words) VALUES ('optimize')")
     return db

@@ -102,10 +102,6 @@ class Engine:
         self._opened_at = self.store.last_seq()
         return name
 
-    def let_go(self) -> None:
-        """Free what earlier exchanges left, as far as nobody reads it any more."""
-        self._generations.let_go()
-
     def _open_store(self, database: Path) -> SqliteStore:
         """A store of this engine: what is written to it is published, and kept for the broker if there is one."""
         return SqliteStore(database, self._publish, self.clock if self.settings.nats_url else None)

@@ -53,7 +53,7 @@ def recalls(world: World, id: str, tenant: str = Caller().tenant) -> int:
 
 
 def rows(world: World) -> int:
-    db = world.engine.store._reader_connection()
+    db = world.engine.store._readers.mine()
     return int(db.execute("SELECT count(*) FROM recalls").get)  # type: ignore[call-overload]
 
 

@@ -240,7 +240,6 @@ def test_a_store_that_nobody_reads_any_more_is_let_go(world: World, quick_folder
     capture_store(world.engine.store.path, captured, OURS.tenant)
     old = weakref.ref(world.engine.store)
     restore(world, captured)
-    world.engine.let_go()
     assert old() is None
 
 

@@ -68,7 +68,6 @@ class Maintenance:
                 if clock.steady() >= count_due:
                     count_due = clock.steady() + RECALLS_SECONDS
                     self.keep_recalls()
-                    self._engine.let_go()
                 if clock.steady() >= due:
                     due = clock.steady() + self._engine.settings.maintenance_seconds
                     self.sweep_all()

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import weakref
 from collections.abc import Callable
@@ -29,7 +28,6 @@ class Generations:
         self._open_store = open_store
         self._exchanging = threading.Lock()
         self._left: weakref.WeakSet[SqliteStore] = weakref.WeakSet()  # old stores that somebody may still read
-        self._still_read = 0  # of those, when they were looked at last
         folder.sweep()
         database = folder.prepare()
         self.store = open_store(database)
@@ -94,16 +92,6 @@ class Generations:
             return self._folder.current() != before
         except Fault:
             return True
-
-    def let_go(self) -> None:
-        """Free older stores that nobody reads any more: their memory, and the disk of generations that were dropped.
-
-        A store and its parts hold each other, so that only a full collection finds it, and those are rare. One is made
-        once for each store: whoever still reads it then may take long.
-        """
-        if len(self._left) > self._still_read:
-            gc.collect()
-            self._still_read = len(self._left)
 
     def close(self) -> None:
         """Close the live store, and what is left of older ones."""

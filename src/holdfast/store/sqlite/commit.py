@@ -52,9 +52,18 @@ class _Job:
 
 
 def _outcome(job: _Job) -> Any:
-    if job.error is not None:
-        raise job.error
-    return job.result
+    """Give back what the job gave, or raise what it raised.
+
+    An error holds the frames that it goes through, and they whatever the caller had at hand. So none of them may hold
+    the error: that ring would keep a store that was replaced, with its files, until a full collection.
+    """
+    error, job.error = job.error, None
+    if error is None:
+        return job.result
+    try:
+        raise error
+    finally:
+        del error
 
 
 class _Undo(BaseException):

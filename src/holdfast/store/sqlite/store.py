@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,37 @@ from holdfast.store.sqlite.wordindex import WordIndex
 T = TypeVar("T")
 
 
+class _Readers:
+    """One connection for each thread that reads."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._local = threading.local()
+        self._every: list[apsw.Connection] = []
+        self._lock = threading.Lock()
+
+    def mine(self) -> apsw.Connection:
+        db: apsw.Connection | None = getattr(self._local, "db", None)
+        if db is None:
+            db = open_reader(self._path)
+            self._local.db = db
+            with self._lock:
+                self._every.append(db)
+        return db
+
+    def close(self) -> None:
+        with self._lock:
+            for db in self._every:
+                db.close()
+            self._every.clear()
+
+
+def _write_words(
+    commits: GroupCommit, writer: apsw.Connection, job: Callable[[apsw.Connection, Callable[[], int]], T]
+) -> T:
+    return commits.write(lambda tx: job(writer, tx.next_seq))
+
+
 class SqliteStore:
     """One database file. Open it only while holding the data folder's lock."""
 
@@ -40,14 +72,14 @@ class SqliteStore:
             self._codes = VectorCodes(lambda: open_reader(path))
             self._commits = GroupCommit(self._writer, publish, self._codes, telling)
         self._index = WordIndex()
-        self._folder = Folder(self._reader_connection, self._write_words)
+        self._readers = _Readers(path)
+        # Its parts never hold the store itself: once replaced, it goes with whoever reads it last.
+        self._write_words = partial(_write_words, self._commits, self._writer)
+        self._folder = Folder(self._readers.mine, self._write_words)
         self._folding = threading.Lock()  # what is being folded must not be mended or folded by another meanwhile
-        self._local = threading.local()
-        self._readers: list[apsw.Connection] = []
-        self._readers_lock = threading.Lock()
 
     def read(self) -> Reader:
-        return SqliteReader(self._reader_connection(), self._codes, lambda: open_reader(self.path), self._index)
+        return SqliteReader(self._readers.mine(), self._codes, lambda: open_reader(self.path), self._index)
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
@@ -72,13 +104,10 @@ class SqliteStore:
         with self._folding, as_faults():
             return self._folder.fold_all(least, stop, thorough)
 
-    def _write_words(self, job: Callable[[apsw.Connection, Callable[[], int]], T]) -> T:
-        return self._commits.write(lambda tx: job(self._writer, tx.next_seq))
-
     def content_tag(self) -> str:
         """How many records of memory there are and the sum of their checksums, by table."""
         with as_faults():
-            rows: Any = self._reader_connection().execute(
+            rows: Any = self._readers.mine().execute(
                 "SELECT source, rows, sum FROM tallies WHERE source NOT IN ('seq', 'audit', 'answers', 'tokens') "
                 "ORDER BY source"
             )
@@ -133,18 +162,6 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close every connection; the WAL is folded into the database by the last one."""
-        with self._readers_lock:
-            for db in self._readers:
-                db.close()
-            self._readers.clear()
+        self._readers.close()
         with as_faults():
             self._writer.close()
-
-    def _reader_connection(self) -> apsw.Connection:
-        db: apsw.Connection | None = getattr(self._local, "db", None)
-        if db is None:
-            db = open_reader(self.path)
-            self._local.db = db
-            with self._readers_lock:
-                self._readers.append(db)
-        return db
