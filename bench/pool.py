@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sets import Collection, Document
 
+from holdfast.index.minilm import latin_share
 from holdfast.recall.rank import Asked, Candidate, Corpus
 from holdfast.store import words
 
@@ -125,7 +126,7 @@ class Store:
 
     def asked(self, question: str) -> Asked:
         last = max(document.at for document in self.documents)
-        return Asked(question, terms(question), last + DAY_MS)
+        return Asked(question, terms(question), last + DAY_MS, latin_share(question))
 
 
 def _best(scores: Floats, depth: int) -> list[int]:

@@ -1,6 +1,7 @@
 """How well the right records are found, beside simpler ways, on conversations, code sessions, notes, code and prose.
 
-    python bench/quality.py [--locomo FILE] [--vectors FOLDER] [--depth N] [--sets locomo,coding,library,manual]
+    python bench/quality.py [--locomo FILE] [--packages FOLDER] [--vectors FOLDER] [--depth N]
+                            [--sets locomo,coding,library,manual,packages]
 
 Candidates come as in the store: the best by words, the best by vectors, and their neighbours. Prints the tables and
 writes them into docs/benchmarks/quality.md below the mark. Vectors are kept in FOLDER, by the hash of their text.
@@ -106,12 +107,13 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def collections(chosen: Sequence[str], locomo: Path) -> dict[str, list[sets.Collection]]:
+def collections(chosen: Sequence[str], locomo: Path, packages: Path) -> dict[str, list[sets.Collection]]:
     made: dict[str, Callable[[], list[sets.Collection]]] = {
         "locomo": lambda: sets.locomo(locomo),
         "coding": coding.collections,
         "library": lambda: [sets.library(True), sets.library(False)],
         "manual": lambda: [sets.manual()],
+        "packages": lambda: sets.packages(packages),
     }
     return {name: made[name]() for name in chosen}
 
@@ -177,14 +179,17 @@ def report(name: str, group: list[sets.Collection], vectors: Vectors, depth: int
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--locomo", type=Path, default=ROOT.parent / "shared" / "bench" / "locomo_first5.json")
+    options.add_argument("--packages", type=Path, help="a folder with Debian's Translation-<language>.xz")
     options.add_argument("--vectors", type=Path, default=ROOT / "build" / "vectors")
     options.add_argument("--depth", type=int, default=DEPTH)
     options.add_argument("--sets", default="locomo,coding,library,manual")
     options.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks" / "quality.md")
     given = options.parse_args()
+    if given.packages and "packages" not in given.sets:
+        given.sets += ",packages"
     vectors = Vectors(given.vectors)
     lines = [MARK, "", f"{given.depth} candidates by words and as many by vectors, with their neighbours.", ""]
-    for name, group in collections(given.sets.split(","), given.locomo).items():
+    for name, group in collections(given.sets.split(","), given.locomo, given.packages).items():
         start = time.process_time()
         lines += report(name, group, vectors, given.depth)
         print(f"{name}: {time.process_time() - start:.0f} s", file=sys.stderr)

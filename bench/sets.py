@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import json
+import lzma
+import random
 import re
 import sysconfig
 from collections.abc import Iterator
@@ -151,3 +153,37 @@ def _passages(text: str) -> Iterator[str]:
             words = []
     if words:
         yield " ".join(words)
+
+
+PACKAGES, PACKAGES_ASKED = 1_500, 400  # of a language
+SHORTEST_LINE, SHORTEST_TEXT = 8, 60  # characters
+_PACKAGE = re.compile(r"^Package: (\S+)\n(?:.*\n)*?Description-(?!md5)\S+: (.*)\n((?: .*\n?)*)", re.MULTILINE)
+
+
+def packages(folder: Path) -> list[Collection]:
+    """Debian's packages as each language describes them: the first line asks for the text under it.
+
+    The folder holds Translation-<language>.xz, as a mirror has them under dists/bookworm/main/i18n.
+    """
+    return [_described(path) for path in sorted(folder.glob("Translation-*.xz"))]
+
+
+def _described(path: Path) -> Collection:
+    language = path.name.removeprefix("Translation-").removesuffix(".xz")
+    found: dict[str, tuple[str, str]] = {}  # by the text: many packages share one
+    lines: set[str] = set()
+    for block in lzma.open(path, "rt", encoding="utf-8").read().split("\n\n"):
+        if (entry := _PACKAGE.match(block)) is None:
+            continue
+        name, line = entry[1], entry[2].strip()
+        text = " ".join(word for part in entry[3].splitlines() if part.strip() != "." for word in part.split())
+        long_enough = len(line) >= SHORTEST_LINE and len(text) >= SHORTEST_TEXT
+        if long_enough and line not in lines and text not in found and line.lower() not in text.lower():
+            found[text] = (name, line)
+            lines.add(line)
+    rows = [(name, line, text[:1500]) for text, (name, line) in found.items()]
+    random.Random(7).shuffle(rows)
+    rows = rows[:PACKAGES]
+    documents = tuple(Document(name, text, None, place * TURN_MS) for place, (name, _, text) in enumerate(rows))
+    queries = tuple(Query(line, frozenset({name}), language) for name, line, _ in rows[:PACKAGES_ASKED])
+    return Collection(language, documents, queries)

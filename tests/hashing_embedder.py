@@ -44,6 +44,9 @@ class HashingEmbedder:
         numbers = np.sum([self._word(word) for word in words], axis=0) if words else np.ones(self._dims)
         return (numbers / np.linalg.norm(numbers)).astype(np.float32)
 
+    def reads(self, text: str) -> float:
+        return 1.0
+
     def _word(self, word: str) -> Vectors:
         seed = hashlib.sha256(f"{self._name} {word}".encode()).digest()
         return np.random.default_rng(list(seed)).standard_normal(self._dims).astype(np.float32)

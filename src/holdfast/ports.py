@@ -91,6 +91,11 @@ class Embedder(Protocol):
         """
         ...
 
+    def reads(self, text: str) -> float:
+        """How much of a text is in letters that the model knows, 0 to 1; the text goes nowhere. What the model says of
+        the rest is little."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Named:

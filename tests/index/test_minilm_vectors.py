@@ -132,3 +132,21 @@ def test_only_so_many_questions_are_kept(minilm: MiniLm) -> None:
 def test_a_failure_of_the_runtime_is_a_fault_of_ours(session: Session) -> None:
     with pytest.raises(EmbedderUnavailable, match="onnxruntime failed"):
         session.vectors([np.array([30_522], np.int64)])  # one beyond the vocabulary
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("", 1.0),
+        ("42 + 1 ≠ 44", 1.0),
+        ("🦜", 0.0),
+        ("“ship it” – 🚀🚀", 0.75),
+        ("where is the lock?", 1.0),
+        ("Wo hängt der Schlüssel? Nguyễn weiß es.", 1.0),
+        ("где ключ", 0.0),
+        ("鍵はどこ?", 0.0),
+        ("열쇠 key", 0.6),
+    ],
+)
+def test_it_reads_what_is_in_latin_letters(text: str, share: float, minilm: MiniLm) -> None:
+    assert minilm.reads(text) == pytest.approx(share)

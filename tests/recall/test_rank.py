@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -78,6 +79,7 @@ questions = st.builds(
     | st.text(max_size=50),
     st.sampled_from([(), TERMS, ("lock",)]),
     st.integers(-(2**62), 2**62),
+    st.floats(0, 1),
 )
 stores = st.builds(
     Corpus, st.integers(-1, 10**9), numbers, st.dictionaries(st.sampled_from(TERMS), st.integers(-5, 10**10))
@@ -263,6 +265,16 @@ def test_words_count_less_where_the_meaning_is_clear_and_more_where_many_are_ali
     )
     assert clear_words < few_words < alike_words
     assert alike_words / clear_words == pytest.approx(0.65 / 0.35)
+
+
+def test_words_count_more_the_less_of_the_question_can_be_read() -> None:
+    rows = [one(1, "lock", cosine=0.35), one(2, cosine=0.6), *(one(seq, cosine=0.0) for seq in range(10, 40))]
+    read, half, unread = (replace(asked(), read=share) for share in (1.0, 0.5, 0.0))
+    scores = [total(rank(question, rows, corpus(), 40)) for question in (read, half, unread)]
+    leads = [score[1] - score[2] for score in scores]
+
+    assert leads[0] < 0 < leads[2]
+    assert leads[1] == pytest.approx((leads[0] + leads[2]) / 2)
 
 
 def test_a_word_said_over_and_over_counts_no_more_than_a_full_match() -> None:

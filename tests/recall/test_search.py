@@ -53,6 +53,21 @@ def test_a_memory_is_found_by_meaning_without_a_shared_word(world: World) -> Non
     assert world.found("where does the pet rest")[0] == ids[2]
 
 
+PUMP = "冷却塔的循环泵每三个月检修一次"
+LEASE = "办公室租约到明年六月为止"
+CHOIR = "合唱团周四晚上在教堂排练"
+
+
+def test_what_the_model_cannot_read_is_found_by_its_words_alone(world: World) -> None:
+    """To the model every text in such a script is like every other."""
+    ids = [keep(world, text) for text in (PUMP, LEASE, CHOIR)]
+    world.follow()
+    assert world.found("办公室租约") == [ids[1]]
+    assert world.found("泵") == [ids[0]]
+    assert world.found("数据库备份") == []
+    assert world.found("🦜") == []
+
+
 def test_words_find_a_memory_before_its_vector_is_made(world: World) -> None:
     first = keep(world, DEPLOY)
     world.follow()

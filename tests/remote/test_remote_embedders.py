@@ -310,3 +310,8 @@ def test_a_url_that_nothing_may_be_sent_to_is_refused(url: str, embedder_for: Ma
         with pytest.raises(InvalidSettings, match="HOLDFAST_EMBEDDER_URL") as caught:
             embedder_for(embedder, embedder_url=url)
         assert "pw" not in str(caught.value)
+
+
+@PROVIDERS
+def test_it_is_taken_to_read_every_script(provider: str, embedder_for: Make) -> None:
+    assert embedder_for(provider).reads("鍵はどこ?") == 1.0

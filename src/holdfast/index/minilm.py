@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,17 @@ KEPT_QUESTIONS = 256
 LONGEST_KEPT = 2_000  # characters; a longer one is not asked twice
 # A model that could not be had is not looked for again at once: every question would pay for it.
 RETRY_SECONDS = 60.0
+
+_SIGN = re.compile("[^\\W\\d_]|[\u2600-\u27bf\U0001f000-\U0001faff]")  # a letter or a picture
+_LATIN = re.compile("[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")  # with every accent
+
+
+def latin_share(text: str) -> float:
+    """How much of a text's letters and pictures are Latin letters; all, if it has none."""
+    if text.isascii():
+        return 1.0
+    signs = len(_SIGN.findall(text))
+    return len(_LATIN.findall(text)) / signs if signs else 1.0
 
 
 class MiniLm:
@@ -93,6 +105,11 @@ class MiniLm:
         vector.flags.writeable = False
         self._questions.put(text, vector)
         return vector
+
+    def reads(self, text: str) -> float:
+        """The share of Latin letters: the model was trained on English and takes other scripts letter by letter, so
+        that all texts in one look alike to it; pictures it does not know at all."""
+        return latin_share(text)
 
     def _tokens(self, session: Session, texts: Sequence[CleanText]) -> list[Tokens]:
         parts = [texts[first : first + TOKENIZE_TEXTS] for first in range(0, len(texts), TOKENIZE_TEXTS)]

@@ -104,6 +104,11 @@ def _soon(desk: Desk, text: str) -> Soon | None:
     return Soon(model.name, model.dims, _embedding.submit(_meaning, model, asked))
 
 
+def _read(desk: Desk, text: str) -> float:
+    """How much of the question the embedder can read; without one it is of no importance."""
+    return desk.embedder.reads(text[:EMBEDDED_CHARS]) if desk.embedder else 1.0
+
+
 def _meaning(embedder: Embedder, text: CleanText) -> Meaning | None:
     """The question as a vector; None if the embedder cannot answer now: then words alone must do."""
     try:
@@ -119,19 +124,20 @@ def _ranked(desk: Desk, question: Question, pools: Sequence[Pool]) -> list[Ranke
         return []
     # Where most candidates come from: of a table with few records nothing can be said about what is rare.
     corpus = max(pools, key=lambda pool: len(pool.candidates)).corpus
-    asked = Asked(question.query, tuple(corpus.frequency), desk.clock.now_ms())
+    asked = Asked(question.query, tuple(corpus.frequency), desk.clock.now_ms(), _read(desk, question.query))
     # Twice as many as wanted: some say the same and are folded.
     most = len(candidates) if question.per_session else 2 * question.limit + 20
     best = rank(asked, list(candidates.values()), corpus, most)
-    ranked = [one for one in best if _answers(one, candidates[one.seq], question.strict)]
+    ranked = [one for one in best if _answers(one, candidates[one.seq], asked.read, question.strict)]
     if question.per_session:  # before folding, which compares each with each: only as many as are wanted
         ranked = diverse(ranked, {seq: one.session for seq, one in candidates.items()}, question.per_session)
     return fold(ranked, {seq: one.text for seq, one in candidates.items()}, question.limit)
 
 
-def _answers(one: Ranked, candidate: Candidate, strict: bool) -> bool:
-    """Whether it shares a word with the question, itself or beside it, or some meaning: the nearest may be far."""
-    likeness = candidate.cosine or 0.0
+def _answers(one: Ranked, candidate: Candidate, read: float, strict: bool) -> bool:
+    """Whether it shares a word with the question, itself or beside it, or some meaning: the nearest may be far, and
+    all look near that cannot be read."""
+    likeness = read * (candidate.cosine or 0.0)
     if strict:
         return bool(candidate.weights) or likeness >= CLEAR_LIKENESS
     return one.parts.words > 0 or likeness >= LEAST_LIKENESS

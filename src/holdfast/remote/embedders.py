@@ -88,6 +88,10 @@ class RemoteEmbedder:
         self._resting = None
         return vector
 
+    def reads(self, text: str) -> float:
+        """All of it: most remote models know many scripts, and none says which."""
+        return 1.0
+
     def _order(self, texts: Sequence[CleanText], question: bool = False) -> Order:
         return Order(self._model, self._dims, [text[:MAX_CHARS].strip() or EMPTY for text in texts], question)
 
