@@ -173,6 +173,8 @@ def report(name: str, group: list[sets.Collection], vectors: Vectors, depth: int
         lines += split(rows, "collection", name)
     if name == "locomo" or len(group) == 1:
         lines += table(rows, "turn", name) + table(rows, "session", name)
+    if {query.category for one in group for query in one.queries} == {one.name for one in group}:
+        return lines  # that would be the same table again
     return lines + split(rows, "category", name)
 
 
