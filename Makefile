@@ -40,8 +40,10 @@ faults: $(DEV_STAMP) $(TRACER)
 	PYTHONPATH=tests $(BIN)/python tests/fault/sweep.py
 
 # Figures of this machine, as ratios of one run; written to docs/benchmarks. LoCoMo may not be used for money, so it is
-# not part of this repository: LOCOMO=path/to/locomo.json adds it.
+# not part of this repository: LOCOMO=path/to/locomo.json adds it. So does PACKAGES=folder for other languages: it holds
+# Translation-<language>.xz of a Debian mirror.
 LOCOMO ?= ../shared/bench/locomo_first5.json
+PACKAGES ?=
 bench: $(DEV_STAMP) weights
 	$(BIN)/pip install --quiet -e '.[bench]'
 	$(BIN)/python bench/intake.py
@@ -54,7 +56,8 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/colony.py
 	$(BIN)/python bench/chats.py
 	$(BIN)/python bench/viewer.py
-	$(BIN)/python bench/quality.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO),--sets coding,library,manual)
+	$(BIN)/python bench/quality.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO),--sets coding,library,manual) \
+		$(if $(PACKAGES),--packages $(PACKAGES))
 	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))
 
 check: $(DEV_STAMP)
