@@ -1,7 +1,7 @@
 """How well the right records are found, beside simpler ways, on conversations, code sessions, notes, code and prose.
 
     python bench/quality.py [--locomo FILE] [--packages FOLDER] [--vectors FOLDER] [--depth N]
-                            [--sets locomo,coding,library,manual,packages]
+                            [--sets locomo,assistant,coding,library,manual,packages]
 
 Candidates come as in the store: the best by words, the best by vectors, and their neighbours. Prints the tables and
 writes them into docs/benchmarks/quality.md below the mark. Vectors are kept in FOLDER, by the hash of their text.
@@ -110,6 +110,7 @@ def _hash(text: str) -> str:
 def collections(chosen: Sequence[str], locomo: Path, packages: Path) -> dict[str, list[sets.Collection]]:
     made: dict[str, Callable[[], list[sets.Collection]]] = {
         "locomo": lambda: sets.locomo(locomo),
+        "assistant": sets.assistant,
         "coding": coding.collections,
         "library": lambda: [sets.library(True), sets.library(False)],
         "manual": lambda: [sets.manual()],
@@ -171,7 +172,7 @@ def report(name: str, group: list[sets.Collection], vectors: Vectors, depth: int
     # Each of our own collections is another kind of data: their mean would say nothing.
     if len(group) > 1:
         lines += split(rows, "collection", name)
-    if name == "locomo" or len(group) == 1:
+    if name in ("locomo", "assistant") or len(group) == 1:
         lines += table(rows, "turn", name) + table(rows, "session", name)
     if {query.category for one in group for query in one.queries} == {one.name for one in group}:
         return lines  # that would be the same table again
@@ -184,7 +185,7 @@ def main() -> None:
     options.add_argument("--packages", type=Path, help="a folder with Debian's Translation-<language>.xz")
     options.add_argument("--vectors", type=Path, default=ROOT / "build" / "vectors")
     options.add_argument("--depth", type=int, default=DEPTH)
-    options.add_argument("--sets", default="locomo,coding,library,manual")
+    options.add_argument("--sets", default="locomo,assistant,coding,library,manual")
     options.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks" / "quality.md")
     given = options.parse_args()
     if given.packages and "packages" not in given.sets:

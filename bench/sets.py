@@ -76,6 +76,23 @@ def _turns(conversation: dict[str, object]) -> Iterator[Document]:
         number += 1
 
 
+def assistant() -> list[Collection]:
+    """Months of three invented people with an assistant: short requests with facts in passing, long answers."""
+    return [_history(path) for path in sorted((Path(__file__).parent / "assistant").glob("*.json"))]
+
+
+def _history(path: Path) -> Collection:
+    entry = json.loads(path.read_text(encoding="utf-8"))
+    documents = []
+    for session in entry["sessions"]:
+        at = int(datetime.fromisoformat(session["date"]).timestamp() * 1000)
+        for place, turn in enumerate(session["turns"]):
+            text = f"{turn['role']}: {turn['text']}"
+            documents.append(Document(turn["id"], text, session["id"], at + place * TURN_MS))
+    queries = tuple(Query(one["text"], frozenset(one["evidence"]), one["type"]) for one in entry["questions"])
+    return Collection(path.stem, tuple(documents), queries)
+
+
 MODULES = (
     "calendar concurrent.futures._base configparser contextlib csv difflib email.message ftplib functools heapq "
     "json.decoder mimetypes random shlex shutil smtplib statistics tempfile textwrap threading urllib.parse"
