@@ -41,6 +41,19 @@ def found(question: str) -> list[tuple[str, str]]:
         ("two weeks ago", "2025-10-31", "2025-11-06"),
         ("eight days ago", "2025-11-09", "2025-11-09"),
         ("the day before yesterday", "2025-11-15", "2025-11-15"),
+        ("in early May 2023", "2023-05-01", "2023-05-10"),
+        ("in mid-march 2024", "2024-03-11", "2024-03-20"),
+        ("in the middle of May 2024", "2024-05-11", "2024-05-20"),
+        ("at the end of February 2024", "2024-02-21", "2024-02-29"),
+        ("in the second half of june 2024", "2024-06-16", "2024-06-30"),
+        ("in the second week of March 2025", "2025-03-08", "2025-03-14"),
+        ("in the last week of February 2024", "2024-02-23", "2024-02-29"),
+        ("on the first weekend of August 2023", "2023-08-05", "2023-08-06"),
+        ("on the last Friday in February", "2025-02-28", "2025-02-28"),
+        ("on the first monday of May 2024", "2024-05-06", "2024-05-06"),
+        ("in the week of 6 April", "2025-03-31", "2025-04-06"),
+        ("in the week starting the 9th of June 2025", "2025-06-09", "2025-06-15"),
+        ("in the week of December 24", "2024-12-23", "2024-12-29"),
     ],
 )
 def test_days_are_read(question: str, first: str, last: str) -> None:
@@ -53,6 +66,21 @@ def test_days_are_read(question: str, first: str, last: str) -> None:
 )
 def test_other_words_are_no_days(question: str) -> None:
     assert found(question) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "first", "last"), [("at the end", 21, 31), ("in the second week", 8, 14), ("in the last week", 25, 31)]
+)
+def test_a_part_of_a_month_without_a_year_is_of_any_year(part: str, first: int, last: int) -> None:
+    (span,) = spans(f"What did we do {part} of May?", MONDAY)
+
+    assert span.any_year
+    assert (span.first.month, span.first.day, span.last.day) == (5, first, last)
+
+
+def test_a_month_beside_a_part_of_it_is_read_as_well() -> None:
+    assert [(span.first.day, span.last.day) for span in spans("late in March or in March", MONDAY)] == [(1, 31)]
+    assert [span.first.day for span in spans("in late March and in April", MONDAY)] == [21, 1]
 
 
 def test_two_days_side_by_side_are_both_read() -> None:
@@ -68,9 +96,11 @@ def test_a_month_without_a_year_is_of_any_year() -> None:
 
 @given(
     st.text()
-    | st.lists(st.sampled_from("last this week 2 days ago may 2023 31 of 29 february 0001 year 999".split())).map(
-        " ".join
-    ),
+    | st.lists(
+        st.sampled_from(
+            "last this week 2 days ago may 2023 31 of 29 february 0001 year 999 late first friday in".split()
+        )
+    ).map(" ".join),
     st.integers(),
 )
 @example("this week", 253_402_300_799_999)

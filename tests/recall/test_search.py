@@ -17,7 +17,8 @@ from holdfast.errors import EmbedderUnavailable
 from holdfast.index import MiniLm, Places
 from holdfast.model import Caller, CleanText
 from holdfast.ops.registry import BY_NAME
-from holdfast.recall.gather import Meaning, _nearest
+from holdfast.recall.dates import day_of
+from holdfast.recall.gather import DEPTH, Meaning, _nearest
 from holdfast.store.port import Condition
 from holdfast.store.tables import MEMORIES
 from holdfast.system import SystemClock
@@ -66,6 +67,21 @@ def test_what_the_model_cannot_read_is_found_by_its_words_alone(world: World) ->
     assert world.found("泵") == [ids[0]]
     assert world.found("数据库备份") == []
     assert world.found("🦜") == []
+
+
+def test_days_that_a_question_names_are_looked_into_however_much_there_is_of_other_days(tmp_path: Path) -> None:
+    world = World(tmp_path / "memory", model=HashingEmbedder())
+    meant, day = keep(world, "the deploy went to the harbour host"), day_of(world.clock.now)
+    world.clock.now += 60 * DAY
+    for number in range(DEPTH + 20):  # each shares more with the question than the one that is meant
+        world.clock.now += DAY
+        keep(world, f"the deploy failed again on host h{number}x")
+    world.follow()
+
+    assert meant not in world.found("deploy failed on host", limit=100)
+    assert meant in world.found(f"deploy failed on host, {day}", limit=100)
+    assert meant not in world.found(f"deploy failed on host, {day}", after=world.clock.now - DAY, limit=100)
+    world.close()
 
 
 def test_words_find_a_memory_before_its_vector_is_made(world: World) -> None:

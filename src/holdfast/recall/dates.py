@@ -12,6 +12,7 @@ DAY_MS = 86_400_000
 UNIX_DAY = date(1970, 1, 1).toordinal()
 MAX_SPANS = 8
 READ_CHARS = 2_000
+LEAP_DAY_WITHIN = 9  # years: 29 February was in one of them, even around 1900
 
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH_OF = {word: number for number, name in enumerate(_MONTHS, 1) for word in (name, name[:3])} | {"sept": 9}
@@ -23,14 +24,26 @@ _COUNTS |= {"a": 1, "an": 1, "couple of": 2, "few": 3, "several": 4}
 # As exact as people are: two weeks ago is some day of that week. Days of each unit, and to each side.
 _AROUND = {"day": (1, 0), "week": (7, 3), "month": (30, 15), "year": (365, 183)}
 
+# Days of a month, as loose as people are; what has fewer ends sooner.
+_PARTS = {"early": (1, 10), "mid": (11, 20), "late": (21, 31)}
+_PARTS |= {"beginning of": _PARTS["early"], "start of": _PARTS["early"], "middle of": _PARTS["mid"]}
+_PARTS |= {"end of": _PARTS["late"], "first half of": (1, 15), "second half of": (16, 31)}
+_PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "last": -1}
+
 _NAMED = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
 _DAY = r"(?:(?P<{0}>[0-3]?\d)(?:st|nd|rd|th)?)"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
+_MONTH = rf"(?P<month>{_NAMED})\b\.?(?:,?\s+(?:of\s+)?{_YEAR}\b)?"
+_PART = re.compile(rf"\b(?P<part>{'|'.join(_PARTS)})[\s-]+{_MONTH}")
+_PLACED = rf"(?P<place>{'|'.join(_PLACES)})\s+(?P<unit>week|weekend|{'|'.join(WEEKDAYS)})"
+_PLACE = re.compile(rf"\b{_PLACED}\s+(?:of|in)\s+{_MONTH}")
 _ISO = re.compile(rf"\b{_YEAR}-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>[0-3]\d))?\b")
-_WRITTEN = re.compile(
-    rf"\b(?:{_DAY.format('before')}\s+(?:of\s+)?)?(?P<month>{_NAMED})\b\.?"
+_DATE = (
+    rf"(?:{_DAY.format('before')}\s+(?:of\s+)?)?(?P<month>{_NAMED})\b\.?"
     rf"(?(before)|(?:\s+{_DAY.format('after')}(?!\d))?)(?:,?\s+(?:of\s+)?{_YEAR}\b)?"
 )
+_WRITTEN = re.compile(rf"\b{_DATE}")
+_WEEK_OF = re.compile(rf"\bweek\s+(?:of|from|beginning|starting)\s+(?:the\s+)?{_DATE}")
 _SEASON = re.compile(rf"\b(?P<season>{'|'.join(_SEASONS)})(?:\s+of)?\s+{_YEAR}\b")
 _YEAR_ALONE = re.compile(rf"\b(?:in|during|since|of|year)\s+{_YEAR}\b")
 _PLAIN_DAY = re.compile(r"\b(?P<word>today|(?:day\s+before\s+)?yesterday)\b")
@@ -56,6 +69,18 @@ class Span:
         """The same days of that year; 28 February for 29 where there is none."""
         return Span(_in_year(self.first, year), _in_year(self.last, year))
 
+    @property
+    def window(self) -> tuple[int, int]:
+        """Their first moment, and the first after them."""
+        return begin_of(self.first), begin_of(self.last) + DAY_MS
+
+    def latest(self, today: date) -> Span:
+        """These days; if they are of any year, of the one in which they were last: 29 February of a leap year."""
+        if not self.any_year:
+            return self
+        years = (self.of_year(year) for year in range(today.year, today.year - LEAP_DAY_WITHIN, -1))
+        return next(one for one in years if one.first <= today and one.first.day == self.first.day)
+
 
 def spans(question: str, now_ms: int) -> tuple[Span, ...]:
     """The days that the question names; relative words count from now."""
@@ -74,6 +99,11 @@ def day_of(ms: int) -> date:
     return datetime.fromtimestamp(min(max(ms // 1000, 0), 253_402_214_400), UTC).date()
 
 
+def begin_of(day: date) -> int:
+    """Its first moment in UTC."""
+    return max(0, day.toordinal() - UNIX_DAY) * DAY_MS
+
+
 def back(day: date, days: int) -> date:
     """So many days before, as far as the calendar goes."""
     return date.fromordinal(min(max(1, day.toordinal() - days), date.max.toordinal()))
@@ -85,13 +115,54 @@ def amount(text: str) -> int:
 
 
 def _read(text: str, today: date) -> Iterator[tuple[re.Match[str], Span]]:
-    """What the text names and where."""
+    """What the text names and where; the month in "early May" is no second thing."""
+    taken: list[tuple[int, int]] = []
     for pattern, read in _READERS:
         if pattern is _YEAR_ALONE and _has_exact_year(text):
             continue
         for found in pattern.finditer(text):
-            if span := read(found, today):
+            inside = any(first <= found.start() and found.end() <= last for first, last in taken)
+            if not inside and (span := read(found, today)):
+                taken.append(found.span())
                 yield found, span
+
+
+def _part(found: re.Match[str], today: date) -> Span:
+    """Early, mid or late in a month."""
+    year, (first, last) = int(found["year"] or 0), _PARTS[found["part"]]
+    end = _month_end(year or 2000, _MONTH_OF[found["month"]])
+    return Span(end.replace(day=first), end.replace(day=min(last, end.day)), any_year=not year)
+
+
+def _place(found: re.Match[str], today: date) -> Span:
+    """The second week of a month, its last Friday or weekend."""
+    month, place, unit = _MONTH_OF[found["month"]], _PLACES[found["place"]], found["unit"]
+    if found["year"]:
+        return _placed(int(found["year"]), month, place, unit)
+    if unit == "week":
+        return replace(_placed(2000, month, place, unit), any_year=True)
+    # Which day is a Friday depends on the year: the last one that was.
+    this = _placed(today.year, month, place, unit)
+    return this if this.first <= today else _placed(today.year - 1, month, place, unit)
+
+
+def _placed(year: int, month: int, place: int, unit: str) -> Span:
+    end = _month_end(year, month)
+    first = end.day - 6 if place < 0 else 1 + 7 * place  # of seven days, each weekday is one
+    if unit == "week":
+        return Span(end.replace(day=first), end.replace(day=first + 6))
+    begin, name = end.replace(day=first), "saturday" if unit == "weekend" else unit
+    day = back(begin, -((WEEKDAYS.index(name) - begin.weekday()) % 7))
+    return Span(day, back(day, -1) if unit == "weekend" else day)
+
+
+def _week_of(found: re.Match[str], today: date) -> Span | None:
+    span = _written(found, today)
+    if span is None or span.first != span.last:
+        return None
+    day = span.latest(today).first
+    monday = back(day, day.weekday())
+    return Span(monday, back(monday, -6))
 
 
 def _iso(found: re.Match[str], today: date) -> Span | None:
@@ -173,6 +244,9 @@ def _in_year(day: date, year: int) -> date:
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Span | None]], ...] = (
+    (_PART, _part),
+    (_PLACE, _place),
+    (_WEEK_OF, _week_of),
     (_ISO, _iso),
     (_WRITTEN, _written),
     (_SEASON, _season),

@@ -11,6 +11,7 @@ from holdfast.desk import Desk
 from holdfast.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.model import CleanText, Memory, Observation
 from holdfast.ports import Embedder
+from holdfast.recall.dates import day_of, spans
 from holdfast.recall.fold import diverse, fold
 from holdfast.recall.gather import Meaning, Pool, Soon, gather, look
 from holdfast.recall.links import current
@@ -24,6 +25,7 @@ _embedding = ThreadPoolExecutor(4, "question")
 
 CLEAR_LIKENESS = 0.4
 LEAST_LIKENESS = 0.05  # texts that have nothing in common mostly lie below it
+NAMED_DAYS = 2  # of a question that are looked into on their own
 EMBEDDED_CHARS = 4_000  # of a question: a sentence model reads no more
 
 
@@ -87,12 +89,27 @@ def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
     if not query and (soon is None or soon.future.result() is None):
         return []
     bounds: list[tuple[Table[Any], tuple[Condition, ...]]] = []
-    if "memory" in question.kinds:
-        bounds.append((MEMORIES, memory_bounds(desk, question)))
-    if "observation" in question.kinds and not desk.in_chat:
-        bounds.append((OBSERVATIONS, observation_bounds(desk, question)))
+    for asked in (question, *_on_its_days(question, desk.clock.now_ms())):
+        if "memory" in question.kinds:
+            bounds.append((MEMORIES, memory_bounds(desk, asked)))
+        if "observation" in question.kinds and not desk.in_chat:
+            bounds.append((OBSERVATIONS, observation_bounds(desk, asked)))
     looked = [look(reader, table, desk.tenant, query, some, question.limit) for table, some in bounds]
     return [gather(reader, desk.tenant, one, soon, question.limit) for one in looked]
+
+
+def _on_its_days(question: Question, now: int) -> list[Question]:
+    """The same within the days that it names: what was said then is seldom among the best of all time by words or
+    meaning, when there is much."""
+    windows = [span.latest(day_of(now)).window for span in spans(question.query, now)[:NAMED_DAYS]]
+    return [_within(question, first, end) for first, end in windows]
+
+
+def _within(question: Question, first: int, end: int) -> Question:
+    """The same from the first moment on and before the end, and still within its own bounds."""
+    after = first - 1 if question.after is None else max(first - 1, question.after)
+    before = end if question.before is None else min(end, question.before)
+    return replace(question, after=after, before=before)
 
 
 def _soon(desk: Desk, text: str) -> Soon | None:

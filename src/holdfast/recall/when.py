@@ -10,11 +10,10 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 
 from holdfast.errors import InvalidRequest
-from holdfast.recall.dates import AGO, AMOUNT, DAY_MS, UNIT, UNIX_DAY, WEEKDAYS, Span, amount, back, day_of, whole
+from holdfast.recall.dates import AGO, AMOUNT, DAY_MS, UNIT, WEEKDAYS, Span, amount, back, begin_of, day_of, whole
 from holdfast.times import parse_time
 
 MOMENT_CHARS = 80
-LEAP_DAY_WITHIN = 9  # years: 29 February was in one of them, even around 1900
 
 _HOUR_MS = 3_600_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -58,12 +57,12 @@ def _moment_of_words(text: str, now: int) -> int | None:
     if part := _PART.fullmatch(text):
         span = _days(part["day"], today)
         hours = _PART_BEGINS[part["part"]]
-        return _ms(span.first) + hours * _HOUR_MS if span and span.first == span.last else None
+        return begin_of(span.first) + hours * _HOUR_MS if span and span.first == span.last else None
     edge = _EDGE.match(text)
     span = _days(text[edge.end() :] if edge else text, today)
     if span is None:
         return None
-    return _ms(span.last) + DAY_MS if edge and edge["edge"] == "end" else _ms(span.first)
+    return begin_of(span.last) + DAY_MS if edge and edge["edge"] == "end" else begin_of(span.first)
 
 
 def _before(now: int, many: int, unit: str) -> int | None:
@@ -91,7 +90,7 @@ def _days(text: str, today: date) -> Span | None:
         return _month(name, this, today)
     if text.endswith(" weekend"):
         return Span(back(span.last, 1), span.last)
-    return _latest(span, today) if span.any_year else span
+    return span.latest(today)
 
 
 def _month(name: str, this: bool, today: date) -> Span | None:
@@ -99,16 +98,4 @@ def _month(name: str, this: bool, today: date) -> Span | None:
     span = whole(name.removeprefix("last "), today)
     if span is None or not span.any_year:
         return None
-    return span.of_year(today.year) if this else _latest(span, back(today, today.day))
-
-
-def _latest(span: Span, today: date) -> Span | None:
-    for year in range(today.year, today.year - LEAP_DAY_WITHIN, -1):
-        found = span.of_year(year)
-        if found.first <= today and found.first.day == span.first.day:
-            return found
-    return None
-
-
-def _ms(day: date) -> int:
-    return max(0, day.toordinal() - UNIX_DAY) * DAY_MS
+    return span.of_year(today.year) if this else span.latest(back(today, today.day))
