@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -101,3 +103,32 @@ def test_requests_prepared_by_the_pool_ride_too(lane: Lane, desk: Desk) -> None:
         answers = ride(lane, *[(lambda text=text: text, keep(desk)) for text in good], pool=pool)  # type: ignore[misc]
     assert answers == list(good)
     assert contents(desk) == sorted(good)
+
+
+class Held:
+    """What a request had at hand."""
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_refused_request_keeps_nothing_of_what_it_had_at_hand(lane: Lane, count: int) -> None:
+    """Otherwise it would keep the store that it was for, after another took its place."""
+
+    def asked() -> tuple[Callable[[], Held], Callable[[Held], None], weakref.ref[Held]]:
+        held = Held()
+
+        def refuse(_: Held) -> None:
+            raise InvalidRequest("no")
+
+        return lambda: held, refuse, weakref.ref(held)
+
+    gc.disable()  # it would find them sooner or later
+    try:
+        requests = [asked() for _ in range(count)]
+        seen = [one for _, _, one in requests]
+        outcomes = ride(lane, *((prepare, refuse) for prepare, refuse, _ in requests))
+        assert [type(one) for one in outcomes] == [InvalidRequest] * count
+        del requests, outcomes
+        ride(lane, (int, str))  # the lane's thread has gone on
+        assert [one() for one in seen] == [None] * count
+    finally:
+        gc.enable()

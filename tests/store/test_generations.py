@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import weakref
@@ -238,9 +239,15 @@ def test_a_store_that_nobody_reads_any_more_is_let_go(world: World, quick_folder
     assert holds(world, "amber3")
     captured = quick_folder / "captured.db"
     capture_store(world.engine.store.path, captured, OURS.tenant)
-    old = weakref.ref(world.engine.store)
-    restore(world, captured)
-    assert old() is None
+    old = world.engine.store
+    parts = [weakref.ref(part) for part in (old, old._codes, old._commits, old._index, old._folder)]
+    del old
+    gc.disable()  # it would find them sooner or later
+    try:
+        restore(world, captured)
+        assert [part() for part in parts] == [None] * len(parts)
+    finally:
+        gc.enable()
 
 
 def test_the_live_store_is_another_after_a_restart_too(quick_folder: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -534,3 +536,24 @@ def test_writes_of_others_in_the_same_batch_are_not_run_again(store: Store) -> N
     assert ids(store.read()) == ["a", "b"]
     assert (len(theirs), len(runs)) == (1, 1)
     assert store.verify() == []
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_write_that_failed_inside_another_keeps_nothing_of_what_it_had_at_hand(store: Store, again: bool) -> None:
+    seen: list[weakref.ref[Any]] = []
+
+    def fails(tx: Tx) -> None:
+        held = Refused()  # anything that can be watched
+        seen.append(weakref.ref(held))
+        note(tx, "a")
+        raise Refused
+
+    def outer(tx: Tx) -> None:
+        caught(store, fails)
+
+    gc.disable()  # it would find them sooner or later
+    try:
+        store.write(outer, again=again)
+        assert [one() for one in seen] == [None] * (1 + again)
+    finally:
+        gc.enable()

@@ -16,7 +16,7 @@ from copy import copy
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from holdfast.errors import StorageFailed, StorageFull
+from holdfast.errors import Fault, StorageFailed, StorageFull
 from holdfast.store.port import Store
 
 # One batch holds the store's writer: enough to share the fsync, not so many that others wait long.
@@ -71,6 +71,7 @@ class Lane:
                 self._arrive(ride)
             return await ride.future
         finally:
+            del ride  # an error goes on through this frame, and must not find itself in it
             self._under_way -= 1
 
     def _arrive(self, ride: _Ride) -> None:
@@ -154,11 +155,14 @@ def _finish(ride: _Ride) -> None:
 
 def _deliver(rides: list[_Ride]) -> None:
     for ride in rides:
+        error, ride.error = ride.error, None
         if ride.future.cancelled():
             continue
-        if isinstance(ride.error, StopIteration):  # which a future refuses, and the rest would wait for ever
+        if isinstance(error, StopIteration):  # which a future refuses, and the rest would wait for ever
             ride.future.set_exception(RuntimeError("an operation ended its answer too early"))
-        elif ride.error is not None:
-            ride.future.set_exception(ride.error)
+        elif error is not None:
+            # A fault goes without the frames it came through: they hold the ride, it the error, and together the store.
+            # Of a bug the place is wanted.
+            ride.future.set_exception(error.with_traceback(None) if isinstance(error, Fault) else error)
         else:
             ride.future.set_result(ride.answer)

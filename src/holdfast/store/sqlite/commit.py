@@ -215,6 +215,8 @@ class GroupCommit:
                 self._codes.follow(tx.code_changes)
                 for event in tx.events:
                     self._publish(event)
+        finally:
+            self._done = []  # a transaction holds us, and would keep all of us once the store is replaced
 
     def _run(self, job: _Job) -> None:
         """Run one job in a savepoint."""
@@ -246,6 +248,7 @@ class GroupCommit:
         """Run a write inside another without a savepoint; one that failed before it wrote leaves nothing to undo."""
         before = self._db.total_changes()
         if not self._attempt(job) and self._db.total_changes() != before:
+            job.error = None  # nobody will ask for it; see `_outcome`
             raise _Undo
 
     def _attempt(self, job: _Job) -> bool:
