@@ -139,6 +139,7 @@ def test_a_failure_of_the_runtime_is_a_fault_of_ours(session: Session) -> None:
     [
         ("", 1.0),
         ("42 + 1 ≠ 44", 1.0),
+        ("½ of x² in H₂O, nº 5, 3 µm, ① ﬁnd", 1.0),
         ("🦜", 0.0),
         ("“ship it” – 🚀🚀", 0.75),
         ("where is the lock?", 1.0),

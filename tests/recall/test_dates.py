@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from holdfast.recall.dates import MAX_SPANS, spans
+from holdfast.recall.dates import MAX_SPANS, day_of, spans
 
 MONDAY = 1_763_337_600_000  # Monday, 17 November 2025
 
@@ -52,7 +52,8 @@ def found(question: str) -> list[tuple[str, str]]:
         ("on the last Friday in February", "2025-02-28", "2025-02-28"),
         ("on the first monday of May 2024", "2024-05-06", "2024-05-06"),
         ("in the week of 6 April", "2025-03-31", "2025-04-06"),
-        ("in the week starting the 9th of June 2025", "2025-06-09", "2025-06-15"),
+        ("in the week starting the 11th of June 2025", "2025-06-11", "2025-06-17"),
+        ("in the week beginning on 6 April", "2025-04-06", "2025-04-12"),
         ("in the week of December 24", "2024-12-23", "2024-12-29"),
     ],
 )
@@ -79,8 +80,7 @@ def test_a_part_of_a_month_without_a_year_is_of_any_year(part: str, first: int, 
 
 
 def test_a_month_beside_a_part_of_it_is_read_as_well() -> None:
-    assert [(span.first.day, span.last.day) for span in spans("late in March or in March", MONDAY)] == [(1, 31)]
-    assert [span.first.day for span in spans("in late March and in April", MONDAY)] == [21, 1]
+    assert [span.first.day for span in spans("in late March or in March", MONDAY)] == [21, 1]
 
 
 def test_two_days_side_by_side_are_both_read() -> None:
@@ -98,7 +98,7 @@ def test_a_month_without_a_year_is_of_any_year() -> None:
     st.text()
     | st.lists(
         st.sampled_from(
-            "last this week 2 days ago may 2023 31 of 29 february 0001 year 999 late first friday in".split()
+            "last this week 2 days ago may 2023 31 of 29 february 0001 year 999 late mid end first second friday weekend in starting".split()
         )
     ).map(" ".join),
     st.integers(),
@@ -110,6 +110,9 @@ def test_any_text_at_any_moment_gives_days_in_order(question: str, now: int) -> 
 
     assert len(named) <= MAX_SPANS
     assert all(date.min <= span.first <= span.last <= date.max for span in named)
+    for span in named:
+        first, end = span.latest(day_of(now)).window
+        assert 0 <= first < end
 
 
 @given(st.text(alphabet=" \t,amy2034-", max_size=3_000))

@@ -14,6 +14,7 @@ from world import DAY, World
 from holdfast.model import CleanText
 from holdfast.ports import Vectors
 from holdfast.recall import flow, fold, gather
+from holdfast.recall.dates import day_of
 
 WAIT = 30.0  # seconds; nothing waits as long unless it is broken
 
@@ -36,6 +37,23 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
     yield made
     made.close()
+
+
+def test_a_day_does_not_decide_what_is_rare(world: World) -> None:
+    """Its sessions bring more candidates along than all the others, and two of the three words were not said on it."""
+    for number in range(150):
+        world.observe(f"a{number}", hook="user_prompt_submit", prompt=f"granite basalt for wall x{number}y")
+        world.observe(f"b{number}", hook="user_prompt_submit", prompt=f"only gravel m{number}p for us all")
+    world.clock.now += 60 * DAY
+    day = day_of(world.clock.now)
+    for session in range(25):
+        for turn in range(9):
+            text = f"granite for wall z{session}y" if turn == 4 else f"crew talk q{session}w{turn}"
+            world.observe(f"c{session}", hook="user_prompt_submit", prompt=text)
+    world.clock.now += 60 * DAY
+
+    found = world.call("search", query=f"granite basalt gravel {day}")["results"][:6]
+    assert [" z" in one["title"] for one in found] == [True] * 6
 
 
 def test_a_single_memory_does_not_decide_what_is_rare_among_observations(world: World) -> None:

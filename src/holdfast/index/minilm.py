@@ -28,15 +28,16 @@ LONGEST_KEPT = 2_000  # characters; a longer one is not asked twice
 # A model that could not be had is not looked for again at once: every question would pay for it.
 RETRY_SECONDS = 60.0
 
-_SIGN = re.compile("[^\\W\\d_]|[\u2600-\u27bf\U0001f000-\U0001faff]")  # a letter or a picture
-_LATIN = re.compile("[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")  # with every accent
+_PICTURE = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
+# With every accent, ligatures as they are copied from print, and the signs of numbers and units that count as letters.
+_LATIN = re.compile("[A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff\ufb00-\ufb06]")
 
 
 def latin_share(text: str) -> float:
     """How much of a text's letters and pictures are Latin letters; all, if it has none."""
     if text.isascii():
         return 1.0
-    signs = len(_SIGN.findall(text))
+    signs = sum(map(str.isalpha, text)) + len(_PICTURE.findall(text))
     return len(_LATIN.findall(text)) / signs if signs else 1.0
 
 

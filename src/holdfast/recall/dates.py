@@ -43,7 +43,7 @@ _DATE = (
     rf"(?(before)|(?:\s+{_DAY.format('after')}(?!\d))?)(?:,?\s+(?:of\s+)?{_YEAR}\b)?"
 )
 _WRITTEN = re.compile(rf"\b{_DATE}")
-_WEEK_OF = re.compile(rf"\bweek\s+(?:of|from|beginning|starting)\s+(?:the\s+)?{_DATE}")
+_WEEK_OF = re.compile(rf"\bweek\s+(?P<how>of|beginning|starting)\s+(?:on\s+)?(?:the\s+)?{_DATE}")
 _SEASON = re.compile(rf"\b(?P<season>{'|'.join(_SEASONS)})(?:\s+of)?\s+{_YEAR}\b")
 _YEAR_ALONE = re.compile(rf"\b(?:in|during|since|of|year)\s+{_YEAR}\b")
 _PLAIN_DAY = re.compile(r"\b(?P<word>today|(?:day\s+before\s+)?yesterday)\b")
@@ -161,8 +161,8 @@ def _week_of(found: re.Match[str], today: date) -> Span | None:
     if span is None or span.first != span.last:
         return None
     day = span.latest(today).first
-    monday = back(day, day.weekday())
-    return Span(monday, back(monday, -6))
+    first = back(day, day.weekday()) if found["how"] == "of" else day
+    return Span(first, back(first, -6))
 
 
 def _iso(found: re.Match[str], today: date) -> Span | None:

@@ -68,8 +68,9 @@ def search(desk: Desk, question: Question) -> list[Hit]:
     reader = desk.store.read()
     if question.session_id:
         question = replace(question, session_id=desk.session_key(reader, question.session_id))
-    pools = _pools(desk, reader, question)
-    ranked = _ranked(desk, question, pools)
+    own, of_days = _pools(desk, reader, question)
+    pools = [*own, *of_days]
+    ranked = _ranked(desk, question, own, pools)
     hits = _hits(desk, reader, ranked, pools)
     seen = [hit for hit in hits if desk.may_see(hit.record, question.agent)]
     return _current(desk, reader, seen, question)
@@ -83,19 +84,26 @@ def _current(desk: Desk, reader: Reader, hits: list[Hit], question: Question) ->
     return [hit for hit in hits if hit.record.id not in gone]
 
 
-def _pools(desk: Desk, reader: Reader, question: Question) -> list[Pool]:
+def _pools(desk: Desk, reader: Reader, question: Question) -> tuple[list[Pool], list[Pool]]:
+    """What may answer, and what may of the days that the question names."""
     query = words.query(question.query)
     soon = _soon(desk, question.query)
     if not query and (soon is None or soon.future.result() is None):
-        return []
+        return [], []
+    own = _bounds(desk, question)
+    of_days = [one for asked in _on_its_days(question, desk.clock.now_ms()) for one in _bounds(desk, asked)]
+    looked = [look(reader, table, desk.tenant, query, some, question.limit) for table, some in (*own, *of_days)]
+    pools = [gather(reader, desk.tenant, one, soon, question.limit) for one in looked]
+    return pools[: len(own)], pools[len(own) :]
+
+
+def _bounds(desk: Desk, question: Question) -> list[tuple[Table[Any], tuple[Condition, ...]]]:
     bounds: list[tuple[Table[Any], tuple[Condition, ...]]] = []
-    for asked in (question, *_on_its_days(question, desk.clock.now_ms())):
-        if "memory" in question.kinds:
-            bounds.append((MEMORIES, memory_bounds(desk, asked)))
-        if "observation" in question.kinds and not desk.in_chat:
-            bounds.append((OBSERVATIONS, observation_bounds(desk, asked)))
-    looked = [look(reader, table, desk.tenant, query, some, question.limit) for table, some in bounds]
-    return [gather(reader, desk.tenant, one, soon, question.limit) for one in looked]
+    if "memory" in question.kinds:
+        bounds.append((MEMORIES, memory_bounds(desk, question)))
+    if "observation" in question.kinds and not desk.in_chat:
+        bounds.append((OBSERVATIONS, observation_bounds(desk, question)))
+    return bounds
 
 
 def _on_its_days(question: Question, now: int) -> list[Question]:
@@ -134,13 +142,13 @@ def _meaning(embedder: Embedder, text: CleanText) -> Meaning | None:
         return None
 
 
-def _ranked(desk: Desk, question: Question, pools: Sequence[Pool]) -> list[Ranked]:
+def _ranked(desk: Desk, question: Question, own: Sequence[Pool], pools: Sequence[Pool]) -> list[Ranked]:
     """All pools in one order, without those that say what a better one says."""
     candidates = {seq: one for pool in pools for seq, one in pool.candidates.items()}
     if not candidates:
         return []
-    # Where most candidates come from: of a table with few records nothing can be said about what is rare.
-    corpus = max(pools, key=lambda pool: len(pool.candidates)).corpus
+    # Where most candidates come from: of a table with few records nothing can be said about what is rare, nor of a day.
+    corpus = max(own, key=lambda pool: len(pool.candidates)).corpus
     asked = Asked(question.query, tuple(corpus.frequency), desk.clock.now_ms(), _read(desk, question.query))
     # Twice as many as wanted: some say the same and are folded.
     most = len(candidates) if question.per_session else 2 * question.limit + 20
