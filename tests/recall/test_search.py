@@ -84,6 +84,17 @@ def test_days_that_a_question_names_are_looked_into_however_much_there_is_of_oth
     world.close()
 
 
+def test_a_day_alone_is_a_question(world: World) -> None:
+    world.clock.now -= 3 * DAY
+    keep(world, DEPLOY)
+    world.clock.now += 2 * DAY
+    ids = {keep(world, text) for text in (COOKIE, CAT, PUMP)}
+    world.clock.now += DAY
+    keep(world, LEASE)
+    world.follow()
+    assert {*world.found("what happened yesterday?")[:3]} == ids
+
+
 def test_words_find_a_memory_before_its_vector_is_made(world: World) -> None:
     first = keep(world, DEPLOY)
     world.follow()

@@ -15,7 +15,7 @@ from holdfast.recall.dates import day_of, spans
 from holdfast.recall.fold import diverse, fold
 from holdfast.recall.gather import Meaning, Pool, Soon, gather, look
 from holdfast.recall.links import current
-from holdfast.recall.rank import Asked, Candidate, Parts, Ranked, rank
+from holdfast.recall.rank import DATE, Asked, Candidate, Parts, Ranked, rank
 from holdfast.redact import redact_text
 from holdfast.store import words
 from holdfast.store.port import Condition, Reader, Table, where
@@ -160,12 +160,12 @@ def _ranked(desk: Desk, question: Question, own: Sequence[Pool], pools: Sequence
 
 
 def _answers(one: Ranked, candidate: Candidate, read: float, strict: bool) -> bool:
-    """Whether it shares a word with the question, itself or beside it, or some meaning: the nearest may be far, and
-    all look near that cannot be read."""
+    """Whether it shares a word with the question, itself or beside it, or some meaning, or is of a day that it names.
+    The nearest in meaning may be far, and all look near that cannot be read."""
     likeness = read * (candidate.cosine or 0.0)
     if strict:
         return bool(candidate.weights) or likeness >= CLEAR_LIKENESS
-    return one.parts.words > 0 or likeness >= LEAST_LIKENESS
+    return one.parts.words > 0 or likeness >= LEAST_LIKENESS or one.parts.date >= DATE
 
 
 def _hits(desk: Desk, reader: Reader, ranked: Sequence[Ranked], pools: Sequence[Pool]) -> list[Hit]:
