@@ -122,7 +122,7 @@ def _embed(engine: Engine, rows: int, seed: int) -> None:
 
     def store(tx: Any) -> None:
         waiting = tx.index_work(rows)
-        tx.put_vectors(model, [MadeVector(one, chance.bytes(16), made[at]) for at, one in enumerate(waiting)])
+        tx.put_vectors(model, [MadeVector(one, chance.bytes(16), made[at, None]) for at, one in enumerate(waiting)])
 
     engine.store.write(store)
 

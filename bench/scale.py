@@ -248,7 +248,7 @@ def put_vectors(engine: Engine, rows: np.ndarray[Any, Any]) -> float:
             work = {one.seq: one for one in tx.index_work(len(some))}
             waiting = [work.get(seq) or Waiting("default", "memories", seq, seq) for seq in some]
             made = [
-                MadeVector(one, one.seq.to_bytes(16, "big"), rows[start + at]) for at, one in enumerate(waiting)
+                MadeVector(one, one.seq.to_bytes(16, "big"), rows[start + at, None]) for at, one in enumerate(waiting)
             ]
             assert tx.put_vectors(model, made) == len(some)
 

@@ -12,6 +12,8 @@ from holdfast.errors import UpstreamFailed
 from holdfast.model import CleanText
 from holdfast.ports import Vectors
 
+BREAK = "\n---\n"  # between parts that are read on their own
+
 
 class HashingEmbedder:
     """Fulfils `ports.Embedder`. Notes what it was given, and can be made to fail."""
@@ -30,6 +32,9 @@ class HashingEmbedder:
     @property
     def dims(self) -> int:
         return self._dims
+
+    def parts(self, texts: Sequence[CleanText]) -> list[list[CleanText]]:
+        return [[CleanText(part) for part in text.split(BREAK)] for text in texts]
 
     def embed(self, texts: Sequence[CleanText]) -> Vectors:
         self.before()

@@ -74,8 +74,17 @@ class Embedder(Protocol):
         """
         ...
 
+    def parts(self, texts: Sequence[CleanText]) -> list[list[CleanText]]:
+        """Each text in parts as long as the model reads at once, in order, at least one of each. What lies far beyond
+        the beginning of a very long text may be left out.
+
+        Raises:
+            EmbedderUnavailable: as above.
+        """
+        ...
+
     def embed(self, texts: Sequence[CleanText]) -> Vectors:
-        """One row of length 1 for each text. An empty text gets a row too.
+        """One row of length 1 for each text, of what the model reads of it. An empty text gets a row too.
 
         Raises:
             EmbedderUnavailable: as above.

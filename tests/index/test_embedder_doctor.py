@@ -18,7 +18,7 @@ def examined(home: Path, **settings: str) -> Check:
 
 
 def test_a_model_that_can_be_loaded_is_named(tmp_path: Path) -> None:
-    assert examined(tmp_path) == Check("embedder", True, f"all-MiniLM-L6-v2/{WEIGHTS.sha256[:12]}")
+    assert examined(tmp_path) == Check("embedder", True, f"all-MiniLM-L6-v2/{WEIGHTS.sha256[:12]}/parts")
 
 
 def test_a_model_that_cannot_be_loaded_is_not_well(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from plain_bert import PlainBert
 
 from holdfast.errors import EmbedderUnavailable
 from holdfast.index import MiniLm
-from holdfast.index.session import MAX_CHARS, MAX_TOKENS, Session
+from holdfast.index.session import FRAME, MAX_CHARS, MAX_PARTS, MAX_TOKENS, Session
 
 TEXTS = [
     "The cat sat on the mat.",
@@ -78,6 +80,52 @@ def test_of_a_huge_text_only_the_beginning_is_read(minilm: MiniLm, session: Sess
     huge = "lorem ipsum " * 2_000_000
     assert session.tokens([huge])[0].tolist() == session.tokens([huge[:MAX_CHARS]])[0].tolist()
     assert np.allclose(minilm.embed([huge])[0], minilm.embed([huge[:MAX_CHARS]])[0], atol=1e-6)
+
+
+def test_a_text_that_is_read_at_once_is_one_part(minilm: MiniLm) -> None:
+    assert minilm.parts([]) == []
+    assert minilm.parts(TEXTS) == [[text] if text != TEXTS[-1] else minilm.parts([text])[0] for text in TEXTS]
+    assert minilm.parts(["word " * (MAX_TOKENS - FRAME)]) == [["word " * (MAX_TOKENS - FRAME)]]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.sampled_from(["one ", "getUserName", " ü", "漢", "🦜 ", "\n", "e\u0301"]), min_size=100, max_size=900)
+)
+def test_the_parts_are_the_text_and_each_is_read_whole(minilm: MiniLm, session: Session, words: list[str]) -> None:
+    text = "".join(words)
+    (parts,) = minilm.parts([text])
+    assert "".join(parts).strip() == text.strip()
+    # A word that is cut in two may have a token more.
+    assert all(len(ids) <= MAX_TOKENS for ids in session.tokens(parts))
+    assert all(np.array_equal(a, b) for a, b in zip(session.tokens(parts), map(_whole(session), parts), strict=True))
+
+
+def _whole(session: Session) -> Callable[[str], Any]:
+    return lambda text: np.array(session._tokenizer.encode(text.lstrip()).ids)
+
+
+def test_the_parts_of_a_long_text_are_of_nearly_the_same_length(minilm: MiniLm, session: Session) -> None:
+    (parts,) = minilm.parts(["word " * (3 * (MAX_TOKENS - FRAME) + 1)])
+    lengths = [len(ids) - FRAME for ids in session.tokens(parts)]
+    assert lengths == [190, 191, 191, 191]
+
+
+@pytest.mark.parametrize("text", ["lorem ipsum " * 2_000_000, "漢字" * 500_000, "a" * 1_000_000, "\x00" * 1_000_000])
+def test_a_huge_text_has_only_so_many_parts(minilm: MiniLm, text: str) -> None:
+    (parts,) = minilm.parts([text])
+    assert 1 <= len(parts) <= MAX_PARTS
+    assert text.startswith("".join(parts))
+
+
+def test_what_a_long_text_says_at_its_end_is_near_to_a_question_about_it(minilm: MiniLm) -> None:
+    text = "The harbour was quiet and the boats lay at the quay. " * 60 + "Deploys go through the blue/green switch."
+    asked = minilm.embed_query("how do we release a new version?")
+    (parts,) = minilm.parts([text])
+    near = minilm.embed(parts) @ asked
+    assert len(parts) > 1
+    assert near.argmax() == len(parts) - 1
+    assert near.max() > minilm.embed([text])[0] @ asked
 
 
 @settings(max_examples=50, deadline=None)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hashing_embedder import HashingEmbedder
+from hashing_embedder import BREAK, HashingEmbedder
 from world import World
 
 from holdfast.intake import follow
@@ -69,6 +69,32 @@ def test_what_is_remembered_and_observed_gets_its_vector(world: World, embedder:
     total = len(ids) + world.engine.store.read().count(OBSERVATIONS, TENANT)
     assert health(world) == {"pending": 0, "model": "words-1", "done": total, "total": total}
     assert world.engine.store.verify() == []
+
+
+def test_a_record_is_found_by_the_meaning_of_each_of_its_parts(world: World, embedder: HashingEmbedder) -> None:
+    told = ["the tide turns at noon", "seven herons nest on the dyke", "the ferry leaves from pier nine"]
+    long = remember(world, BREAK.join(told))
+    other = remember(world, "an anchor weighs four tons")
+    finish(follower(world, embedder))
+    for part in told:
+        assert nearest(world, embedder, part) == [long, other]
+    assert embedder.given == [*told, "an anchor weighs four tons"]
+    assert health(world)["done"] == 2
+    assert world.engine.store.verify() == []
+
+
+def test_long_texts_are_embedded_a_few_at_a_time(world: World, embedder: HashingEmbedder) -> None:
+    ids = [remember(world, BREAK.join(f"quay {number} berth {part}" for part in range(30))) for number in range(7)]
+    longer = remember(world, BREAK.join(f"dock {part} of {part * 3}" for part in range(BATCH + 5)))
+    batches: list[int] = []
+    one = follower(world, embedder)
+    while one.step():
+        batches.append(len(embedder.given))
+    sizes = [int(size) for size in np.diff([0, *batches]) if size]
+    assert sizes == [60, 60, 60, 30, BATCH + 5]
+    assert health(world)["pending"] == 0
+    assert nearest(world, embedder, "quay 4 berth 17", 1) == [ids[4]]
+    assert nearest(world, embedder, "dock 68 of 204", 1) == [longer]
 
 
 def test_equal_texts_are_embedded_once(world: World, embedder: HashingEmbedder) -> None:

@@ -18,6 +18,7 @@ from holdfast.embedder import embedder_from
 from holdfast.errors import InvalidSettings, UpstreamFailed
 from holdfast.ports import Embedder
 from holdfast.remote.embed_dialects import GEMINI, OPENAI, Order, texts_per_request, vectors_in
+from holdfast.remote.embedders import PART_CHARS, _parts
 from holdfast.remote.exchange import MAX_ANSWER_BYTES
 from holdfast.remote.failure import Failure
 from holdfast.settings import Settings
@@ -66,6 +67,15 @@ def test_each_text_gets_its_own_row_of_length_one(provider: str, embedder_for: M
     assert rows.dtype == np.float32
     assert np.allclose(rows, rows_of(texts, embedder.dims), atol=1e-6)
     assert np.allclose(embedder.embed_query(TEXT), rows_of([TEXT], embedder.dims)[0], atol=1e-6)
+
+
+@given(st.integers(0, 40_000))
+def test_a_long_text_is_sent_in_parts_that_small_models_read(length: int) -> None:
+    text = "".join(chr(97 + place % 26) for place in range(length))
+    parts = _parts(text)
+    assert "".join(parts) == text
+    assert len(parts) == max(1, -(-length // PART_CHARS))
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
 def test_names_say_provider_model_and_size(embedder_for: Make) -> None:

@@ -52,7 +52,7 @@ def follow(store: Store, model: str = MODEL, numbers: Any = vector_of) -> int:
     for one in reader.index_work(10_000):
         table = {"memories": MEMORIES, "observations": OBSERVATIONS}[one.source]
         record = next(record for record in reader.find(table, one.tenant) if record.seq == one.seq)
-        made.append(MadeVector(one, text_hash(one.tenant, model, passage(record)), numbers(one.seq)))
+        made.append(MadeVector(one, text_hash(one.tenant, model, passage(record)), np.atleast_2d(numbers(one.seq))))
     return store.write(lambda tx: tx.put_vectors(model, made))
 
 
@@ -80,7 +80,10 @@ def put_many(store: Store, rows: Any, first: int = 1, tenant: str = TENANT) -> N
         waiting = {one.seq: one for one in tx.index_work(len(rows))}
         tx.put_vectors(
             MODEL,
-            [MadeVector(waiting[seq], seq.to_bytes(16, "big"), row) for seq, row in zip(seqs, rows, strict=True)],
+            [
+                MadeVector(waiting[seq], seq.to_bytes(16, "big"), np.atleast_2d(row))
+                for seq, row in zip(seqs, rows, strict=True)
+            ],
         )
 
     store.write(job)
@@ -187,7 +190,7 @@ def test_each_of_two_threads_sifts_its_own_half(monkeypatch: pytest.MonkeyPatch)
 
 @given(st.lists(st.integers(0, 200), min_size=1), st.lists(st.integers(-5, 400)), st.booleans())
 def test_the_allowed_are_found_where_they_stand(held: list[int], allowed: list[int], ascending: bool) -> None:
-    seqs = np.array(sorted(set(held)) if ascending else held, dtype=np.int64)
+    seqs = np.array(sorted(held) if ascending else held, dtype=np.int64)
     wanted = np.array(allowed, dtype=np.int64)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(codes, "FEW_ALLOWED", 1_000.0)
@@ -245,6 +248,106 @@ def test_only_what_meets_the_conditions_is_found_however_near_the_others_are(
     assert len(hits) == 10
 
 
+# Records in several parts
+
+
+def parts_of(seq: int) -> Any:
+    """One to seven rows, by the number of the record."""
+    return random_units(1 + seq % 7, seq)
+
+
+def nearest_part(seqs: Sequence[int], query: Any) -> dict[int, float]:
+    return {seq: float((parts_of(seq).astype("<f2").astype(float) @ query).max()) for seq in seqs}
+
+
+@pytest.fixture
+def in_parts(store: Store) -> list[int]:
+    seqs = [add(store, MEMORIES, f"m{number}", content=f"{number}").seq for number in range(60)]
+    assert follow(store, numbers=parts_of) == 60
+    return seqs
+
+
+@pytest.mark.parametrize("few", [0, 1_000], ids=["by codes", "one by one"])
+def test_a_record_is_as_near_as_its_nearest_part(
+    store: Store, in_parts: list[int], few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "FEW", few)
+    some = in_parts[::3]
+    for query in random_units(20, 99):
+        for allowed in (None, some):
+            exact = nearest_part(allowed or in_parts, query)
+            only = None if allowed is None else np.array(allowed)
+            hits = store.read().nearest(TENANT, MODEL, query, 12, only)
+            assert [hit.seq for hit in hits] == sorted(exact, key=lambda seq: -exact[seq])[:12]
+            assert [hit.cosine for hit in hits] == pytest.approx(sorted(exact.values(), reverse=True)[:12])
+
+
+def test_every_part_leads_to_its_record_and_none_after_it_is_gone(place: Place) -> None:
+    store = place.open()
+    seqs = [add(store, MEMORIES, f"m{number}", content=f"{number}").seq for number in range(30)]
+    follow(store, numbers=parts_of)
+    store.write(lambda tx: tx.delete(MEMORIES, TENANT, "m4"))
+    for _ in range(2):
+        for seq in seqs:
+            firsts = [store.read().nearest(TENANT, MODEL, part, 1)[0].seq for part in parts_of(seq)]
+            assert all(first != seq if seq == seqs[4] else first == seq for first in firsts)
+        assert store.read().with_vector(TENANT, MODEL) == 29
+        assert store.verify() == []
+        store = place.reopen()
+
+
+def test_a_record_of_many_near_parts_leaves_room_for_the_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "RESCORED", 10)
+    centre = random_units(1, 7)[0]
+    seqs = [add(store, MEMORIES, f"m{number}", content=f"{number}").seq for number in range(20)]
+
+    def numbers(seq: int) -> Any:
+        near = centre + (0.01 if seq == seqs[0] else 0.6) * random_units(150 if seq == seqs[0] else 1, seq)
+        return near / np.linalg.norm(near, axis=1, keepdims=True)
+
+    follow(store, numbers=numbers)
+    hits = store.read().nearest(TENANT, MODEL, centre, 8)
+    assert hits[0].seq == seqs[0]
+    assert len({hit.seq for hit in hits}) == 8
+    assert [hit.seq for hit in store.read().nearest(TENANT, MODEL, centre, 8, meeting=set)] == [hit.seq for hit in hits]
+
+
+def test_a_text_that_changes_loses_all_its_parts(store: Store, in_parts: list[int]) -> None:
+    record = store.read().get(MEMORIES, TENANT, "m5")
+    store.write(lambda tx: tx.replace(MEMORIES, dataclasses.replace(record, content="another text")))
+    for part in parts_of(in_parts[5]):
+        assert in_parts[5] not in [hit.seq for hit in store.read().nearest(TENANT, MODEL, part, 60)]
+    assert follow(store, numbers=lambda seq: parts_of(seq + 1_000)) == 1
+    hits = [store.read().nearest(TENANT, MODEL, part, 1)[0].seq for part in parts_of(in_parts[5] + 1_000)]
+    assert set(hits) == {in_parts[5]}
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE vectors SET vector = substr(vector, 1, length(vector) - 140) WHERE seq = 6",
+        "UPDATE vectors SET vector = CAST(vector || substr(vector, 1, 140) AS BLOB) WHERE seq = 6",
+        "UPDATE vectors SET vector = x'' WHERE seq = 6",
+        "UPDATE vector_spaces SET dims = 35",
+    ],
+    ids=["a part less", "a part more", "no part", "parts of another length"],
+)
+def test_a_lost_or_added_part_is_found_and_mended(place: Place, sql: str) -> None:
+    store = place.open()
+    for number in range(8):
+        add(store, MEMORIES, f"m{number}", content=f"{number}")
+    follow(store, numbers=parts_of)
+    place.close()
+    db = apsw.Connection(str(place.path))
+    db.execute(sql)
+    db.close()
+    store = place.open()
+    assert store.verify() != []
+    store.repair_index()
+    assert store.verify() == []
+
+
 # Following the rows
 
 
@@ -298,7 +401,7 @@ def test_a_write_that_is_rolled_back_changes_no_search(store: Store, few: list[i
         tx.delete(MEMORIES, TENANT, "m0")
         tx.add(MEMORIES, sample(MEMORIES, "new", tx.next_seq()))
         waiting = tx.index_work(5)
-        tx.put_vectors(MODEL, [MadeVector(one, b"0" * 16, vector_of(few[0])) for one in waiting])
+        tx.put_vectors(MODEL, [MadeVector(one, b"0" * 16, vector_of(few[0])[None]) for one in waiting])
         raise Refused
 
     with pytest.raises(Refused):
@@ -322,7 +425,7 @@ def test_the_same_text_keeps_its_vector_and_another_loses_it(store: Store) -> No
 def test_a_vector_of_a_text_that_changed_meanwhile_is_not_taken(store: Store) -> None:
     record = add(store, MEMORIES)
     (waiting,) = store.read().index_work(5)
-    made = MadeVector(waiting, text_hash(TENANT, MODEL, passage(record)), vector_of(1))
+    made = MadeVector(waiting, text_hash(TENANT, MODEL, passage(record)), vector_of(1)[None])
     store.write(lambda tx: tx.replace(MEMORIES, dataclasses.replace(record, content="newer")))
     assert store.write(lambda tx: tx.put_vectors(MODEL, [made])) == 0
     assert store.read().pending() == 1
@@ -337,7 +440,7 @@ def test_a_vector_made_before_is_known_by_its_text(store: Store, few: list[int])
     hash, strange = text_hash(TENANT, MODEL, passage(record)), text_hash(OTHER, MODEL, passage(record))
     known = store.read().known_vectors([hash, strange, hash])
     assert list(known) == [hash]
-    assert known[hash] == pytest.approx(vector_of(few[3]), abs=1e-3)
+    assert known[hash] == pytest.approx(vector_of(few[3])[None], abs=1e-3)
 
 
 def test_everything_is_found_after_reopening(place: Place) -> None:
@@ -438,7 +541,7 @@ def test_how_many_have_their_vector_is_told(store: Store, few: list[int]) -> Non
         ("Use…", "Use tabs in Go", "Use tabs in Go"),
         ("Style", "Use tabs in Go", "Style\nUse tabs in Go"),
         ("", "Use tabs", "Use tabs"),
-        ("a", "a" * 9_000, "a" * PASSAGE_CHARS),
+        ("a", "a" * (PASSAGE_CHARS + 1), "a" * PASSAGE_CHARS),
     ],
 )
 def test_a_memorys_title_is_embedded_only_where_it_adds_something(title: str, content: str, text: str) -> None:

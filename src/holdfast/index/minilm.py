@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from holdfast.index.batches import batches
 from holdfast.index.graph import DIMS
 from holdfast.index.pinned import WEIGHTS
 from holdfast.index.places import Files, Places
-from holdfast.index.session import Session, Tokens
+from holdfast.index.session import Session
 from holdfast.model import CleanText
 from holdfast.ports import Clock, Vectors
 
@@ -27,6 +28,8 @@ KEPT_QUESTIONS = 256
 LONGEST_KEPT = 2_000  # characters; a longer one is not asked twice
 # A model that could not be had is not looked for again at once: every question would pay for it.
 RETRY_SECONDS = 60.0
+
+Made = TypeVar("Made")
 
 _PICTURE = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
 # With every accent, ligatures as they are copied from print, and the signs of numbers and units that count as letters.
@@ -44,7 +47,7 @@ def latin_share(text: str) -> float:
 class MiniLm:
     """Vectors of 384 numbers. Making one loads nothing; `prepare`, or the first use, does."""
 
-    name = f"all-MiniLM-L6-v2/{WEIGHTS.sha256[:12]}"
+    name = f"all-MiniLM-L6-v2/{WEIGHTS.sha256[:12]}/parts"  # which weights, and that long texts are read in parts
     dims = DIMS
 
     def __init__(self, places: Places, clock: Clock, threads: int | None = None):
@@ -74,6 +77,16 @@ class MiniLm:
                     raise self._remembered(fault, final=True) from fault
                 self._loaded(final=True)
 
+    def parts(self, texts: Sequence[CleanText]) -> list[list[CleanText]]:
+        """Each text in parts of up to 254 tokens, 32 of them at most.
+
+        Raises:
+            EmbedderUnavailable: there is no model to be had; the message says why.
+        """
+        self.prepare()
+        cut = self._in_background(self._loaded().parts, texts)
+        return [[CleanText(part) for part in one] for one in cut]
+
     def embed(self, texts: Sequence[CleanText]) -> Vectors:
         """One row of length 1 for each text, made at the lowest priority on all processors.
 
@@ -85,7 +98,7 @@ class MiniLm:
             return rows
         self.prepare()
         session = self._loaded()
-        tokens = self._tokens(session, texts)
+        tokens = self._in_background(session.tokens, texts)
 
         def fill(places: list[int]) -> None:
             rows[places] = session.vectors([tokens[place] for place in places])
@@ -112,9 +125,9 @@ class MiniLm:
         that all texts in one look alike to it; pictures it does not know at all."""
         return latin_share(text)
 
-    def _tokens(self, session: Session, texts: Sequence[CleanText]) -> list[Tokens]:
-        parts = [texts[first : first + TOKENIZE_TEXTS] for first in range(0, len(texts), TOKENIZE_TEXTS)]
-        return [one for part in self._background.map(session.tokens, parts) for one in part]
+    def _in_background(self, work: Callable[[Sequence[str]], list[Made]], texts: Sequence[CleanText]) -> list[Made]:
+        some = [texts[first : first + TOKENIZE_TEXTS] for first in range(0, len(texts), TOKENIZE_TEXTS)]
+        return [one for made in self._background.map(work, some) for one in made]
 
     def _loaded(self, final: bool = False) -> Session:
         """The session, from files on this machine."""

@@ -7,6 +7,7 @@ or has not been asked yet, pays neither their 60 ms nor their 23 MB.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from holdfast.index.pinned import read_tokenizer, read_weights
 from holdfast.index.places import Files
 from holdfast.ports import Vectors
 
-MAX_TOKENS = 256  # as the model was trained for sentences; what is longer is cut
-# Far beyond 256 tokens of any language, and a bound for what the tokenizer reads of a huge text.
-MAX_CHARS = 10_000
+MAX_TOKENS = 256  # as the model was trained for sentences; what is longer is cut, or read in parts
+FRAME = 2  # tokens that say where a text begins and ends
+MAX_PARTS = 32  # of one text: a second of one processor
+# More than that many parts in English, and a bound for what the tokenizer reads of a huge text.
+MAX_CHARS = 40_000
 
 Tokens = NDArray[np.int64]
 
@@ -39,15 +42,24 @@ class Session:
         self._refusals = _refusals(runtime)
         self._session = _started(runtime, read_weights(files.weights))
         self._tokenizer = tokenizers.Tokenizer.from_buffer(read_tokenizer(files.tokenizer))
-        self._tokenizer.enable_truncation(MAX_TOKENS)
+        self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """The token ids of each text, at least two and at most MAX_TOKENS."""
-        # The batch form lets other threads run meanwhile; the single one does not. Half a surrogate pair would
-        # be an error.
-        cut = [text.lstrip()[:MAX_CHARS].encode("utf-8", "replace").decode() for text in texts]
-        return [np.array(one.ids, np.int64) for one in self._tokenizer.encode_batch_fast(cut)]
+        # The batch form lets other threads run meanwhile; the single one does not.
+        encoded = self._tokenizer.encode_batch_fast([_readable(text) for text in texts])
+        return [_framed(np.array(one.ids, np.int64)) for one in encoded]
+
+    def parts(self, texts: Sequence[str]) -> list[list[str]]:
+        """Each text in parts of as many tokens as are read at once, all of nearly the same length."""
+        long = {text: _readable(text) for text in texts if len(text) > MAX_TOKENS - FRAME}  # no token is empty
+        encoded = self._tokenizer.encode_batch(list(long.values()), add_special_tokens=False)
+        cut = {
+            text: _cut(read, [start for start, _ in one.offsets])
+            for (text, read), one in zip(long.items(), encoded, strict=True)
+        }
+        return [cut.get(text) or [text] for text in texts]
 
     def vectors(self, texts: Sequence[Tokens]) -> Vectors:
         """One row of length 1 per text. Other threads run meanwhile.
@@ -66,6 +78,25 @@ class Session:
         except self._refusals as error:
             raise EmbedderUnavailable(f"minilm: onnxruntime failed ({type(error).__name__})") from error
         return out
+
+
+def _readable(text: str) -> str:
+    """As much of a text as the tokenizer is given. Half a surrogate pair would be an error."""
+    return text.lstrip()[:MAX_CHARS].encode("utf-8", "replace").decode()
+
+
+def _framed(ids: Tokens) -> Tokens:
+    """At most MAX_TOKENS, of which the last one says that the text ends."""
+    return ids if len(ids) <= MAX_TOKENS else np.append(ids[: MAX_TOKENS - 1], ids[-1])
+
+
+def _cut(text: str, starts: Sequence[int]) -> list[str]:
+    """The text in parts, by where its tokens start; parts of the same length find more than full ones and a rest."""
+    count = max(1, min(-(-len(starts) // (MAX_TOKENS - FRAME)), MAX_PARTS))
+    tokens = min(len(starts), count * (MAX_TOKENS - FRAME))
+    places = [*starts, len(text)]
+    cuts = [places[tokens * part // count] for part in range(count + 1)]
+    return [text[first:end] for first, end in pairwise(cuts) if first < end]
 
 
 def _packages() -> tuple[Any, Any]:

@@ -7,8 +7,10 @@ Rows that were stored while there was no embedder, or another one, are looked fo
 from __future__ import annotations
 
 import logging
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from holdfast.store.port import Condition, MadeVector, Reader, Store, Tx, Waitin
 from holdfast.store.tables import TABLES
 from holdfast.store.vectortext import text_hash
 
-# Texts embedded and vectors written at once: the write takes about 2 ms, so nobody waits long behind it.
+# Parts of texts embedded and vectors written at once: the write takes about 2 ms, so nobody waits long behind it.
 BATCH = 64
 # Entries dropped at once when nothing embeds them.
 DROPPED = 2_000
@@ -132,16 +134,17 @@ class Follower:
     def _vectors(
         self, reader: Reader, embedder: Embedder, work: list[Waiting], texts: dict[int, CleanText]
     ) -> list[MadeVector]:
+        """Of as many as can be had at once, at least one; the others still wait."""
         hashes = {one.seq: text_hash(one.tenant, embedder.name, texts[one.seq]) for one in work}
         known = {
             hash: numbers
             for hash, numbers in reader.known_vectors(list(hashes.values())).items()
-            if len(numbers) == embedder.dims
+            if numbers.shape[1] == embedder.dims
         }
         new = {hashes[one.seq]: texts[one.seq] for one in work if hashes[one.seq] not in known}
         if new:
-            known.update(zip(new, _embed(embedder, list(new.values())), strict=True))
-        return [MadeVector(one, hashes[one.seq], known[hashes[one.seq]]) for one in work]
+            known.update(zip(new, _embed_first(embedder, list(new.values())), strict=False))
+        return [MadeVector(one, hashes[one.seq], known[hashes[one.seq]]) for one in work if hashes[one.seq] in known]
 
 
 def _texts(reader: Reader, work: Sequence[Waiting]) -> dict[int, CleanText]:
@@ -156,6 +159,15 @@ def _texts(reader: Reader, work: Sequence[Waiting]) -> dict[int, CleanText]:
                 found = reader.find(table, tenant, Condition("seq", "in", seqs))
                 texts.update({record.seq: table.passage(record) for record in found})
     return texts
+
+
+def _embed_first(embedder: Embedder, texts: list[CleanText]) -> list[Vectors]:
+    """The vectors of the first texts, a row for each part: of as many texts as have BATCH parts, at least of one."""
+    parts = embedder.parts(texts)
+    ends = list(accumulate(map(len, parts)))
+    taken = max(1, bisect_right(ends, BATCH))
+    rows = _embed(embedder, [part for some in parts[:taken] for part in some])
+    return np.split(rows, ends[: taken - 1])
 
 
 def _embed(embedder: Embedder, texts: list[CleanText]) -> Vectors:

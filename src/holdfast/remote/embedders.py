@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from holdfast.remote.summarizer import OPENAI_URL
 from holdfast.settings import Settings
 
 MAX_CHARS = 16_000  # of one text; the models read less than this
+# Of one part of a longer text: some 1,000 tokens, which small models read as well.
+PART_CHARS = 4_000
 # The APIs refuse an empty text, and a memory without words still gets a row.
 EMPTY = "-"
 # Someone waits for a question's answer, and words alone answer it too.
@@ -56,6 +59,10 @@ class RemoteEmbedder:
 
     def prepare(self) -> None:
         """Nothing: a remote model is always as ready as it will be."""
+
+    def parts(self, texts: Sequence[CleanText]) -> list[list[CleanText]]:
+        """Each text in parts of nearly the same length."""
+        return [_parts(text) for text in texts]
 
     def embed(self, texts: Sequence[CleanText]) -> Vectors:
         """One row of length 1 for each text.
@@ -102,6 +109,12 @@ class RemoteEmbedder:
         if isinstance(vectors, Failure):
             raise vectors.fault(endpoint.provider, operation, EMBEDDER)
         return vectors
+
+
+def _parts(text: CleanText) -> list[CleanText]:
+    count = max(1, -(-len(text) // PART_CHARS))
+    cuts = [len(text) * part // count for part in range(count + 1)]
+    return [CleanText(text[first:end]) for first, end in pairwise(cuts)]
 
 
 @dataclass(frozen=True, slots=True)

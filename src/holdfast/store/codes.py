@@ -141,7 +141,7 @@ class _Arrays:
     def put(self, at: int, seqs: Seqs, codes: Codes) -> None:
         upto, signs = at + len(seqs), len(self.signs)
         self.seqs[at:upto] = seqs
-        self.ascending = self.ascending and bool((np.diff(self.seqs[max(at - 1, 0) : upto]) > 0).all())
+        self.ascending = self.ascending and bool((np.diff(self.seqs[max(at - 1, 0) : upto]) >= 0).all())
         self.signs[:, at:upto] = codes[:, :signs].T
         self.steps.view("<u8")[at:upto] = codes[:, signs:]
 
@@ -228,8 +228,9 @@ def _places(seqs: Seqs, allowed: Seqs, ascending: bool) -> Places:
     """Where the allowed stand among `seqs`."""
     if ascending and len(seqs) and len(allowed) < FEW_ALLOWED * len(seqs):
         wanted = np.unique(allowed)
-        at = np.searchsorted(seqs, wanted)
-        held: Places = at[seqs.take(at, mode="clip") == wanted]
+        first, end = np.searchsorted(seqs, wanted), np.searchsorted(seqs, wanted, "right")
+        counts = end - first
+        held: Places = np.repeat(end - np.cumsum(counts), counts) + np.arange(counts.sum())
         return held
     return np.flatnonzero(_member(seqs, allowed))
 
@@ -245,6 +246,6 @@ def _member(seqs: Seqs, allowed: Seqs) -> NDArray[np.bool_]:
 
 
 def _distinct(seqs: Seqs) -> Seqs:
-    """Each once, in the order of first mention: a record whose text changed has an older code too."""
+    """Each once, in the order of first mention: a record has a code for each part of its text, and older ones too."""
     _, first = np.unique(seqs, return_index=True)
     return seqs[np.sort(first)]

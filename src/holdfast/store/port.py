@@ -119,14 +119,21 @@ class WordHits:
 
 @dataclass(frozen=True, slots=True)
 class StoredVectors:
-    """Vectors of records, one in each row."""
+    """Vectors of records: a row for each part of a record's text, those of one record side by side."""
 
     seqs: Sequence[int]
     rows: NDArray[np.float16]
+    first: NDArray[np.intp]  # the place of each record's first row
 
     def cosines(self, query: NDArray[np.float32]) -> dict[int, float]:
-        """How near each record is to the query, whatever rows were read with it: sums of float32 depend on that."""
-        return dict(zip(self.seqs, (self.rows.astype(np.float64) @ query).tolist(), strict=True))
+        """How near the nearest part of each record is to the query.
+
+        The same whatever rows were read with it: sums of float32 would depend on that.
+        """
+        if not len(self.seqs):
+            return {}
+        near = np.maximum.reduceat(self.rows.astype(np.float64) @ query, self.first)
+        return dict(zip(self.seqs, near.tolist(), strict=True))
 
 
 class VectorHit(NamedTuple):
@@ -148,7 +155,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class MadeVector:
-    """The vector of a record that waited, and the hash of the text it was made from."""
+    """The vector of a record that waited, one row for each part of its text, and the hash of that text."""
 
     waiting: Waiting
     hash: bytes
@@ -268,7 +275,8 @@ class Reader(Protocol):
         allowed: NDArray[np.int64] | None = None,
         meeting: Callable[[Sequence[int]], set[int]] | None = None,
     ) -> list[VectorHit]:
-        """Records nearest in meaning to the query's vector, best first; `allowed` holds the only ones to look at.
+        """Records of which a part is nearest in meaning to the query's vector, best first; `allowed` holds the only
+        ones to look at.
 
         `meeting` says which of given records count; where few do, fewer are found than there are. Only vectors of
         that model count: while records wait for theirs, they are not found.
@@ -292,7 +300,7 @@ class Reader(Protocol):
         ...
 
     def known_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        """Vectors that were made before, by the hash of tenant, model and text."""
+        """Vectors that were made before, a row for each part, by the hash of tenant, model and text."""
         ...
 
     def followed_model(self) -> str | None:

@@ -30,14 +30,16 @@ def damaged() -> DataDamaged:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Sequence numbers, ascending by amount, negative where the record is gone, and their codes."""
+    """Sequence numbers, ascending by amount, negative where the record is gone, and their codes: one for each part of
+    a record's text."""
 
     seqs: Seqs
     codes: Codes
 
     @property
     def live(self) -> int:
-        return int(np.count_nonzero(self.seqs > 0))
+        """How many records."""
+        return len(np.unique(self.seqs[self.seqs > 0]))
 
 
 def unpack(seqs: bytes, codes: bytes) -> Chunk:
@@ -66,7 +68,7 @@ def _merge(db: apsw.Connection, space: int, number: int, new: Chunk) -> None:
         old = unpack(*row)
         kept = (old.seqs > 0) & ~np.isin(old.seqs, new.seqs)
         new = Chunk(np.concatenate([old.seqs[kept], new.seqs]), np.concatenate([old.codes[kept], new.codes]))
-    order = np.argsort(new.seqs)
+    order = np.argsort(new.seqs, kind="stable")  # the parts of a record stay in order
     write_chunk(db, space, number, Chunk(new.seqs[order], new.codes[order]))
 
 
@@ -176,10 +178,10 @@ class VectorCodes:
             for _, _, chunk in each_chunk(db, space):
                 if chunk.codes.shape[1] != table.words:
                     raise damaged()
-                if chunk.live == len(chunk.seqs):
+                live = chunk.seqs > 0
+                if live.all():
                     table.append(chunk.seqs, chunk.codes)
                 else:
-                    live = chunk.seqs > 0
                     table.append(chunk.seqs[live], chunk.codes[live])
         finally:
             db.close()

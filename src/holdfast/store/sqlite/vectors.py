@@ -30,6 +30,10 @@ MOST_LOOKED = 3_000
 ENOUGH = 0.75
 ALL = 2**63 - 1
 
+_KNOWN = (
+    "SELECT v.vector, s.dims FROM vectors AS v JOIN vector_spaces AS s ON s.number = v.space WHERE hash = ? LIMIT 1"
+)
+
 Query = NDArray[np.float32]
 
 # Every table whose records have a vector.
@@ -40,6 +44,11 @@ def vector_checksum(seq: int, space: int, hash: bytes, vector: bytes) -> int:
     """64 bits over a row of vectors; signed, as SQLite keeps integers."""
     head = f"{seq} {space} {len(hash)} ".encode()
     return int.from_bytes(blake2b(head + hash + vector, digest_size=8).digest(), "big", signed=True)
+
+
+def parts_in(vector: bytes, dims: int) -> int:
+    """How many parts of a text a stored vector is of."""
+    return len(vector) // (2 * dims)
 
 
 def space_of(db: apsw.Connection, tenant: str, model: str, dims: int) -> int | None:
@@ -116,8 +125,9 @@ class VectorReads:
             if space is not None and len(seqs):
                 sql = "SELECT seq, vector FROM vectors WHERE seq IN carray(?) AND space = ?"
                 rows = self._db.execute(sql, (apsw.carray(np.sort(seqs)), space)).fetchall()
-            packed = np.frombuffer(b"".join([vector for _, vector in rows]), dtype="<f2")
-            return StoredVectors([seq for seq, _ in rows], packed.reshape(len(rows), dims))
+        packed = np.frombuffer(b"".join([vector for _, vector in rows]), dtype="<f2").reshape(-1, dims)
+        ends = np.cumsum([0, *(parts_in(vector, dims) for _, vector in rows)])
+        return StoredVectors([seq for seq, _ in rows], packed, ends[:-1])
 
     def with_vector(self, tenant: str, model: str) -> int:
         sql = "SELECT number FROM vector_spaces WHERE tenant = ? AND model = ?"
@@ -140,9 +150,10 @@ class VectorReads:
         known: dict[bytes, Query] = {}
         with as_faults():
             for hash in dict.fromkeys(hashes):
-                found: Any = self._db.execute("SELECT vector FROM vectors WHERE hash = ? LIMIT 1", (hash,)).get
+                found: Any = self._db.execute(_KNOWN, (hash,)).get
                 if found is not None:
-                    known[hash] = np.frombuffer(found, dtype="<f2").astype(np.float32)
+                    vector, dims = found
+                    known[hash] = np.frombuffer(vector, dtype="<f2").astype(np.float32).reshape(-1, dims)
         return known
 
     def followed_model(self) -> str | None:
@@ -197,15 +208,15 @@ class VectorWrites:
         return self._db.execute(sql, (one.seq, one.ticket)).get is not None
 
     def _put(self, tenant: str, model: str, made: list[MadeVector]) -> None:
-        numbers = np.stack([one.numbers for one in made]).astype("<f2")
-        space = _make_space(self._db, tenant, model, numbers.shape[1])
-        for one, vector in zip(made, numbers, strict=True):
-            seq, data = one.waiting.seq, vector.tobytes()
+        space = _make_space(self._db, tenant, model, made[0].numbers.shape[1])
+        rounded = [one.numbers.astype("<f2") for one in made]
+        for one, numbers in zip(made, rounded, strict=True):
+            seq, data = one.waiting.seq, numbers.tobytes()
             self._drop_vector(seq)  # another model's
             row = (seq, space, one.hash, data, vector_checksum(seq, space, one.hash, data))
             self._db.execute("INSERT INTO vectors VALUES (?, ?, ?, ?, ?)", row)
-        seqs = np.array([one.waiting.seq for one in made], dtype=np.int64)
-        codes = code_of(numbers)  # of the rounded numbers: what verification reads
+        seqs = np.repeat(np.array([one.waiting.seq for one in made], dtype=np.int64), [len(one) for one in rounded])
+        codes = code_of(np.concatenate(rounded))  # of the rounded numbers: what verification reads
         add_codes(self._db, space, seqs, codes)
         self.code_changes.append(CodeChange(space, seqs, codes))
 

@@ -422,9 +422,9 @@ CREATE TABLE vector_spaces (
     UNIQUE (tenant, model, dims)
 ) STRICT;
 
--- The vector of each searchable record: float16 numbers of length 1. hash is of the tenant, the model and the text
--- it was made from, so that equal text is embedded once. With names instead of the space's number only four vectors
--- of 384 numbers would fit on a page, not five.
+-- The vector of each searchable record: float16 numbers of length 1, as many times as its text has parts that the model
+-- reads at once. hash is of the tenant, the model and the text it was made from, so that equal text is embedded once. With
+-- names instead of the space's number only four vectors of 384 numbers would fit on a page, not five.
 CREATE TABLE vectors (
     seq INTEGER PRIMARY KEY,
     space INTEGER NOT NULL,
@@ -434,9 +434,9 @@ CREATE TABLE vectors (
 ) STRICT;
 CREATE INDEX vectors_by_text ON vectors (hash);
 
--- The same vectors as codes of two bits a number, a range of sequence numbers in each row: what a search reads once and keeps in
--- memory. seqs: int64, ascending; negative once the record is gone. codes: as many 64-bit words for each. live: how
--- many are not negative.
+-- The same vectors as codes, a range of sequence numbers in each row: what a search reads once and keeps in memory. seqs:
+-- int64, ascending, once for each part of a record; negative once the record is gone. codes: as many 64-bit words for
+-- each. live: how many records are not gone.
 CREATE TABLE vector_codes (
     space INTEGER NOT NULL,
     chunk INTEGER NOT NULL,
