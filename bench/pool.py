@@ -38,7 +38,9 @@ class Store:
     """One collection, its words and its vectors."""
 
     collection: Collection
-    vectors: NDArray[np.float32]
+    vectors: list[NDArray[np.float32]]  # of each document, a row for each of its parts
+    rows: NDArray[np.float32] = field(init=False)
+    first: NDArray[np.int64] = field(init=False)
     counts: list[Counter[str]] = field(init=False)
     lengths: Floats = field(init=False)
     postings: dict[str, tuple[NDArray[np.int64], Floats]] = field(init=False)
@@ -46,6 +48,8 @@ class Store:
     place: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.rows = np.concatenate(self.vectors)
+        self.first = np.cumsum([0, *map(len, self.vectors)])[:-1]
         self.counts = [Counter(tokens(document.text)) for document in self.collection.documents]
         self.lengths = np.array([sum(count.values()) for count in self.counts], float)
         found: dict[str, list[tuple[int, int]]] = {}
@@ -85,7 +89,8 @@ class Store:
         return scores
 
     def cosines(self, vector: NDArray[np.float32]) -> Floats:
-        return (self.vectors @ vector).astype(float)
+        """Of each document's nearest part."""
+        return np.maximum.reduceat(self.rows @ vector, self.first).astype(float)
 
     def candidates(
         self, asked: tuple[str, ...], vector: NDArray[np.float32] | None, depth: int | None

@@ -1,7 +1,7 @@
 """How well the right records are found, beside simpler ways, on conversations, code sessions, notes, code and prose.
 
     python bench/quality.py [--locomo FILE] [--packages FOLDER] [--vectors FOLDER] [--depth N]
-                            [--sets locomo,assistant,coding,library,manual,packages]
+                            [--sets locomo,locomo-long,assistant,assistant-long,coding,library,manual,packages]
 
 Candidates come as in the store: the best by words, the best by vectors, and their neighbours. Prints the tables and
 writes them into docs/benchmarks/quality.md below the mark. Vectors are kept in FOLDER, by the hash of their text.
@@ -15,6 +15,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,11 @@ import sets
 from measure import FIGURES, Row, interval, mean, row
 from pool import Store, convex, ranked, rrf, terms
 
+from holdfast.embedder import embedder_from
+from holdfast.ports import Embedder
 from holdfast.recall.rank import rank
+from holdfast.settings import load
+from holdfast.system import SystemClock, SystemEntropy
 
 ROOT = Path(__file__).parent.parent
 DEPTH = 100
@@ -84,20 +89,26 @@ class Vectors:
             names = json.loads((folder / "cache.json").read_text())
             self.known = dict(zip(names, np.load(folder / "cache.npy"), strict=True))
 
+    def in_parts(self, texts: Sequence[str]) -> list[Vector]:
+        """For each text a row for each of its parts."""
+        parts = self._embedder.parts(texts)
+        ends = np.cumsum([len(some) for some in parts])
+        return np.split(self.of([part for some in parts for part in some]), ends[:-1])
+
     def of(self, texts: Sequence[str]) -> Vector:
         missing = [text for text in dict.fromkeys(texts) if _hash(text) not in self.known]
         if missing:
             self._add(missing)
         return np.stack([self.known[_hash(text)] for text in texts])
 
-    def _add(self, texts: list[str]) -> None:
-        from holdfast.embedder import embedder_from
-        from holdfast.settings import load
-        from holdfast.system import SystemClock, SystemEntropy
+    @cached_property
+    def _embedder(self) -> Embedder:
+        made = embedder_from(load(), SystemClock(), SystemEntropy())
+        assert made is not None, "the settings name no embedder"
+        return made
 
-        embedder = embedder_from(load(), SystemClock(), SystemEntropy())
-        assert embedder is not None, "the settings name no embedder"
-        self.known |= zip(map(_hash, texts), embedder.embed(texts), strict=True)
+    def _add(self, texts: list[str]) -> None:
+        self.known |= zip(map(_hash, texts), self._embedder.embed(texts), strict=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "cache.json").write_text(json.dumps(list(self.known)))
         np.save(self.folder / "cache.npy", np.stack(list(self.known.values())))
@@ -110,7 +121,9 @@ def _hash(text: str) -> str:
 def collections(chosen: Sequence[str], locomo: Path, packages: Path) -> dict[str, list[sets.Collection]]:
     made: dict[str, Callable[[], list[sets.Collection]]] = {
         "locomo": lambda: sets.locomo(locomo),
+        "locomo-long": lambda: sets.at_length(sets.locomo(locomo)),
         "assistant": sets.assistant,
+        "assistant-long": lambda: sets.at_length(sets.assistant()),
         "coding": coding.collections,
         "library": lambda: [sets.library(True), sets.library(False)],
         "manual": lambda: [sets.manual()],
@@ -121,7 +134,7 @@ def collections(chosen: Sequence[str], locomo: Path, packages: Path) -> dict[str
 
 def measure(collection: sets.Collection, vectors: Vectors, depth: int) -> dict[tuple[str, str], list[Row]]:
     """Rows by way and level."""
-    store = Store(collection, vectors.of([document.text for document in collection.documents]))
+    store = Store(collection, vectors.in_parts([document.text for document in collection.documents]))
     asked = vectors.of([query.text for query in collection.queries])
     session = {document.id: document.session for document in collection.documents}
     rows: dict[tuple[str, str], list[Row]] = {}
@@ -185,7 +198,7 @@ def main() -> None:
     options.add_argument("--packages", type=Path, help="a folder with Debian's Translation-<language>.xz")
     options.add_argument("--vectors", type=Path, default=ROOT / "build" / "vectors")
     options.add_argument("--depth", type=int, default=DEPTH)
-    options.add_argument("--sets", default="locomo,assistant,coding,library,manual")
+    options.add_argument("--sets", default="locomo,locomo-long,assistant,assistant-long,coding,library,manual")
     options.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks" / "quality.md")
     given = options.parse_args()
     if given.packages and "packages" not in given.sets:

@@ -76,6 +76,54 @@ def _turns(conversation: dict[str, object]) -> Iterator[Document]:
         number += 1
 
 
+def at_length(collections: list[Collection]) -> list[Collection]:
+    """The same with long records: each session as one, and three sessions as one with all collections in one store."""
+    whole = [_joined(one, 1) for one in collections]
+    mixed = [_joined(one, 1, alternate=True) for one in collections]
+    tripled = [_joined(one, 3) for one in collections]
+    return [
+        _together("sessions", whole),
+        _together("sessions and turns", mixed),
+        _together("three sessions", tripled),
+    ]
+
+
+def _joined(collection: Collection, count: int, alternate: bool = False) -> Collection:
+    """Every `count` sessions as one record without a session; with `alternate` every other record stays in turns."""
+    sessions: dict[str, list[Document]] = {}
+    for document in collection.documents:
+        sessions.setdefault(document.session or document.id, []).append(document)
+    names, records, of = list(sessions), [], {}
+    for start in range(0, len(names), count):
+        turns = [turn for name in names[start : start + count] for turn in sessions[name]]
+        if alternate and start % 2:
+            records += turns
+        else:
+            records.append(Document(f"from {names[start]}", "\n".join(turn.text for turn in turns), None, turns[0].at))
+            of |= {turn.id: records[-1].id for turn in turns}
+    queries = [Query(one.text, frozenset(of.get(id, id) for id in one.gold), one.category) for one in collection.queries]
+    return Collection(collection.name, tuple(records), tuple(queries))
+
+
+def _together(name: str, collections: list[Collection]) -> Collection:
+    """All of them in one store."""
+
+    def within(collection: Collection, id: str | None) -> str | None:
+        return id and f"{collection.name}/{id}"
+
+    documents = [
+        Document(within(one, document.id) or "", document.text, within(one, document.session), document.at)
+        for one in collections
+        for document in one.documents
+    ]
+    queries = [
+        Query(query.text, frozenset(within(one, id) or "" for id in query.gold), query.category)
+        for one in collections
+        for query in one.queries
+    ]
+    return Collection(name, tuple(documents), tuple(queries))
+
+
 def assistant() -> list[Collection]:
     """Months of three invented people with an assistant: short requests with facts in passing, long answers."""
     return [_history(path) for path in sorted((Path(__file__).parent / "assistant").glob("*.json"))]
