@@ -97,6 +97,29 @@ def test_long_texts_are_embedded_a_few_at_a_time(world: World, embedder: Hashing
     assert nearest(world, embedder, "dock 68 of 204", 1) == [longer]
 
 
+@pytest.mark.parametrize("answer", [[], [[]], [["a"], ["b"]]])
+def test_a_text_in_no_parts_is_not_stored(world: World, answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = HashingEmbedder()
+    monkeypatch.setattr(embedder, "parts", lambda texts: answer)
+    remember(world, "a buoy")
+    assert not follower(world, embedder).step()
+    assert health(world)["pending"] == 1
+    assert world.engine.store.verify() == []
+
+
+def test_what_has_to_wait_is_not_cut_each_time(
+    world: World, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut: list[int] = []
+    parts = embedder.parts
+    monkeypatch.setattr(embedder, "parts", lambda texts: cut.append(len(texts)) or parts(texts))
+    for number in range(60):
+        remember(world, BREAK.join(f"quay {number} berth {part}" for part in range(BATCH // 2)))
+    finish(follower(world, embedder))
+    assert health(world)["pending"] == 0
+    assert sum(cut) <= 60 + 2 * 60
+
+
 def test_equal_texts_are_embedded_once(world: World, embedder: HashingEmbedder) -> None:
     for session in ("s1", "s2", "s3"):
         world.observe(session, tool_name="Bash", tool_input={"command": "ls"}, tool_output="a.txt")

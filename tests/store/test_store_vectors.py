@@ -330,8 +330,10 @@ def test_a_text_that_changes_loses_all_its_parts(store: Store, in_parts: list[in
         "UPDATE vectors SET vector = CAST(vector || substr(vector, 1, 140) AS BLOB) WHERE seq = 6",
         "UPDATE vectors SET vector = x'' WHERE seq = 6",
         "UPDATE vector_spaces SET dims = 35",
+        "UPDATE vector_spaces SET dims = 0",
+        "UPDATE vector_spaces SET dims = -1",
     ],
-    ids=["a part less", "a part more", "no part", "parts of another length"],
+    ids=["a part less", "a part more", "no part", "parts of another length", "of no length", "of less than none"],
 )
 def test_a_lost_or_added_part_is_found_and_mended(place: Place, sql: str) -> None:
     store = place.open()
@@ -346,6 +348,42 @@ def test_a_lost_or_added_part_is_found_and_mended(place: Place, sql: str) -> Non
     assert store.verify() != []
     store.repair_index()
     assert store.verify() == []
+    store.write(lambda tx: tx.follow_model(MODEL))
+    while (missing := store.read().missing(MODEL, 100)) is not None:
+        store.write(lambda tx, missing=missing: tx.queue(MODEL, missing))
+    follow(store, numbers=parts_of)
+    assert [store.read().nearest(TENANT, MODEL, parts_of(seq)[-1], 1)[0].seq for seq in range(1, 9)] == [*range(1, 9)]
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("change", ["substr(vector, 3)", "x''", "CAST(vector || x'00' AS BLOB)"])
+def test_a_search_that_meets_a_damaged_vector_says_so(place: Place, change: str) -> None:
+    store = place.open()
+    for number in range(8):
+        add(store, MEMORIES, f"m{number}", content=f"{number}")
+    follow(store, numbers=parts_of)
+    place.close()
+    db = apsw.Connection(str(place.path))
+    db.execute(f"UPDATE vectors SET vector = {change} WHERE seq = 6")
+    db.close()
+    with pytest.raises(DataDamaged):
+        found(place.open(), 2)
+
+
+def test_codes_of_long_records_that_are_gone_leave_the_memory_in_time(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.store.sqlite.vectorcodes.GONE", 2)
+    records = [add(store, MEMORIES, f"m{number}", content=f"{number}") for number in range(20)]
+    held, parts = store._codes, 30  # type: ignore[attr-defined]
+    for time in range(6):
+        for one in records:
+            new = dataclasses.replace(one, content=f"{one.content} {time}")
+            store.write(lambda tx, new=new: tx.replace(MEMORIES, new))
+        follow(store, numbers=lambda seq: random_units(parts, seq))
+        found(store, records[0].seq)  # this one notices how many are gone
+        found(store, records[0].seq)
+        assert len(held.of(1, DIMS)) == parts * len(records)
 
 
 # Following the rows

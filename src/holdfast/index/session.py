@@ -21,6 +21,7 @@ from holdfast.ports import Vectors
 
 MAX_TOKENS = 256  # as the model was trained for sentences; what is longer is cut, or read in parts
 FRAME = 2  # tokens that say where a text begins and ends
+MOST_TOKENS_OF_A_SIGN = 3  # a Korean syllable is taken apart
 MAX_PARTS = 32  # of one text: a second of one processor
 # More than that many parts in English, and a bound for what the tokenizer reads of a huge text.
 MAX_CHARS = 40_000
@@ -53,7 +54,7 @@ class Session:
 
     def parts(self, texts: Sequence[str]) -> list[list[str]]:
         """Each text in parts of as many tokens as are read at once, all of nearly the same length."""
-        long = {text: _readable(text) for text in texts if len(text) > MAX_TOKENS - FRAME}  # no token is empty
+        long = {text: _readable(text) for text in texts if len(text) * MOST_TOKENS_OF_A_SIGN > MAX_TOKENS - FRAME}
         encoded = self._tokenizer.encode_batch(list(long.values()), add_special_tokens=False)
         cut = {
             text: _cut(read, [start for start, _ in one.offsets])

@@ -119,6 +119,8 @@ class Follower:
 
         self.store.write(write)
         self._recover()
+        if len(made) + len(gone) < len(work):  # long ones: do not read and cut again and again what has to wait
+            self._size = 2 * len(made)
 
     def _narrow(self, work: list[Waiting]) -> None:
         """A single text that is refused must not hold up the others: try fewer, then step over the one."""
@@ -164,6 +166,8 @@ def _texts(reader: Reader, work: Sequence[Waiting]) -> dict[int, CleanText]:
 def _embed_first(embedder: Embedder, texts: list[CleanText]) -> list[Vectors]:
     """The vectors of the first texts, a row for each part: of as many texts as have BATCH parts, at least of one."""
     parts = embedder.parts(texts)
+    if len(parts) != len(texts) or not all(parts):
+        raise UpstreamFailed("embedder: a text has no parts")
     ends = list(accumulate(map(len, parts)))
     taken = max(1, bisect_right(ends, BATCH))
     rows = _embed(embedder, [part for some in parts[:taken] for part in some])

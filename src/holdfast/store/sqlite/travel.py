@@ -90,7 +90,7 @@ def _prepare(db: apsw.Connection) -> None:
 def attach(db: apsw.Connection, path: Path) -> None:
     """Let the connection read a second database, whether somebody writes it or not."""
     db.set_busy_timeout(BUSY_MS)
-    db.create_scalar_function("moved_checksum", _moved_checksum, 6, deterministic=True)
+    db.create_scalar_function("moved_checksum", _moved_checksum, 7, deterministic=True)
     db.execute(f"ATTACH ? AS {FAR}", (f"file:{quote(str(path.absolute()))}?mode=ro",))
 
 
@@ -136,7 +136,7 @@ def copy_tenants(db: apsw.Connection, tenants: Iterable[str], names: Iterable[st
 
 def _copy_vectors(db: apsw.Connection) -> None:
     """A space keeps its number if that is free here; its vectors' checksums cover it."""
-    db.execute("CREATE TEMP TABLE spaces (old INTEGER PRIMARY KEY, new INTEGER NOT NULL)")
+    db.execute("CREATE TEMP TABLE spaces (old INTEGER PRIMARY KEY, new INTEGER NOT NULL, dims INTEGER NOT NULL)")
     found: Any = db.execute(
         f"SELECT number, tenant, model, dims FROM {FAR}.vector_spaces WHERE tenant IN (SELECT tenant FROM going) "
         "ORDER BY number"
@@ -145,11 +145,11 @@ def _copy_vectors(db: apsw.Connection) -> None:
         taken = db.execute("SELECT 1 FROM main.vector_spaces WHERE number = ?", (number,)).get
         sql = "INSERT INTO main.vector_spaces (number, tenant, model, dims) VALUES (?, ?, ?, ?)"
         db.execute(sql, (None if taken else number, *space))
-        db.execute("INSERT INTO temp.spaces VALUES (?, ?)", (number, db.last_insert_rowid()))
+        db.execute("INSERT INTO temp.spaces VALUES (?, ?, ?)", (number, db.last_insert_rowid(), space[-1]))
     if found:
         db.execute(
             "INSERT INTO main.vectors SELECT v.seq, s.new, v.hash, v.vector, CASE WHEN s.new = s.old THEN v.checksum "
-            "ELSE moved_checksum(v.seq, s.old, s.new, v.hash, v.vector, v.checksum) END "
+            "ELSE moved_checksum(v.seq, s.old, s.new, s.dims, v.hash, v.vector, v.checksum) END "
             f"FROM {FAR}.vectors AS v JOIN temp.spaces AS s ON s.old = v.space ORDER BY v.seq"
         )
         db.execute(
@@ -161,9 +161,9 @@ def _copy_vectors(db: apsw.Connection) -> None:
 
 def _moved_checksum(*values: Any) -> int:
     """The checksum under another space; one that was wrong stays wrong."""
-    seq, old, new, hash, vector, checksum = values
-    right = vector_checksum(seq, old, hash, vector) == checksum
-    return vector_checksum(seq, new, hash, vector) if right else int(checksum)
+    seq, old, new, dims, hash, vector, checksum = values
+    right = vector_checksum(seq, old, dims, hash, vector) == checksum
+    return vector_checksum(seq, new, dims, hash, vector) if right else int(checksum)
 
 
 def drop_tenants(db: apsw.Connection, tenants: Iterable[str]) -> None:

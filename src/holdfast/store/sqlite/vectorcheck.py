@@ -16,7 +16,7 @@ from holdfast.store.codes import Seqs, code_of
 from holdfast.store.port import Finding
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.vectorcodes import CHUNK, Chunk, add_codes, each_chunk
-from holdfast.store.sqlite.vectors import ALL, EMBEDDED, parts_in, vector_checksum
+from holdfast.store.sqlite.vectors import ALL, EMBEDDED, is_of_parts, unpack_vectors, vector_checksum
 from holdfast.store.vectortext import text_hash
 
 BATCH = 1_000
@@ -50,9 +50,9 @@ def wrong_vectors(db: apsw.Connection) -> Iterator[int]:
 
 def _is_right(db: apsw.Connection, row: Any) -> bool:
     seq, space, hash, vector, checksum, tenant, model, dims = row
-    if tenant is None or not vector or len(vector) % (2 * dims):
+    if tenant is None or not is_of_parts(vector, dims):
         return False
-    if vector_checksum(seq, space, hash, vector) != checksum:
+    if vector_checksum(seq, space, dims, hash, vector) != checksum:
         return False
     text = _passage_of(db, tenant, seq)
     return text is not None and text_hash(tenant, model, text) == hash
@@ -114,12 +114,12 @@ def _chunk_is_right(db: apsw.Connection, space: int, dims: int, number: int, chu
 
 
 def read_vectors(db: apsw.Connection, space: int, first: int, last: int, dims: int) -> tuple[Seqs, Any]:
-    """The vectors of a space between two sequence numbers, each as many times as its text has parts."""
+    """The vectors of a space between two sequence numbers, a row for each part of a text."""
     sql = "SELECT seq, vector FROM vectors WHERE seq BETWEEN ? AND ? AND space = ? ORDER BY seq"
     rows: Any = db.execute(sql, (first, last, space)).fetchall()
-    numbers = np.frombuffer(b"".join([vector for _, vector in rows]), dtype="<f2").reshape(-1, dims)
-    seqs = np.array([seq for seq, _ in rows], dtype=np.int64)
-    return np.repeat(seqs, [parts_in(vector, dims) for _, vector in rows]), numbers
+    found = unpack_vectors(rows, dims)
+    counts = np.diff([*found.first, len(found.rows)])
+    return np.repeat(np.array(found.seqs, dtype=np.int64), counts), found.rows
 
 
 def mend_vectors(db: apsw.Connection) -> None:

@@ -1,6 +1,6 @@
 """The codes of the vectors: in chunks on disk, whole in memory, the second made from the first.
 
-On disk a chunk holds the codes of 256 sequence numbers, so a record that goes takes its code along by one small
+On disk a chunk holds the codes of a few sequence numbers, so a record that goes takes its codes along by one small
 write. In memory all codes of a space lie side by side. They are read on first use (1,000,000 codes: 248 MB) and
 follow each commit; a code that is not removed from memory yet only costs a look at a row that is gone.
 """
@@ -19,7 +19,8 @@ from holdfast.errors import DataDamaged
 from holdfast.store.codes import Codes, CodeTable, Seqs
 from holdfast.store.sqlite.faults import as_faults
 
-CHUNK = 256
+# Sequence numbers in a row. Of records in 32 parts that is half a megabyte to write anew for each few that come.
+CHUNK = 64
 # So many codes of records that are gone may stay in memory, and this share of them all; then they are read anew.
 GONE, GONE_SHARE = 2_000, 0.1
 
@@ -81,26 +82,27 @@ def write_chunk(db: apsw.Connection, space: int, number: int, chunk: Chunk) -> N
         db.execute(sql, values)
 
 
-def erase_code(db: apsw.Connection, space: int, seq: int) -> None:
-    """Overwrite the code of a record that goes."""
+def erase_code(db: apsw.Connection, space: int, seq: int) -> int:
+    """Overwrite the codes of a record that goes; how many they were."""
     key = (space, seq // CHUNK)
     row: Any = db.execute("SELECT seqs, codes FROM vector_codes WHERE space = ? AND chunk = ?", key).get
     if row is None:
-        return
+        return 0
     chunk = unpack(*row)
     mine = chunk.seqs == seq
     if not mine.any():
-        return
+        return 0
     seqs, codes = np.where(mine, -chunk.seqs, chunk.seqs), np.where(mine[:, None], np.uint64(0), chunk.codes)
     left = Chunk(seqs, codes)
     if left.live:
         write_chunk(db, *key, left)
     else:
         db.execute("DELETE FROM vector_codes WHERE space = ? AND chunk = ?", key)
+    return int(np.count_nonzero(mine))
 
 
 def each_chunk(db: apsw.Connection, space: int) -> Iterator[tuple[int, int, Chunk]]:
-    """Every chunk of a space with its number and how many live codes it says it has."""
+    """Every chunk of a space with its number and how many live records it says it has."""
     sql = "SELECT chunk, live, seqs, codes FROM vector_codes WHERE space = ? ORDER BY chunk"
     rows: Any = db.execute(sql, (space,))
     for number, live, seqs, codes in rows:

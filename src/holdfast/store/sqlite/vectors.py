@@ -13,6 +13,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.errors import DataDamaged
 from holdfast.store.codes import Seqs, code_of
 from holdfast.store.port import MadeVector, Missing, R, StoredVectors, Table, VectorHit, Waiting
 from holdfast.store.sqlite.faults import as_faults
@@ -26,7 +27,7 @@ RESCORED, RESCORED_SHARE = 150, 1.25
 FEW = 200
 # Past so many of the nearest whoever asks for records that meet something looks at those that do instead.
 MOST_LOOKED = 3_000
-# When this share of the nearest codes has its row no more, more of them are looked at.
+# With fewer records than this share of the nearest codes, as some are gone or have several, more codes are looked at.
 ENOUGH = 0.75
 ALL = 2**63 - 1
 
@@ -40,15 +41,28 @@ Query = NDArray[np.float32]
 EMBEDDED: tuple[Table[Any], ...] = tuple(table for table in TABLES if table.passage is not None)
 
 
-def vector_checksum(seq: int, space: int, hash: bytes, vector: bytes) -> int:
-    """64 bits over a row of vectors; signed, as SQLite keeps integers."""
-    head = f"{seq} {space} {len(hash)} ".encode()
+def vector_checksum(seq: int, space: int, dims: int, hash: bytes, vector: bytes) -> int:
+    """64 bits over a row of vectors and into how many numbers its parts are cut; signed, as SQLite keeps integers."""
+    head = f"{seq} {space} {dims} {len(hash)} ".encode()
     return int.from_bytes(blake2b(head + hash + vector, digest_size=8).digest(), "big", signed=True)
 
 
-def parts_in(vector: bytes, dims: int) -> int:
-    """How many parts of a text a stored vector is of."""
-    return len(vector) // (2 * dims)
+def is_of_parts(vector: bytes, dims: int) -> bool:
+    """Whether this many bytes are the vectors of one part of a text, or of several."""
+    return dims > 0 and len(vector) > 0 and len(vector) % (2 * dims) == 0
+
+
+def unpack_vectors(rows: Sequence[tuple[int, bytes]], dims: int) -> StoredVectors:
+    """Vectors as they were stored, with the numbers of their records.
+
+    Raises:
+        DataDamaged: one is no vector of so many numbers.
+    """
+    if not all(is_of_parts(vector, dims) for _, vector in rows):
+        raise DataDamaged("store: a vector is damaged", hint="Mend it with holdfast verify --repair-index.")
+    numbers = np.frombuffer(b"".join([vector for _, vector in rows]), dtype="<f2").reshape(-1, dims)
+    ends = np.cumsum([0, *(len(vector) // (2 * dims) for _, vector in rows)])
+    return StoredVectors([seq for seq, _ in rows], numbers, ends[:-1])
 
 
 def space_of(db: apsw.Connection, tenant: str, model: str, dims: int) -> int | None:
@@ -110,7 +124,7 @@ class VectorReads:
                 met = meeting(near.tolist())
                 near = np.array([seq for seq in near.tolist() if seq in met][:count], dtype=np.int64)
             found = self._vectors(space, len(query), near).cosines(query)
-            if looked >= min(len(table), MOST_LOOKED if meeting else ALL) or len(found) >= count * ENOUGH:
+            if looked >= min(len(table), MOST_LOOKED if meeting else ALL) or len(found) >= max(limit, count * ENOUGH):
                 return _best(found, limit)
             looked *= 2 if meeting is None else 4
 
@@ -125,9 +139,7 @@ class VectorReads:
             if space is not None and len(seqs):
                 sql = "SELECT seq, vector FROM vectors WHERE seq IN carray(?) AND space = ?"
                 rows = self._db.execute(sql, (apsw.carray(np.sort(seqs)), space)).fetchall()
-        packed = np.frombuffer(b"".join([vector for _, vector in rows]), dtype="<f2").reshape(-1, dims)
-        ends = np.cumsum([0, *(parts_in(vector, dims) for _, vector in rows)])
-        return StoredVectors([seq for seq, _ in rows], packed, ends[:-1])
+        return unpack_vectors(rows, dims)
 
     def with_vector(self, tenant: str, model: str) -> int:
         sql = "SELECT number FROM vector_spaces WHERE tenant = ? AND model = ?"
@@ -153,7 +165,7 @@ class VectorReads:
                 found: Any = self._db.execute(_KNOWN, (hash,)).get
                 if found is not None:
                     vector, dims = found
-                    known[hash] = np.frombuffer(vector, dtype="<f2").astype(np.float32).reshape(-1, dims)
+                    known[hash] = unpack_vectors([(0, vector)], dims).rows.astype(np.float32)
         return known
 
     def followed_model(self) -> str | None:
@@ -213,7 +225,7 @@ class VectorWrites:
         for one, numbers in zip(made, rounded, strict=True):
             seq, data = one.waiting.seq, numbers.tobytes()
             self._drop_vector(seq)  # another model's
-            row = (seq, space, one.hash, data, vector_checksum(seq, space, one.hash, data))
+            row = (seq, space, one.hash, data, vector_checksum(seq, space, numbers.shape[1], one.hash, data))
             self._db.execute("INSERT INTO vectors VALUES (?, ?, ?, ?, ?)", row)
         seqs = np.repeat(np.array([one.waiting.seq for one in made], dtype=np.int64), [len(one) for one in rounded])
         codes = code_of(np.concatenate(rounded))  # of the rounded numbers: what verification reads
@@ -240,9 +252,9 @@ class VectorWrites:
         if space is None:
             return
         self._db.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
-        erase_code(self._db, space, seq)
+        gone = erase_code(self._db, space, seq)
         none = np.empty((0, 0), dtype=np.uint64)
-        self.code_changes.append(CodeChange(space, np.empty(0, dtype=np.int64), none, gone=1))
+        self.code_changes.append(CodeChange(space, np.empty(0, dtype=np.int64), none, gone))
 
     def done(self, work: Sequence[Waiting]) -> None:
         for one in work:
