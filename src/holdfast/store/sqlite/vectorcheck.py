@@ -50,7 +50,7 @@ def wrong_vectors(db: apsw.Connection) -> Iterator[int]:
 
 def _is_right(db: apsw.Connection, row: Any) -> bool:
     seq, space, hash, vector, checksum, tenant, model, dims = row
-    if tenant is None or not is_of_parts(vector, dims):
+    if tenant is None or not is_of_parts(len(vector), dims):
         return False
     if vector_checksum(seq, space, dims, hash, vector) != checksum:
         return False

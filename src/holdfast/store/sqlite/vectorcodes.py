@@ -8,8 +8,9 @@ follow each commit; a code that is not removed from memory yet only costs a look
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import apsw
@@ -21,6 +22,7 @@ from holdfast.store.sqlite.faults import as_faults
 
 # Sequence numbers in a row. Of records in 32 parts that is half a megabyte to write anew for each few that come.
 CHUNK = 64
+READ_CHUNKS = 64  # put into memory at once: each call costs as much as some hundred codes
 # So many codes of records that are gone may stay in memory, and this share of them all; then they are read anew.
 GONE, GONE_SHARE = 2_000, 0.1
 
@@ -125,6 +127,22 @@ class CodeChange:
     gone: int = 0
 
 
+def _append(table: CodeTable, chunks: Sequence[tuple[bytes, bytes]]) -> None:
+    """What is live of some chunks.
+
+    Raises:
+        DataDamaged: the sizes of one do not fit together.
+    """
+    if not all(len(codes) == table.words * len(seqs) for seqs, codes in chunks):
+        raise damaged()
+    chunk = unpack(*map(b"".join, zip(*chunks, strict=True)))
+    live = chunk.seqs > 0
+    if live.all():
+        table.append(chunk.seqs, chunk.codes)
+    else:
+        table.append(chunk.seqs[live], chunk.codes[live])
+
+
 class VectorCodes:
     """The codes in memory, by space, shared by all threads."""
 
@@ -177,14 +195,10 @@ class VectorCodes:
             db.execute("BEGIN")  # one moment for both reads
             room: Any = db.execute("SELECT total(length(seqs)) / 8 FROM vector_codes WHERE space = ?", (space,)).get
             table = CodeTable(dims, int(room))
-            for _, _, chunk in each_chunk(db, space):
-                if chunk.codes.shape[1] != table.words:
-                    raise damaged()
-                live = chunk.seqs > 0
-                if live.all():
-                    table.append(chunk.seqs, chunk.codes)
-                else:
-                    table.append(chunk.seqs[live], chunk.codes[live])
+            sql = "SELECT seqs, codes FROM vector_codes WHERE space = ? ORDER BY chunk"
+            chunks: Any = db.execute(sql, (space,))
+            while some := list(islice(chunks, READ_CHUNKS)):
+                _append(table, some)
         finally:
             db.close()
         return table

@@ -47,9 +47,9 @@ def vector_checksum(seq: int, space: int, dims: int, hash: bytes, vector: bytes)
     return int.from_bytes(blake2b(head + hash + vector, digest_size=8).digest(), "big", signed=True)
 
 
-def is_of_parts(vector: bytes, dims: int) -> bool:
-    """Whether this many bytes are the vectors of one part of a text, or of several."""
-    return dims > 0 and len(vector) > 0 and len(vector) % (2 * dims) == 0
+def is_of_parts(size: int, dims: int) -> bool:
+    """Whether so many bytes are the vectors of one part of a text, or of several."""
+    return dims > 0 and size > 0 and size % (2 * dims) == 0
 
 
 def unpack_vectors(rows: Sequence[tuple[int, bytes]], dims: int) -> StoredVectors:
@@ -58,11 +58,13 @@ def unpack_vectors(rows: Sequence[tuple[int, bytes]], dims: int) -> StoredVector
     Raises:
         DataDamaged: one is no vector of so many numbers.
     """
-    if not all(is_of_parts(vector, dims) for _, vector in rows):
+    packed = [vector for _, vector in rows]
+    sizes = np.array(list(map(len, packed)), dtype=np.intp)
+    if not all(is_of_parts(size, dims) for size in set(sizes.tolist())):  # nearly all are of one size
         raise DataDamaged("store: a vector is damaged", hint="Mend it with holdfast verify --repair-index.")
-    numbers = np.frombuffer(b"".join([vector for _, vector in rows]), dtype="<f2").reshape(-1, dims)
-    ends = np.cumsum([0, *(len(vector) // (2 * dims) for _, vector in rows)])
-    return StoredVectors([seq for seq, _ in rows], numbers, ends[:-1])
+    numbers = np.frombuffer(b"".join(packed), dtype="<f2").reshape(-1, dims)
+    parts = sizes // (2 * dims)
+    return StoredVectors([seq for seq, _ in rows], numbers, np.cumsum(parts) - parts)
 
 
 def space_of(db: apsw.Connection, tenant: str, model: str, dims: int) -> int | None:
