@@ -14,6 +14,7 @@ from sets import Collection, Document
 from holdfast.index.minilm import latin_share
 from holdfast.recall.rank import Asked, Candidate, Corpus
 from holdfast.store import words
+from holdfast.store.port import luck
 
 Floats = NDArray[np.float64]
 REACH = 3  # turns either way that come along with a candidate
@@ -89,8 +90,9 @@ class Store:
         return scores
 
     def cosines(self, vector: NDArray[np.float32]) -> Floats:
-        """Of each document's nearest part."""
-        return np.maximum.reduceat(self.rows @ vector, self.first).astype(float)
+        """Of each document's nearest part, less its luck."""
+        near = np.maximum.reduceat(self.rows @ vector, self.first).astype(float)
+        return near - luck(np.array([len(parts) for parts in self.vectors]))
 
     def candidates(
         self, asked: tuple[str, ...], vector: NDArray[np.float32] | None, depth: int | None

@@ -123,7 +123,7 @@ def collections(chosen: Sequence[str], locomo: Path, packages: Path) -> dict[str
         "locomo": lambda: sets.locomo(locomo),
         "locomo-long": lambda: sets.at_length(sets.locomo(locomo)),
         "assistant": sets.assistant,
-        "assistant-long": lambda: sets.at_length(sets.assistant()),
+        "assistant-long": lambda: [*sets.at_length(sets.assistant()), sets.long_replies(sets.assistant())],
         "coding": coding.collections,
         "library": lambda: [sets.library(True), sets.library(False)],
         "manual": lambda: [sets.manual()],

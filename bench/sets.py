@@ -88,6 +88,33 @@ def at_length(collections: list[Collection]) -> list[Collection]:
     ]
 
 
+def long_replies(collections: list[Collection]) -> Collection:
+    """The same turns, but every four answers of a session are one: short remarks among long answers."""
+    return _together("long replies", [_longer(one) for one in collections])
+
+
+def _longer(collection: Collection) -> Collection:
+    records, of, open_replies = [], {}, dict[str | None, list[Document]]()
+    for turn in collection.documents:
+        if not turn.text.startswith("assistant: "):
+            records.append(turn)
+            continue
+        replies = open_replies.setdefault(turn.session, [])
+        replies.append(turn)
+        of[turn.id] = replies[0].id
+        if len(replies) == 4:
+            del open_replies[turn.session]
+    for first in dict.fromkeys(of.values()):
+        turns = [turn for turn in collection.documents if of.get(turn.id) == first]
+        records.append(Document(first, "\n".join(turn.text for turn in turns), turns[0].session, turns[0].at))
+    return Collection(collection.name, tuple(records), _asked_of(collection, of))
+
+
+def _asked_of(collection: Collection, of: dict[str, str]) -> tuple[Query, ...]:
+    """The same questions, where some documents became part of others."""
+    return tuple(Query(one.text, frozenset(of.get(id, id) for id in one.gold), one.category) for one in collection.queries)
+
+
 def _joined(collection: Collection, count: int, alternate: bool = False) -> Collection:
     """Every `count` sessions as one record without a session; with `alternate` every other record stays in turns."""
     sessions: dict[str, list[Document]] = {}
@@ -101,8 +128,7 @@ def _joined(collection: Collection, count: int, alternate: bool = False) -> Coll
         else:
             records.append(Document(f"from {names[start]}", "\n".join(turn.text for turn in turns), None, turns[0].at))
             of |= {turn.id: records[-1].id for turn in turns}
-    queries = [Query(one.text, frozenset(of.get(id, id) for id in one.gold), one.category) for one in collection.queries]
-    return Collection(collection.name, tuple(records), tuple(queries))
+    return Collection(collection.name, tuple(records), _asked_of(collection, of))
 
 
 def _together(name: str, collections: list[Collection]) -> Collection:

@@ -33,6 +33,7 @@ from holdfast.ops.tally import counted
 from holdfast.rescue import Rescue
 from holdfast.settings import Settings
 from holdfast.snapshot.verify import UNUSABLE
+from holdfast.storable import check_storable
 from holdfast.store.folder import DataFolder
 
 PREFIX = "/agentmemory"
@@ -119,6 +120,7 @@ class RemoteDoor:
         self.place = url
 
     def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+        check_storable(dict(arguments))  # what is no text could not be sent either
         path, rest = _path(operation, _from_here(operation, arguments))
         patience = LONG_SECONDS if operation.long else ANSWER_SECONDS
         timeout = httpx.Timeout(ANSWER_SECONDS, read=patience)

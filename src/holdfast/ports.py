@@ -100,6 +100,10 @@ class Embedder(Protocol):
         """
         ...
 
+    def fault(self) -> str | None:
+        """Why it could not be used when it was last tried; None if it could, or was not tried. Tells no text."""
+        ...
+
     def reads(self, text: str) -> float:
         """How much of a text is in letters that the model knows, 0 to 1; the text goes nowhere. What the model says of
         the rest is little."""

@@ -161,11 +161,13 @@ def test_a_file_that_cannot_be_read_is_named(copied: Path) -> None:
 def test_after_a_failure_it_is_not_looked_for_at_once_but_later(tmp_path: Path, copied: Path) -> None:
     late = tmp_path / "late"
     model = minilm(late)
-    refused(model)
+    assert model.fault() is None
+    assert model.fault() != refused(model).message == model.fault()
     copied.rename(late)
     refused(model)
     model._clock.at += 61  # type: ignore[attr-defined]
     assert model.embed_query("text").shape == (384,)
+    assert model.fault() is None
 
 
 # Fetching

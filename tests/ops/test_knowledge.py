@@ -202,6 +202,16 @@ def test_the_context_holds_everything_in_order_within_its_budget(world: World) -
     assert world.call("context", project="empty", budget=50)["tokens"] <= 50
 
 
+def test_the_context_says_how_many_memories_it_left_out(world: World) -> None:
+    for number in range(30):
+        world.call("remember", content=f"Quay {number} has {number * 3} bollards of {number * 7} tons", project="port")
+    made = world.call("context", project="port", budget=20_000)
+    shown = made["context"].count("bollards")
+    assert 0 < shown < 30
+    assert made["omitted"] == {"Memories": 30 - shown}
+    assert f"{30 - shown} of Memories" in made["context"]
+
+
 def test_an_empty_memory_has_an_empty_context(world: World) -> None:
     made = world.call("context", project="proj")
     assert (made["context"], made["blocks"], made["tokens"]) == ("", 0, 0)

@@ -81,6 +81,19 @@ def test_what_did_not_fit_the_budget_was_not_shown(here: World) -> None:
     assert rows(here) == 0
 
 
+def test_a_hit_that_is_too_long_costs_the_others_nothing(here: World) -> None:
+    long = remember(here, f"{FIRST} " + "and so on for a while " * 300)["id"]
+    short = remember(here, "the lantern of the harbour is green")["id"]
+    assert set(here.found("lantern harbour", limit=5)) == {long, short}
+    answer = here.call("search", query="lantern harbour", token_budget=200)
+    assert [one["id"] for one in answer["results"]] == [short]
+    assert answer["truncated"]
+    assert 0 < answer["tokens_used"] <= 200
+    whole = here.call("search", query="lantern harbour", format="compact", token_budget=200)
+    assert {one["id"] for one in whole["results"]} == {long, short}  # titles alone are short
+    assert not whole["truncated"]
+
+
 def test_building_a_context_is_no_search(here: World) -> None:
     remember(here, FIRST)
     here.observe(session="s1", hook="user_prompt_submit", prompt="where is the lantern")

@@ -19,7 +19,7 @@ from store_places import Place
 from holdfast.errors import DataDamaged, Fault
 from holdfast.store import codes
 from holdfast.store.codes import CodeTable, code_of
-from holdfast.store.port import MadeVector, Missing, Store, Tx
+from holdfast.store.port import PARTS_SPREAD, MadeVector, Missing, Store, Tx, luck
 from holdfast.store.sqlite import vectors
 from holdfast.store.sqlite.connect import open_reader
 from holdfast.store.sqlite.store import SqliteStore
@@ -257,7 +257,17 @@ def parts_of(seq: int) -> Any:
 
 
 def nearest_part(seqs: Sequence[int], query: Any) -> dict[int, float]:
-    return {seq: float((parts_of(seq).astype("<f2").astype(float) @ query).max()) for seq in seqs}
+    rounded = {seq: parts_of(seq).astype("<f2").astype(float) for seq in seqs}
+    return {seq: float((rows @ query).max() - luck(np.array(len(rows)))) for seq, rows in rounded.items()}
+
+
+def test_many_parts_are_no_advantage_by_their_number_alone() -> None:
+    """Of parts that have nothing to do with the question, the nearest is no nearer than a single one."""
+    spread = np.random.default_rng(3).standard_normal((2_000, 32)) * PARTS_SPREAD
+    single = spread[:, 0].mean()
+    for parts in (2, 5, 32):
+        assert (spread[:, :parts].max(axis=1) - luck(np.array(parts))).mean() == pytest.approx(single, abs=0.04)
+    assert luck(np.array([1])).tolist() == [0]
 
 
 @pytest.fixture
@@ -298,11 +308,11 @@ def test_every_part_leads_to_its_record_and_none_after_it_is_gone(place: Place) 
 
 def test_a_record_of_many_near_parts_leaves_room_for_the_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "RESCORED", 10)
-    centre = random_units(1, 7)[0]
+    centre = random_units(1, 777)[0]
     seqs = [add(store, MEMORIES, f"m{number}", content=f"{number}").seq for number in range(20)]
 
     def numbers(seq: int) -> Any:
-        near = centre + (0.01 if seq == seqs[0] else 0.6) * random_units(150 if seq == seqs[0] else 1, seq)
+        near = centre + (0.01 if seq == seqs[0] else 1.5) * random_units(150 if seq == seqs[0] else 1, seq)
         return near / np.linalg.norm(near, axis=1, keepdims=True)
 
     follow(store, numbers=numbers)

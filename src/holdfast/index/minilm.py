@@ -120,6 +120,11 @@ class MiniLm:
         self._questions.put(text, vector)
         return vector
 
+    def fault(self) -> str | None:
+        """Why there is no model; None if there is one, or none was asked for yet."""
+        failed = self._failed
+        return None if self._session is not None or failed is None else failed.fault.message
+
     def reads(self, text: str) -> float:
         """The share of Latin letters: the model was trained on English and takes other scripts letter by letter, so
         that all texts in one look alike to it; pictures it does not know at all."""

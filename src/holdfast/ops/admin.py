@@ -47,6 +47,7 @@ class IndexHealth(TypedDict):
     model: str
     done: NotRequired[int]
     total: NotRequired[int]
+    fault: NotRequired[str]  # why the model cannot be used: search goes by words
 
 
 class EventsHealth(TypedDict):
@@ -118,9 +119,12 @@ def _index_health(desk: Desk, reader: Reader) -> IndexHealth:
     model = desk.embedder.name
     done = reader.with_vector(desk.tenant, model)
     total = max(done, sum(reader.count(table, desk.tenant) for table in TABLES if table.passage))
-    if desk.settings.isolated:
-        return {"pending": total - done, "model": model}
-    return {"pending": total - done, "model": model, "done": done, "total": total}
+    found: IndexHealth = {"pending": total - done, "model": model}
+    if not desk.settings.isolated:
+        found |= {"done": done, "total": total}
+    if (fault := desk.embedder.fault()) is not None:
+        found["fault"] = fault
+    return found
 
 
 class FlagsAnswer(TypedDict):

@@ -35,12 +35,13 @@ IMPORTANT = 4
 def context_for(desk: Desk, project: str, session_id: str | None, budget: int, agent: str | None) -> ContextBlock:
     """What an agent should know when it starts on a project."""
     key = desk.session_key(desk.store.read(), session_id) if session_id else None
-    memories = ranked_memories(desk, project, agent, topic(desk, session_id, agent))
+    memories, others = ranked_memories(desk, project, agent, topic(desk, session_id, agent))
     sources = Sources(
         slots=tuple(pinned_slots(desk, project)),
         profile=_profile_lines(desk, project, memories),
         lessons=ranked_lessons(lessons_for(desk, project, SURE_ENOUGH, LESSONS_RANKED), project),
         memories=memories,
+        other_memories=others,
         sessions=past_sessions(desk, project, key, agent),
     )
     return build(sources, budget)

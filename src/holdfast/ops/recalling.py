@@ -103,25 +103,31 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
     )
     hits = search_records(desk, question)
     form = _full if ask.format == "full" else _compact
-    results: list[Json] = []
-    used = 0
-    for hit in hits:
-        cost = estimate(_text_of(hit))
-        if ask.token_budget is not None and used + cost > ask.token_budget:
-            break
-        used += cost
-        results.append({**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit))
-    _count(desk, hits[: len(results)])
+    shown, used = _fitting(hits, ask)
+    _count(desk, shown)
     answer: SearchAnswer = {
         "format": ask.format,
-        "results": results,
+        "results": [{**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit) for hit in shown],
         "tokens_used": used,
         "tokens_budget": ask.token_budget,
-        "truncated": len(results) < len(hits),
+        "truncated": len(shown) < len(hits),
     }
     if ask.format == "narrative":
-        answer["text"] = "\n\n".join(_text_of(hit) for hit in hits[: len(results)])
+        answer["text"] = "\n\n".join(_text_of(hit) for hit in shown)
     return answer
+
+
+def _fitting(hits: Sequence[Hit], ask: Search) -> tuple[list[Hit], int]:
+    """The hits that fit into the budget of tokens, and how many they take: one that is too long must not cost the
+    others their place."""
+    shown: list[Hit] = []
+    used = 0
+    for hit in hits:
+        cost = estimate(hit.record.title if ask.format == "compact" else _text_of(hit))
+        if ask.token_budget is None or used + cost <= ask.token_budget:
+            used += cost
+            shown.append(hit)
+    return shown, used
 
 
 def _count(desk: Desk, hits: Sequence[Hit]) -> None:

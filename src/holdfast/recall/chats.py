@@ -22,7 +22,7 @@ def chat_context(
 ) -> tuple[str, int]:
     """The block, and of how many scopes it tells; empty if there is nothing to tell."""
     reader = desk.store.read()
-    ranked = ranked_memories(desk, project or None, agent, said)
+    ranked, _ = ranked_memories(desk, project or None, agent, said)
     seen = current(desk, reader, [*ranked, *linked(desk, reader, ranked, agent)], agent)
     viewer = desk.viewer
     user = build_user_id(viewer.origin.platform_id, viewer.sender_id) if viewer.sender_id else ""

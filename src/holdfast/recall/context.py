@@ -73,6 +73,7 @@ class Sources:
     profile: tuple[str, ...] = ()
     lessons: tuple[Lesson, ...] = ()
     memories: tuple[Memory, ...] = ()
+    other_memories: int = 0  # that matter less and are not among them
     sessions: tuple[Item, ...] = ()
 
 
@@ -90,34 +91,36 @@ def build(sources: Sources, budget: int) -> ContextBlock:
     room = budget - estimate(f"{OPENING}\n{CLOSING}")
     bound = max(SMALLEST_ITEM, room // ITEM_SHARE)
     items = [_shown(item, bound) for item in _once(_items(sources))]
+    every = Counter(item.head for item in items)
+    every[MEMORIES] += sources.other_memories
     if room <= 0 or not items:
-        return ContextBlock(omitted=_counts(items))
+        return ContextBlock(omitted=dict(+every))
     for note in (_note, lambda _omitted, _shortened: BRIEF_NOTE, lambda _omitted, _shortened: ""):
-        made = _block(items, room, budget, note)
+        made = _block(items, every, room, budget, note)
         if made.text:
             break
     return made
 
 
-def _block(items: list[Shown], room: int, budget: int, note: Callable[..., str]) -> ContextBlock:
+def _block(items: list[Shown], every: Counter[str], room: int, budget: int, note: Callable[..., str]) -> ContextBlock:
     """The block with a note of that kind on what is missing; empty if nothing fits beside the note."""
     chosen = _fitting(items, room)
-    if len(chosen) < len(items) or any(item.cut for item in chosen):
-        most = dict.fromkeys(KEPT_FOR, len(items))
+    if len(chosen) < every.total() or any(item.cut for item in chosen):
+        most = dict.fromkeys(KEPT_FOR, every.total())
         chosen = _fitting(items, room - estimate("\n" + note(most, most)))
     while chosen:
-        made = _assembled(items, chosen, note)
+        made = _assembled(every, chosen, note)
         # Parts may cost more together than alone, as when one in another language changes how all are counted.
         if made.tokens <= budget:
             return made
         chosen = chosen[:-1]
-    return ContextBlock(omitted=_counts(items))
+    return ContextBlock(omitted=dict(+every))
 
 
-def _assembled(items: list[Shown], chosen: list[Shown], note: Callable[..., str]) -> ContextBlock:
-    counts = _counts(chosen)
-    omitted = {head: many - counts.get(head, 0) for head, many in _counts(items).items() if many > counts.get(head, 0)}
-    shortened = _counts([item for item in chosen if item.cut])
+def _assembled(every: Counter[str], chosen: list[Shown], note: Callable[..., str]) -> ContextBlock:
+    counts = Counter(item.head for item in chosen)
+    omitted = dict(every - counts)
+    shortened = dict(Counter(item.head for item in chosen if item.cut))
     lines = [OPENING]
     for head, group in groupby(chosen, key=lambda item: item.head):
         lines += [f"## {head}", *(item.text for item in group)]
@@ -125,10 +128,6 @@ def _assembled(items: list[Shown], chosen: list[Shown], note: Callable[..., str]
         lines.append(said)
     text = "\n".join([*lines, CLOSING])
     return ContextBlock(text, len(counts), estimate(text), omitted, shortened)
-
-
-def _counts(items: Iterable[Shown]) -> dict[str, int]:
-    return dict(Counter(item.head for item in items))
 
 
 def _note(omitted: dict[str, int], shortened: dict[str, int]) -> str:

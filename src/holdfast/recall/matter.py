@@ -68,8 +68,10 @@ def has_ended(memory: Memory, now: int) -> bool:
     return not memory.latest or any(end <= now for end in ends)
 
 
-def ranked_memories(desk: Desk, project: str | None, agent: str | None, about: str = "") -> tuple[Memory, ...]:
-    """The memories that matter most, best first."""
+def ranked_memories(
+    desk: Desk, project: str | None, agent: str | None, about: str = ""
+) -> tuple[tuple[Memory, ...], int]:
+    """The memories that matter most, best first, and how many others were looked at."""
     relevance: dict[str, float] = {}
     found = {memory.id: memory for memory in _candidates(desk, project, agent)}
     for memory, share in _relevant(desk, project, agent, about):
@@ -85,7 +87,9 @@ def ranked_memories(desk: Desk, project: str | None, agent: str | None, about: s
     )
     # Twice as many as are shown: some are no longer so.
     told = current(desk, desk.store.read(), best[: 2 * MEMORIES_SHOWN], agent)
-    return tuple(told[:MEMORIES_SHOWN])
+    shown = tuple(told[:MEMORIES_SHOWN])
+    gone = min(len(best), 2 * MEMORIES_SHOWN) - len(told)
+    return shown, len(best) - gone - len(shown)
 
 
 def _strengths(desk: Desk, memories: Sequence[Memory], now: int) -> dict[str, float]:

@@ -95,6 +95,11 @@ class RemoteEmbedder:
         self._resting = None
         return vector
 
+    def fault(self) -> str | None:
+        """Why the last question could not be embedded."""
+        resting = self._resting
+        return None if resting is None else resting[1].message
+
     def reads(self, text: str) -> float:
         """All of it: most remote models know many scripts, and none says which."""
         return 1.0

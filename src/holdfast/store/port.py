@@ -117,6 +117,17 @@ class WordHits:
     meeting: Callable[[Sequence[int]], set[int]]  # those of given records that meet the conditions
 
 
+# How much the parts of a text differ in nearness to a question that has nothing to do with it.
+PARTS_SPREAD = 0.05
+
+
+def luck(parts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How much nearer the nearest of so many parts is expected to be than a single one, by nothing but their number:
+    without this long answers come before the short remarks that say it (docs/benchmarks/quality.md)."""
+    expected: NDArray[np.float64] = PARTS_SPREAD * np.sqrt(2 * np.log(parts))
+    return expected
+
+
 @dataclass(frozen=True, slots=True)
 class StoredVectors:
     """Vectors of records: a row for each part of a record's text, those of one record side by side."""
@@ -126,14 +137,15 @@ class StoredVectors:
     first: NDArray[np.intp]  # the place of each record's first row
 
     def cosines(self, query: NDArray[np.float32]) -> dict[int, float]:
-        """How near the nearest part of each record is to the query.
+        """How near the nearest part of each record is to the query, less its luck.
 
         The same whatever rows were read with it: sums of float32 would depend on that.
         """
         if not len(self.seqs):
             return {}
         near = np.maximum.reduceat(self.rows.astype(np.float64) @ query, self.first)
-        return dict(zip(self.seqs, near.tolist(), strict=True))
+        parts = np.diff(self.first, append=len(self.rows))
+        return dict(zip(self.seqs, (near - luck(parts)).tolist(), strict=True))
 
 
 class VectorHit(NamedTuple):
