@@ -1,7 +1,7 @@
 """Text as the word index sees it, and questions put to it.
 
 The tokenizer splits on everything that is not a letter or digit, which leaves CJK runs whole and camelCase words
-glued. Both are cut up here, the same way for records and questions.
+and codes glued. They are cut up here, the same way for records and questions.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import apsw
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0002fa1f"
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _PLAIN = re.compile(r"[A-Za-z0-9]+")
+_CODE = re.compile(r"[A-Z]{1,12}([0-9]{3,12})")  # E4031, ORA00942, CVE20261234; not V2 or A4
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _WORD = re.compile(r"\w+")
 _PICTURE = re.compile("[\u2600-\u27bf\u2b50\u2b55\U0001f300-\U0001faff]")  # emoji and the like
@@ -52,20 +53,28 @@ def stems(text: str) -> list[str]:
 
 
 def index_text(text: str) -> str:
-    """The text with CJK runs as single characters and pairs, and camelCase words also in parts."""
+    """The text with CJK runs as single characters and pairs, and camelCase words and codes also in parts."""
     text = text[:INDEXED_CHARS]
     if not text.isascii():
         text = _CJK_RUN.sub(lambda run: f" {_cjk_terms(run.group())} ", text)
         text = _PICTURE.sub(lambda found: f" {_picture_term(found.group())} ", text)
     if text.islower():
         return text
-    parts = [part for word in _PLAIN.findall(text) if is_camel(word) for part in _CAMEL_PART.findall(word)]
+    parts = [part for word in _PLAIN.findall(text) for part in _parts(word)]
     return f"{text} {' '.join(parts)}" if parts else text
 
 
 def is_camel(word: str) -> bool:
     """Whether a word is made of several, as getUserName; no name is longer than this."""
     return len(word) <= CAMEL_CHARS and not word[1:].islower() and word != word.lower() and word != word.upper()
+
+
+def _parts(word: str) -> list[str]:
+    """What a word is also found by: the words that it is made of, or the number in a code."""
+    if is_camel(word):
+        return _CAMEL_PART.findall(word)
+    code = _CODE.fullmatch(word)
+    return [code[1]] if code else []
 
 
 def _cjk_terms(run: str) -> str:
@@ -96,8 +105,8 @@ def _pieces(question: str) -> list[list[str]]:
             pieces.extend(_cjk_query(run) for run in _CJK_RUN.findall(word))
             word = _CJK_RUN.sub(" ", word).strip()
         pieces.append([part.lower() for part in word.replace("_", " ").split()])
-        if _PLAIN.fullmatch(word) and is_camel(word):
-            pieces.append([part.lower() for part in _CAMEL_PART.findall(word)])
+        if _PLAIN.fullmatch(word):
+            pieces.append([part.lower() for part in _parts(word)])
     return pieces
 
 
