@@ -84,6 +84,18 @@ def test_days_that_a_question_names_are_looked_into_however_much_there_is_of_oth
     world.close()
 
 
+@pytest.mark.parametrize("asked", ["{}", "on {}", "What happened on {}?", "show me everything from {}"])
+def test_a_day_alone_finds_what_is_of_that_day_before_what_has_its_numbers(world: World, asked: str) -> None:
+    day = day_of(world.clock.now - 90 * DAY)
+    meant = world.call("remember", content="The checkout moved to another provider", createdAt=f"{day}T10:00:00Z")
+    keep(world, f"CVE-{day.year}-{day.day}{day.month} was fixed in {day.year}")
+    keep(world, f"The invoice of {day.strftime('%B')} {day.year} is number {day.day}")
+    assert world.found(asked.format(day))[0] == meant["memory"]["id"]
+    assert world.found(f"CVE fixed {day}")[0] != meant["memory"]["id"]
+    world.follow()
+    assert world.found(asked.format(day))[0] == meant["memory"]["id"]
+
+
 def test_a_day_alone_is_a_question(world: World) -> None:
     world.clock.now -= 3 * DAY
     keep(world, DEPLOY)

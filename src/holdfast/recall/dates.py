@@ -88,6 +88,13 @@ def spans(question: str, now_ms: int) -> tuple[Span, ...]:
     return tuple(dict.fromkeys(span for _, span in _read(text, day_of(now_ms))))[:MAX_SPANS]
 
 
+def beside_days(question: str, now_ms: int) -> str:
+    """What a question says beside the days that it names, in lower case."""
+    text = question[:READ_CHARS].lower()
+    places = [found.span() for found, _ in _read(text, day_of(now_ms))]
+    return "".join(" " if any(first <= at < end for first, end in places) else sign for at, sign in enumerate(text))
+
+
 def whole(text: str, today: date) -> Span | None:
     """The days that a text in lower case names if it says nothing else; it is read as if "in" stood before it."""
     led = f"in {text}"

@@ -74,13 +74,17 @@ def look(
     query: Sequence[str],
     conditions: Sequence[Condition],
     most: int,
+    newest: bool = False,
 ) -> Looked:
-    """The best of one table by words, within the conditions; at least `most` if there are as many.
+    """The best of one table by words, within the conditions; at least `most` if there are as many. With `newest` the
+    newest too, whatever their words.
 
     All of it that needs no meaning: the question's vector is still in the making meanwhile.
     """
     words = reader.words(table, tenant, query, conditions, max(DEPTH, most))
     found = [hit.seq for hit in words.hits]
+    if newest and (every := reader.within(table, tenant, conditions, words.inside)) is not None:
+        found += every[-max(DEPTH, most) :].tolist()
     rows = _rows(reader, table, tenant, found, conditions) if found else {}
     return Looked(table, conditions, words, rows)
 

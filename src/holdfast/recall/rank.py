@@ -49,6 +49,7 @@ LONGEST = 4.0
 
 SPEAKER = 0.1
 DATE = 0.3
+DATE_ALONE = 1.2  # of a question that says nothing else: more than all words that some text shares with it
 EXACT = 0.2
 ASKING = 0.3
 DISCLOSED = 0.25  # of a memory for whose moment the question is: as much as half a perfect match of words
@@ -159,7 +160,7 @@ def _score(asked: Asked, rows: Sequence[Candidate], moments: NDArray[np.int64], 
         "words": share * words,
         "meaning": (1 - share) * meaning,
         "speaker": SPEAKER * signals.speakers(texts, asked.text),
-        "date": DATE * signals.dated(moments, spans(asked.text, asked.now)),
+        "date": _date_weight(asked) * signals.dated(moments, spans(asked.text, asked.now)),
         "exact": EXACT * signals.exact(texts, signals.names(asked.text), likely),
         "asking": -ASKING * asking * np.maximum(0, 1 - lengths / ASKING_LENGTH),
         "disclosed": DISCLOSED * signals.disclosed([row.disclosure for row in rows], asked.terms),
@@ -167,6 +168,10 @@ def _score(asked: Asked, rows: Sequence[Candidate], moments: NDArray[np.int64], 
     }
     beside = share * (words - own_words) + (1 - share) * (meaning - own_meaning)
     return _Scored(np.sum(list(added.values()), axis=0), added, beside)
+
+
+def _date_weight(asked: Asked) -> float:
+    return DATE_ALONE if signals.asks_for_days(asked.text, asked.now) else DATE
 
 
 def _frequencies(terms: Sequence[str], rows: Sequence[Candidate]) -> Floats:

@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.recall.dates import DAY_MS, UNIX_DAY, Span
+from holdfast.recall.dates import DAY_MS, UNIX_DAY, Span, beside_days, spans
 from holdfast.store import words
 
 Floats = NDArray[np.float64]
@@ -21,6 +21,11 @@ DAYS_BEFORE, DAYS_AFTER = 1.0, 3.0
 _ROLES = frozenset("user assistant system tool human ai bot agent developer".split())
 _SPEAKER = re.compile(r"\s*[^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}")
 HEAD_CHARS = 100
+# Beside a day they ask for no more than what was then.
+_NOTHING_ELSE = words.STOP_WORDS | frozenset(
+    "happen happened happening happens going went done doing anything everything something things all show tell "
+    "list find remember said say talk talked know knew learn learned learnt new news s".split()
+)
 _WORD = re.compile(r"\w+")
 
 # E4031, HF-1182, src/store/words.py, snake_case, getUserName, 10.0.0.1, X-Signature-256
@@ -81,6 +86,12 @@ def disclosed(disclosures: Sequence[str], terms: Sequence[str]) -> Floats:
 def _share_asked(text: str, asked: set[str]) -> float:
     wanted = {stem for word in words.query(text[:READ_CHARS]) for stem in words.stems(word)}
     return len(wanted & asked) / len(wanted) if wanted else 0.0
+
+
+def asks_for_days(question: str, now_ms: int) -> bool:
+    """Whether a question names days and says nothing else: "what happened last week"."""
+    beside = set(_WORD.findall(beside_days(question, now_ms)))
+    return beside <= _NOTHING_ELSE and bool(spans(question, now_ms))
 
 
 def dated(moments: NDArray[np.int64], spans: Sequence[Span]) -> Floats:
