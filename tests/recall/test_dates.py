@@ -7,7 +7,8 @@ from datetime import date
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from holdfast.recall.dates import MAX_SPANS, day_of, spans
+from holdfast.recall.dates import MAX_SPANS, beside_days, day_of, spans
+from holdfast.recall.signals import asks_for_days_alone
 
 MONDAY = 1_763_337_600_000  # Monday, 17 November 2025
 
@@ -77,6 +78,31 @@ def test_a_part_of_a_month_without_a_year_is_of_any_year(part: str, first: int, 
 
     assert span.any_year
     assert (span.first.month, span.first.day, span.last.day) == (5, first, last)
+
+
+@pytest.mark.parametrize(
+    ("question", "alone"),
+    [
+        ("2026-05-12", True),
+        ("What happened last week?", True),
+        ("what did we do on the 12th of May 2026", True),
+        ("anything new since yesterday", False),
+        ("the deploy of last week", False),
+        ("what did Anna say yesterday", False),
+        ("May 2026 invoices", False),
+    ],
+)
+def test_a_question_for_days_alone_is_told_from_one_that_asks_for_more(question: str, alone: bool) -> None:
+    assert spans(question, MONDAY)
+    assert asks_for_days_alone(question, MONDAY) is alone
+
+
+@given(st.text(max_size=60))
+def test_what_a_question_says_beside_its_days_stays(question: str) -> None:
+    beside = beside_days(f"{question} yesterday", MONDAY)
+    assert "yesterday" not in beside
+    if not spans(question, MONDAY):
+        assert beside.split() == question.lower().split()
 
 
 def test_a_month_beside_a_part_of_it_is_read_as_well() -> None:

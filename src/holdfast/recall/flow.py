@@ -16,7 +16,7 @@ from holdfast.recall.fold import diverse, fold
 from holdfast.recall.gather import Meaning, Pool, Soon, gather, look
 from holdfast.recall.links import current
 from holdfast.recall.rank import DATE, Asked, Candidate, Parts, Ranked, rank
-from holdfast.recall.signals import asks_for_days
+from holdfast.recall.signals import asks_for_days_alone
 from holdfast.redact import redact_text
 from holdfast.store import words
 from holdfast.store.port import Condition, Reader, Table, where
@@ -95,7 +95,7 @@ def _pools(desk: Desk, reader: Reader, question: Question) -> tuple[list[Pool], 
     own = _bounds(desk, question)
     of_days = [one for asked in _on_its_days(question, now) for one in _bounds(desk, asked)]
     looked = [look(reader, table, desk.tenant, query, some, question.limit) for table, some in own]
-    only_days = bool(of_days) and asks_for_days(question.query, now)
+    only_days = bool(of_days) and asks_for_days_alone(question.query, now)
     looked += [look(reader, table, desk.tenant, query, some, question.limit, only_days) for table, some in of_days]
     pools = [gather(reader, desk.tenant, one, soon, question.limit) for one in looked]
     return pools[: len(own)], pools[len(own) :]

@@ -160,7 +160,7 @@ def _score(asked: Asked, rows: Sequence[Candidate], moments: NDArray[np.int64], 
         "words": share * words,
         "meaning": (1 - share) * meaning,
         "speaker": SPEAKER * signals.speakers(texts, asked.text),
-        "date": _date_weight(asked) * signals.dated(moments, spans(asked.text, asked.now)),
+        "date": _dated(asked, moments),
         "exact": EXACT * signals.exact(texts, signals.names(asked.text), likely),
         "asking": -ASKING * asking * np.maximum(0, 1 - lengths / ASKING_LENGTH),
         "disclosed": DISCLOSED * signals.disclosed([row.disclosure for row in rows], asked.terms),
@@ -170,8 +170,11 @@ def _score(asked: Asked, rows: Sequence[Candidate], moments: NDArray[np.int64], 
     return _Scored(np.sum(list(added.values()), axis=0), added, beside)
 
 
-def _date_weight(asked: Asked) -> float:
-    return DATE_ALONE if signals.asks_for_days(asked.text, asked.now) else DATE
+def _dated(asked: Asked, moments: NDArray[np.int64]) -> Floats:
+    """How near each row is to the days that the question names."""
+    days = spans(asked.text, asked.now)
+    alone = bool(days) and signals.asks_for_days_alone(asked.text, asked.now)
+    return (DATE_ALONE if alone else DATE) * signals.dated(moments, days)
 
 
 def _frequencies(terms: Sequence[str], rows: Sequence[Candidate]) -> Floats:

@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.recall.dates import DAY_MS, UNIX_DAY, Span, beside_days, spans
+from holdfast.recall.dates import DAY_MS, UNIX_DAY, Span, beside_days
 from holdfast.store import words
 
 Floats = NDArray[np.float64]
@@ -88,10 +88,9 @@ def _share_asked(text: str, asked: set[str]) -> float:
     return len(wanted & asked) / len(wanted) if wanted else 0.0
 
 
-def asks_for_days(question: str, now_ms: int) -> bool:
-    """Whether a question names days and says nothing else: "what happened last week"."""
-    beside = set(_WORD.findall(beside_days(question, now_ms)))
-    return beside <= _NOTHING_ELSE and bool(spans(question, now_ms))
+def asks_for_days_alone(question: str, now_ms: int) -> bool:
+    """Whether a question that names days says nothing else: "what happened last week"."""
+    return _NOTHING_ELSE.issuperset(_WORD.findall(beside_days(question, now_ms)))
 
 
 def dated(moments: NDArray[np.int64], spans: Sequence[Span]) -> Floats:
