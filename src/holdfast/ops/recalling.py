@@ -39,16 +39,24 @@ class Search(ChatRequest):
     project: Name | None = None
     session_id: Name | None = None
     type: Name | None = None
-    concepts: Names = ()
-    files: Names = ()
+    concepts: Names = Field(default=(), description="Only records that have all of these, spelled like this.")
+    files: Names = Field(default=(), description="Only records that have all of these paths, as they were given.")
     before: When | None = None
     after: When | None = None
     as_of: When | None = None
     kind: Literal["memory", "observation"] | None = None
     format: Literal["full", "compact", "narrative"] = "full"
-    token_budget: int | None = Field(default=None, ge=1, le=1_000_000, alias="token_budget")
-    per_session: int | None = Field(default=None, ge=1, le=100)
-    explain: bool = False
+    token_budget: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000,
+        alias="token_budget",
+        description="Tokens that the answer may take; what is too long for it is left out.",
+    )
+    per_session: int | None = Field(
+        default=None, ge=1, le=100, description="So many of one session before the other sessions had their turn."
+    )
+    explain: bool = Field(default=False, description="With the reasons of each hit.")
     at: When | None = Field(
         default=None,
         description="Answer from a snapshot: its id, or a time; then the newest one before it.",
