@@ -333,6 +333,19 @@ def test_a_text_that_changes_loses_all_its_parts(store: Store, in_parts: list[in
     assert store.verify() == []
 
 
+def changed_behind_its_back(place: Place, sql: str) -> Store:
+    """A store of eight records in parts, opened after the change."""
+    store = place.open()
+    for number in range(8):
+        add(store, MEMORIES, f"m{number}", content=f"{number}")
+    follow(store, numbers=parts_of)
+    place.close()
+    db = apsw.Connection(str(place.path))
+    db.execute(sql)
+    db.close()
+    return place.open()
+
+
 @pytest.mark.parametrize(
     "sql",
     [
@@ -346,15 +359,7 @@ def test_a_text_that_changes_loses_all_its_parts(store: Store, in_parts: list[in
     ids=["a part less", "a part more", "no part", "parts of another length", "of no length", "of less than none"],
 )
 def test_a_lost_or_added_part_is_found_and_mended(place: Place, sql: str) -> None:
-    store = place.open()
-    for number in range(8):
-        add(store, MEMORIES, f"m{number}", content=f"{number}")
-    follow(store, numbers=parts_of)
-    place.close()
-    db = apsw.Connection(str(place.path))
-    db.execute(sql)
-    db.close()
-    store = place.open()
+    store = changed_behind_its_back(place, sql)
     assert store.verify() != []
     store.repair_index()
     assert store.verify() == []
@@ -368,16 +373,9 @@ def test_a_lost_or_added_part_is_found_and_mended(place: Place, sql: str) -> Non
 
 @pytest.mark.parametrize("change", ["substr(vector, 3)", "x''", "CAST(vector || x'00' AS BLOB)"])
 def test_a_search_that_meets_a_damaged_vector_says_so(place: Place, change: str) -> None:
-    store = place.open()
-    for number in range(8):
-        add(store, MEMORIES, f"m{number}", content=f"{number}")
-    follow(store, numbers=parts_of)
-    place.close()
-    db = apsw.Connection(str(place.path))
-    db.execute(f"UPDATE vectors SET vector = {change} WHERE seq = 6")
-    db.close()
+    store = changed_behind_its_back(place, f"UPDATE vectors SET vector = {change} WHERE seq = 6")
     with pytest.raises(DataDamaged):
-        found(place.open(), 2)
+        found(store, 2)
 
 
 def test_codes_of_long_records_that_are_gone_leave_the_memory_in_time(
