@@ -120,7 +120,7 @@ class RemoteDoor:
         self.place = url
 
     def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
-        check_storable(dict(arguments))  # what is no text could not be sent either
+        _check_text(operation, arguments)
         path, rest = _path(operation, _from_here(operation, arguments))
         patience = LONG_SECONDS if operation.long else ANSWER_SECONDS
         timeout = httpx.Timeout(ANSWER_SECONDS, read=patience)
@@ -140,6 +140,18 @@ class RemoteDoor:
 
     def close(self) -> None:
         self._http.close()
+
+
+def _check_text(operation: Operation, arguments: Mapping[str, Any]) -> None:
+    """What is no text could not be sent; a word of the command line may be any bytes.
+
+    Raises:
+        InvalidRequest: there is such an argument.
+    """
+    try:
+        check_storable(dict(arguments))
+    except InvalidRequest as fault:
+        raise InvalidRequest(f"{operation.name}: an argument {fault.message}") from None
 
 
 def _unanswered(operation: Operation, patience: float) -> Fault:
