@@ -7,11 +7,14 @@ import asyncio
 import dataclasses
 import gc
 import logging
+import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import orjson
 
@@ -231,11 +234,16 @@ def _watch(given: argparse.Namespace) -> int:
 
     url, credential = reach(given)
     show = print_event if given.json else Lines().show
-    try:
-        watch(url, credential, show, greet=lambda: say(f"Watching {url}. Stop with Ctrl-C."))
-    except KeyboardInterrupt:
-        say("")  # the usual way to end it: no fault, and the next prompt on a line of its own
+    signal.signal(signal.SIGINT, _leave)
+    watch(url, credential, show, greet=lambda: say(f"Watching {url}. Stop with Ctrl-C."))
     return 0
+
+
+def _leave(*_: object) -> NoReturn:
+    """The usual way to end watching: no fault, and the next prompt on a line of its own. At once: Ctrl-C may come while
+    the socket's lock is held, and to close the socket in order would be to wait for it for ever."""
+    os.write(sys.stderr.fileno(), b"\n")
+    os._exit(0)
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
