@@ -51,7 +51,7 @@ def test_while_it_cannot_be_told_what_one_needs_no_pack_goes(tmp_path: Path, har
     if harm == "recipe gone":
         path.unlink()
     else:
-        path.write_bytes(good[:40] + b"0" + good[41:])
+        path.write_bytes(good[:40] + (b"1" if good[40:41] == b"0" else b"0") + good[41:])
     before = packs(archive)
     archive.shelf.delete(two)
     assert packs(archive) == before
