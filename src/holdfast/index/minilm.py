@@ -21,7 +21,7 @@ from holdfast.index.session import Session
 from holdfast.model import CleanText
 from holdfast.ports import Clock, Vectors
 
-# Texts tokenized by one thread at a time: some 10 ms of work.
+# Texts tokenized by one thread at a time: some 10 ms of work, of the longest ones a second.
 TOKENIZE_TEXTS = 64
 # Questions whose vectors are kept: the same one comes again within a session. 384 kB of vectors.
 KEPT_QUESTIONS = 256

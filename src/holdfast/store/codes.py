@@ -29,7 +29,8 @@ FEW_ALLOWED = 0.02
 # The largest sequence number that is worth a table of all numbers up to it: 64 MB.
 TABLE = 1 << 26
 # What is left after counting signs: this share, but not fewer or more. Questions may lie far from all that is stored,
-# and these too must find 0.99 of the true ten nearest: docs/benchmarks/vectors.md. Half as many found 0.98.
+# and these too must find 0.99 of the true ten nearest: docs/benchmarks/vectors.md. Of a million,
+# half of these 80,000 found 0.98.
 SIFTED, LEAST, MOST_SIFTED = 0.1, 5_000, 80_000
 # Signs weigh 0 to 3, in steps of this many times the mean size of the question's numbers: a sign of a number that is
 # hardly there says nothing.
