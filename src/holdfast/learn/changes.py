@@ -132,6 +132,11 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def subject_of(text: str) -> frozenset[str]:
+    """The stems of what a statement is about, without its values."""
+    return _stems(without_values(text))
+
+
 def _kept_apart(old: str, new: str) -> bool:
     one, other = _tokens(old), _tokens(new)
     return any((a := one & row) and (b := other & row) and not a & b for row in _APART)
