@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.
 GROUND = (
-    "didkey", "disk", "errors", "keys", "metrics", "model", "ports", "recalls", "settings", "shapes", "storable", "system",
+    "didkey", "disk", "errors", "keys", "launch", "metrics", "model", "ports", "recalls", "settings", "shapes", "storable", "system",
     "times", "tokens", "version",
 )  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (

@@ -25,6 +25,8 @@ class Settings:
     host: str
     port: int
     url: str
+    daemon: bool
+    idle: int
     secret: str | None
     allowed_hosts: tuple[str, ...]
     agent: str | None
