@@ -26,7 +26,8 @@ GROUND = (
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
     ("redact", "store", "remote", "protocol", "index", "vault", "viewer"),
-    ("desk", "embedder", "colony"),
+    ("desk", "embedder", "colony", "transport"),
+    ("daemon",),
     ("intake", "recall", "learn", "snapshot"),
     ("engine", "rescue"),
     ("ops",),
@@ -42,7 +43,7 @@ LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 DESK_KNOWS = {"holdfast.store.port", "holdfast.store.tables"}
 
 # `holdfast serve` and `holdfast mcp` start what the server has; only they load it, when they run.
-LAZY = {("holdfast.cli.by_hand", "holdfast.serve.run"), ("holdfast.cli.by_hand", "holdfast.serve.stdio")}
+LAZY = {("holdfast.cli.server", "holdfast.serve.run"), ("holdfast.cli.by_hand", "holdfast.serve.stdio")}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ LOG = "server.log"
 OLD_LOG = "server.log.1"
 LOG_BYTES = 1_000_000
 
+# Shells in which web applications are developed have it; a server that nobody typed must not take that port.
+_OTHERS_PORT = "PORT"
+
 # The shell ends at once and leaves the server to init: no caller has to wait for it or is left with a dead child.
 _DETACH = '"$@" >>"$0" 2>&1 </dev/null & echo $!'
 
@@ -36,7 +39,7 @@ def launch_server(home: str | None, environ: Mapping[str, str]) -> int:
     done = subprocess.run(
         ["/bin/sh", "-c", _DETACH, log, *server],
         cwd=folder,
-        env=dict(environ),
+        env={name: value for name, value in environ.items() if name != _OTHERS_PORT},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.engine import Engine
+from holdfast.errors import Fault
 from holdfast.model import Caller
 from holdfast.ports import Clock
 from holdfast.snapshot.archive import archive_of
@@ -67,9 +68,15 @@ class IdleStop:
     def _loop(self) -> None:
         while not self._stop.wait(min(LOOK_SECONDS, self._seconds)):
             idle = self._usage.idle_seconds()
-            if idle >= self._seconds and (idle >= MOST_TIMES * self._seconds or not has_work(self._engine)):
+            if idle >= self._seconds and (idle >= MOST_TIMES * self._seconds or not self._has_work()):
                 self._stop_server()
                 return
+
+    def _has_work(self) -> bool:
+        try:
+            return has_work(self._engine)
+        except Fault:  # a store that cannot be read now, as amid a restore, is looked at again
+            return True
 
 
 def has_work(engine: Engine) -> bool:

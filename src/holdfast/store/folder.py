@@ -296,21 +296,30 @@ class DataFolder:
         except (OSError, ValueError):
             return None
         # A card that a killed server left says nothing about who holds the folder now.
-        return card if isinstance(card, dict) and str(card.get("pid")) == self._owner() else None
+        return card if isinstance(card, dict) and str(card.get("pid")) == self.owner() else None
 
-    def _owner(self) -> str:
+    def owner(self) -> str:
+        """The process that took the lock last."""
         try:
             return (self.home / "lock").read_text(errors="replace").strip()
         except OSError:
             return ""
 
     def is_locked(self) -> bool:
-        """Whether some process holds the folder."""
+        """Whether some process holds the folder. It is asked without becoming the owner in between."""
         try:
-            with FolderLock(self.home):
-                return False
-        except DataLocked:
+            handle = os.open(self.home / "lock", os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise disk_fault(error, f"open {self.home / 'lock'}") from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
             return True
+        finally:
+            os.close(handle)
+        return False
 
 
 class FolderLock:
