@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import orjson
@@ -14,12 +16,14 @@ import orjson
 from holdfast.disk import disk_fault
 from holdfast.errors import DataLocked, Fault, ServerUnreachable
 from holdfast.launch import LOG, launch_server, log_since, log_size
-from holdfast.model import Chat, Json
-from holdfast.ports import Clock
 from holdfast.settings import Settings, environment
 from holdfast.store.folder import DataFolder
 from holdfast.system import SystemClock
 from holdfast.transport import Address, RemoteDoor, fault_from
+
+if TYPE_CHECKING:  # the command line loads this module, and does without numpy and the records
+    from holdfast.model import Chat, Json
+    from holdfast.ports import Clock
 
 # How long a start may take: about a second, or much longer on a machine that is busy with other work.
 START_SECONDS = 30.0
@@ -27,6 +31,8 @@ LOOK_SECONDS = 0.05
 LIVEZ_SECONDS = 5.0
 MOST_STARTS = 3
 TOKEN_PREFIX = "hft_"  # noqa: S105 - the public beginning of every token
+
+_NOT_YOURS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR})
 
 Pause = Callable[[float], None]
 
@@ -101,7 +107,7 @@ def ensure_server(settings: Settings, *, clock: Clock | None = None, pause: Paus
     """
     clock = clock or SystemClock()
     folder, ends = DataFolder(settings.folder), clock.steady() + START_SECONDS
-    starts: list[_Start] = []
+    starts: list[Started] = []
     while clock.steady() < ends:
         card = folder.announced() if folder.home.is_dir() else None
         if card and answers(str(card.get("url"))):
@@ -110,13 +116,13 @@ def ensure_server(settings: Settings, *, clock: Clock | None = None, pause: Paus
             if starts and (fault := starts[-1].fault()):
                 raise fault
             if len(starts) < MOST_STARTS:
-                starts.append(_start(settings))
+                starts.append(start_server(settings))
         pause(LOOK_SECONDS)
     raise _not_there(folder, starts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Start:
+class Started:
     """A server that this process started."""
 
     home: str
@@ -144,19 +150,27 @@ class _Start:
         return None
 
 
-def _start(settings: Settings) -> _Start:
+def start_server(settings: Settings) -> Started:
+    """Start the folder's server without waiting for it.
+
+    Raises:
+        Fault: no process can be started, or the folder cannot be written.
+    """
     home = str(settings.folder.absolute())
     environ = dict(environment())
     if settings.secret:  # it may come from an argument; the server must know it to let this caller in
         environ["HOLDFAST_SECRET"] = settings.secret
     before = log_size(home)
     try:
-        return _Start(home, launch_server(home, environ), before)
+        return Started(home, launch_server(home, environ), before)
     except OSError as error:
-        raise disk_fault(error, f"start the server of {home}") from error
+        fault = disk_fault(error, f"start the server of {home}")
+        if error.errno in _NOT_YOURS:
+            fault.hint = "Name a folder that you can write to, with --data or HOLDFAST_HOME."
+        raise fault from error
 
 
-def _not_there(folder: DataFolder, starts: list[_Start]) -> Fault:
+def _not_there(folder: DataFolder, starts: list[Started]) -> Fault:
     log = folder.home / LOG
     if not starts:
         hint = "End that process, or start it without --no-daemon. A server that is just starting needs more time."

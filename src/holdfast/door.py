@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from holdfast.daemon import running_server, server_door
+from holdfast.daemon import running_server, server_door, start_server
 from holdfast.engine import Engine
 from holdfast.errors import DataDamaged, DataLocked, DataTooNew, EmbedderUnavailable, Fault, UpstreamFailed
 from holdfast.intake.follow import Follower
@@ -136,6 +136,32 @@ def _engine(settings: Settings) -> Engine | Rescue:
         return Engine(settings)
     except CANNOT_OPEN as fault:
         return Rescue(settings, fault)
+
+
+class LateDoor:
+    """The folder's server, looked for at the first call: an agent that starts need not wait for it, and one whose
+    server cannot be started is told why by each call."""
+
+    def __init__(self, settings: Settings, chat: Chat | None = None):
+        self._settings = settings
+        self._chat = chat
+        self._door: RemoteDoor | None = None
+        if running_server(settings) is None:
+            with suppress(Fault):  # the first call meets it again, and says it
+                start_server(settings)
+
+    @property
+    def place(self) -> str:
+        return self._door.place if self._door else str(self._settings.folder)
+
+    def call(self, operation: Endpoint, arguments: Mapping[str, Any]) -> Any:
+        if self._door is None:
+            self._door = server_door(self._settings, self._chat)
+        return self._door.call(operation, arguments)
+
+    def close(self) -> None:
+        if self._door is not None:
+            self._door.close()
 
 
 class OpenDoor:

@@ -13,15 +13,17 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 
 from holdfast.errors import AnswerLate, Fault, InvalidRequest, ServerUnreachable, every_fault
-from holdfast.model import Chat
 from holdfast.storable import check_storable
 from holdfast.system import SystemClock
+
+if TYPE_CHECKING:
+    from holdfast.model import Chat
 
 PREFIX = "/agentmemory"
 UNAUTHORIZED = 401

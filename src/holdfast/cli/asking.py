@@ -9,13 +9,12 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from holdfast.cli.show import print_answer
-from holdfast.cli.table import Row
 from holdfast.errors import InvalidRequest
-from holdfast.model import Json
 
 if TYPE_CHECKING:
+    from holdfast.cli.table import Row
     from holdfast.door import Door
+    from holdfast.model import Json
 
 _AGREED = frozenset({"y", "yes"})
 
@@ -36,6 +35,8 @@ def asked(door: Door, operation: Row, arguments: Json, given: argparse.Namespace
     going = len(plan["remove"]) + plan.get("leftovers", 0)
     if not going:
         return {**plan, "dryRun": False}
+    from holdfast.cli.show import print_answer
+
     print_answer(plan)
     if input(f"Remove {going}? [y/N] ").strip().lower() not in _AGREED:
         raise InvalidRequest(f"{operation.words}: not confirmed, nothing was removed", hint="Answer y, or say --yes.")

@@ -9,17 +9,16 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import orjson
-
-from holdfast.cli.reach import door_of, settings_of
-from holdfast.daemon import FolderServer
 from holdfast.errors import InvalidRequest
-from holdfast.model import Chat, Json
-from holdfast.settings import Settings, environment
+
+if TYPE_CHECKING:
+    from holdfast.model import Json
+    from holdfast.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,17 @@ def _show(given: argparse.Namespace, answer: Json) -> None:
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
-    from holdfast.cli.server import add_serve
-
-    add_serve(parser)
+    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", help="port to listen on (3111); 0 takes a free one")
+    parser.add_argument("--store", help="where the store is; for now only the data folder: sqlite")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--background", action="store_true", help="start it in the background if none runs, and return")
+    ways.add_argument("--stop", action="store_true", help="end the server of the data folder")
+    ways.add_argument(
+        "--on-demand",
+        action="store_true",
+        help="as other commands start it: takes a free port if its own is in use, ends after HOLDFAST_IDLE without use",
+    )
 
 
 def _serve(given: argparse.Namespace) -> int:
@@ -60,13 +67,20 @@ def _add_mcp(parser: argparse.ArgumentParser) -> None:
 def _mcp(given: argparse.Namespace) -> int:
     import asyncio
 
-    from holdfast.door import OpenDoor
+    from holdfast.cli.reach import settings_of
+    from holdfast.door import LateDoor, OpenDoor
+    from holdfast.model import Chat
     from holdfast.serve.stdio import serve_stdio
 
     if given.sender_id and not given.umo:
         raise InvalidRequest("mcp: --sender-id needs --umo")
     chat = Chat(given.umo, given.sender_id or "") if given.umo is not None else None
-    with OpenDoor(settings_of(given), chat) as door:
+    settings = settings_of(given)
+    if settings.daemon and not settings.url:
+        with closing(LateDoor(settings, chat)) as late:
+            asyncio.run(serve_stdio(late))
+        return 0
+    with OpenDoor(settings, chat) as door:
         asyncio.run(serve_stdio(door))
     return 0
 
@@ -88,6 +102,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 def _import(given: argparse.Namespace) -> int:
     from holdfast.cli.importing import import_document, import_foreign, import_transcripts
+    from holdfast.cli.reach import door_of, settings_of
 
     settings = settings_of(given)
     path = Path(given.file)
@@ -111,6 +126,8 @@ def _import(given: argparse.Namespace) -> int:
 
 
 def _read_document(file: str) -> Json:
+    import orjson
+
     try:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
@@ -138,6 +155,7 @@ def _add_connect(parser: argparse.ArgumentParser) -> None:
 def _connect(given: argparse.Namespace) -> int:
     from holdfast.cli.connect import Place, connect_command
     from holdfast.cli.show import print_json, print_report
+    from holdfast.settings import environment
 
     place = Place(
         home=Path.home(),
@@ -174,6 +192,7 @@ def _elsewhere(given: argparse.Namespace) -> Json:
 
 def _key_words(given: argparse.Namespace) -> int:
     from holdfast.cli.keys import key_words
+    from holdfast.cli.reach import settings_of
 
     _show(given, key_words(settings_of(given)))
     return 0
@@ -186,6 +205,7 @@ def _add_key_backup(parser: argparse.ArgumentParser) -> None:
 
 def _key_backup(given: argparse.Namespace) -> int:
     from holdfast.cli.keys import key_backup
+    from holdfast.cli.reach import settings_of
 
     _show(given, key_backup(settings_of(given), Path(given.to), given.encrypt or ()))
     return 0
@@ -199,6 +219,7 @@ def _add_key_recover(parser: argparse.ArgumentParser) -> None:
 
 def _key_recover(given: argparse.Namespace) -> int:
     from holdfast.cli.keys import key_recover
+    from holdfast.cli.reach import settings_of
 
     _show(given, key_recover(settings_of(given), given.source, given.identity, replace=given.replace))
     return 0
@@ -206,6 +227,7 @@ def _key_recover(given: argparse.Namespace) -> int:
 
 def _doctor(given: argparse.Namespace) -> int:
     from holdfast.cli.doctor import examine
+    from holdfast.cli.reach import settings_of
 
     checks = examine(settings_of(given))
     _show(given, {"checks": [check.shape() for check in checks]})
@@ -213,6 +235,7 @@ def _doctor(given: argparse.Namespace) -> int:
 
 
 def _watch(given: argparse.Namespace) -> int:
+    from holdfast.cli.reach import settings_of
     from holdfast.cli.show import say
     from holdfast.cli.watch import Lines, print_event, watch
 
@@ -225,6 +248,8 @@ def _watch(given: argparse.Namespace) -> int:
 
 def _server_of(settings: Settings) -> tuple[str, str | None]:
     """Address and credential of the server to watch; it is started if none runs."""
+    from holdfast.daemon import FolderServer
+
     if settings.url:
         return settings.url, settings.secret
     found = FolderServer(settings).find()
@@ -245,6 +270,7 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
 
 def _show_page(given: argparse.Namespace) -> int:
     from holdfast.cli.glance import show_page
+    from holdfast.cli.reach import door_of
 
     with door_of(given) as door:
         show_page(door, given.page, given.word, given.json)

@@ -12,10 +12,10 @@ from holdfast.cli.listing import moment, print_listing, size
 from holdfast.cli.show import one_line, print_json
 from holdfast.cli.table import endpoint
 from holdfast.errors import InvalidRequest
-from holdfast.model import Json
 
 if TYPE_CHECKING:
     from holdfast.door import Door
+    from holdfast.model import Json
 
 DAYS = 60
 _BARS = "▁▂▃▄▅▆▇█"

@@ -32,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if words[:1] == ["hook"]:
             return _hook(words[1:])
-        given = parser_of(words).parse_args(words)
+        if words[:1] == ["--version"]:
+            return _version()
+        given = _parser(words).parse_args(words)
         return int(given.run(given))
     except Fault as fault:
         from holdfast.cli.show import print_fault
@@ -49,6 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print_fault(Fault(f"unexpected {type(error).__name__}", hint="This is a bug; please report it."), as_json)
         return 1
+
+
+def _version() -> int:
+    from holdfast.version import VERSION
+
+    sys.stdout.write(f"holdfast {VERSION}\n")
+    return 0
 
 
 def _hook(words: Sequence[str]) -> int:
@@ -68,7 +77,7 @@ def _hook(words: Sequence[str]) -> int:
     return hook_main(given.event, url, credential)
 
 
-def parser_of(words: Sequence[str]) -> argparse.ArgumentParser:
+def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser for these words: of one command if they name one, else of all, whose help lists them.
 
     A parser for each of a hundred commands would take longer to make than most commands run.
@@ -76,7 +85,7 @@ def parser_of(words: Sequence[str]) -> argparse.ArgumentParser:
     from holdfast.cli import by_hand, table
 
     parser = _Parser(prog="holdfast", description="Memory for AI agents that is never lost.")
-    parser.add_argument("--version", action=_Version)
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
     groups = _Groups(parser)
     known = {command.words: command for command in by_hand.COMMANDS}
     named = next((two for two in (" ".join(words[:2]), *words[:1]) if two in known or table.command(two)), None)
@@ -107,19 +116,6 @@ def _add(groups: _Groups, words: str, summary: str, known: Mapping[str, Any]) ->
     if row.asks:
         add_yes(command)
     command.set_defaults(run=_operation, operation=row)
-
-
-class _Version(argparse.Action):
-    """Looks the version up when it is asked for: reading the package's description takes 30 ms."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str):
-        super().__init__(option_strings, dest, nargs=0, help="show the version and exit")
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from holdfast.version import VERSION
-
-        sys.stdout.write(f"holdfast {VERSION}\n")
-        parser.exit()
 
 
 class _Groups:

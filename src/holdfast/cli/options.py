@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from holdfast.cli.table import Argument, Row
 from holdfast.errors import InvalidRequest
-from holdfast.model import Json
+
+if TYPE_CHECKING:
+    from holdfast.model import Json
 
 
 def kebab(name: str) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from holdfast.daemon import running_server, server_door
 from holdfast.errors import Fault
 from holdfast.settings import Settings, load, named_by
-from holdfast.transport import RemoteDoor
 
 if TYPE_CHECKING:
     from holdfast.door import Door
@@ -40,6 +39,8 @@ def door_of(given: argparse.Namespace, settings: Settings | None = None) -> Iter
 
     A server that runs, or that can be started, is reached without loading what a server needs.
     """
+    from holdfast.transport import RemoteDoor
+
     settings = settings or settings_of(given)
     door = _door(settings)
     try:
@@ -51,6 +52,9 @@ def door_of(given: argparse.Namespace, settings: Settings | None = None) -> Iter
 
 
 def _door(settings: Settings) -> Door:
+    from holdfast.daemon import running_server, server_door
+    from holdfast.transport import RemoteDoor
+
     if settings.url:
         return RemoteDoor(settings.url, settings.secret)
     if settings.daemon or running_server(settings):
@@ -74,6 +78,10 @@ def _folder_door(settings: Settings, fault: Fault) -> Door:
 
 def elsewhere(given: argparse.Namespace, settings: Settings, place: str) -> str | None:
     """One line for a caller whose environment names a folder or a port that is not the server's."""
+    from urllib.parse import urlsplit
+
+    from holdfast.daemon import running_server
+
     url, port = named_by("url"), named_by("port")
     if settings.url and getattr(given, "url", None) is None:
         home = named_by("home")
@@ -87,6 +95,8 @@ def elsewhere(given: argparse.Namespace, settings: Settings, place: str) -> str 
 
 def _is_same(one: str, other: str) -> bool:
     """Whether two addresses are those of one server."""
+    from urllib.parse import urlsplit
+
     first, second = urlsplit(one), urlsplit(other)
     hosts = {first.hostname, second.hostname}
     return first.port == second.port and (len(hosts) == 1 or hosts <= _LOOPBACK)
@@ -104,9 +114,17 @@ def reach(given: argparse.Namespace) -> tuple[str, str | None]:
     settings = settings_of(given)
     if settings.url:
         return settings.url, settings.secret
-    card = running_server(settings)
-    if card:
-        return str(card.get("url")), settings.secret or str(card.get("token"))
+    card = _card(settings.folder)
+    if card.get("url"):
+        return str(card["url"]), settings.secret or str(card.get("token"))
     if named_by("port") and not named_by("home") and not getattr(given, "data", None):
         return f"http://127.0.0.1:{settings.port}", settings.secret
     return "", settings.secret
+
+
+def _card(folder: Path) -> dict[str, object]:
+    try:
+        card = json.loads((folder / "server.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return card if isinstance(card, dict) else {}

@@ -13,32 +13,21 @@ from collections.abc import Callable
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from holdfast.cli.show import print_json, say
 from holdfast.daemon import ensure_server, running_server
 from holdfast.errors import DataLocked, Fault, InvalidRequest
 from holdfast.launch import LOG, LOG_BYTES
-from holdfast.model import Json
 from holdfast.settings import Settings, load
 from holdfast.store.folder import DataFolder
+
+if TYPE_CHECKING:
+    from holdfast.model import Json
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 STOP_TRIES, STOP_PAUSE_SECONDS = 300, 0.1
 TAKE_OVERS = 3
-
-
-def add_serve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
-    parser.add_argument("--port", help="port to listen on (3111); 0 takes a free one")
-    parser.add_argument("--store", help="where the store is; for now only the data folder: sqlite")
-    ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--background", action="store_true", help="start it in the background if none runs, and return")
-    ways.add_argument("--stop", action="store_true", help="end the server of the data folder")
-    ways.add_argument(
-        "--on-demand",
-        action="store_true",
-        help="as other commands start it: takes a free port if its own is in use, ends after HOLDFAST_IDLE without use",
-    )
 
 
 def serve(given: argparse.Namespace) -> int:
@@ -81,7 +70,7 @@ def _serve_here(settings: Settings, as_json: bool) -> int:
 
 def _serve_on_demand(settings: Settings) -> int:
     """A server for whichever commands need one; without a word if another one serves the folder already."""
-    from holdfast.serve.run import open_server
+    from holdfast.serve.run import server_on_demand
 
     if running_server(settings):
         return 0
@@ -90,11 +79,9 @@ def _serve_on_demand(settings: Settings) -> int:
     # What is loaded by now stays: no collection need walk through it, 20 ms amid a question. Not the store, which a
     # restore replaces: it is opened after this.
     gc.freeze()
-    try:
-        server = open_server(settings, lambda url: None, on_demand=True)
-    except DataLocked:
-        return 0
-    server.run()
+    server = server_on_demand(settings)
+    if server is not None:
+        server.run()
     return 0
 
 

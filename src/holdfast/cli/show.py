@@ -14,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.errors import Fault
-from holdfast.model import Json
 
 if TYPE_CHECKING:
     from holdfast.cli.connect import ConnectReport
+    from holdfast.model import Json
 
 # The columns worth a table's width, in order; the first six that the rows have are shown.
 _COLUMNS = (

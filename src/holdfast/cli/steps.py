@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.progress import progress
 from holdfast.cli.table import Row
-from holdfast.model import Json
 
 if TYPE_CHECKING:
     from holdfast.door import Door
+    from holdfast.model import Json
 
 
 def in_steps(door: Door, operation: Row, arguments: Json) -> Json:

@@ -76,7 +76,7 @@ def endpoint(name: str) -> Row:
 
 def command(words: str) -> Row | None:
     """The operation whose command these words are."""
-    return next((_row(one) for one in _raw() if one["words"] == words), None)
+    return next((_row(one) for one in _raw() if words and one["words"] == words), None)
 
 
 def listing() -> list[tuple[str, str]]:

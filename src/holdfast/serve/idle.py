@@ -1,7 +1,9 @@
-"""When a server that was started in the background is no longer needed: no request, no open socket, no work left."""
+"""When a server that was started in the background is no longer needed: no request, no open socket, no work left; or
+its folder is gone."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 
@@ -14,7 +16,7 @@ from holdfast.ports import Clock
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.waiting import waiting
 
-LOOK_SECONDS = 60.0
+LOOK_SECONDS = 20.0
 # Work that never gets done, as for a vault that is gone, keeps a server no longer than this many times the idle time.
 MOST_TIMES = 3
 # A monitor that asks whether the server is alive does not use it.
@@ -67,10 +69,18 @@ class IdleStop:
 
     def _loop(self) -> None:
         while not self._stop.wait(min(LOOK_SECONDS, self._seconds)):
+            if not self._is_wanted():
+                self._stop_server()
+                return
             idle = self._usage.idle_seconds()
             if idle >= self._seconds and (idle >= MOST_TIMES * self._seconds or not self._has_work()):
                 self._stop_server()
                 return
+
+    def _is_wanted(self) -> bool:
+        """A folder that was removed, or put in another one's place, has no card that leads here."""
+        card = self._engine.folder.card()
+        return card is not None and card.get("pid") == os.getpid()
 
     def _has_work(self) -> bool:
         try:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from holdfast.daemon import running_server
 from holdfast.engine import Engine
 from holdfast.errors import DataLocked, InvalidSettings
 from holdfast.serve.app import App
@@ -79,22 +80,13 @@ class RunningServer:
         self._listener.stop()
 
 
-def open_server(
-    settings: Settings,
-    on_ready: Callable[[str], None],
-    *,
-    on_demand: bool,
-    pause: Callable[[float], None] = time.sleep,
-) -> RunningServer:
-    """The server of the folder, once the process that has it open lets it go.
-
-    Raises:
-        DataLocked: it did not.
-    """
+def server_on_demand(settings: Settings, pause: Callable[[float], None] = time.sleep) -> RunningServer | None:
+    """The server of the folder, once the process that has it open lets it go; None if that does not, or serves it."""
     for _ in range(LOCK_TRIES):
         try:
-            return RunningServer(settings, on_ready, on_demand=on_demand)
-        except DataLocked as fault:
-            last = fault
+            return RunningServer(settings, on_demand=True)
+        except DataLocked:
+            if running_server(settings):
+                return None
             pause(LOCK_PAUSE_SECONDS)
-    raise last
+    return None
