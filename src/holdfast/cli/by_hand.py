@@ -55,6 +55,28 @@ def _serve(given: argparse.Namespace) -> int:
     return serve(given)
 
 
+def _add_dry_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, change nothing")
+
+
+def _service_install(given: argparse.Namespace) -> int:
+    from holdfast.cli.service import install
+
+    return install(given)
+
+
+def _service_status(given: argparse.Namespace) -> int:
+    from holdfast.cli.service import status
+
+    return status(given)
+
+
+def _service_remove(given: argparse.Namespace) -> int:
+    from holdfast.cli.service import remove
+
+    return remove(given)
+
+
 def _add_nothing(parser: argparse.ArgumentParser) -> None:
     """No options of its own."""
 
@@ -284,6 +306,9 @@ def holdfast_command() -> str:
 
 COMMANDS = (
     Command("serve", "Start the server.", _add_serve, _serve),
+    Command("service install", "Run the server as a service of this user.", _add_dry_run, _service_install),
+    Command("service status", "Show whether the server is a service and runs.", _add_nothing, _service_status),
+    Command("service remove", "Take the service back; the memory stays.", _add_dry_run, _service_remove),
     Command("mcp", "Speak MCP on standard input and output.", _add_mcp, _mcp),
     Command("import", "Import an export, or transcripts of Claude Code and Codex.", _add_import, _import),
     Command(
