@@ -145,6 +145,28 @@ def test_a_command_that_goes_to_the_server_of_another_folder_says_so_in_one_line
     )
 
 
+def test_a_command_whose_settings_are_not_the_servers_says_so_in_one_line(home: Home) -> None:
+    done = home.run("recall", "lighthouse", HOLDFAST_VAULT="/a/vault", TOKEN_BUDGET="1234")
+
+    assert done.stderr == (
+        f"note: the server of {home.folder} was started with other values of TOKEN_BUDGET, HOLDFAST_VAULT; "
+        "holdfast serve --stop ends it, and the next command starts it with these\n"
+    )
+
+
+def test_no_value_of_a_setting_stands_in_the_card(tmp_path: Path) -> None:
+    home = Home(tmp_path / "memory", OPENAI_API_KEY="the-key-of-a-model", HOLDFAST_LLM_MODEL="a-model-of-mine")
+    try:
+        home.remember("The harbour freezes.")
+        card = (home.folder / "server.json").read_text()
+        assert "openai_key" in card
+        assert "the-key-of-a-model" not in card
+        assert "a-model-of-mine" not in card
+        assert home.run("recall", "harbour").stderr == ""
+    finally:
+        home.end()
+
+
 def test_a_command_that_goes_to_the_server_of_its_folder_says_nothing(home: Home) -> None:
     url = home.card["url"].replace("127.0.0.1", "localhost")
 
