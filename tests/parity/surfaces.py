@@ -208,7 +208,7 @@ def mcp_http(url: str, credential: str | None = None) -> Iterator[Mcp]:
 def mcp_stdio(command: list[str], env: Mapping[str, str]) -> Iterator[Mcp]:
     # The SDK hands only a few variables on; this one says which code is tested.
     code = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
-    words = StdioServerParameters(command=command[0], args=command[1:], env={**code, **env})
+    words = StdioServerParameters(command=command[0], args=command[1:], env={"HOLDFAST_DAEMON": "off", **code, **env})
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(words)) as client:
         yield Mcp(portal, client)
 
