@@ -20,15 +20,14 @@ ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.
 GROUND = (
-    "didkey", "disk", "errors", "keys", "metrics", "model", "ports", "project_key", "recalls", "sentences", "settings",
-    "shapes", "storable", "system",
-    "times", "tokens", "version",
+    "didkey", "disk", "errors", "keys", "launch", "metrics", "model", "ports", "project_key", "recalls", "sentences",
+    "settings", "shapes", "storable", "system", "times", "tokens", "version",
 )  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
     ("redact", "store", "remote", "protocol", "index", "vault", "viewer"),
-    ("desk", "embedder", "colony"),
-    ("projects",),
+    ("desk", "embedder", "colony", "transport"),
+    ("daemon", "projects"),
     ("intake", "recall", "learn", "snapshot"),
     ("engine", "rescue"),
     ("ops",),
@@ -44,7 +43,7 @@ LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 DESK_KNOWS = {"holdfast.store.port", "holdfast.store.tables"}
 
 # `holdfast serve` and `holdfast mcp` start what the server has; only they load it, when they run.
-LAZY = {("holdfast.cli.by_hand", "holdfast.serve.run"), ("holdfast.cli.by_hand", "holdfast.serve.stdio")}
+LAZY = {("holdfast.cli.server", "holdfast.serve.run"), ("holdfast.cli.by_hand", "holdfast.serve.stdio")}
 
 
 @dataclass(frozen=True)
@@ -312,6 +311,7 @@ BROAD = {
     "holdfast.serve.lane._finish": "as above",
     "holdfast.serve.lane._carry": "as above: nobody on the lane may wait for ever",
     "holdfast.serve.broker._work": "a bug, or a store that was just closed, must not end all sending",
+    "holdfast.serve.learning._loop",
     "holdfast.serve.maintenance._follow": "a broken model must not end all later runs",
     "holdfast.serve.maintenance._loop": "a bug in one run must not end all later ones",
     "holdfast.serve.schedule._loop": "a bug in one look must not end all later ones",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import sqlite3
@@ -78,7 +79,8 @@ def _server(settings: Settings) -> Iterator[Check]:
     card = DataFolder(settings.folder).announced() if settings.folder.is_dir() else None
     url = settings.url or (str(card["url"]) if card else "")
     if not url:
-        yield Check("server", True, "not running; commands open the folder themselves", "")
+        found = "the next command starts it" if settings.daemon else "commands open the folder themselves"
+        yield Check("server", True, f"not running; {found}", "")
         return
     door = RemoteDoor(url, settings.secret or (str(card["token"]) if card else None))
     try:
@@ -98,7 +100,7 @@ def _store(settings: Settings) -> Iterator[Check]:
     if not settings.folder.exists() and not settings.url:
         return
     try:
-        door = open_door(settings)
+        door = open_door(dataclasses.replace(settings, daemon=False))  # an examination starts nothing
     except Fault as fault:
         yield Check("store", False, fault.message, fault.hint)
         return
