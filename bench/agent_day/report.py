@@ -114,10 +114,11 @@ def _missed(project: Project) -> list[str]:
     lines += [f"{name}: outdated: {line}" for line in context.outdated]
     lines += [f"{name}: foreign: {line}" for line in context.foreign]
     lines += [f"{name}: wrongly superseded: {line}" for line in project.superseded]
-    for one in project.holdfast.asked:
+    for one, plain in zip(project.holdfast.asked, project.plain.asked, strict=True):
         if one.rank != 1 or (one.question.was and not one.current):
             best = " ".join(one.best.split())[:160]
-            lines.append(f"{name}: rank {one.rank or '–'}{'' if one.current else ', not current'}: {one.question.text} <- {best}")
+            current = "" if one.current or not one.question.was else ", not current"
+            lines.append(f"{name}: rank {one.rank or '–'}{current} (plain {plain.rank or '–'}): {one.question.text} <- {best}")
     return lines
 
 

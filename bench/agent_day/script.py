@@ -120,6 +120,7 @@ class Scenario:
     foreign: tuple[Value, ...] = ()  # what only other projects say
     remote: str | None = None
     words: str = "item entry value state"
+    ending: str = "ts"  # of the project's source files
     tags: frozenset[str] = field(default_factory=frozenset)
 
     def turns(self) -> Iterator[Turn]:

@@ -40,4 +40,13 @@ ROUTINE = Routine(
         "\n\nI left the {c} alone, since nothing there depends on it. Want me to go on?",
         "\n\n| part | state |\n|---|---|\n| {a} | changed |\n| {b} | same |\n| {c} | same |\n",
     ),
+    explanations=(
+        "A word on how I went about it: I started at the place where the {a} is created, followed it through the {b} and stopped where the {c} takes over. The path is short, and the names along the way are consistent with each other, so there was little to guess.",
+        "The structure around it looks like this:\n\n```\n{a}\n ├─ {b}\n └─ {c}\n```\n\nOnly the first level matters for what you asked; the rest is there because the {c} needs a place to live.",
+        "I did consider touching the {b} as well while I was there. It would have made the diff larger without changing what happens, so I kept my hands off it. If you ever want to tidy that corner, doing it on its own is easier to review.",
+        "**What I looked at**\n\n- how the {a} gets its input\n- who calls the {b}, and how often\n- the two places where a {c} may be missing\n\nAll of them behave the way their names promise.",
+        "On the way I noticed that a few comments near the {a} are older than the code below them. They are not wrong enough to mislead anyone, they merely describe an order of steps that has been swapped since. I left them as they are.",
+        "If you want to try it yourself: open the {a}, scroll to where the {b} begins, and follow the calls from there. It reads well from top to bottom, and the {c} can be ignored on a first pass.",
+        "For the record, nothing here depends on timing or on the order in which the {c} arrives. I ran it a couple of times in a row to be sure and got the same output each time, down to the spacing.",
+    ),
 )  # fmt: skip

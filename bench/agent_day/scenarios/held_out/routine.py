@@ -40,4 +40,13 @@ ROUTINE = Routine(
         "\n\n1. {a}: adapted\n2. {b}: unchanged\n3. {c}: unchanged\n\nTell me if I should continue with something else.",
         "\n\nIf you prefer it differently, it is a small thing to turn around.",
     ),
+    explanations=(
+        "Some background, in case it helps: the {a} is one of the older parts, and the {b} was put beside it later. That is why the two do not share a style. They do share their tests, which is what made this quick to check.",
+        "Step by step:\n\n1. opened the {a}\n2. looked for every mention of the {b}\n3. compared with the {c}\n4. wrote down what you see above\n\nThere were no surprises at any of these.",
+        "I kept the public side of the {c} exactly as it is. Callers see the same names, the same order of arguments and the same results; a reader of the diff has nothing to look up elsewhere.",
+        "One could argue about the name of the {b}. It is not a bad name, it merely promises a little more than the code does. Renaming is cheap, but it would touch many files for the sake of taste.",
+        "> Note: the editor shows a squiggle below the {a} until its index has been rebuilt. That has nothing to do with the code.\n\nReopening the file is enough to make it go away.",
+        "The {c} has its own little world of helpers. I read them all, most are three lines long, and none of them reaches outside. That is nice, because it means one can reason about the {a} without having them in mind.",
+        "As far as I can tell the {b} and the {c} will not get in each other's way here. I tried a few odd inputs by hand, an empty one, a very long one, one with strange characters, and all of them came out as one would expect.",
+    ),
 )  # fmt: skip
