@@ -6,7 +6,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +15,8 @@ from agent_day import plain
 from agent_day.hooks import HookRun
 from agent_day.machine import CannotPlay, Machine
 from agent_day.play.claude import ClaudeSession
+from agent_day.play.codex import CodexSession
+from agent_day.play.gemini import GeminiSession
 from agent_day.play.mcp_stdio import McpClient, flat
 from agent_day.score import Asked, ContextScore, score_context, score_question, wrongly_superseded
 from agent_day.script import Scenario, Turn
@@ -35,7 +37,11 @@ class Player(Protocol):
     def end(self) -> None: ...
 
 
-PLAYERS = {"claude": ClaudeSession}
+PLAYERS: dict[str, Callable[[Machine, Path], Player]] = {
+    "claude": ClaudeSession,
+    "codex": CodexSession,
+    "gemini": GeminiSession,
+}
 
 
 @dataclass(frozen=True, slots=True)

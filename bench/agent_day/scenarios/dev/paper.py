@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_day.gold import fact, question, value
 from agent_day.noise import log, source
-from agent_day.script import Compact, Edit, Read, Run, Scenario, Search, Write, session, turn
+from agent_day.script import Compact, Edit, Read, Run, Scenario, Search, session, turn
 
 W = "participant trial effect model prior condition figure table measure session"
 
