@@ -129,7 +129,9 @@ def _play(machine: Machine, scenarios: Sequence[Scenario]) -> dict[str, tuple[in
         late = f", {waiting} still waiting" if waiting else ""
         sys.stderr.write(f"day {day + 1}: {time.monotonic() - began:.0f} s{late}\n")
     return {
-        name: tuple(estimate(text) if text else 0 for player in dict.fromkeys(players) for text in player.prompt_contexts)
+        name: tuple(
+            estimate(text) if text else 0 for player in dict.fromkeys(players) for text in player.prompt_contexts
+        )
         for name, players in played.items()
     }
 
@@ -171,7 +173,10 @@ def _morning(
         prompted,
         _older_client(machine, folder, context),
     )
-    return project, {"context": context, "hits": {one.text: hits for one, (hits, _) in zip(scenario.questions, found, strict=True)}}
+    return project, {
+        "context": context,
+        "hits": {one.text: hits for one, (hits, _) in zip(scenario.questions, found, strict=True)},
+    }
 
 
 def _answers(scenario: Scenario, context: str, found: Sequence[tuple[list[str], int]]) -> Answers:

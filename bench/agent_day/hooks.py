@@ -59,6 +59,17 @@ class HookRun:
         return text if isinstance(text, str) else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Milliseconds of one kind of hook."""
+
+    event: str
+    runs: int
+    cpu_p50: float
+    clock_p50: float
+    clock_worst: float
+
+
 def run_hook(hook: Hook, event: str, payload: dict[str, Any], env: dict[str, str]) -> HookRun:
     """Run it to its end, or to the client's time-out; then the whole group of processes is ended."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from agent_day.days import Answers, Morning, Project
+from agent_day.hooks import Cost
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks" / "agent_day.md"
 _HEAD = ("project", "client", "known", "plain", "outdated", "foreign", "tokens", "first", "plain", "five", "plain", "current", "plain", "wrong", "chars", "older")  # fmt: skip
@@ -94,6 +95,15 @@ def _costs(morning: Morning) -> list[str]:
     ]
 
 
+def costs_at_scale(costs: Sequence[Cost], rows: int) -> str:
+    """What hooks cost on a large store."""
+    return "\n".join(
+        f"{rows:,} memories, {cost.event}: p50 {cost.clock_p50:.0f} ms clock, {cost.clock_worst:.0f} ms at worst, "
+        f"{cost.cpu_p50:.0f} ms processor ({cost.runs} runs)"
+        for cost in costs
+    )
+
+
 def _by_kind(morning: Morning) -> list[str]:
     known: dict[str, list[bool]] = defaultdict(list)
     five: dict[str, list[bool]] = defaultdict(list)
@@ -118,17 +128,23 @@ def _missed(project: Project) -> list[str]:
         if one.rank != 1 or (one.question.was and not one.current):
             best = " ".join(one.best.split())[:160]
             current = "" if one.current or not one.question.was else ", not current"
-            lines.append(f"{name}: rank {one.rank or '–'}{current} (plain {plain.rank or '–'}): {one.question.text} <- {best}")
+            lines.append(
+                f"{name}: rank {one.rank or '–'}{current} (plain {plain.rank or '–'}): {one.question.text} <- {best}"
+            )
     return lines
 
 
-def write_page(measured: Mapping[str, Morning]) -> None:
+def write_page(measured: Mapping[str, Morning], costs: Sequence[Cost] = (), rows: int = 0) -> None:
     """Write docs/benchmarks/agent_day.md, the halves apart."""
     parts = [_INTRODUCTION]
     for half, morning in measured.items():
-        rows = [_HEAD, tuple("---" for _ in _HEAD), *(_row(project) for project in morning.projects), _total(morning)]
-        parts.append(f"## {_TITLES.get(half, half)}\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows))
+        lines = [_HEAD, tuple("---" for _ in _HEAD), *(_row(project) for project in morning.projects), _total(morning)]
+        parts.append(f"## {_TITLES.get(half, half)}\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in lines))
         parts.append("\n".join(f"- {line}" for line in [*_costs(morning), *_by_kind(morning)]))
+    if costs:
+        parts.append(
+            "## A large store\n\n" + "\n".join(f"- {line}" for line in costs_at_scale(costs, rows).splitlines())
+        )
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 

@@ -86,8 +86,15 @@ class ClaudeSession:
             self._fire("PostToolUseFailure", about=name, **about, error=shown, is_interrupt=False)
         else:
             self._fire("PostToolUse", about=name, **about, tool_response=response)
-        block: Json = {"tool_use_id": call, "type": "tool_result", "content": shown, **({"is_error": True} if failed else {})}
-        self._line("user", {"role": "user", "content": [block]}, toolUseResult=f"Error: {shown}" if failed else response)
+        block: Json = {
+            "tool_use_id": call,
+            "type": "tool_result",
+            "content": shown,
+            **({"is_error": True} if failed else {}),
+        }
+        self._line(
+            "user", {"role": "user", "content": [block]}, toolUseResult=f"Error: {shown}" if failed else response
+        )
 
     def _subagent(self, step: Delegate) -> None:
         agent = uuid.uuid4().hex[:7]
@@ -117,7 +124,12 @@ class ClaudeSession:
         self._fire("PostCompact", about="auto", trigger="auto", compact_summary=summary)
 
     def _assistant(self, block: Json, stop: str | None = None) -> None:
-        usage = {"input_tokens": 6, "cache_creation_input_tokens": 1201, "cache_read_input_tokens": 30417, "output_tokens": 187}
+        usage = {
+            "input_tokens": 6,
+            "cache_creation_input_tokens": 1201,
+            "cache_read_input_tokens": 30417,
+            "output_tokens": 187,
+        }
         message = {"id": f"msg_{uuid.uuid4().hex[:24]}", "type": "message", "role": "assistant", "model": MODEL, "content": [block], "stop_reason": stop, "stop_sequence": None, "usage": usage}  # fmt: skip
         self._line("assistant", message, requestId=f"req_{uuid.uuid4().hex[:24]}")
 
@@ -159,11 +171,23 @@ def rendered(step: Tool, folder: Path) -> tuple[str, Json, Json, str]:
         case Read(path, content):
             shown = "\n".join(f"{n:6d}\t{line}" for n, line in enumerate(content.splitlines(), 1))
             count = content.count("\n") + 1
-            file = {"filePath": str(folder / path), "content": content, "numLines": count, "startLine": 1, "totalLines": count}
+            file = {
+                "filePath": str(folder / path),
+                "content": content,
+                "numLines": count,
+                "startLine": 1,
+                "totalLines": count,
+            }
             return "Read", {"file_path": str(folder / path)}, {"type": "text", "file": file}, shown
         case Search(pattern, found):
             given = {"pattern": pattern, "output_mode": "content", "-n": True}
-            response = {"mode": "content", "numFiles": 0, "filenames": [], "content": found, "numLines": found.count("\n") + 1}
+            response = {
+                "mode": "content",
+                "numFiles": 0,
+                "filenames": [],
+                "content": found,
+                "numLines": found.count("\n") + 1,
+            }
             return "Grep", given, response, found
         case Edit(path, old, new):
             file_path = str(folder / path)
@@ -172,8 +196,19 @@ def rendered(step: Tool, folder: Path) -> tuple[str, Json, Json, str]:
             return "Edit", given, response, f"The file {file_path} has been updated successfully."
         case Write(path, content):
             file_path = str(folder / path)
-            response = {"type": "create", "filePath": file_path, "content": content, "structuredPatch": [], "originalFile": None}
-            return "Write", {"file_path": file_path, "content": content}, response, f"File created successfully at: {file_path}"
+            response = {
+                "type": "create",
+                "filePath": file_path,
+                "content": content,
+                "structuredPatch": [],
+                "originalFile": None,
+            }
+            return (
+                "Write",
+                {"file_path": file_path, "content": content},
+                response,
+                f"File created successfully at: {file_path}",
+            )
         case Delegate(title, prompt, report):
             given = {"description": title, "prompt": prompt, "subagent_type": "general-purpose"}
             block = [{"type": "text", "text": report}]

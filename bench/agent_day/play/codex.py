@@ -56,7 +56,9 @@ class CodexSession:
         for step in turn.steps:
             self._step(step)
         final = turn.said[-1] if turn.said else ""
-        self._event("token_count", info={"total_token_usage": {"input_tokens": 48_101, "output_tokens": 911}}, rate_limits=None)
+        self._event(
+            "token_count", info={"total_token_usage": {"input_tokens": 48_101, "output_tokens": 911}}, rate_limits=None
+        )
         self._fire("Stop", turn_id=self._turn_id, stop_hook_active=False, last_assistant_message=final)
         self._event("task_complete", turn_id=self._turn_id, last_agent_message=final)
 
@@ -92,7 +94,9 @@ class CodexSession:
         reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "**Looking into it**"}], "content": None, "encrypted_content": uuid.uuid4().hex}  # fmt: skip
         self._line("response_item", reasoning)
         arguments = json.dumps({"cmd": command, "workdir": str(self._folder), "max_output_tokens": 6000})
-        self._line("response_item", {"type": "function_call", "name": "exec_command", "arguments": arguments, "call_id": call})
+        self._line(
+            "response_item", {"type": "function_call", "name": "exec_command", "arguments": arguments, "call_id": call}
+        )
         self._used("Bash", command, output, call)
         count = len(output) // 4
         shown = f"Chunk ID: {call[-6:]}\nWall time: 0.4131 seconds\nProcess exited with code {code}\nOriginal token count: {count}\nOutput:\n{output}"
@@ -107,17 +111,26 @@ class CodexSession:
         self._line("response_item", {"type": "custom_tool_call_output", "call_id": call, "output": output})
 
     def _used(self, name: str, command: str, response: str, call: str) -> None:
-        about: Json = {"turn_id": self._turn_id, "tool_name": name, "tool_input": {"command": command}, "tool_use_id": call}
+        about: Json = {
+            "turn_id": self._turn_id,
+            "tool_name": name,
+            "tool_input": {"command": command},
+            "tool_use_id": call,
+        }
         self._fire("PreToolUse", about=name, **about)
         self._fire("PostToolUse", about=name, **about, tool_response=response)
 
     def _delegate(self, step: Delegate) -> None:
         call, agent = f"call_{uuid.uuid4().hex[:24]}", str(uuid.uuid4())
         arguments = json.dumps({"message": step.prompt, "agent_type": "explorer"})
-        self._line("response_item", {"type": "function_call", "name": "spawn_agent", "arguments": arguments, "call_id": call})
+        self._line(
+            "response_item", {"type": "function_call", "name": "spawn_agent", "arguments": arguments, "call_id": call}
+        )
         about = {"turn_id": self._turn_id, "agent_id": agent, "agent_type": "explorer"}
         self._fire("SubagentStart", about="explorer", **about)
-        self._fire("SubagentStop", about="explorer", **about, stop_hook_active=False, last_assistant_message=step.report)
+        self._fire(
+            "SubagentStop", about="explorer", **about, stop_hook_active=False, last_assistant_message=step.report
+        )
         self._line("response_item", {"type": "function_call_output", "call_id": call, "output": step.report})
 
     def _compact(self, summary: str) -> None:

@@ -40,7 +40,15 @@ class GeminiSession:
         """The context that the session begins with."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if not self._path.exists():
-            self._append({"sessionId": self.id, "projectHash": self._project, "startTime": _now(), "lastUpdated": _now(), "kind": "main"})
+            self._append(
+                {
+                    "sessionId": self.id,
+                    "projectHash": self._project,
+                    "startTime": _now(),
+                    "lastUpdated": _now(),
+                    "kind": "main",
+                }
+            )
         self._told = "\n".join(self._fire("SessionStart", about=source, source=source))
         return self._told
 
@@ -120,9 +128,19 @@ def rendered(step: Tool, folder: Path) -> tuple[str, Json, str, bool]:
             return "read_file", {"file_path": str(folder / path)}, content, False
         case Search(pattern, found):
             count = found.count("\n") + 1
-            return "grep_search", {"pattern": pattern}, f'Found {count} matches for pattern "{pattern}":\n---\n{found}\n---', False
+            return (
+                "grep_search",
+                {"pattern": pattern},
+                f'Found {count} matches for pattern "{pattern}":\n---\n{found}\n---',
+                False,
+            )
         case Edit(path, old, new):
-            given = {"file_path": str(folder / path), "instruction": "Replace the line.", "old_string": old, "new_string": new}
+            given = {
+                "file_path": str(folder / path),
+                "instruction": "Replace the line.",
+                "old_string": old,
+                "new_string": new,
+            }
             return "replace", given, f"Successfully modified file: {folder / path} (1 replacements).", False
         case Write(path, content):
             given = {"file_path": str(folder / path), "content": content}
