@@ -13,12 +13,13 @@ from typing import Any, Protocol
 
 from agent_day import plain
 from agent_day.hooks import HookRun
-from agent_day.machine import CannotPlay, Machine
+from agent_day.kept import kept
+from agent_day.machine import Machine
 from agent_day.play.claude import ClaudeSession
 from agent_day.play.codex import CodexSession
 from agent_day.play.gemini import GeminiSession
-from agent_day.play.mcp_stdio import McpClient, flat
-from agent_day.score import Asked, ContextScore, score_context, score_question, wrongly_superseded
+from agent_day.play.mcp_stdio import McpClient
+from agent_day.score import Asked, ContextScore, noticed, score_context, score_question, wrongly_superseded
 from agent_day.script import Scenario, Turn
 from holdfast.tokens import estimate
 
@@ -76,6 +77,7 @@ class Project:
     plain: Answers
     superseded: tuple[str, ...]  # facts in force that are marked as superseded
     in_force: int
+    noticed: tuple[str, ...]  # changed facts whose earlier value the store marks as superseded
     prompted: tuple[int, ...]  # tokens that each prompt brought, 0 for none
     older_client: float  # share of the hook's lines that an agentmemory client is told too
 
@@ -88,6 +90,7 @@ class Morning:
     runs: list[HookRun] = field(default_factory=list)
     events: tuple[str, ...] = ()
     tools: tuple[int, int] = (0, 0)
+    replaced: tuple[tuple[str, str], ...] = ()  # texts that the store calls superseded, and what replaced them
 
     def hook_ms(self, event: str | None = None) -> tuple[float, float]:
         """Median processor time and clock time of the hooks, in milliseconds."""
@@ -105,15 +108,15 @@ def measure(scenarios: Sequence[Scenario], keep: Path | None = None) -> Morning:
         machine.serve()
         prompted = _play(machine, scenarios)
         morning = Morning(runs=list(machine.runs), events=tuple(sorted({run.event for run in machine.runs})))
-        records = list(_records(machine))
-        kept: dict[str, Any] = {}
+        store = kept(machine)
+        morning.replaced = store.replaced
+        shown: dict[str, Any] = {}
         for scenario in scenarios:
-            project, shown = _morning(machine, scenario, records, prompted[scenario.name], morning)
+            project, shown[scenario.name] = _morning(machine, scenario, store.records, prompted[scenario.name], morning)
             morning.projects.append(project)
-            kept[scenario.name] = shown
         if keep:
             keep.mkdir(parents=True, exist_ok=True)
-            (keep / "agent_day.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False), encoding="utf-8")
+            (keep / "agent_day.json").write_text(json.dumps(shown, indent=1, ensure_ascii=False), encoding="utf-8")
         return morning
 
 
@@ -152,7 +155,7 @@ def _play_session(machine: Machine, scenario: Scenario, day: int, played: list[P
 
 
 def _morning(
-    machine: Machine, scenario: Scenario, records: list[str], prompted: tuple[int, ...], morning: Morning
+    machine: Machine, scenario: Scenario, records: Sequence[str], prompted: tuple[int, ...], morning: Morning
 ) -> tuple[Project, dict[str, Any]]:
     folder = machine.project(scenario.place, scenario.remote)
     context = PLAYERS[scenario.client](machine, folder).start()
@@ -170,6 +173,7 @@ def _morning(
         _answers(scenario, plain.context(scenario, BUDGET), plainly),
         tuple(wrongly_superseded(scenario, own)),
         len(scenario.facts) + len(scenario.stands),
+        tuple(noticed(scenario, own)),
         prompted,
         _older_client(machine, folder, context),
     )
@@ -195,24 +199,6 @@ def _older_client(machine: Machine, folder: Path, context: str) -> float:
 
 def _lines(text: str) -> set[str]:
     return {line.strip() for line in text.splitlines() if line.strip()}
-
-
-def _records(machine: Machine) -> Iterator[str]:
-    """Every record of the store as text, one by one."""
-    try:
-        exported = machine.get("/export", timeout=300)
-    except OSError as why:
-        raise CannotPlay(f"the store could not be exported: {why}") from None
-    yield from (flat(row) for row in _rows(exported))
-
-
-def _rows(value: object) -> Iterator[dict[str, Any]]:
-    """Every object that stands in a list and holds no list of objects itself."""
-    if isinstance(value, dict):
-        for inner in value.values():
-            if isinstance(inner, list):
-                yield from (one for one in inner if isinstance(one, dict))
-            yield from _rows(inner)
 
 
 def _share(values: Iterator[bool]) -> float:

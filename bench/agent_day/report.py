@@ -11,6 +11,7 @@ from agent_day.days import Answers, Morning, Project
 from agent_day.hooks import Cost
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks" / "agent_day.md"
+SHORT_CHARS, REPLACED_SHOWN = 160, 40
 _HEAD = ("project", "client", "known", "plain", "outdated", "foreign", "tokens", "first", "plain", "five", "plain", "current", "plain", "wrong", "chars", "older")  # fmt: skip
 
 
@@ -24,6 +25,7 @@ def table(half: str, morning: Morning, verbose: bool = False) -> str:
     lines += _by_kind(morning)
     if verbose:
         lines += [line for project in morning.projects for line in _missed(project)]
+        lines += [f"replaced: {_short(old)} <- {_short(new)}" for old, new in morning.replaced[:REPLACED_SHOWN]]
     return "\n".join(lines)
 
 
@@ -87,10 +89,13 @@ def _costs(morning: Morning) -> list[str]:
     brought = [tokens for tokens in prompts if tokens]
     tokens = f", {statistics.fmean(brought):.0f} tokens on average, {max(brought)} at most" if brought else ""
     failed = sum(run.code != 0 for run in morning.runs)
+    changes = sum(1 for project in morning.projects for fact in project.scenario.facts if fact.was)
+    noticed = sum(len(project.noticed) for project in morning.projects)
     return [
         f"hooks: {len(morning.runs)} runs, p50 {cpu:.0f} ms processor, {clock:.0f} ms clock; "
         f"SessionStart p50 {start_cpu:.0f} ms processor, {start_clock:.0f} ms clock; {failed} failed",
         f"prompts that brought memories: {len(brought)} of {len(prompts)}{tokens}",
+        f"changes that the store noticed: {noticed} of {changes}, with {len(morning.replaced)} records replaced in all",
         f"tools over MCP: {morning.tools[0]}, {morning.tools[1]} characters",
     ]
 
@@ -126,12 +131,16 @@ def _missed(project: Project) -> list[str]:
     lines += [f"{name}: wrongly superseded: {line}" for line in project.superseded]
     for one, plain in zip(project.holdfast.asked, project.plain.asked, strict=True):
         if one.rank != 1 or (one.question.was and not one.current):
-            best = " ".join(one.best.split())[:160]
+            best = _short(one.best)
             current = "" if one.current or not one.question.was else ", not current"
             lines.append(
                 f"{name}: rank {one.rank or '–'}{current} (plain {plain.rank or '–'}): {one.question.text} <- {best}"
             )
     return lines
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:SHORT_CHARS]
 
 
 def write_page(measured: Mapping[str, Morning], costs: Sequence[Cost] = (), rows: int = 0) -> None:

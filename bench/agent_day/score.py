@@ -90,3 +90,9 @@ def wrongly_superseded(scenario: Scenario, records: Sequence[str]) -> list[str]:
         if alone or (hidden and len(hidden) == len(stating)):
             wrong.append(name)
     return wrong
+
+
+def noticed(scenario: Scenario, records: Sequence[str]) -> list[str]:
+    """Changed facts of which a record with the earlier value is marked as superseded."""
+    gone = [record for record in records if marked(record)]
+    return [fact.name for fact in scenario.facts if fact.was and any(says(record, fact.was) for record in gone)]
