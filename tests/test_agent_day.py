@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 
 from agent_day.gold import as_current, fact, says, value
 from agent_day.scenarios import HALVES, load
-from agent_day.score import score_context, score_question, wrongly_superseded
+from agent_day.score import Record, marked, noticed, score_context, score_question, wrongly_superseded
 from agent_day.script import Scenario, session, turn
 from agent_day.selfcheck import problems
 
@@ -78,11 +78,32 @@ def test_words_far_from_each_other_say_nothing() -> None:
 @pytest.mark.parametrize(
     ("record", "wrong"),
     [
-        ("content: The timeout is 30 s.\nisLatest: false", ["watchdog"]),
-        ("content: The interval is 15 s.\nsupersededBy: mem_2", ["interval"]),
-        ("content: The timeout is 8 s.\nisLatest: false", []),
-        ("content: The timeout is 30 s.\nisLatest: true\nsupersedes: mem_1", []),
+        (Record("The timeout is 30 s.", True), ["watchdog"]),
+        (Record("The timeout is 30 s.", True, ("The linter is quiet.",)), ["watchdog"]),
+        (Record("The timeout is 30 s.", True, ("We keep the timeout at 30 s.",)), []),
+        (Record("The interval is 15 s.", True, ("The timeout is 30 s.",)), ["interval"]),
+        (Record("The timeout is 8 s.", True, ("The timeout is 30 s.",)), []),
+        (Record("The timeout is 30 s.", False), []),
     ],
 )
-def test_a_fact_in_force_that_is_marked_as_superseded_is_seen(record: str, wrong: list[str]) -> None:
-    assert wrongly_superseded(SMALL, [record]) == wrong
+def test_a_fact_in_force_that_is_replaced_by_something_else_is_seen(record: Record, wrong: list[str]) -> None:
+    assert wrongly_superseded(SMALL, [record, Record("The interval is 15 s.", False)]) == wrong
+
+
+@pytest.mark.parametrize(
+    ("hit", "superseded"),
+    [
+        ("content: The timeout is 8 s.\nisLatest: false", True),
+        ("content: The timeout is 8 s.\nsupersededBy: mem_2", True),
+        ("The timeout is 8 s. (superseded by: the timeout is 30 s)", True),
+        ("content: The timeout is 30 s.\nisLatest: true\nsupersedes: mem_1", False),
+    ],
+)
+def test_a_hit_says_of_itself_whether_it_is_superseded(hit: str, superseded: bool) -> None:
+    assert marked(hit) is superseded
+
+
+def test_a_change_is_noticed_when_the_earlier_value_is_superseded() -> None:
+    old = "The timeout is 8 s."
+    assert noticed(SMALL, [Record(old, True)]) == ["watchdog"]
+    assert noticed(SMALL, [Record(old, False)]) == []

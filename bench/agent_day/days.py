@@ -19,7 +19,16 @@ from agent_day.play.claude import ClaudeSession
 from agent_day.play.codex import CodexSession
 from agent_day.play.gemini import GeminiSession
 from agent_day.play.mcp_stdio import McpClient
-from agent_day.score import Asked, ContextScore, noticed, score_context, score_question, wrongly_superseded
+from agent_day.score import (
+    Asked,
+    ContextScore,
+    Record,
+    marked,
+    noticed,
+    score_context,
+    score_question,
+    wrongly_superseded,
+)
 from agent_day.script import Scenario, Turn
 from holdfast.tokens import estimate
 
@@ -110,7 +119,7 @@ def measure(scenarios: Sequence[Scenario], keep: Path | None = None) -> Morning:
         morning = Morning(runs=list(machine.runs), events=tuple(sorted({run.event for run in machine.runs})))
         store = kept(machine)
         morning.replaced = store.replaced
-        shown: dict[str, Any] = {}
+        shown: dict[str, Any] = {"replaced": store.replaced}
         for scenario in scenarios:
             project, shown[scenario.name] = _morning(machine, scenario, store.records, prompted[scenario.name], morning)
             morning.projects.append(project)
@@ -155,7 +164,7 @@ def _play_session(machine: Machine, scenario: Scenario, day: int, played: list[P
 
 
 def _morning(
-    machine: Machine, scenario: Scenario, records: Sequence[str], prompted: tuple[int, ...], morning: Morning
+    machine: Machine, scenario: Scenario, records: Sequence[Record], prompted: tuple[int, ...], morning: Morning
 ) -> tuple[Project, dict[str, Any]]:
     folder = machine.project(scenario.place, scenario.remote)
     context = PLAYERS[scenario.client](machine, folder).start()
@@ -166,7 +175,7 @@ def _morning(
     answers = _answers(scenario, context, found)
     turns = plain.Turns(scenario)
     plainly = [(hits, sum(map(len, hits))) for hits in (turns.recall(one.text) for one in scenario.questions)]
-    own = [*records, *(hit for hits, _ in found for hit in hits)]
+    own = [*records, *(Record(hit, marked(hit)) for hits, _ in found for hit in hits)]
     project = Project(
         scenario,
         answers,

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from agent_day.machine import CannotPlay, Machine
 from agent_day.play.mcp_stdio import flat
+from agent_day.score import Record, marked
 
 _TEXTS = ("text", "content", "narrative", "title")
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Every record as text, marked where it is superseded, and the pairs of old and new texts."""
+    """Every record, and the pairs of old and new texts."""
 
-    records: tuple[str, ...]
+    records: tuple[Record, ...]
     replaced: tuple[tuple[str, str], ...]
 
 
@@ -27,10 +29,13 @@ def kept(machine: Machine) -> Kept:
     except OSError as why:
         raise CannotPlay(f"the store could not be exported: {why}") from None
     by_id = {row["id"]: row for row in rows if isinstance(row.get("id"), str)}
-    pairs = [(old, row.get("sourceId", row.get("id"))) for row in rows for old in _replaced(row)]
-    gone = {old for old, _ in pairs}
-    records = tuple(flat(row) + ("\nsuperseded: true" if row.get("id") in gone else "") for row in rows)
-    return Kept(records, tuple((_text(by_id.get(old)), _text(by_id.get(new))) for old, new in pairs))
+    newer: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        for old in _replaced(row):
+            newer[old].append(_text(by_id.get(row.get("sourceId", row.get("id")))))
+    texts = [(row.get("id", ""), flat(row)) for row in rows]
+    records = tuple(Record(text, marked(text) or id in newer, tuple(newer.get(id, ()))) for id, text in texts)
+    return Kept(records, tuple((_text(by_id.get(old)), new) for old, news in newer.items() for new in news))
 
 
 def _replaced(row: dict[str, Any]) -> list[str]:

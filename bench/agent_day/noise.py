@@ -1,4 +1,4 @@
-"""What tools print on a working day: source files, test runs, logs. From a seed, so that two runs send the same bytes."""
+"""What tools print on a working day: source files, test runs, logs. Seeded, so that two runs send the same bytes."""
 
 from __future__ import annotations
 

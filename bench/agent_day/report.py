@@ -12,7 +12,24 @@ from agent_day.hooks import Cost
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks" / "agent_day.md"
 SHORT_CHARS, REPLACED_SHOWN = 160, 40
-_HEAD = ("project", "client", "known", "plain", "outdated", "foreign", "tokens", "first", "plain", "five", "plain", "current", "plain", "wrong", "chars", "older")  # fmt: skip
+_HEAD = (
+    "project",
+    "client",
+    "known",
+    "plain",
+    "outdated",
+    "foreign",
+    "tokens",
+    "first",
+    "plain",
+    "five",
+    "plain",
+    "current",
+    "plain",
+    "wrong",
+    "chars",
+    "older",
+)
 
 
 def table(half: str, morning: Morning, verbose: bool = False) -> str:

@@ -99,7 +99,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The turns of one sitting. Without an end the terminal was closed; `resumes` names an earlier session by number."""
+    """The turns of one sitting. Without an end the terminal was closed; `resumes` is an earlier session's number."""
 
     turns: tuple[Turn, ...]
     ends: bool = True

@@ -49,7 +49,13 @@ class CodexSession:
         self._event("task_started", turn_id=self._turn_id, model_context_window=272_000)
         told = self._fire("UserPromptSubmit", prompt=turn.prompt, turn_id=self._turn_id)
         self.prompt_contexts.append("\n".join(told))
-        about = {"turn_id": self._turn_id, "cwd": str(self._folder), "approval_policy": "on-request", "model": MODEL, "summary": "auto"}  # fmt: skip
+        about = {
+            "turn_id": self._turn_id,
+            "cwd": str(self._folder),
+            "approval_policy": "on-request",
+            "model": MODEL,
+            "summary": "auto",
+        }
         self._line("turn_context", about)
         self._message("user", "input_text", turn.prompt)
         self._event("user_message", message=turn.prompt, images=[], local_images=[], text_elements=[])
@@ -91,7 +97,12 @@ class CodexSession:
     def _shell(self, step: Tool) -> None:
         command, output, code = as_command(step)
         call = f"call_{uuid.uuid4().hex[:24]}"
-        reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "**Looking into it**"}], "content": None, "encrypted_content": uuid.uuid4().hex}  # fmt: skip
+        reasoning = {
+            "type": "reasoning",
+            "summary": [{"type": "summary_text", "text": "**Looking into it**"}],
+            "content": None,
+            "encrypted_content": uuid.uuid4().hex,
+        }
         self._line("response_item", reasoning)
         arguments = json.dumps({"cmd": command, "workdir": str(self._folder), "max_output_tokens": 6000})
         self._line(
@@ -99,13 +110,17 @@ class CodexSession:
         )
         self._used("Bash", command, output, call)
         count = len(output) // 4
-        shown = f"Chunk ID: {call[-6:]}\nWall time: 0.4131 seconds\nProcess exited with code {code}\nOriginal token count: {count}\nOutput:\n{output}"
+        head = f"Chunk ID: {call[-6:]}\nWall time: 0.4131 seconds\nProcess exited with code {code}\n"
+        shown = f"{head}Original token count: {count}\nOutput:\n{output}"
         self._line("response_item", {"type": "function_call_output", "call_id": call, "output": shown})
 
     def _patch(self, step: Edit | Write) -> None:
         patch, done = as_patch(step)
         call = f"call_{uuid.uuid4().hex[:24]}"
-        self._line("response_item", {"type": "custom_tool_call", "status": "completed", "call_id": call, "name": "apply_patch", "input": patch})  # fmt: skip
+        self._line(
+            "response_item",
+            {"type": "custom_tool_call", "status": "completed", "call_id": call, "name": "apply_patch", "input": patch},
+        )
         self._used("apply_patch", patch, done, call)
         output = json.dumps({"output": done, "metadata": {"exit_code": 0, "duration_seconds": 0.1}})
         self._line("response_item", {"type": "custom_tool_call_output", "call_id": call, "output": output})

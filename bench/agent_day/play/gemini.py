@@ -86,7 +86,16 @@ class GeminiSession:
         self._fire("AfterTool", about=name, tool_name=name, tool_input=given, tool_response=response)
         call_id = f"{name}-{uuid.uuid4().hex[:12]}"
         part = {"functionResponse": {"id": call_id, "name": name, "response": {"output": shown}}}
-        call = {"id": call_id, "name": name, "args": given, "result": [part], "status": "error" if failed else "success", "timestamp": _now(), "displayName": name, "description": ""}  # fmt: skip
+        call = {
+            "id": call_id,
+            "name": name,
+            "args": given,
+            "result": [part],
+            "status": "error" if failed else "success",
+            "timestamp": _now(),
+            "displayName": name,
+            "description": "",
+        }
         message = self._message or self._record(_answer(""))
         self._message = {**message, "toolCalls": [*message.get("toolCalls", []), call]}
         self._append(self._message)
