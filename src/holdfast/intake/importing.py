@@ -16,7 +16,8 @@ from holdfast.desk import Desk, facts_of
 from holdfast.errors import InvalidRequest
 from holdfast.intake.addresses import keep_address, latest_at
 from holdfast.intake.compress import compress
-from holdfast.intake.event import CleanEvent, content_hash
+from holdfast.intake.event import CleanEvent
+from holdfast.intake.identity import content_hash
 from holdfast.intake.remember import title_of
 from holdfast.intake.sessions import commit_id
 from holdfast.model import (
