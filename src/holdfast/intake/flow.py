@@ -16,6 +16,7 @@ from holdfast.intake.event import CleanEvent
 from holdfast.intake.identity import content_hash, same_event
 from holdfast.intake.turns import give_prompt, with_prompt
 from holdfast.model import Observation, Session
+from holdfast.projects import note_project
 from holdfast.store.port import Tx
 from holdfast.store.tables import OBSERVATIONS, SESSIONS
 
@@ -84,6 +85,7 @@ def open_session(desk: Desk, tx: Tx, event: CleanEvent) -> Session:
         updated_at=now,
     )
     tx.add(SESSIONS, session)
+    note_project(desk, tx, event.project, event.cwd)  # not at each event: agents wander from folder to folder
     return session
 
 

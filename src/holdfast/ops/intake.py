@@ -28,6 +28,7 @@ from holdfast.ops.fields import (
     Time,
     limit,
 )
+from holdfast.projects import of_project, project_for_write, project_of_event
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS, SUMMARIES
@@ -71,7 +72,7 @@ def observe(desk: Desk, ask: Observe) -> ObserveAnswer:
         hook=ask.hook_type,
         data=ask.data,
         at=ask.timestamp,
-        project=ask.project,
+        project=CleanText(project_of_event(desk, ask.project, ask.cwd)),
         cwd=ask.cwd,
         agent=ask.agent_id,
     )
@@ -121,13 +122,17 @@ def agent_observe(desk: Desk, ask: AgentObserve) -> ObserveAnswer:
         hook=CleanText("agent_note"),
         data=data,
         at=desk.clock.now_ms(),
-        project=ask.project,
+        project=CleanText(_note_project(desk, ask)),
         cwd=ask.cwd,
         agent=ask.agent_id,
         type=ask.type,
         title=ask.title,
     )
     return _observed(desk, event)
+
+
+def _note_project(desk: Desk, ask: AgentObserve) -> str:
+    return project_of_event(desk, ask.project, ask.cwd) if ask.cwd else project_for_write(desk, ask.project)
 
 
 class SessionStart(Request):
@@ -149,7 +154,7 @@ def session_start(desk: Desk, ask: SessionStart) -> SessionStartAnswer:
         hook=CleanText("session_start"),
         data={},
         at=desk.clock.now_ms(),
-        project=ask.project,
+        project=CleanText(project_of_event(desk, ask.project, ask.cwd)),
         cwd=ask.cwd,
         agent=ask.agent_id,
     )
@@ -188,12 +193,13 @@ def session_transcript(desk: Desk, ask: SessionTranscript) -> SessionTranscriptA
     yet. Repeating a piece, or importing the whole file later, adds nothing twice.
     """
     at = desk.clock.now_ms() if ask.timestamp is None else ask.timestamp
-    place = Place(ask.session_id, ask.project, ask.cwd)
+    place = Place(ask.session_id, CleanText(project_of_event(desk, ask.project, ask.cwd)), ask.cwd)
     report = take_slice(desk, place, ask.text, ask.first_line, at)
     stored, duplicates = report.stored, report.duplicates
     if ask.last_message.strip():
         data: Json = {"message": ask.last_message}
-        event = CleanEvent(ask.session_id, CleanText("assistant_message"), data, at, ask.project, ask.cwd, ask.agent_id)
+        hook = CleanText("assistant_message")
+        event = CleanEvent(ask.session_id, hook, data, at, place.project, ask.cwd, ask.agent_id)
         is_new = isinstance(observe_event(desk, event, capped=False), Stored)
         stored, duplicates = stored + is_new, duplicates + (not is_new)
     return {
@@ -324,7 +330,7 @@ def sessions(desk: Desk, ask: Sessions) -> SessionsAnswer:
     """
     reader = desk.store.read()
     id = desk.session_key(reader, ask.session_id) if ask.session_id else None
-    bounds = (*desk.sees(ask.agent_id), *where(project=ask.project, status=ask.status, id=id))
+    bounds = (*desk.sees(ask.agent_id), *of_project(desk, ask.project), *where(status=ask.status, id=id))
     found = reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=ask.limit, offset=ask.offset)
     shapes = [_with_summary(shape(one), reader.get(SUMMARIES, desk.tenant, one.id)) for one in found]
     return {"sessions": shapes, "total": reader.count(SESSIONS, desk.tenant, *bounds)}
