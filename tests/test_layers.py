@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.
 GROUND = (
-    "didkey", "disk", "errors", "keys", "metrics", "model", "ports", "project_key", "recalls", "settings", "shapes", "storable", "system",
+    "didkey", "disk", "errors", "excerpt", "keys", "metrics", "model", "ports", "project_key", "recalls", "settings", "shapes", "spool", "storable", "system",
     "times", "tokens", "version",
 )  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (
@@ -260,8 +260,8 @@ CHANCE_MODULES = {"random", "secrets", "numpy.random"}
 
 
 def _may_read_time(module: Module) -> bool:
-    """The real clock; the hook, which has only the standard library and dates an event when it happens."""
-    return module.name in ("holdfast.system", "holdfast.cli.hook")
+    """The real clock; the hook, which has only the standard library, dates an event when it happens and keeps time."""
+    return module.name in ("holdfast.system", "holdfast.cli.hook", "holdfast.cli.hook_http")
 
 
 def test_only_the_system_clock_reads_the_time() -> None:

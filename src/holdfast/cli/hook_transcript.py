@@ -42,6 +42,37 @@ class Piece(NamedTuple):
             end = self.raw.index(b"\n", end) + 1
         return Mark(self.mark.offset + end, self.mark.lines + lines, self.mark.head)
 
+    def settled_lines(self) -> int:
+        """How many of its lines come before the first tool call that has no result yet."""
+        opened: dict[str, int] = {}
+        lines = self.raw.split(b"\n")[:-1]
+        for number, line in enumerate(lines):
+            for id, is_result in _calls(line):
+                if is_result:
+                    opened.pop(id, None)
+                else:
+                    opened[id] = number
+        return min(opened.values(), default=len(lines)) or len(lines)
+
+
+def _calls(line: bytes) -> list[tuple[str, bool]]:
+    """The ids of the tool calls that a line begins or, with true, ends."""
+    if b"tool_use" not in line and b"call_id" not in line:
+        return []
+    try:
+        fields: Any = json.loads(line)
+        message = fields.get("message") or fields.get("payload") or {}
+        blocks = message.get("content") if isinstance(message.get("content"), list) else [message]
+        ended = ("tool_result", "function_call_output", "custom_tool_call_output")
+        ids = [(block.get("tool_use_id") or block.get("call_id") or block.get("id"), block) for block in blocks]
+        return [
+            (id, block.get("type") in ended)
+            for id, block in ids
+            if isinstance(id, str) and str(block.get("type")).startswith(("tool_", "function_", "custom_", "local_"))
+        ]
+    except (ValueError, AttributeError):
+        return []
+
 
 def next_piece(path: str, folder: str) -> Piece | None:
     """What the transcript has beyond its mark; None if that is no whole line, or there is no such file."""
