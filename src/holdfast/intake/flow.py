@@ -16,7 +16,10 @@ from holdfast.intake.event import CleanEvent
 from holdfast.intake.identity import content_hash, same_event
 from holdfast.intake.turns import give_prompt, with_prompt
 from holdfast.model import Observation, Session
+<<<<<<< HEAD
 from holdfast.projects import note_project
+=======
+>>>>>>> main
 from holdfast.store.port import Tx
 from holdfast.store.tables import OBSERVATIONS, SESSIONS
 

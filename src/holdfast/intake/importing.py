@@ -35,6 +35,7 @@ from holdfast.model import (
     Relation,
     Session,
     Slot,
+    Statement,
     Summary,
 )
 from holdfast.protocol.access import check_writable, stored_keys
@@ -58,6 +59,7 @@ from holdfast.store.tables import (
     RELATIONS,
     SESSIONS,
     SLOTS,
+    STATEMENTS,
     SUMMARIES,
 )
 
@@ -388,6 +390,7 @@ _KINDS = (
     _Kind("procedural", INSIGHTS, _insight("procedural")),
     _Kind("crystals", INSIGHTS, _insight("crystal")),
     _Kind("insights", INSIGHTS, _insight("insight")),
+    _Kind("statements", STATEMENTS, _plain(Statement, "id", "sourceId", "text")),
     _Kind("notes", NOTES, _plain(Note)),
     _Kind("audit", AUDIT, _plain(AuditEntry)),
 )
