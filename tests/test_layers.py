@@ -20,14 +20,15 @@ ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.
 GROUND = (
-    "didkey", "disk", "errors", "excerpt", "keys", "metrics", "model", "ports", "project_key", "recalls", "settings", "shapes", "spool", "storable", "system",
+    "didkey", "disk", "errors", "excerpt", "keys", "launch", "metrics", "model", "ports", "project_key", "recalls",
+    "settings", "shapes", "spool", "storable", "system",
     "times", "tokens", "version",
 )  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
     ("redact", "store", "remote", "protocol", "index", "vault", "viewer"),
-    ("desk", "embedder", "colony"),
-    ("projects",),
+    ("desk", "embedder", "colony", "transport"),
+    ("daemon", "projects"),
     ("intake", "recall", "learn", "snapshot"),
     ("engine", "rescue"),
     ("ops",),
@@ -43,7 +44,7 @@ LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 DESK_KNOWS = {"holdfast.store.port", "holdfast.store.tables"}
 
 # `holdfast serve` and `holdfast mcp` start what the server has; only they load it, when they run.
-LAZY = {("holdfast.cli.by_hand", "holdfast.serve.run"), ("holdfast.cli.by_hand", "holdfast.serve.stdio")}
+LAZY = {("holdfast.cli.server", "holdfast.serve.run"), ("holdfast.cli.by_hand", "holdfast.serve.stdio")}
 
 
 @dataclass(frozen=True)
@@ -261,7 +262,8 @@ CHANCE_MODULES = {"random", "secrets", "numpy.random"}
 
 def _may_read_time(module: Module) -> bool:
     """The real clock; the hook, which has only the standard library, dates an event when it happens and keeps time."""
-    return module.name in ("holdfast.system", "holdfast.cli.hook", "holdfast.cli.hook_http")
+    hooks = ("holdfast.cli.hook", "holdfast.cli.hook_events", "holdfast.cli.hook_http")
+    return module.name == "holdfast.system" or module.name in hooks
 
 
 def test_only_the_system_clock_reads_the_time() -> None:
@@ -314,6 +316,7 @@ BROAD = {
     "holdfast.serve.maintenance._follow": "a broken model must not end all later runs",
     "holdfast.serve.maintenance._loop": "a bug in one run must not end all later ones",
     "holdfast.serve.schedule._loop": "a bug in one look must not end all later ones",
+    "holdfast.serve.spool_intake._loop": "a bug in one look must not end all later ones",
     "holdfast.cli.main.main": "the command-line edge",
     "holdfast.cli.hook.run_hook": "the edge to the agent, whose work must go on",
     "holdfast.cli.hook.hook_main": "as above; a closed pipe is no reason to stop the agent",

@@ -106,7 +106,7 @@ def read(folder: str, name: str) -> Entry | None:
     with os.fdopen(handle, "rb") as file:
         data = file.read(ENTRY_BYTES + 1)
     try:
-        found = json.loads(data) if len(data) <= ENTRY_BYTES else None
+        found: Any = json.loads(data) if len(data) <= ENTRY_BYTES else None
         entry = Entry(str(found["id"]), str(found["path"]), found["body"], int(found["at"]))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None

@@ -76,6 +76,8 @@ def hook_main(words: Sequence[str], environ: Mapping[str, str] = os.environ) -> 
         text = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
         place = place_of(words, environ)
         way = Delivery(place, environ, _now_ms)
+        if words[0] == "session-start":
+            way.awaken()
         outcome = run_hook(words[0], text, environ, way.send, _now_ms, way.keep, place.folder)
         sys.stdout.buffer.write(outcome.stdout.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()

@@ -1,12 +1,14 @@
 """How a hook's requests get to the server: at once, or by the spool.
 
 What is told and cannot be delivered is written to the spool of the data folder, which its server takes in, and a server
-is started if none answers. Requests for a server elsewhere wait in a spool of their own, and a later hook delivers them.
+is started if none answers. Requests for a server elsewhere wait in a spool of their own until a later hook delivers
+them.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,6 +16,10 @@ from holdfast.cli.hook_place import Place, card_of
 
 ELSEWHERE = "elsewhere"
 DRAINED_AT_ONCE = 20
+DRAIN_SECONDS = 0.5
+# A server is up after one or two seconds; a session waits so long for its context, once after the machine started.
+LOOKS, LOOK_SECONDS = 60, 0.05
+CONNECT_SECONDS = 0.2
 
 
 class Delivery:
@@ -25,6 +31,19 @@ class Delivery:
         self._now_ms = now_ms
         self._away = not place.url
         self._kept = 0
+        self._launched = False
+
+    def awaken(self, pause: Callable[[float], None] = time.sleep) -> None:
+        """Start the folder's server if none runs, and wait a moment for it: the session needs its context."""
+        if not self._place.own or not self._place.daemon or self._listens():
+            return
+        self._launch()
+        for _ in range(LOOKS):
+            if self._moved() and self._listens():
+                self._away = False
+                return
+            pause(LOOK_SECONDS)
+        self._away = True
 
     def send(self, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
         """The server's answer; None when there was none in time. A server that did not answer is not asked again."""
@@ -53,7 +72,7 @@ class Delivery:
 
     def finish(self) -> None:
         """Start the folder's server if it did not answer; send what waits for a server elsewhere that did."""
-        if self._place.own and self._away:
+        if self._place.own and self._away and not self._listens():
             self._launch()
         elif not self._place.own and not self._away:
             self._drain()
@@ -68,9 +87,24 @@ class Delivery:
         self._place = self._place._replace(url=card.get("url", ""), secret=card.get("token"))
         return True
 
+    def _listens(self) -> bool:
+        """Whether something listens where the server should be."""
+        if not self._place.url:
+            return False
+        import socket
+
+        from holdfast.cli.hook_http import address_of
+
+        try:
+            socket.create_connection(address_of(self._place.url), timeout=CONNECT_SECONDS).close()
+        except (OSError, ValueError):
+            return False
+        return True
+
     def _launch(self) -> None:
-        if not self._place.daemon:
+        if not self._place.daemon or self._launched:
             return
+        self._launched = True
         from holdfast.cli.launch import launch_server
 
         environ = dict(self._environ)
@@ -99,7 +133,7 @@ class Delivery:
                 entry = read(folder, name)
                 if entry is None:
                     refuse(folder, name)
-                elif self.send("POST", entry.path, entry.body, 1.0) is None:
+                elif self.send("POST", entry.path, entry.body, DRAIN_SECONDS) is None:
                     return
                 else:
                     remove(folder, name)

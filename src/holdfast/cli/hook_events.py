@@ -281,9 +281,10 @@ def _transcript(call: Call, path: str, folder: str, last: str, timeout: float) -
         if not isinstance(lines, int):
             break
         sent = True
-        if not lines:
+        if lines:
+            keep_mark(path, folder, piece.after(lines))
+        if not lines or not piece.more:
             break
-        keep_mark(path, folder, piece.after(lines))
     return sent
 
 

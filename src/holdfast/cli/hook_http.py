@@ -26,7 +26,7 @@ def ask(url: str, secret: str | None, method: str, path: str, body: object, time
     try:
         scheme, _, rest = url.rstrip("/").partition("://")
         place, slash, base = rest.partition("/")
-        host, port = _address(place.rpartition("@")[2])
+        host, port = address_of(url)
         if scheme not in ("http", "https") or not host:
             return None
         target, headers = slash + base + path, _headers(secret)
@@ -72,7 +72,13 @@ def _over_socket(
     return int(head.split(b" ", 2)[1]), text
 
 
-def _address(place: str) -> tuple[str, int]:
+def address_of(url: str) -> tuple[str, int]:
+    """Host and port of an address.
+
+    Raises:
+        ValueError: it has none.
+    """
+    place = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
     if place.startswith("["):
         host, _, port = place[1:].partition("]")
         return host, int(port.removeprefix(":") or 80)

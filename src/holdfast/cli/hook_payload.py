@@ -96,8 +96,8 @@ def call_id(data: Payload) -> str | None:
 def last_message(data: Payload) -> str:
     """What the agent said last, where the payload has it: Claude Code and Codex, Gemini CLI, Cursor."""
     names = ("last_assistant_message", "prompt_response")
-    names += ("text",) if data.get("hook_event_name") == "afterAgentResponse" else ()
-    return next(iter(texts(data, names)), "").strip()[:SAID_CHARS]
+    found = texts(data, ("text",) if data.get("hook_event_name") == "afterAgentResponse" else names)
+    return next(iter(found), "").strip()[:SAID_CHARS]
 
 
 def transcript(data: Payload, name: str = "transcript_path") -> str | None:

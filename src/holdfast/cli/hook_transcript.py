@@ -12,6 +12,8 @@ import os
 from typing import Any, NamedTuple
 
 PIECE_BYTES = 4_000_000
+# How much is sent once more for a call whose result has not come; one that was cut off never gets one.
+MOST_REPEATED = 1_000_000
 HEAD_BYTES = 200
 STATE_BYTES = 4_000
 
@@ -52,7 +54,8 @@ class Piece(NamedTuple):
                     opened.pop(id, None)
                 else:
                     opened[id] = number
-        return min(opened.values(), default=len(lines)) or len(lines)
+        settled = min(opened.values(), default=len(lines))
+        return settled if sum(map(len, lines[settled:])) <= MOST_REPEATED else len(lines)
 
 
 def _calls(line: bytes) -> list[tuple[str, bool]]:
@@ -62,7 +65,8 @@ def _calls(line: bytes) -> list[tuple[str, bool]]:
     try:
         fields: Any = json.loads(line)
         message = fields.get("message") or fields.get("payload") or {}
-        blocks = message.get("content") if isinstance(message.get("content"), list) else [message]
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else [message]
         ended = ("tool_result", "function_call_output", "custom_tool_call_output")
         ids = [(block.get("tool_use_id") or block.get("call_id") or block.get("id"), block) for block in blocks]
         return [

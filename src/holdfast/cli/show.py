@@ -6,16 +6,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from holdfast.cli.connect import ConnectReport
 from holdfast.errors import Fault
-from holdfast.model import Json
+
+if TYPE_CHECKING:
+    from holdfast.cli.connect import ConnectReport
+    from holdfast.model import Json
 
 # The columns worth a table's width, in order; the first six that the rows have are shown.
 _COLUMNS = (

@@ -12,10 +12,7 @@ from holdfast.intake.toolkinds import is_own_tool
 from holdfast.intake.transcript_lines import Thread, TranscriptEvent
 from holdfast.intake.transcript_slice import Slice
 from holdfast.model import CleanText
-<<<<<<< HEAD
 from holdfast.projects import project_of_event
-=======
->>>>>>> main
 from holdfast.redact import redact_text, redact_value
 
 
@@ -59,10 +56,7 @@ def take_event(desk: Desk, event: TranscriptEvent) -> bool:
     if isinstance(name, str) and is_own_tool(name):
         return False
     clean: Any = redact_value(event.data).value
-<<<<<<< HEAD
     cwd = redact_text(event.cwd).value
-=======
->>>>>>> main
     outcome = observe(
         desk,
         CleanEvent(
@@ -70,13 +64,8 @@ def take_event(desk: Desk, event: TranscriptEvent) -> bool:
             hook=CleanText(event.hook),
             data=clean,
             at=event.at_ms,
-<<<<<<< HEAD
             project=CleanText(project_of_event(desk, redact_text(event.project).value, cwd)),
             cwd=cwd,
-=======
-            project=redact_text(event.project).value,
-            cwd=redact_text(event.cwd).value,
->>>>>>> main
             key=event.key,
         ),
         capped=False,

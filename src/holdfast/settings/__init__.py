@@ -12,7 +12,7 @@ from holdfast.errors import InvalidSettings
 from holdfast.settings import serving, snapshots, telling, thinking, vaults
 from holdfast.settings.row import Setting, duration
 
-__all__ = ["SETTINGS", "Setting", "Settings", "duration", "environment", "load"]
+__all__ = ["SETTINGS", "Setting", "Settings", "duration", "environment", "load", "named_by"]
 
 SETTINGS: tuple[Setting, ...] = (*serving.ROWS, *thinking.ROWS, *snapshots.ROWS, *vaults.ROWS, *telling.ROWS)
 
@@ -25,6 +25,8 @@ class Settings:
     host: str
     port: int
     url: str
+    daemon: bool
+    idle: int
     secret: str | None
     allowed_hosts: tuple[str, ...]
     agent: str | None
@@ -133,15 +135,20 @@ def environment() -> Mapping[str, str]:
     return dict(os.environ)
 
 
+def named_by(name: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """The variable of the environment that a setting comes from; None where it is the default."""
+    environ = os.environ if environ is None else environ
+    row = _row(name)
+    return next((env for env in (row.env, *row.also) if environ.get(env, "").strip()), None)
+
+
 def _row(name: str) -> Setting:
     return next(row for row in SETTINGS if row.name == name)
 
 
 def _value(row: Setting, environ: Mapping[str, str]) -> Any:
-    for env in (row.env, *row.also):
-        if environ.get(env, "").strip():
-            return _parsed(row, environ[env], env)
-    return _parsed(row, row.default, row.env)
+    env = named_by(row.name, environ)
+    return _parsed(row, environ[env] if env else row.default, env or row.env)
 
 
 def _parsed(row: Setting, raw: str, where: str) -> Any:
