@@ -39,7 +39,7 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
     Raises:
         LimitReached: the session holds as many observations as the settings allow.
     """
-    draft = compress(event.hook, event.data)
+    draft = compress(event.hook, event.data, event.cwd)
     digest = content_hash(event)
 
     def store(tx: Tx) -> Stored | Duplicate:
