@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.
 GROUND = (
-    "didkey", "disk", "errors", "keys", "launch", "metrics", "model", "ports", "project_key", "recalls", "sentences",
-    "settings", "shapes", "storable", "system", "times", "tokens", "version",
+    "didkey", "disk", "errors", "excerpt", "keys", "launch", "metrics", "model", "ports", "project_key", "recalls",
+    "sentences", "settings", "shapes", "spool", "storable", "system", "times", "tokens", "version",
 )  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
@@ -260,8 +260,9 @@ CHANCE_MODULES = {"random", "secrets", "numpy.random"}
 
 
 def _may_read_time(module: Module) -> bool:
-    """The real clock; the hook, which has only the standard library and dates an event when it happens."""
-    return module.name in ("holdfast.system", "holdfast.cli.hook")
+    """The real clock; the hook, which has only the standard library, dates an event when it happens and keeps time."""
+    hooks = ("holdfast.cli.hook", "holdfast.cli.hook_events", "holdfast.cli.hook_http")
+    return module.name == "holdfast.system" or module.name in hooks
 
 
 def test_only_the_system_clock_reads_the_time() -> None:
@@ -315,6 +316,7 @@ BROAD = {
     "holdfast.serve.maintenance._follow": "a broken model must not end all later runs",
     "holdfast.serve.maintenance._loop": "a bug in one run must not end all later ones",
     "holdfast.serve.schedule._loop": "a bug in one look must not end all later ones",
+    "holdfast.serve.spool_intake._loop": "a bug in one look must not end all later ones",
     "holdfast.cli.main.main": "the command-line edge",
     "holdfast.cli.hook.run_hook": "the edge to the agent, whose work must go on",
     "holdfast.cli.hook.hook_main": "as above; a closed pipe is no reason to stop the agent",

@@ -63,19 +63,8 @@ def _version() -> int:
 def _hook(words: Sequence[str]) -> int:
     """Runs inside an agent: whatever is wrong here, the agent's work goes on."""
     from holdfast.cli.hook import hook_main
-    from holdfast.cli.reach import reach, settings_of
 
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("event", nargs="?", default="")
-    parser.add_argument("--data")
-    parser.add_argument("--url")
-    given, _ = parser.parse_known_args(words)
-    try:
-        url, credential = reach(given)
-        folder = str(settings_of(given).folder)
-    except Fault:
-        return 0
-    return hook_main(given.event, url, credential, folder)
+    return hook_main(words)
 
 
 def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
