@@ -191,14 +191,14 @@ class Mcp:
 
 
 @contextmanager
-def mcp_http(url: str, credential: str | None = None) -> Iterator[Mcp]:
+def mcp_http(url: str, credential: str | None = None, path: str = "/mcp") -> Iterator[Mcp]:
     headers = {"Authorization": f"Bearer {credential}"} if credential is not None else {}
 
     @contextlib.asynccontextmanager
     async def connected() -> Any:
         async with (
             httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False) as http,
-            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+            Client(streamable_http_client(url + path, http_client=http)) as client,
         ):
             yield client
 

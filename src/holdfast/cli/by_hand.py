@@ -73,6 +73,7 @@ def _add_nothing(parser: argparse.ArgumentParser) -> None:
 def _add_mcp(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--umo", help="the one chat that it speaks for, platform:type:session, whatever tools are told")
     parser.add_argument("--sender-id", help="who speaks there")
+    parser.add_argument("--tools", choices=("core", "all"), help="tools to list (core); all can be called")
 
 
 def _mcp(given: argparse.Namespace) -> int:
@@ -82,8 +83,9 @@ def _mcp(given: argparse.Namespace) -> int:
     if given.sender_id and not given.umo:
         raise InvalidRequest("mcp: --sender-id needs --umo")
     chat = Chat(given.umo, given.sender_id or "") if given.umo is not None else None
-    with OpenDoor(settings_of(given), chat) as door:
-        asyncio.run(serve_stdio(door))
+    settings = settings_of(given)
+    with OpenDoor(settings, chat) as door:
+        asyncio.run(serve_stdio(door, given.tools or settings.mcp_tools))
     return 0
 
 

@@ -42,6 +42,7 @@ class Settings:
     maintenance_seconds: int
     expire_days: int
     chats_write_global: bool
+    mcp_tools: str
     consolidation: bool
     graph_extraction: bool
     auto_compress: bool
