@@ -12,9 +12,10 @@ from holdfast.errors import InvalidSettings
 from holdfast.settings import serving, snapshots, telling, thinking, vaults
 from holdfast.settings.row import Setting, duration
 
-__all__ = ["SETTINGS", "Setting", "Settings", "duration", "environment", "load"]
+__all__ = ["BY_NAME", "SETTINGS", "Setting", "Settings", "duration", "environment", "load", "origin"]
 
 SETTINGS: tuple[Setting, ...] = (*serving.ROWS, *thinking.ROWS, *snapshots.ROWS, *vaults.ROWS, *telling.ROWS)
+BY_NAME: dict[str, Setting] = {row.name: row for row in SETTINGS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def load(overrides: Mapping[str, object] | None = None, environ: Mapping[str, st
     values = {row.name: _value(row, environ) for row in SETTINGS}
     for name, given in (overrides or {}).items():
         if given is not None:
-            values[name] = _parsed(_row(name), str(given), f"--{name.replace('_', '-')}")
+            values[name] = _parsed(BY_NAME[name], str(given), f"--{name.replace('_', '-')}")
     return Settings(**values)
 
 
@@ -134,15 +135,27 @@ def environment() -> Mapping[str, str]:
     return dict(os.environ)
 
 
-def _row(name: str) -> Setting:
-    return next(row for row in SETTINGS if row.name == name)
+def origin(settings: Settings, name: str, environ: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """Where a setting of this process comes from, and how it is written there: the variable that says it, "option" or
+    "default"."""
+    environ, row = os.environ if environ is None else environ, BY_NAME[name]
+    variable = _variable(row, environ)
+    said = environ[variable] if variable else row.default
+    try:
+        same = row.parse(said) == getattr(settings, name)
+    except ValueError:  # an option stood in for it, or the process would not run
+        same = False
+    return (variable or "default", said) if same else ("option", str(getattr(settings, name)))
+
+
+def _variable(row: Setting, environ: Mapping[str, str]) -> str | None:
+    """The first of the row's names that says something."""
+    return next((env for env in (row.env, *row.also) if environ.get(env, "").strip()), None)
 
 
 def _value(row: Setting, environ: Mapping[str, str]) -> Any:
-    for env in (row.env, *row.also):
-        if environ.get(env, "").strip():
-            return _parsed(row, environ[env], env)
-    return _parsed(row, row.default, row.env)
+    variable = _variable(row, environ)
+    return _parsed(row, environ[variable], variable) if variable else _parsed(row, row.default, row.env)
 
 
 def _parsed(row: Setting, raw: str, where: str) -> Any:
