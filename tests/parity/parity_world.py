@@ -169,6 +169,7 @@ def _kept(call: Any) -> dict[str, str]:
             concepts=["coast", name],
             files=[f"/w/{MARK}/{name}.py"],
             sessionId="s-build",
+            scope="global",  # also for chats
         )
         ids[name] = kept["memory"]["id"]
     for name, text in _LESSONS.items():
