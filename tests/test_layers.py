@@ -20,13 +20,14 @@ ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.
 GROUND = (
-    "didkey", "disk", "errors", "keys", "metrics", "model", "ports", "recalls", "settings", "shapes", "storable", "system",
+    "didkey", "disk", "errors", "keys", "metrics", "model", "ports", "project_key", "recalls", "settings", "shapes", "storable", "system",
     "times", "tokens", "version",
 )  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
     ("redact", "store", "remote", "protocol", "index", "vault", "viewer"),
     ("desk", "embedder", "colony"),
+    ("projects",),
     ("intake", "recall", "learn", "snapshot"),
     ("engine", "rescue"),
     ("ops",),

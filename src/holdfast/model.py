@@ -289,6 +289,27 @@ class Insight:
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence that was said in a session and is worth knowing later, word for word.
+
+    `source_id` is the observation it was said in. A relation `supersedes` between two statements says that the newer
+    one replaced the older.
+    """
+
+    tenant: str
+    id: str
+    seq: int
+    source_id: str
+    session_id: str
+    project: str
+    agent: str | None
+    kind: str
+    text: str
+    worth: float
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """A git commit and the sessions in which it was made; its id is repo and sha."""
 

@@ -52,12 +52,12 @@ def test_every_hook_line_calls_an_event_that_the_hook_command_knows(tmp_path: Pa
     assert all(line.removeprefix(f"{COMMAND} hook ") in EVENTS for line in lines)
 
 
-def test_claude_code_hooks_have_the_documented_shape_and_leave_stop_alone(tmp_path: Path) -> None:
+def test_claude_code_hooks_have_the_documented_shape(tmp_path: Path) -> None:
     apply(plan("claude-code", make_place(tmp_path)))
     hooks = loaded(tmp_path / ".claude/settings.json")["hooks"]
     command = {"type": "command", "command": f"{COMMAND} hook session-start", "timeout": 10}
     assert hooks["SessionStart"] == [{"hooks": [command]}]
-    assert "Stop" not in hooks
+    assert {"Stop", "SubagentStop", "PreCompact", "SessionEnd", "PostToolUseFailure"} <= set(hooks)
     assert "SessionEnd" in hooks
 
 

@@ -6,6 +6,7 @@ own for, so that the same request means the same on every surface.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +93,18 @@ SAMPLES: tuple[Sample, ...] = (
         {"sessionId": "s-build", "project": PROJECT, "text": f"The {MARK} door sticks.", "type": "discovery"},
     ),
     Sample("session_start", {"sessionId": "s-start", "project": PROJECT, "cwd": "/w", "title": "Morning"}),
+    Sample(
+        "session_transcript",
+        {
+            "sessionId": "s-start",
+            "project": PROJECT,
+            "cwd": "/w",
+            "text": json.dumps({"role": "user", "content": f"Is the {MARK} lit?"}) + "\n",
+            "firstLine": 1,
+            "lastMessage": f"The {MARK} is lit.",
+            "timestamp": "2026-09-21T13:00:00Z",
+        },
+    ),
     Sample("session_end", {"sessionId": "s-start"}),
     Sample(
         "session_commit",

@@ -19,7 +19,8 @@ from holdfast.cli import hook_payload as read
 
 # Long enough for a commit on a busy disk, short enough that an agent whose server hangs stays usable.
 # Claude Code ends a SessionEnd hook after 1.5 s.
-QUICK, START, COMPACT = 1.0, 1.5, 3.0
+QUICK, START, COMPACT, TRANSCRIPT = 1.0, 1.5, 3.0, 3.0
+MOST_PIECES = 8
 
 MESSAGE_CHARS, TASK_CHARS = 4000, 2000
 COMPACT_TOKENS = 1500
@@ -49,6 +50,7 @@ class Call(NamedTuple):
     environ: Mapping[str, str]
     send: Send
     now_ms: Callable[[], int]
+    folder: str | None = None
 
     @property
     def session(self) -> str:
@@ -72,6 +74,7 @@ def run_hook(
     environ: Mapping[str, str],
     send: Send,
     now_ms: Callable[[], int] | None = None,
+    folder: str | None = None,
 ) -> HookOutcome:
     """Send the requests of one event; the outcome holds what the agent should read."""
     try:
@@ -80,16 +83,16 @@ def run_hook(
         act = EVENTS.get(event)
         if act is None or data is None or _inside_summary(data, environ):
             return HookOutcome()
-        return HookOutcome(act(Call(data, environ, send, now_ms or _system_now)))
+        return HookOutcome(act(Call(data, environ, send, now_ms or _system_now, folder)))
     except Exception:  # noqa: BLE001 — the edge to the agent: its work must go on whatever is wrong here
         return HookOutcome()
 
 
-def hook_main(event: str, url: str, secret: str | None) -> int:
+def hook_main(event: str, url: str, secret: str | None, folder: str | None = None) -> int:
     """The command: read the payload from standard input, act, print, and exit 0."""
     try:
         text = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace")
-        outcome = run_hook(event, text, os.environ, server(url, secret))
+        outcome = run_hook(event, text, os.environ, server(url, secret), folder=folder)
         sys.stdout.buffer.write(outcome.stdout.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()
     except Exception:  # noqa: BLE001 — as above; a closed pipe is no reason to stop the agent
@@ -144,6 +147,7 @@ def post_tool_use(call: Call) -> str:
     image, output = read.image_apart(read.tool_output(call.data))
     given = read.clipped(call.field("tool_input", "toolArgs"))
     data = {"tool_name": name, "tool_input": given, "tool_output": read.cut(output), "image_data": image}
+    data["tool_use_id"] = read.call_id(call.data)
     return _observe(call, "post_tool_use", data)
 
 
@@ -154,6 +158,7 @@ def post_tool_failure(call: Call) -> str:
         "tool_name": call.field("tool_name", "toolName"),
         "tool_input": read.as_text(call.field("tool_input", "toolArgs"))[:MESSAGE_CHARS],
         "error": read.as_text(call.field("error", "errorMessage", "error_message"))[:MESSAGE_CHARS],
+        "tool_use_id": read.call_id(call.data),
     }
     return _observe(call, "post_tool_failure", data)
 
@@ -162,6 +167,7 @@ def pre_compact(call: Call) -> str:
     """The context as plain text: Claude Code hands what PreCompact prints to whoever writes the summary."""
     if call.asks("CLAUDE_MEMORY_BRIDGE") == "true":
         call.send("POST", "/agentmemory/claude-bridge/sync", {}, COMPACT)
+    _said_since(call)
     project = read.project(call.cwd, call.environ)
     body = {"sessionId": call.session, "project": project, "budget": COMPACT_TOKENS}
     return _context(call.send("POST", "/agentmemory/context", body, COMPACT))
@@ -194,12 +200,52 @@ def task_completed(call: Call) -> str:
 
 
 def stop(call: Call) -> str:
-    """Nothing: agents fire it after every turn, and the session goes on until its own end."""
+    """What was said and done since the last time; the session goes on until its own end."""
+    _said_since(call)
     return ""
+
+
+def _said_since(call: Call) -> None:
+    """Send what the transcript has gained; without one, what the agent said last."""
+    last = read.last_message(call.data)
+    path = read.transcript(call.data)
+    sent = path is not None and call.folder is not None and _transcript(call, path, call.folder, last)
+    if not sent and last:
+        _observe(call, "assistant_message", {"message": last})
+
+
+def _transcript(call: Call, path: str, folder: str, last: str) -> bool:
+    """Send the pieces of a transcript that are new; whether there were any."""
+    from holdfast.cli.hook_transcript import keep_mark, next_piece
+
+    cwd, sent = call.cwd, False
+    for _ in range(MOST_PIECES):
+        piece = next_piece(path, folder)
+        if piece is None:
+            break
+        body = {
+            "sessionId": call.session,
+            "project": read.project(cwd, call.environ),
+            "cwd": cwd,
+            "timestamp": _iso(call.now_ms()),
+            "text": piece.text,
+            "firstLine": piece.mark.lines + 1,
+            "lastMessage": "" if piece.more else last,
+        }
+        answer = call.send("POST", "/agentmemory/session/transcript", body, TRANSCRIPT)
+        lines = answer.get("consumedLines") if answer else None
+        if not isinstance(lines, int):
+            break
+        sent = True
+        if not lines:
+            break
+        keep_mark(path, folder, piece.after(lines))
+    return sent
 
 
 def session_end(call: Call) -> str:
     """Close the session; prompts that only the transcript knows are sent first."""
+    _said_since(call)
     for prompt in read.transcript_prompts(call.data):
         if _sent(call, "prompt_submit", {"prompt": prompt}) is None:
             break  # the server is away: fifty time-outs would keep the agent from exiting

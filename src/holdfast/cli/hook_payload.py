@@ -91,6 +91,22 @@ def prompt(data: Payload) -> Any:
     return said[brought.end() :] if brought else said
 
 
+def call_id(data: Payload) -> str | None:
+    """The agent's own id of a tool call; its transcript has the same."""
+    return next(iter(texts(data, ("tool_use_id", "toolUseId", "tool_call_id", "toolCallId"))), None)
+
+
+def last_message(data: Payload) -> str:
+    """What the agent said last, where the payload has it."""
+    return next(iter(texts(data, ("last_assistant_message", "prompt_response"))), "").strip()
+
+
+def transcript(data: Payload) -> str | None:
+    """The file that the agent writes the session to, if its lines can be read."""
+    path = data.get("transcript_path")
+    return path if isinstance(path, str) and path.endswith(".jsonl") else None
+
+
 def tool_output(data: Payload) -> Any:
     result = first(data, "tool_response", "tool_output", "tool_result", "toolResult")
     if "tool_response" in data or "tool_output" in data or not isinstance(result, dict):

@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _hook(words: Sequence[str]) -> int:
     """Runs inside an agent: whatever is wrong here, the agent's work goes on."""
     from holdfast.cli.hook import hook_main
-    from holdfast.cli.reach import reach
+    from holdfast.cli.reach import reach, settings_of
 
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("event", nargs="?", default="")
@@ -60,9 +60,10 @@ def _hook(words: Sequence[str]) -> int:
     given, _ = parser.parse_known_args(words)
     try:
         url, credential = reach(given)
+        folder = str(settings_of(given).folder)
     except Fault:
         return 0
-    return hook_main(given.event, url, credential)
+    return hook_main(given.event, url, credential, folder)
 
 
 def _parser() -> argparse.ArgumentParser:

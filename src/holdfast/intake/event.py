@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
-
-import orjson
 
 from holdfast.model import CleanText, Json
 
@@ -24,9 +21,3 @@ class CleanEvent:
     type: CleanText | None = None
     title: CleanText | None = None
     key: str | None = None
-
-
-def content_hash(event: CleanEvent) -> str:
-    """The same for two reports of the same happening, whenever they arrive."""
-    parts = [event.session_id, event.hook, event.agent, event.type, event.title, event.data]
-    return sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from holdfast.desk import Desk
 from holdfast.errors import LimitReached
 from holdfast.intake.compress import Compressed, compress
-from holdfast.intake.event import CleanEvent, content_hash
+from holdfast.intake.event import CleanEvent
+from holdfast.intake.identity import content_hash, same_event
+from holdfast.intake.turns import give_prompt, with_prompt
 from holdfast.model import Observation, Session
-from holdfast.store.port import Condition, Tx, where
+from holdfast.projects import note_project
+from holdfast.store.port import Tx
 from holdfast.store.tables import OBSERVATIONS, SESSIONS
 
 
@@ -40,7 +43,7 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
     digest = content_hash(event)
 
     def store(tx: Tx) -> Stored | Duplicate:
-        first = _same_event(desk, tx, event, digest)
+        first = same_event(desk, tx, event, digest)
         if first:
             return Duplicate(first)
         session = open_session(desk, tx, event)
@@ -50,8 +53,9 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
                 f"Session observation limit reached ({limit})",
                 hint="Start a new session, or raise MAX_OBS_PER_SESSION.",
             )
-        seen = _observation(desk, tx, event, draft, digest, session)
+        seen = with_prompt(desk, tx, _observation(desk, tx, event, draft, digest, session))
         tx.add(OBSERVATIONS, seen)
+        give_prompt(desk, tx, seen)
         tx.replace(SESSIONS, _counted(session, seen, draft))
         desk.audit(tx, "observe", (seen.id,), seen.agent, sessionId=seen.session_id)
         for kind in ("raw_observation", "compressed_observation"):  # the two frames viewers expect of each
@@ -59,16 +63,6 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
         return Stored(seen)
 
     return desk.store.write(store)
-
-
-def _same_event(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> Observation | None:
-    if event.key is not None:  # an imported event is the same whenever it comes
-        return tx.get(OBSERVATIONS, desk.tenant, event.key)
-    now = desk.clock.now_ms()
-    recent = Condition("stored_at", ">", now - desk.settings.dedup_seconds * 1000)
-    bounds = (*desk.sees_shared(event.agent), *where(content_hash=digest), recent, Condition("stored_at", "<=", now))
-    found = tx.find(OBSERVATIONS, desk.tenant, *bounds, order="seq", limit=1)
-    return found[0] if found else None
 
 
 def open_session(desk: Desk, tx: Tx, event: CleanEvent) -> Session:
@@ -91,6 +85,7 @@ def open_session(desk: Desk, tx: Tx, event: CleanEvent) -> Session:
         updated_at=now,
     )
     tx.add(SESSIONS, session)
+    note_project(desk, tx, event.project, event.cwd)  # not at each event: agents wander from folder to folder
     return session
 
 

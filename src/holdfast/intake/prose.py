@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 CUT_CHARS = 16_000
+SAID_CHARS = 64_000  # what a person or an agent says is kept whole up to here
 _TOTAL_CHARS = 64_000
 _NODES = 2_000
 _DEPTH = 6

@@ -10,6 +10,7 @@ from holdfast.intake.event import CleanEvent
 from holdfast.intake.flow import open_session
 from holdfast.keys import key_of
 from holdfast.model import CleanText, Commit, Session
+from holdfast.projects import note_project
 from holdfast.store.port import Tx
 from holdfast.store.tables import COMMITS, SESSIONS
 
@@ -26,6 +27,7 @@ def start_session(desk: Desk, event: CleanEvent, title: CleanText | None) -> Ses
             cwd=event.cwd or session.cwd,
         )
         tx.replace(SESSIONS, session)
+        note_project(desk, tx, event.project, event.cwd)
         desk.audit(tx, "session_start", (session.id,), session.agent)
         desk.tell(tx, "session", session)
         return session

@@ -13,6 +13,7 @@ from holdfast.intake.toolkinds import split_tool
 TITLE_CHARS = 80
 SUBTITLE_CHARS = 120
 NARRATIVE_CHARS = 400
+SPOKEN_HOOKS = frozenset({"prompt_submit", "assistant_message", "subagent_stop"})
 _TAIL_PIPE = re.compile(r"(?: 2>&1| ?\| ?(?:tail|head)\b[^|&;]*)+$")
 
 
@@ -151,7 +152,9 @@ def _spoken_hook(hook: str) -> str:
 
 
 def subtitle_of(happening: Happening, details: Details) -> str:
-    """The input in brief, at most 120 characters; empty when the title has said it all."""
+    """The input in brief, at most 120 characters; empty when the title or the narrative has said it all."""
+    if happening.hook in SPOKEN_HOOKS:
+        return ""
     return clip(details.command or _brief_input(happening), SUBTITLE_CHARS)
 
 
@@ -160,7 +163,9 @@ def _brief_input(happening: Happening) -> str:
 
 
 def narrative_of(happening: Happening, details: Details) -> str:
-    """Prompt | input | output on one line of at most 400 characters, each part given its fair share."""
+    """What was said, whole; else prompt | input | output on one line of at most 400 characters, each its fair share."""
+    if happening.hook in SPOKEN_HOOKS and (happening.prompt or happening.said):
+        return happening.prompt or happening.said
     ended = details.outcome.tests or details.outcome.error_line
     output = happening.output_text or happening.error
     output = f"{ended}; {output}" if ended and ended not in output[:200] else output

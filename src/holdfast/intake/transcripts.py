@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -24,8 +24,12 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 _ROLLOUT = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)")
 
 
-class _Dialect(Protocol):
+class Dialect(Protocol):
+    """How one agent writes its transcripts."""
+
     def take(self, line: Line) -> Iterator[TranscriptEvent]: ...
+
+    def waiting(self) -> Iterable[str]: ...
 
     def finish(self) -> Iterator[TranscriptEvent]: ...
 
@@ -74,9 +78,9 @@ def read_transcript(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Tran
 
 
 def _events(lines: Iterator[Line], thread: Thread, tally: Tally) -> Iterator[TranscriptEvent]:
-    dialect: _Dialect | None = None
+    dialect: Dialect | None = None
     for line in lines:
-        dialect = dialect or _dialect_of(line, thread, tally)
+        dialect = dialect or dialect_of(line, thread, tally)
         if dialect is None:
             tally.skipped += 1
         else:
@@ -85,7 +89,8 @@ def _events(lines: Iterator[Line], thread: Thread, tally: Tally) -> Iterator[Tra
         yield from dialect.finish()
 
 
-def _dialect_of(line: Line, thread: Thread, tally: Tally) -> _Dialect | None:
+def dialect_of(line: Line, thread: Thread, tally: Tally) -> Dialect | None:
+    """The reader for the transcript that has this line; None if it is of no known kind."""
     for dialect in (ClaudeLines, CodexLines):
         if dialect.knows(line.fields):
             return dialect(thread, tally)

@@ -25,6 +25,7 @@ from holdfast.serve.bodies import read_body
 from holdfast.serve.broker import Broker
 from holdfast.serve.guard import Guard, wait_header
 from holdfast.serve.lane import Lane
+from holdfast.serve.learning import Learning
 from holdfast.serve.live import Live
 from holdfast.serve.maintenance import Maintenance
 from holdfast.serve.mcp import Context, McpSurface, call_tool, text_of, tool_list
@@ -50,6 +51,7 @@ class App:
         self.rest = Rest(engine, self.auth, self.pool, self.lane)
         self.live = Live(engine, self.auth)
         self.maintenance = Maintenance(engine)
+        self.learning = Learning(engine)
         self.schedule = Schedule(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
         surface = McpSurface(self._door_of, self.pool, engine.settings.mcp_tools)
@@ -92,6 +94,7 @@ class App:
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self.engine.publishers.append(self.live)
         self.maintenance.start()
+        self.learning.start()
         self.schedule.start()
         self.lane.start()
         if self.broker:
@@ -103,6 +106,7 @@ class App:
             if self.broker:
                 await asyncio.to_thread(self.broker.stop)
             await asyncio.to_thread(self.schedule.stop)
+            await asyncio.to_thread(self.learning.stop)
             await asyncio.to_thread(self.maintenance.stop)
             await asyncio.to_thread(self.lane.stop)
             self.engine.publishers.remove(self.live)

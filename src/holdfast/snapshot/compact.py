@@ -48,6 +48,7 @@ from holdfast.store.tables import (
     RELATIONS,
     SESSIONS,
     SLOTS,
+    STATEMENTS,
     SUMMARIES,
 )
 
@@ -78,6 +79,7 @@ LISTS = (
     _List("removals", AUDIT, False, (Condition("operation", "in", REMOVING),), "-seq"),
     _List("actions", ACTIONS, False, (), "-seq"),
     _List("insights", INSIGHTS, False, (), "-seq"),
+    _List("statements", STATEMENTS, False, (), "-seq"),
     _List("notes", NOTES, False, (), "-seq"),
     _List("summaries", SUMMARIES, False, (), "-seq"),
     _List("versions", MEMORIES, False, (Condition("latest", "=", False),), "-seq"),

@@ -72,13 +72,14 @@ def rows(events: Mapping[str, str], **fields: object) -> tuple[HookRow, ...]:
     return tuple(HookRow(event, hook, fields) for event, hook in events.items())
 
 
-# Not Stop: it fires after every turn, and the session goes on. Not PreToolUse: nothing is read before a tool.
+# Not PreToolUse: nothing is read before a tool.
 CLAUDE_EVENTS = {
     "SessionStart": "session-start",
     "UserPromptSubmit": "prompt-submit",
     "PostToolUse": "post-tool-use",
     "PostToolUseFailure": "post-tool-failure",
     "PreCompact": "pre-compact",
+    "Stop": "stop",
     "SubagentStart": "subagent-start",
     "SubagentStop": "subagent-stop",
     "Notification": "notification",

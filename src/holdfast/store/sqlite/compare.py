@@ -27,6 +27,7 @@ from holdfast.store.tables import (
     RELATIONS,
     SESSIONS,
     SLOTS,
+    STATEMENTS,
     SUMMARIES,
 )
 
@@ -47,6 +48,7 @@ TITLES: Mapping[Table[Any], tuple[str, ...]] = {
     RELATIONS: ("source_id || ' ' || type || ' ' || target_id",),
     SUMMARIES: ("title", "narrative"),
     INSIGHTS: ("title", "content"),
+    STATEMENTS: ("text",),
     COMMITS: ("message", "sha"),
     NOTES: ("id",),
 }
