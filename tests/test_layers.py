@@ -313,7 +313,7 @@ BROAD = {
     "holdfast.serve.lane._carry": "as above: nobody on the lane may wait for ever",
     "holdfast.serve.broker._work": "a bug, or a store that was just closed, must not end all sending",
     "holdfast.serve.learning._loop": "a bug in one step must not end all later ones",
-    "holdfast.serve.maintenance._follow": "a broken model must not end all later runs",
+    "holdfast.serve.vector_worker._run": "a broken model must not end all later runs",
     "holdfast.serve.maintenance._loop": "a bug in one run must not end all later ones",
     "holdfast.serve.schedule._loop": "a bug in one look must not end all later ones",
     "holdfast.serve.spool_intake._loop": "a bug in one look must not end all later ones",

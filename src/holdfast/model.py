@@ -17,7 +17,8 @@ Scope = Literal["read", "write", "admin", "root"]
 Json = dict[str, Any]
 
 DEFAULT_TENANT = "default"
-EVERYBODY = "all"  # the key that everybody holds; what only some may see has others
+EVERYBODY = "all"  # the key of every caller outside of chats; what only some may see has others
+IN_CHATS = "chats"  # the key of everybody in a chat
 
 
 @dataclass(frozen=True, slots=True)

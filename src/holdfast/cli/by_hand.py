@@ -84,6 +84,7 @@ def _add_nothing(parser: argparse.ArgumentParser) -> None:
 def _add_mcp(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--umo", help="the one chat that it speaks for, platform:type:session, whatever tools are told")
     parser.add_argument("--sender-id", help="who speaks there")
+    parser.add_argument("--tools", choices=("core", "all"), help="tools to list (core); all can be called")
 
 
 def _mcp(given: argparse.Namespace) -> int:
@@ -98,12 +99,13 @@ def _mcp(given: argparse.Namespace) -> int:
         raise InvalidRequest("mcp: --sender-id needs --umo")
     chat = Chat(given.umo, given.sender_id or "") if given.umo is not None else None
     settings = settings_of(given)
+    tools = given.tools or settings.mcp_tools
     if settings.daemon and not settings.url:
         with closing(LateDoor(settings, chat)) as late:
-            asyncio.run(serve_stdio(late))
+            asyncio.run(serve_stdio(late, tools))
         return 0
     with OpenDoor(settings, chat) as door:
-        asyncio.run(serve_stdio(door))
+        asyncio.run(serve_stdio(door, tools))
     return 0
 
 
