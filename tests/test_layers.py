@@ -21,8 +21,7 @@ ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.
 GROUND = (
     "didkey", "disk", "errors", "excerpt", "keys", "launch", "metrics", "model", "ports", "project_key", "recalls",
-    "settings", "shapes", "spool", "storable", "system",
-    "times", "tokens", "version",
+    "sentences", "settings", "shapes", "spool", "storable", "system", "times", "tokens", "version",
 )  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
@@ -313,7 +312,8 @@ BROAD = {
     "holdfast.serve.lane._finish": "as above",
     "holdfast.serve.lane._carry": "as above: nobody on the lane may wait for ever",
     "holdfast.serve.broker._work": "a bug, or a store that was just closed, must not end all sending",
-    "holdfast.serve.maintenance._follow": "a broken model must not end all later runs",
+    "holdfast.serve.learning._loop": "a bug in one step must not end all later ones",
+    "holdfast.serve.vector_worker._run": "a broken model must not end all later runs",
     "holdfast.serve.maintenance._loop": "a bug in one run must not end all later ones",
     "holdfast.serve.schedule._loop": "a bug in one look must not end all later ones",
     "holdfast.serve.spool_intake._loop": "a bug in one look must not end all later ones",

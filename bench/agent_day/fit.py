@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.embedder import embedder_from
-from holdfast.learn.sentences import Sentence
+from holdfast.sentences import Sentence
 from holdfast.learn.signs import NAMES, Setting, signs
 from holdfast.learn.worth import KINDS, weigh
 from holdfast.model import CleanText

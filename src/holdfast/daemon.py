@@ -175,7 +175,7 @@ def _not_there(folder: DataFolder, starts: list[Started]) -> Fault:
     if not starts:
         hint = "End that process, or start it without --no-daemon. A server that is just starting needs more time."
         return DataLocked(
-            f"data folder {folder.home} is in use by process {folder.owner()}, which does not serve", hint=hint
+            f"data folder {folder.home} is in use by process {folder.owner()}, which does not answer", hint=hint
         )
     said = (log_since(starts[0].home, starts[0].log_before).strip().splitlines() or ["nothing"])[-1]
     return ServerUnreachable(

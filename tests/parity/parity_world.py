@@ -170,6 +170,7 @@ def _kept(call: Any) -> dict[str, str]:
             concepts=["coast", name],
             files=[f"/w/{MARK}/{name}.py"],
             sessionId="s-build",
+            scope="global",  # also for chats
         )
         ids[name] = kept["memory"]["id"]
     for name, text in _LESSONS.items():
@@ -250,6 +251,7 @@ def still_server(settings: Settings) -> Iterator[Serving]:
     with (
         patch("holdfast.serve.run.Engine", still_engine),
         patch("holdfast.serve.maintenance.INDEX_SECONDS", 3_600.0),
+        patch("holdfast.serve.vector_worker.VectorWorker.start", lambda self: None),
         patch("holdfast.serve.schedule.LOOK_SECONDS", 3_600.0),
     ):
         server = RunningServer(settings, on_ready)

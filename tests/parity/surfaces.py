@@ -70,6 +70,8 @@ def anywhere(value: Any) -> Any:
     """The answer without the place of the copy, and without the weights of its files."""
     if isinstance(value, dict) and value.get("key") == "lastSeq":
         return {**value, "before": 0, "after": 0}  # the command sends an import in parts, and each part is audited
+    if isinstance(value, dict) and "setting" in value:
+        return {**value, "source": "", "value": ""}  # an option here, a variable there, and written as it was there
     if isinstance(value, dict):
         return {key: type(inner)() if key in WEIGHTS else anywhere(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -189,14 +191,14 @@ class Mcp:
 
 
 @contextmanager
-def mcp_http(url: str, credential: str | None = None) -> Iterator[Mcp]:
+def mcp_http(url: str, credential: str | None = None, path: str = "/mcp") -> Iterator[Mcp]:
     headers = {"Authorization": f"Bearer {credential}"} if credential is not None else {}
 
     @contextlib.asynccontextmanager
     async def connected() -> Any:
         async with (
             httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False) as http,
-            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+            Client(streamable_http_client(url + path, http_client=http)) as client,
         ):
             yield client
 
@@ -208,7 +210,7 @@ def mcp_http(url: str, credential: str | None = None) -> Iterator[Mcp]:
 def mcp_stdio(command: list[str], env: Mapping[str, str]) -> Iterator[Mcp]:
     # The SDK hands only a few variables on; this one says which code is tested.
     code = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
-    words = StdioServerParameters(command=command[0], args=command[1:], env={**code, **env})
+    words = StdioServerParameters(command=command[0], args=command[1:], env={"HOLDFAST_DAEMON": "off", **code, **env})
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(words)) as client:
         yield Mcp(portal, client)
 

@@ -55,6 +55,28 @@ def _serve(given: argparse.Namespace) -> int:
     return serve(given)
 
 
+def _add_dry_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, change nothing")
+
+
+def _service_install(given: argparse.Namespace) -> int:
+    from holdfast.cli.service import install
+
+    return install(given)
+
+
+def _service_status(given: argparse.Namespace) -> int:
+    from holdfast.cli.service import status
+
+    return status(given)
+
+
+def _service_remove(given: argparse.Namespace) -> int:
+    from holdfast.cli.service import remove
+
+    return remove(given)
+
+
 def _add_nothing(parser: argparse.ArgumentParser) -> None:
     """No options of its own."""
 
@@ -62,6 +84,7 @@ def _add_nothing(parser: argparse.ArgumentParser) -> None:
 def _add_mcp(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--umo", help="the one chat that it speaks for, platform:type:session, whatever tools are told")
     parser.add_argument("--sender-id", help="who speaks there")
+    parser.add_argument("--tools", choices=("core", "all"), help="tools to list (core); all can be called")
 
 
 def _mcp(given: argparse.Namespace) -> int:
@@ -76,12 +99,13 @@ def _mcp(given: argparse.Namespace) -> int:
         raise InvalidRequest("mcp: --sender-id needs --umo")
     chat = Chat(given.umo, given.sender_id or "") if given.umo is not None else None
     settings = settings_of(given)
+    tools = given.tools or settings.mcp_tools
     if settings.daemon and not settings.url:
         with closing(LateDoor(settings, chat)) as late:
-            asyncio.run(serve_stdio(late))
+            asyncio.run(serve_stdio(late, tools))
         return 0
     with OpenDoor(settings, chat) as door:
-        asyncio.run(serve_stdio(door))
+        asyncio.run(serve_stdio(door, tools))
     return 0
 
 
@@ -284,6 +308,9 @@ def holdfast_command() -> str:
 
 COMMANDS = (
     Command("serve", "Start the server.", _add_serve, _serve),
+    Command("service install", "Run the server as a service of this user.", _add_dry_run, _service_install),
+    Command("service status", "Show whether the server is a service and runs.", _add_nothing, _service_status),
+    Command("service remove", "Take the service back; the memory stays.", _add_dry_run, _service_remove),
     Command("mcp", "Speak MCP on standard input and output.", _add_mcp, _mcp),
     Command("import", "Import an export, or transcripts of Claude Code and Codex.", _add_import, _import),
     Command(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.cli.listing import moment, print_listing, size
-from holdfast.cli.show import one_line, print_json
+from holdfast.cli.listing import print_listing, size
+from holdfast.cli.show import moment, one_line, print_json
 from holdfast.cli.table import endpoint
 from holdfast.errors import InvalidRequest
 

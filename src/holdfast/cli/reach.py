@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,20 +77,38 @@ def _folder_door(settings: Settings, fault: Fault) -> Door:
 
 
 def elsewhere(given: argparse.Namespace, settings: Settings, place: str) -> str | None:
-    """One line for a caller whose environment names a folder or a port that is not the server's."""
-    from urllib.parse import urlsplit
-
+    """One line for a caller whose environment names a folder, a port or a setting that is not the server's."""
     from holdfast.daemon import running_server
 
-    url, port = named_by("url"), named_by("port")
-    if settings.url and getattr(given, "url", None) is None:
-        home = named_by("home")
-        card = running_server(settings) if home else None
-        if home and url and not (card and _is_same(str(card.get("url")), place)):
-            return f"note: {url} leads to {place}, which is not the server of {settings.folder} ({home})"
-    elif not settings.url and port not in (None, "PORT") and settings.port not in (0, urlsplit(place).port):
-        return f"note: {port} is {settings.port}, but the server of {settings.folder} listens on {place}"
-    return None
+    if settings.url:
+        home, url = named_by("home"), named_by("url")
+        if not home or not url or getattr(given, "url", None) is not None:
+            return None
+        card = running_server(settings)
+        if card and _is_same(str(card.get("url")), place):
+            return None
+        return f"note: {url} leads to {place}, which is not the server of {settings.folder} ({home})"
+    return _other_port(settings, place) or _other_settings(settings, running_server(settings) or {})
+
+
+def _other_port(settings: Settings, place: str) -> str | None:
+    from urllib.parse import urlsplit
+
+    port = named_by("port")
+    if port in (None, "PORT") or settings.port in (0, urlsplit(place).port):
+        return None
+    return f"note: {port} is {settings.port}, but the server of {settings.folder} listens on {place}"
+
+
+def _other_settings(settings: Settings, card: Mapping[str, object]) -> str | None:
+    from holdfast.settings.marks import differing
+
+    marks = card.get("settings")
+    names = differing(settings, marks, str(card.get("token"))) if isinstance(marks, dict) else []
+    if not names:
+        return None
+    said = f"note: the server of {settings.folder} was started with other values of {', '.join(names)}"
+    return f"{said}; holdfast serve --stop ends it, and the next command starts it with these"
 
 
 def _is_same(one: str, other: str) -> bool:

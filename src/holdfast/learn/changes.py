@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from holdfast.learn.values import THINGS, Value, values, without_values
 from holdfast.store import words
 
 Floats = NDArray[np.float64]
+
+SHORTEST_CHAIN = 5  # characters of an edit that say enough to be the same place
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,10 @@ _TAKEN_BACK = _words(
     r"\b(?:back (?:to|down|on)|put (?:it )?back|as before|revert\w*|rolled? (?:it )?back|afterwards|tried|tested|"
     r"test channel|once|is still|stays?|stay away|leave it|kept it|as it was|unchanged)\b"
 )
+_DONE = _words(
+    r"^(?:i|we)(?:'ve| have)? (?:\w+ )?(?:\w+ed|set|put|made|gave|cut|took)\b|^(?:raised|lowered|set|moved|bumped)"
+)
+_KEPT_ON = _words(r"\b(?:stays?|keeps?|kept|remains?|still (?:on|at|in|with)|unchanged|untouched)\b")
 _PAST = _words(r"\b(?:until|used to|was|were|before that|originally|at first|in the past|back then)\b")
 _MEASURED = _words(
     r"\b(?:peak\w*|took|takes about|measured|shows?|at the moment|right now|reached|reaches|served|average|today's run|"
@@ -105,6 +111,13 @@ _APART = tuple(
         "min minimum max maximum",
         "frontend backend",
         "primary secondary",
+        "first second third fourth",
+        "free paid pro enterprise",
+        "short long",
+        "inbound outbound",
+        "input output",
+        "sender receiver",
+        "old new",
     )
 )
 _COMMON = words.STOP_WORDS | frozenset(
@@ -155,6 +168,13 @@ class _EditSigns:
     same_file: bool = False  # the older statement's turn changed the same file, or the statement names it
     chained: bool = False  # what was taken away is what the older statement's turn had put there
     elsewhere: bool = False  # the file's own name is in the newer statement, and not in the older
+    other_key: bool = False  # the older statement's turn changed another key of the same file
+    foreign_key: bool = False  # the key's words are in the newer statement, and not in the older
+    own_key: bool = False  # the key's words are in the older statement
+
+    @property
+    def of_another_thing(self) -> bool:
+        return self.elsewhere or self.other_key or (self.foreign_key and not self.own_key)
 
 
 def _edit_signs(old: Claim, new: Claim) -> _EditSigns:
@@ -165,15 +185,36 @@ def _edit_signs(old: Claim, new: Claim) -> _EditSigns:
 def _one_edit(old: Claim, new: Claim, edit: Edit) -> _EditSigns:
     before, after = _pieces(edit.old), _pieces(edit.new)
     taken, put = before - after, after - before
-    names = {part for part in _tokens(edit.file.replace("/", " ").replace(".", " ")) if len(part) > 2} - _PATH_WORDS
+    names = _stems(" ".join(_tokens(re.sub(r"[/._-]", " ", edit.file)) - _PATH_WORDS))
     same_file = any(edit.file == other.file for other in old.edits) or _base(edit.file) in old.text
+    keys = [(_keys(edit), _keys(other)) for other in old.edits if edit.file == other.file]
+    key, said, told = _keys(edit), _stems(old.text), _stems(f"{new.text} {new.prompt}")
     return _EditSigns(
         _names_any(old.text, taken),
         _names_any(new.text, put),
         same_file,
-        any(edit.file == other.file and taken & _pieces(other.new) - _pieces(other.old) for other in old.edits),
-        bool(names & _tokens(new.text)) and not names & _tokens(old.text),
+        any(edit.file == other.file and _goes_on(edit, other) for other in old.edits),
+        bool(names & _stems(new.text)) and not names & said,
+        bool(keys) and all(one - other and other - one for one, other in keys),
+        bool((key & told) - said),
+        bool(key & said),
     )
+
+
+def _keys(edit: Edit) -> frozenset[str]:
+    """The words of the names that stand on both sides of an edit: of the key whose value it changed."""
+    both = " ".join(_names(edit.old) & _names(edit.new))
+    return _stems(re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", both))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[A-Za-z_][\w-]+", text))
+
+
+def _goes_on(edit: Edit, before: Edit) -> bool:
+    """Whether an edit takes away what an earlier one put there."""
+    taken = " ".join(edit.old.split())
+    return len(taken) >= SHORTEST_CHAIN and taken in " ".join(before.new.split()) and taken not in before.old
 
 
 def _base(file: str) -> str:
@@ -196,6 +237,21 @@ def _digits(text: str) -> str:
     return re.sub(r"\D", "", text).rstrip("0") or re.sub(r"\D", "", text)
 
 
+def _gone(value: Value, text: str) -> bool:
+    """Whether a text says of a value that it is no more."""
+    name = re.escape(value.core)
+    return (
+        re.search(rf"(?<!\w){name}\b.{{0,40}}{_NO_MORE}|{_NO_MORE}.{{0,25}}(?<!\w){name}\b", text.lower()) is not None
+    )
+
+
+_NO_MORE = (
+    r"\b(?:gone|no longer|any ?more|deleted|uninstalled|removed|switched off|turned off|ran out|left|leaves|closed|out|"
+    r"replaced|retired|dropped|drop|dead|down|rejected|is too|are too|too (?:low|high|small|late|slow)|not enough|"
+    r"on leave|until)\b"
+)
+
+
 def _things(found: Sequence[Value]) -> frozenset[str]:
     return frozenset(value.core for value in found if value.kind in THINGS)
 
@@ -215,6 +271,11 @@ def signs(old: Claim, new: Claim, near: Nearness) -> dict[str, float]:
     subject, other, prompt = _stems(without_values(old.text)), _stems(without_values(said)), _stems(asked)
     things, others = _things(before), _things(after)
     edit, change = _edit_signs(old, new), _CHANGE.search(said) is not None
+    in_said = any(one.stands_in(said) for one in before)
+    numbers = any(one.is_number and one.kind == other.kind for one in gone for other in fresh)
+    apart = bool(things - others) and bool(others - things)
+    kept_on, asks = _KEPT_ON.search(f"{said} {asked}") is not None, "?" in asked
+    subject_kept = bool(subject) and len(subject & (other | prompt)) >= 0.7 * len(subject)
     complaint = _COMPLAINT.search(asked) is not None
     found: dict[str, float | bool] = {
         "edit": bool(new.edits),
@@ -225,7 +286,27 @@ def signs(old: Claim, new: Claim, near: Nearness) -> dict[str, float]:
         "edit goes on from the old one": edit.chained,
         "edit of another thing's file": edit.elsewhere,
         "prompt names the old value": in_prompt,
-        "old value named": any(one.stands_in(said) for one in before),
+        "edit of another key": edit.other_key,
+        "edit of a key not named before": edit.foreign_key,
+        "edit of a key named before": edit.own_key,
+        "old value named": in_said,
+        "old value kept": in_said and not same_kind,
+        "several values differ": min(len(gone), len(fresh)) >= 2,
+        "number and thing differ": numbers and apart,
+        "subject lost": not subject & (other | prompt),
+        "subject whole": bool(subject) and subject <= (other | prompt),
+        "new subject words": min(6, len(other - subject)) / 6,
+        "lost subject words": min(4, len(subject - other - prompt)) / 4,
+        "no subject of its own": len(other) <= 2,
+        "begins with what was done": _DONE.match(said) is not None,
+        "kept on": kept_on,
+        "a question": said.rstrip().endswith("?"),
+        "edit says it all": edit.old_named and edit.new_named and not edit.of_another_thing,
+        "old value complained of, another given": in_prompt and bool(fresh) and complaint and not kept_on,
+        "old value named beside another": (in_said or in_prompt) and same_kind and change and not kept_on and not asks,
+        "subject kept, value changed": subject_kept and same_kind and change and not apart and not kept_on,
+        "old value gone": any(_gone(one, said) or _gone(one, asked) for one in before),
+        "old thing named beside a new one": bool(things & _things(values(f"{said} {asked}"))) and bool(others - things),
         "value of the same kind": same_kind,
         "same values": bool(before) and not gone and not fresh,
         "fresh values": min(2, len(fresh)) / 2,
@@ -250,7 +331,7 @@ def signs(old: Claim, new: Claim, near: Nearness) -> dict[str, float]:
         "complaint of the old value": complaint and in_prompt,
         "kept apart": _kept_apart(old.text, said),
         "narrowed": _narrowed(old.text, f"{said} {asked}"),
-        "asked": "?" in asked,
+        "asked": asks,
         "old thing missing": min(2, len(things - others)),
         "new thing": min(2, len(others - things)),
         "old values": min(3, len(before)),
@@ -260,6 +341,57 @@ def signs(old: Claim, new: Claim, near: Nearness) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()}
 
 
+_LABEL = re.compile(r"\b([A-Za-z]{3,})s? #?([A-Z]\b|\d+\b|[A-Z][a-z]+\b)")
+
+
+def _labels(text: str) -> dict[str, frozenset[str]]:
+    """Names of one of several by their kind: of rev C, tenant Alpha, box office 2."""
+    found: dict[str, set[str]] = {}
+    for kind, name in _LABEL.findall(text):
+        found.setdefault(kind.lower(), set()).add(name.lower())
+    return {kind: frozenset(names) for kind, names in found.items() if kind not in _NO_KIND}
+
+
+_NO_KIND = _COMMON | frozenset(
+    "january february march april may june july august september october november december after before until within "
+    "than about around over under above below every last next".split()
+)
+
+
+def _relabelled(old: Claim, new: Claim) -> bool:
+    """Whether both are of one kind of thing and name another one of it, while a further value differs too."""
+    before, after = _labels(old.text), _labels(new.text)
+    other = [kind for kind in before.keys() & after.keys() if not before[kind] & after[kind]]
+    names = {name for kind in other for name in (*before[kind], *after[kind])}
+    was = [value for value in values(old.text) if value.core not in names]
+    rest = [value for value in values(new.text) if value.core not in names]
+    return bool(other) and any(one.kind == two.kind and one.core != two.core for one in was for two in rest)
+
+
+def of_two_things(old: Claim, new: Claim) -> bool:
+    """Whether they speak of different things beyond doubt, or the newer one claims nothing: no weighing needed."""
+    if new.text.rstrip().endswith("?") or _kept_apart(old.text, new.text) or _relabelled(old, new):
+        return True
+    edit = _edit_signs(old, new)
+    before, after = values(old.text), values(new.text)
+    nothing_new = all(any(one.same(other) for other in before) for one in after)
+    gone = any(_gone(one, new.text) or _gone(one, new.prompt) for one in before)
+    nothing_changed = nothing_new and not gone and _CHANGE.search(new.text) is None
+    other_key = edit.other_key and not edit.chained
+    return other_key or (bool(before) and nothing_changed) or (_repeats_number(before, after) and not gone)
+
+
+def _repeats_number(before: Sequence[Value], after: Sequence[Value]) -> bool:
+    """Whether the newer one has the numbers of the older, and no other of their kind: it speaks of something else."""
+    old = [one for one in before if one.is_number]
+    kinds = {one.kind for one in old}
+    return (
+        bool(old)
+        and all(any(one.same(other) for other in old) for one in after if one.kind in kinds)
+        and any(one.same(other) for one in after for other in old)
+    )
+
+
 @cache
 def _table() -> Mapping[str, Any]:
     text = (resources.files("holdfast.learn") / "changes.json").read_text(encoding="utf-8")
@@ -267,19 +399,35 @@ def _table() -> Mapping[str, Any]:
     return table
 
 
-def likelihood(old: Claim, new: Claim, near: Nearness | None) -> float:
-    """How surely the newer statement replaces the older, 0 to 1; without nearness by words alone."""
-    table = _table()["models"]["words alone" if near is None else "with meaning"]
-    found = signs(old, new, near or Nearness())
+def likelihood(found: Mapping[str, float], *, meaning: bool) -> float:
+    """How surely the newer statement replaces the older, 0 to 1, by their signs."""
+    table = _model(meaning)
     total = table["bias"] + sum(weight * found.get(name, 0.0) for name, weight in table["signs"].items())
     return float(1 / (1 + np.exp(-total)))
 
 
-def bar(near: Nearness | None) -> float:
-    """From which likelihood on a statement counts as replaced."""
-    return float(_table()["models"]["words alone" if near is None else "with meaning"]["bar"])
+def _model(meaning: bool) -> Mapping[str, Any]:
+    table: Mapping[str, Any] = _table()["models"]["with meaning" if meaning else "words alone"]
+    return table
 
 
-def replaces(old: Claim, new: Claim, near: Nearness | None) -> bool:
-    """Whether the newer statement replaces the older, beyond doubt."""
-    return likelihood(old, new, near) >= bar(near)
+# A likelihood alone is not enough to hide a statement: an edit or its words must say that the old value is gone.
+BY_EDIT = ("edit says it all", "edit goes on from the old one")
+BY_WORD = ("old value complained of, another given", "old value named beside another", "old value gone")
+SURE_BY_EDIT, SURE_BY_WORD = 0.5, 0.82
+
+Verdict = Literal["replaced", "newer", "apart"]
+
+
+def verdict(old: Claim, new: Claim, near: Nearness | None) -> Verdict:
+    """`replaced`: the older one holds no longer. `newer`: the newer one probably speaks of the same and is told first.
+    `apart`: two facts."""
+    if of_two_things(old, new):
+        return "apart"
+    found = signs(old, new, near or Nearness())
+    chance = likelihood(found, meaning=near is not None)
+    by_edit = any(found[name] for name in BY_EDIT) and chance >= SURE_BY_EDIT
+    by_word = any(found[name] for name in BY_WORD) and chance >= SURE_BY_WORD
+    if by_edit or by_word:
+        return "replaced"
+    return "newer" if chance >= _model(near is not None)["likely"] else "apart"

@@ -6,13 +6,14 @@ observation it was said in, so a turn that is read again gives the same statemen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from holdfast.desk import Desk
 from holdfast.keys import key_of
+from holdfast.learn.changes import Verdict
 from holdfast.learn.extract import MOST_OF_ONE, Drawn, draw
-from holdfast.learn.supersession import Comparer, as_candidate, in_force, is_knowledge, supersede
+from holdfast.learn.supersession import WORTH_COMPARING, Comparer, as_candidate, in_force, is_knowledge, supersede
 from holdfast.learn.turns import Turn, turn_around
 from holdfast.model import Memory, Note, Observation, Statement
 from holdfast.store.port import Condition, Reader, Tx
@@ -21,7 +22,6 @@ from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, STATEMENTS
 ROWS = 200  # observations and memories looked at in one step
 SPOKEN = ("prompt_submit", "UserPromptSubmit", "user_prompt_submit", "assistant_message")
 CURSOR = "learner"
-WORTH_COMPARING = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,24 +116,24 @@ def _learn_turn(desk: Desk, comparer: Comparer, turn: Turn) -> tuple[int, int]:
     replaced = 0
     for statement in made:
         if statement.worth >= WORTH_COMPARING:
-            old = comparer.replaced_by(reader, as_candidate(statement), turn, before)
-            replaced += _say(desk, statement.id, [one.id for one in old], statement.agent)
-            gone = {one.id for one in old}
-            before = [one for one in before if one.id not in gone]
+            old = comparer.compare(reader, as_candidate(statement), turn, before)
+            replaced += _say(desk, statement.id, old, statement.agent)
+            before = [one for one in before if old.get(one.id) != "replaced"]
     return len(made), replaced
 
 
 def _learn_memory(desk: Desk, comparer: Comparer, memory: Memory) -> int:
     reader = desk.store.read()
     others = [one for one in in_force(desk, reader, memory.project or "", memory.agent) if one.id != memory.id]
-    old = comparer.replaced_by(reader, as_candidate(memory), Turn(None), others)
-    return _say(desk, memory.id, [one.id for one in old], memory.agent)
+    old = comparer.compare(reader, as_candidate(memory), Turn(None), others)
+    return _say(desk, memory.id, old, memory.agent)
 
 
-def _say(desk: Desk, new: str, old: Sequence[str], agent: str | None) -> int:
+def _say(desk: Desk, new: str, old: Mapping[str, Verdict], agent: str | None) -> int:
+    """Keep the relations; how many were replaced."""
     if not old:
         return 0
-    return desk.store.write(lambda tx: sum(supersede(desk, tx, new, one, agent) for one in old))
+    return desk.store.write(lambda tx: sum(supersede(desk, tx, new, id, said, agent) for id, said in old.items()))
 
 
 def _best(drawn: Sequence[Drawn]) -> list[Drawn]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.learn.sentences import Sentence
+from holdfast.sentences import Sentence
 
 Floats = NDArray[np.float64]
 
@@ -43,9 +43,22 @@ WAYS: dict[str, re.Pattern[str]] = {
         r"got it|understood|makes sense|all (?:good|set|done)|you're welcome|here (?:it|you|is|are)|renamed|fixed|"
         r"pushed|committed)\b[^a-z]*"
     ),
+    "wishes": _words(
+        r"^(?:(?:and|but|also|oh|btw|ok|so|then|yes|no)[, ]+)*(?:please |pls )?(?:always|never|keep|don't ever|"
+        r"do not ever|avoid|prefer|stick to|make sure|remember to|from now on|in (?:the )?future|"
+        r"no (?:more )?\w+ (?:in|without|on)\b)"
+        r"|\b(?:from now on|in (?:the )?future|next time|as a rule|by default|every time|whenever|"
+        r"in this (?:repo|project)|no more|no hard-?coded|only ever)\b"
+        r"|\bI(?:'d)? (?:really )?(?:want|hate|love|like|prefer|don't (?:want|like)|can't stand|need) "
+        r"(?:all|every|no|to see|you|it when|my|our|small|short|new|the|them|\w+ing)\b"
+        r"|\b(?:always|never) (?:use|put|write|ask|show|push|commit|touch|add|run|do|say|call|name|merge|change|edit)\b"
+        r"|\b(?:use|take|say|write|call it) [^.,]{1,40}, ?not\b|\bnot (?:npm|yarn|pip|loops)\b"
+        r"|\bwhen(?:ever)? you (?:\w+ ){1,6}\b(?:use|also|please|always|never|don't|run|update|add)\b"
+        r"|\bdon't (?:ever|want|like|use|add|commit|push|touch)\b|\bwe (?:always|never|don't|only|say|use)\b"
+    ),
     "passes": _words(
-        r"\b(?:tests?|suite|lint(?:er)?|checks?|build|type[- ]?check\w*|ci|pipeline|formatter)\b.{0,40}"
-        r"\b(?:pass\w*|green|clean|quiet|content|happy|ok|succe\w+|fine)\b|\b(?:all|everything) (?:is |stays? )?"
+        r"^.{0,30}\b(?:tests?|suite|lint(?:er)?|checks?|build|type[- ]?check\w*|ci|pipeline|formatter)\b.{0,40}"
+        r"\b(?:pass\w*|green|clean|quiet|content|happy|ok|succe\w+|fine)\b|^(?:all|everything) (?:is |stays? )?"
         r"(?:green|passes|fine)\b"
     ),
     "supposes": _words(r"\b(?:could|would|might|maybe|perhaps|probably|i'd|we'd|may want)\b"),

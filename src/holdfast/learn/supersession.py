@@ -1,7 +1,8 @@
 """Finds the older statements and memories that a newer one replaces, and says so by a relation `supersedes`.
 
 Nothing is changed in the older one: the relation is what search, context and viewer go by, and taking it away brings
-the older one back. A relation `holds` says that somebody took it away on purpose: then it is not made again.
+the older one back. A relation `updates` says less: the newer one probably speaks of the same, and is told first. A
+relation `holds` says that the user took such a relation away: then it is not made again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from holdfast.desk import Desk
 from holdfast.errors import EmbedderUnavailable, UpstreamFailed
-from holdfast.learn.changes import Claim, Nearness, bar, likelihood, subject_of
+from holdfast.learn.changes import Claim, Nearness, Verdict, likelihood, of_two_things, signs, subject_of, verdict
 from holdfast.learn.relations import keep_relation
 from holdfast.learn.turns import Turn, turn_around
 from holdfast.learn.values import values, without_values
@@ -24,9 +25,11 @@ from holdfast.ports import Embedder, Vectors
 from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, RELATIONS, STATEMENTS
 
-SUPERSEDES, HOLDS = "supersedes", "holds"
+SUPERSEDES, UPDATES, HOLDS = "supersedes", "updates", "holds"
+RELATION: dict[Verdict, str] = {"replaced": SUPERSEDES, "newer": UPDATES}
 COMPARED = 1_500  # of a project's newest statements
 COMPARED_MEMORIES = 200
+WORTH_COMPARING = 0.25  # what is worth less says nothing that could be replaced
 # What is unlikely by words alone is not looked at further: the nearness in meaning moves it little.
 WORTH_A_LOOK = 0.05
 KEPT_VECTORS = 4_000
@@ -51,20 +54,22 @@ class Comparer:
         self._vectors: OrderedDict[str, Vectors] = OrderedDict()
         self._turns: dict[str, Turn] = {}
 
-    def replaced_by(self, reader: Reader, new: Candidate, turn: Turn, others: Iterable[Candidate]) -> list[Candidate]:
-        """Those of the older ones that the newer one replaces."""
-        claim = _claim(new.text, turn)
-        found = []
+    def compare(self, reader: Reader, new: Candidate, turn: Turn, others: Iterable[Candidate]) -> dict[str, Verdict]:
+        """Which of the older ones the newer one replaces, or speaks of anew."""
+        claim = Claim(new.text, turn.asked, tuple(turn.edits))
+        found: dict[str, Verdict] = {}
         for old in others:
             if old.at > new.at or old.id == new.id or not _comparable(old.text, new.text):
                 continue
-            before = self._claim_of(reader, old)
-            if likelihood(before, claim, None) < WORTH_A_LOOK:
-                continue
-            near = self._nearness(before, claim)
-            if likelihood(before, claim, near) >= bar(near):
-                found.append(old)
+            said = self._verdict(self._claim_of(reader, old), claim)
+            if said != "apart":
+                found[old.id] = said
         return found
+
+    def _verdict(self, old: Claim, new: Claim) -> Verdict:
+        if of_two_things(old, new) or likelihood(signs(old, new, Nearness()), meaning=False) < WORTH_A_LOOK:
+            return "apart"
+        return verdict(old, new, self._nearness(old, new))
 
     def _claim_of(self, reader: Reader, old: Candidate) -> Claim:
         """The older statement with the edits of its turn."""
@@ -97,10 +102,6 @@ class Comparer:
         return found
 
 
-def _claim(text: str, turn: Turn) -> Claim:
-    return Claim(text, turn.asked, tuple(turn.edits))
-
-
 def _comparable(old: str, new: str) -> bool:
     """Whether two texts share a word of their subject or a value; all others are of different things."""
     return bool(_subject(old) & _subject(new)) or bool(_cores(old) & _cores(new))
@@ -120,7 +121,8 @@ def in_force(desk: Desk, reader: Reader, project: str, agent: str | None) -> lis
     """The project's newest statements and memories that nothing replaces yet."""
     own = where(agent=agent) if desk.settings.isolated else ()
     of = (*where(project=project), *own)
-    statements = reader.find(STATEMENTS, desk.tenant, *of, order="-at", limit=COMPARED)
+    worthy = Condition("worth", ">=", WORTH_COMPARING)
+    statements = reader.find(STATEMENTS, desk.tenant, *of, worthy, order="-at", limit=COMPARED)
     kept = reader.find(MEMORIES, desk.tenant, *of, *where(latest=True), limit=COMPARED_MEMORIES)
     found = [as_candidate(one) for one in statements] + [as_candidate(one) for one in kept if is_knowledge(one)]
     gone = replaced_ids(desk, reader, [one.id for one in found])
@@ -147,10 +149,10 @@ def replaced_ids(desk: Desk, reader: Reader, ids: Sequence[str]) -> dict[str, st
     return found
 
 
-def supersede(desk: Desk, tx: Tx, new: str, old: str, agent: str | None) -> bool:
-    """Say that one replaces the other; False if the user said that both hold."""
+def supersede(desk: Desk, tx: Tx, new: str, old: str, said: Verdict, agent: str | None) -> bool:
+    """Say that one replaces the other, or speaks of the same anew; False if the user said that both hold."""
     both_hold = where(source_id=new, target_id=old, type=HOLDS)
     if tx.find(RELATIONS, desk.tenant, *both_hold, limit=1):
         return False
-    keep_relation(desk, tx, new, old, SUPERSEDES, agent)
-    return True
+    keep_relation(desk, tx, new, old, RELATION[said], agent)
+    return said == "replaced"

@@ -15,8 +15,8 @@ from holdfast.learn.lessons import decay_lessons
 from holdfast.model import CleanText, Json, Token
 from holdfast.ops.answers import AuditShape, Success, TokenShape
 from holdfast.ops.declare import Nothing, Operation, Request, SeeingAll
+from holdfast.ops.features import flags
 from holdfast.ops.fields import CleanLine, CleanName, Name, Offset, limit
-from holdfast.settings import SETTINGS
 from holdfast.shapes import shape
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.health import age_of_newest
@@ -142,44 +142,6 @@ def _index_health(desk: Desk, reader: Reader) -> IndexHealth:
     if (fault := desk.embedder.fault()) is not None:
         found["fault"] = fault
     return found
-
-
-class FlagsAnswer(TypedDict):
-    version: str
-    provider: str
-    embeddingProvider: str
-    flags: list[Json]
-
-
-_FLAGS = (
-    ("consolidation", ["consolidate"], False),
-    ("graph_extraction", ["graph"], True),
-    ("auto_compress", ["summarize"], True),
-)
-
-
-def flags(desk: Desk, ask: Nothing) -> FlagsAnswer:
-    """Show which optional features are on and how to turn them on."""
-    rows = {row.name: row for row in SETTINGS}
-    shown: list[Json] = []
-    for name, affects, needs_llm in _FLAGS:
-        row = rows[name]
-        shown.append(
-            {
-                "key": (row.also or (row.env,))[0],
-                "label": name.replace("_", " ").capitalize(),
-                "enabled": bool(getattr(desk.settings, name)),
-                "default": False,
-                "affects": affects,
-                "needsLlm": needs_llm,
-                "description": row.help,
-                "enableHow": f"{row.env}=true",
-                "docsHref": "docs/settings.md",
-            }
-        )
-    provider = "llm" if desk.summarizer else "noop"
-    embedding = desk.embedder.name if desk.embedder else "none"
-    return {"version": VERSION, "provider": provider, "embeddingProvider": embedding, "flags": shown}
 
 
 class Audit(SeeingAll):

@@ -56,7 +56,7 @@ class App:
         self.schedule = Schedule(engine)
         self.spool = SpoolIntake(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
-        surface = McpSurface(self._door_of, self.pool)
+        surface = McpSurface(self._door_of, self.pool, engine.settings.mcp_tools)
         # Stateless: a session lives in the client's credential, not in this process, so nothing piles up.
         self.mcp = StreamableHTTPSessionManager(
             surface.server(),

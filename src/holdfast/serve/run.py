@@ -16,6 +16,7 @@ from holdfast.serve.app import App
 from holdfast.serve.idle import IdleStop, Usage
 from holdfast.serve.listen import Listener
 from holdfast.settings import Settings
+from holdfast.settings.marks import marks_of
 
 RUN_TOKEN_CHARS = 64
 # A server that is just ending, or a command that has the folder open for one write, gives it free within this.
@@ -51,7 +52,13 @@ class RunningServer:
     def _ready(self, url: str) -> None:
         port = urlsplit(url).port or self.engine.settings.port
         self.engine.settings = dataclasses.replace(self.engine.settings, port=port)  # of port 0, the one it became
-        card = {"url": url, "pid": os.getpid(), "token": self._run_token, "onDemand": self._on_demand}
+        card = {
+            "url": url,
+            "pid": os.getpid(),
+            "token": self._run_token,
+            "onDemand": self._on_demand,
+            "settings": marks_of(self.engine.settings, self._run_token),
+        }
         self.engine.folder.announce(card)
         if self._on_demand:
             self._idle.start()

@@ -77,4 +77,11 @@ ROWS: tuple[Setting, ...] = (
         "Let tokens without the scope admin make, change and remove global memories from chats.",
         boolean,
     ),
+    Setting(
+        "mcp_tools",
+        "core",
+        "MCP tools that are listed: core is the few that an agent needs, all is every tool. Each can be called.",
+        one_of("core", "all"),
+        ("AGENTMEMORY_TOOLS",),
+    ),
 )

@@ -375,7 +375,7 @@ def _joined(one: Note, other: Note) -> str:
 
 def _title(record: Any) -> str:
     """The first words of a record that everybody may see."""
-    if getattr(record, "audience", (EVERYBODY,)) != (EVERYBODY,):
+    if EVERYBODY not in getattr(record, "audience", (EVERYBODY,)):
         return ""
     for name in ("content", "title", "label", "narrative", "message", "id"):
         text = str(getattr(record, name, "") or "").strip()

@@ -55,7 +55,7 @@ TITLES: Mapping[Table[Any], tuple[str, ...]] = {
 
 
 # What everybody may see, in SQL; anything else is counted, and no more is said of it.
-_FOR_ALL = "audience = '[\"all\"]'"
+_FOR_ALL = 'audience IN (\'["all"]\', \'["all","chats"]\')'
 OPEN: Mapping[Table[Any], str] = {
     MEMORIES: _FOR_ALL,
     ADDRESSES: "EXISTS (SELECT 1 FROM {side}.memories AS m WHERE m.tenant = r.tenant AND m.id = r.root "
