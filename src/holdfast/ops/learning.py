@@ -196,7 +196,7 @@ class StillTrueAnswer(TypedDict):
 def still_true(desk: Desk, ask: StillTrue) -> StillTrueAnswer:
     """Say that something marked as outdated still holds: the mark goes, and does not come back.
 
-    A newer statement supersedes an older one by itself where the same subject clearly has another value; this undoes it.
+    A newer statement supersedes an older one by itself where one subject clearly has another value now. This undoes it.
     """
     return {"success": True, "restored": [shape(one) for one in mark_still_true(desk, ask.id)]}
 
