@@ -12,6 +12,7 @@ from holdfast.recall.hits import Hit, Question
 
 # From which share of the question's words, or likeness in meaning, on a hit counts as an answer.
 CLEAR_WORDS, CLEAR_LIKENESS = 0.3, 0.35
+MOST_OTHERS = 2
 
 
 def search_here(desk: Desk, question: Question) -> list[Hit]:
@@ -26,8 +27,8 @@ def search_here(desk: Desk, question: Question) -> list[Hit]:
     if any(map(is_clear, hits)):
         return hits
     known = {hit.record.id for hit in hits}
-    others = [hit for hit in search(desk, question) if hit.record.id not in known and is_clear(hit)]
-    return (others + hits)[: question.limit]
+    others = [hit for hit in search(desk, question) if hit.record.id not in known and is_clear(hit)][:MOST_OTHERS]
+    return [*hits[: question.limit - len(others)], *others]
 
 
 def is_clear(hit: Hit) -> bool:
