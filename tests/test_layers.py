@@ -28,7 +28,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("redact", "store", "remote", "protocol", "index", "vault", "viewer"),
     ("desk", "embedder", "colony"),
     ("intake", "recall", "learn", "snapshot"),
-    ("engine", "rescue"),
+    ("engine",),
     ("ops",),
     ("door",),
     ("client_snapshots",),

@@ -16,9 +16,7 @@ import orjson
 from holdfast.engine import Engine
 from holdfast.errors import (
     AnswerLate,
-    DataDamaged,
     DataLocked,
-    DataTooNew,
     EmbedderUnavailable,
     Fault,
     InvalidRequest,
@@ -30,9 +28,7 @@ from holdfast.intake.follow import Follower
 from holdfast.model import Caller, Chat, CleanText
 from holdfast.ops.declare import Operation, Stream
 from holdfast.ops.tally import counted
-from holdfast.rescue import Rescue
 from holdfast.settings import Settings
-from holdfast.snapshot.verify import UNUSABLE
 from holdfast.storable import check_storable
 from holdfast.store.folder import DataFolder
 
@@ -47,9 +43,6 @@ LONG_SECONDS = 6 * 3600.0  # what reads or writes a whole memory; a server that 
 # Operations that find by meaning.
 SEARCHES = frozenset({"search", "smart_search"})
 FOLLOW_SECONDS = 3.0
-
-# What a restore mends: a memory that is damaged, or a vault that an empty folder could not begin from.
-CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, *UNUSABLE)
 
 
 class Door(Protocol):
@@ -71,7 +64,7 @@ class Door(Protocol):
 class LocalDoor:
     """An engine in this process."""
 
-    def __init__(self, engine: Engine | Rescue, caller: Caller, *, here: bool = True):
+    def __init__(self, engine: Engine, caller: Caller, *, here: bool = True):
         """Call operations for somebody who stands `here`, in this process's folder, or elsewhere."""
         self.engine = engine
         self._here = here
@@ -95,6 +88,7 @@ class LocalDoor:
             pass
 
     def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+        self.engine.try_again()
         if operation.name in SEARCHES:
             self._follow()
         if self._here:
@@ -230,7 +224,10 @@ def fault_from(body: Mapping[str, Any], status: int) -> Fault:
     kind = _BY_CODE.get(str(body.get("code")), Fault)
     shown = {"error", "code", "hint", "retryable"}
     details = {name: value for name, value in body.items() if name not in shown}
-    return kind(str(body.get("error", f"the server answered {status}")), hint=body.get("hint"), details=details)
+    fault = kind(str(body.get("error", f"the server answered {status}")), hint=body.get("hint"), details=details)
+    if (cause := _BY_CODE.get(str(body.get("cause")))) is not None:  # it ends a command as its cause would
+        fault.exit_code = cause.exit_code
+    return fault
 
 
 def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep, *, chat: Chat | None = None) -> Door:
@@ -249,19 +246,11 @@ def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep, *
         if card:
             return RemoteDoor(str(card.get("url")), settings.secret or str(card.get("token")), chat)
         try:
-            return LocalDoor(_engine(settings), Caller(chat=chat))
+            return LocalDoor(Engine(settings, rescue=True), Caller(chat=chat))
         except DataLocked as fault:
             last = fault
             pause(LOCK_PAUSE_SECONDS)
     raise last
-
-
-def _engine(settings: Settings) -> Engine | Rescue:
-    """The engine of the folder; of a damaged one, or one that a vault cannot fill, what is needed to restore it."""
-    try:
-        return Engine(settings)
-    except CANNOT_OPEN as fault:
-        return Rescue(settings, fault)
 
 
 class OpenDoor:

@@ -19,7 +19,7 @@ from typing import NoReturn
 import orjson
 
 from holdfast.cli.reach import settings_of
-from holdfast.cli.show import print_answer, print_json, print_report, say
+from holdfast.cli.show import print_answer, print_json, print_lines, print_report, say
 from holdfast.errors import InvalidRequest
 from holdfast.model import Chat, Json
 from holdfast.settings import environment, load
@@ -221,10 +221,13 @@ def _key_recover(given: argparse.Namespace) -> int:
 
 
 def _doctor(given: argparse.Namespace) -> int:
-    from holdfast.cli.doctor import examine
+    from holdfast.cli.doctor import examine, lines_of
 
     checks = examine(settings_of(given))
-    _show(given, {"checks": [check.shape() for check in checks]})
+    if given.json:
+        print_json({"checks": [check.shape() for check in checks]})
+    else:
+        print_lines(lines_of(checks))
     return 0 if all(check.ok for check in checks) else 1
 
 

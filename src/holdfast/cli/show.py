@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -58,6 +58,13 @@ def print_answer(answer: Any) -> None:
                 _print_line(console, f"  {_printable(one)}")
         elif value not in (None, ""):
             _print_line(console, f"{name}: {_shown(value)}")
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines for a person, each as long as it is."""
+    console = Console(highlight=False)
+    for line in lines:
+        _print_line(console, _printable(line))
 
 
 def _print_line(console: Console, line: str) -> None:

@@ -40,7 +40,7 @@ class Maintenance:
         self._engine = engine
         self._stop = threading.Event()
         self._follower = Follower(engine.store, engine.embedder, engine.clock)
-        self._seen = engine.store.last_seq()  # the last write that was noticed
+        self._seen = 0  # the last write that was noticed
         self._threads = [
             threading.Thread(target=self._loop, name="maintenance", daemon=True),
             threading.Thread(target=self._follow, name="vectors", daemon=True),
@@ -64,6 +64,8 @@ class Maintenance:
         clock, due, count_due = self._engine.clock, 0.0, 0.0
         while not self._stop.wait(INDEX_SECONDS):
             try:
+                if not self._is_well():
+                    continue
                 self._engine.store.fold_words(stop=self._stop.is_set)
                 if clock.steady() >= count_due:
                     count_due = clock.steady() + RECALLS_SECONDS
@@ -78,6 +80,12 @@ class Maintenance:
             except Exception as error:  # noqa: BLE001 - a bug in one run must not end all later ones
                 log.error("maintenance: unexpected %s", type(error).__name__)
 
+    def _is_well(self) -> bool:
+        """Whether there is a store to work on. One that is still in the vault is looked for; one that takes no writes
+        is told by everything that asks, not again each second."""
+        self._engine.try_again()
+        return self._engine.store.failure() is None
+
     def keep_recalls(self) -> None:
         """Write what searches returned since the last time, in one transaction."""
         counts = self._engine.recalls.take()
@@ -89,7 +97,8 @@ class Maintenance:
         self._stop.wait(FIRST_SECONDS)
         while not self._stop.wait(INDEX_SECONDS):
             try:
-                self.follow_index()
+                if self._engine.store.failure() is None:
+                    self.follow_index()
             except Exception as error:  # noqa: BLE001 - a broken model must not end all later runs
                 self._follower.failed(error)
 

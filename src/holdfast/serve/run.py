@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -14,6 +15,8 @@ from holdfast.settings import Settings
 
 RUN_TOKEN_CHARS = 64
 
+log = logging.getLogger("holdfast")
+
 
 class RunningServer:
     """A server for one data folder. `run` blocks until it is stopped."""
@@ -22,11 +25,12 @@ class RunningServer:
         """Open the folder.
 
         Raises:
-            DataLocked: another process has it open.
+            DataLocked: another process has it open. One that cannot be opened is served all the same: every answer
+                says why, and it can be restored.
             InvalidSettings: the address may not be listened on.
         """
         self._on_ready = on_ready
-        self.engine = Engine(settings)
+        self.engine = Engine(settings, rescue=True)
         self._run_token = self.engine.entropy.hex(RUN_TOKEN_CHARS)
         self.app = App(self.engine, self._run_token)
         self._listener = Listener(self.app.asgi, settings.host, settings.port, settings, self._ready)
@@ -37,6 +41,8 @@ class RunningServer:
         card = {"url": url, "pid": os.getpid(), "token": self._run_token}
         self.engine.folder.announce(card)
         self._on_ready(url)
+        if (fault := self.engine.trouble()) is not None:
+            log.error("%s. %s", fault.message, fault.hint)
 
     def run(self) -> None:
         """Serve until stop, SIGTERM or SIGINT; then close everything in order."""

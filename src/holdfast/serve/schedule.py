@@ -60,6 +60,8 @@ class Schedule:
     def run_once(self) -> None:
         """Make what is due. What fails for one tenant is raised once the others had their turn."""
         faults: list[Fault] = []
+        if self._engine.store.failure() is not None:  # nothing that could be sealed
+            return
         for tenant in self._engine.store.read().tenants():
             if self._stop.is_set():
                 return

@@ -12,7 +12,9 @@ from holdfast.snapshot.finding import Named
 from holdfast.snapshot.folder_diff import FolderDiff, StateChange, diff_folders, diff_state
 from holdfast.snapshot.memory import capture_around, live_database
 from holdfast.snapshot.travel import LaidOut, laid_out
+from holdfast.store.folder import DATABASE
 from holdfast.store.sqlite.compare import TableDiff, compare_stores
+from holdfast.store.sqlite.salvage import make_empty
 
 NOW = "now"
 
@@ -26,6 +28,7 @@ class Difference:
     tables: tuple[TableDiff, ...]
     folders: tuple[FolderDiff, ...]
     state: tuple[StateChange, ...]
+    unread: str | None = None  # why what is live could not be read, so that it counts as empty
 
     @property
     def same(self) -> bool:
@@ -83,3 +86,11 @@ def live_side(archive: Archive) -> Iterator[Side]:
         database = live_database(archive)
         capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
         yield Side(NOW, database, staging)
+
+
+@contextmanager
+def empty_side(archive: Archive, folder: Path) -> Iterator[Side]:
+    """In the place of a live memory that cannot be read: no records. Its folders count as the other side's."""
+    with archive.shelf.staging() as staging:
+        make_empty(staging / DATABASE)
+        yield Side(NOW, staging / DATABASE, folder)

@@ -7,13 +7,16 @@ is live. Memory folders follow by a journal that the next start finishes if this
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.disk import disk_fault, write_durably
-from holdfast.errors import Conflict, NotFound
+from holdfast.errors import Conflict, DataDamaged, DataTooNew, Fault, NotFound, RestorePending
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.difference import Difference, compared, live_side, side_of
+from holdfast.snapshot.changes import forget_seen
+from holdfast.snapshot.damaged import SEE, keep_aside, leaving
+from holdfast.snapshot.difference import Difference, compared, empty_side, live_side, side_of
 from holdfast.snapshot.finding import LATEST, SHELF, Found, Named, highest_at, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish
 from holdfast.snapshot.folder_exchange import Exchange, intend, pending
@@ -44,9 +47,11 @@ from holdfast.snapshot.switching import (
 from holdfast.snapshot.travel import laid_out
 from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
+from holdfast.store.damage import read_damage
 from holdfast.store.folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.port import Home
 from holdfast.store.sqlite.graft import prepare, rejoin
+from holdfast.store.sqlite.salvage import unreadable
 
 BEFORE_UNDO = Wish(label="before undo", made_by="before-restore")
 LAST = Named(LATEST)
@@ -66,6 +71,7 @@ class Restored:
     rows: dict[str, int]
     folders: tuple[str, ...]
     alone: bool = False  # nothing was taken along from what was live
+    damaged: tuple[str, ...] = ()  # generations that were found damaged, and are kept aside
     waiting: str | None = None  # why the vault has not got the snapshot of what was live
 
 
@@ -94,7 +100,7 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         DataDamaged: what was in it is not sound, or what is live cannot be read.
     """
     live = live_of(archive)
-    closed = is_closed(live)
+    closed = is_closed(live) and isinstance(live.store.failure(), DataDamaged | DataTooNew)
     with archive.locked("restore") as result, sought(archive, named) as found:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
@@ -102,11 +108,13 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         wish = wish_of(archive, BEFORE_RESTORE, named, manifest)
         before = keep(archive, wish)
         archive.moved("restore", manifest.body_size)
-        name, rows, folders, later = _restored(archive, live, named, found, manifest, wish, alone)
+        damaged = leaving(archive, live)
+        name, rows, folders, later = _restored(archive, live, named, found, manifest, wish, alone, damaged)
         before = later or before
         result.about = name
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
-    return Restored(manifest, name, before, dict(rows), folders, alone or closed, offer_waiting(archive))
+    waiting = offer_waiting(archive)
+    return Restored(manifest, name, before, dict(rows), folders, alone or closed, damaged, waiting)
 
 
 def preview(archive: Archive, named: Named, limit: int, *, replaces: bool = True) -> Difference:
@@ -115,10 +123,16 @@ def preview(archive: Archive, named: Named, limit: int, *, replaces: bool = True
     Raises:
         Conflict: what is live would be replaced, and could not be kept as well sealed as the snapshots are.
     """
-    with live_side(archive) as now, laid_out(archive, named, reading=False) as laid:
+    with laid_out(archive, named, reading=False) as laid:
         if replaces:
             wish_of(archive, BEFORE_RESTORE, named, laid.manifest)
-        return compared(archive, now, side_of(laid), limit)
+        try:
+            with live_side(archive) as now:
+                return compared(archive, now, side_of(laid), limit)
+        except (DataDamaged, DataTooNew, RestorePending) as fault:
+            with empty_side(archive, laid.folder) as nothing:
+                found = compared(archive, nothing, side_of(laid), limit)
+            return replace(found, unread=fault.message)
 
 
 def undo(archive: Archive, named: Named = LAST) -> Undone:
@@ -132,10 +146,11 @@ def undo(archive: Archive, named: Named = LAST) -> Undone:
     live, folder = live_of(archive), DataFolder(archive.home)
     with archive.locked("undo") as result:
         settle_folders(folder)
-        name, leaving = folder.previous(), folder.current()
+        name, now = folder.previous(), folder.current()
         if name is None:
             raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
-        _check_origin(archive, leaving)
+        _check_origin(archive, now)
+        _check_whole(archive, name)
         # The next restore removes the generation that is left, with what was remembered in it since it became live.
         wish = wish_of(archive, BEFORE_UNDO, named, None)
         before = keep(archive, wish)
@@ -145,10 +160,14 @@ def undo(archive: Archive, named: Named = LAST) -> Undone:
             if old is not None:
                 later[0] = keep_last(archive, wish)
                 rejoin(archive.home / name / DATABASE, old, archive.tenant)
-            intend(archive.home, name, folders_of_generation(archive, name, leaving))
+            intend(archive.home, name, folders_of_generation(archive, name, now))
             return name
 
-        switched(archive, live, build)
+        try:
+            switched(archive, live, build)
+        except BaseException:
+            _take_back(archive, before, later[0])
+            raise
         before = later[0] or before
         result.about = name
     archive.tell("restored", {"id": None, "generation": name, "before": before})
@@ -199,6 +218,30 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
     return Restored(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))
 
 
+def _check_whole(archive: Archive, name: str) -> None:
+    """Refuse to go back to a damaged generation, before anything is kept for it.
+
+    Raises:
+        DataDamaged: it is damaged, or cannot be opened.
+    """
+    damage = read_damage(archive.home / name)
+    why = damage.why if damage is not None else unreadable(archive.home / name / DATABASE)
+    if why is not None:
+        raise DataDamaged(
+            f"undo: the memory that was live before is damaged ({why})",
+            hint=f"See what can be saved from it: {SEE}",
+        )
+
+
+def _take_back(archive: Archive, *made: str | None) -> None:
+    """Remove the snapshots that an undo made and does not need: it changed nothing. They were sent nowhere yet."""
+    for id in made:
+        if id is not None:
+            with suppress(Fault):  # what is wrong is told by the fault that ended the undo
+                archive.shelf.delete(id, last_too=True)
+                forget_seen(archive)
+
+
 def _check_origin(archive: Archive, leaving: str) -> None:
     """Refuse to take another tenant's restore back: it would bring this tenant's memory back to that time as well."""
     try:
@@ -212,7 +255,14 @@ def _check_origin(archive: Archive, leaving: str) -> None:
 
 
 def _restored(
-    archive: Archive, live: Home, named: Named, found: Found, manifest: Manifest, wish: Wish, alone: bool
+    archive: Archive,
+    live: Home,
+    named: Named,
+    found: Found,
+    manifest: Manifest,
+    wish: Wish,
+    alone: bool,
+    damaged: Names,
 ) -> tuple[str, Rows, Names, str | None]:
     folder = DataFolder(archive.home)
     later: list[str | None] = [None]
@@ -228,6 +278,7 @@ def _restored(
                 later[0] = keep_last(archive, wish)
             if old is not None and not alone:
                 take_along(building / DATABASE, old, archive.tenant)
+            keep_aside(archive.home, damaged)
             name = folder.finish(building)
             intend(archive.home, name, exchanges)
             return name

@@ -38,8 +38,8 @@ class ClosedStore:
     ) -> int:
         self._refuse()
 
-    def failure(self) -> str | None:
-        return self._fault.message
+    def failure(self) -> Fault | None:
+        return self._fault
 
     def verify(self) -> list[Finding]:
         self._refuse()

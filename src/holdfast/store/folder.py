@@ -22,6 +22,7 @@ import orjson
 from holdfast.disk import disk_fault, sync_folder, write_durably
 from holdfast.errors import DataDamaged, DataLocked
 from holdfast.model import Json
+from holdfast.store.damage import NOTE
 
 DATABASE = "memory.db"
 MADE = "made"  # beside a database that was made: without the database, something was lost
@@ -242,17 +243,20 @@ class DataFolder:
 
     def drop_old(self, keep: int = 1) -> list[str]:
         """Remove old generations until `keep` are left beside the live one; those that went. Call it with the lock
-        held. The one that `undo` goes back to is never removed.
+        held. The one that `undo` goes back to is never removed, nor is one that was found damaged.
         """
         live, undo = self.current(), self.previous()
-        old = [name for name in self.generations() if name not in (live, undo)]
+        old = [name for name in self.generations() if name not in (live, undo) and not self._is_damaged(name)]
         stay = max(0, keep - (undo is not None))
         going = old[: max(0, len(old) - stay)]
         for name in going:
-            self._remove(name)
+            self.remove(name)
         return going
 
-    def _remove(self, name: str) -> None:
+    def _is_damaged(self, name: str) -> bool:
+        return (self.home / name / NOTE).exists()
+
+    def remove(self, name: str) -> None:
         """Take a generation out of sight first: a kill in the middle must not leave half of one under its name."""
         try:
             hidden = self.home / f".{name}-old"

@@ -20,9 +20,10 @@ import apsw
 from holdfast.errors import DataDamaged, Fault, Restoring, StorageFailed, StorageFull
 from holdfast.model import Event
 from holdfast.ports import Clock
+from holdfast.store.damage import DamageWatch
 from holdfast.store.port import Tx
 from holdfast.store.sqlite.alike import Alike
-from holdfast.store.sqlite.faults import storage_fault
+from holdfast.store.sqlite.faults import damage_in, storage_fault
 from holdfast.store.sqlite.rows import signed64
 from holdfast.store.sqlite.tx import SqliteTx
 from holdfast.store.sqlite.vectorcodes import VectorCodes
@@ -79,8 +80,10 @@ class GroupCommit:
         publish: Callable[[Event], None],
         codes: VectorCodes,
         telling: Clock | None = None,
+        watch: DamageWatch | None = None,
     ):
         self._db = db
+        self._watch = watch
         self._telling = telling
         self._codes = codes
         self._publish = publish
@@ -122,8 +125,8 @@ class GroupCommit:
         return self._seq
 
     @property
-    def failure(self) -> str | None:
-        return self._failed.message if self._failed else None
+    def failure(self) -> StorageFailed | None:
+        return self._failed
 
     def retire(self) -> None:
         """Let no write begin any more, each raises `Restoring` instead, and wait until those that run are durable.
@@ -194,6 +197,8 @@ class GroupCommit:
         try:
             if self._failed:
                 raise StorageFailed(self._failed.message)
+            if self._watch and (refusal := self._watch.refusal()):
+                raise refusal
             self._db.execute("BEGIN IMMEDIATE")
             self._done = []
             if len(batch) == 1:
@@ -204,6 +209,7 @@ class GroupCommit:
             self._record(self._done)
             self._db.execute("COMMIT" if self._done else "ROLLBACK")
         except apsw.Error as error:
+            self._look_at(error)
             self._abandon(batch, storage_fault(error))
         except Fault as fault:
             self._abandon(batch, fault)
@@ -265,12 +271,18 @@ class GroupCommit:
             raise
         except BaseException as error:  # noqa: BLE001 - handed to the thread that asked, which raises it
             job.error = storage_fault(error) if isinstance(error, apsw.Error) else error
+            self._look_at(error)
             del self._done[before:]  # writes made inside this one go with it
             return False
         self._done.append(tx)
         for entry in tx.sketches:
             self._alike_index().add(*entry)
         return True
+
+    def _look_at(self, error: BaseException) -> None:
+        """Damage that a write met ends all writing, as damage that a read met does."""
+        if self._watch and (why := damage_in(error)):
+            self._watch.met(why)
 
     def _record(self, done: list[SqliteTx]) -> None:
         """Write the counter and the tallies of all jobs, in the same transaction."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 import apsw
+import orjson
 
-from holdfast.errors import DataDamaged, Fault, StorageFailed, StorageFull
+from holdfast.errors import DataDamaged, DataReadOnly, Fault, StorageFailed, StorageFull
 
 
 def storage_fault(error: apsw.Error) -> Fault:
@@ -31,6 +33,32 @@ class _AsFaults(AbstractContextManager[None]):
 
 
 _AS_FAULTS = _AsFaults()
+
+
+class Watched(_AsFaults):
+    """The same for one store, which is told of the damage that was met."""
+
+    def __init__(self, met: Callable[[str], None]):
+        self._met = met
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and (why := damage_in(error)):
+            self._met(why)
+        super().__exit__(kind, error, trace)
+
+
+def damage_in(error: BaseException) -> str | None:
+    """What an error says about damage of the file; None if it says nothing.
+
+    Text that cannot be encoded is a caller's and no damage: it must not stop all writes.
+    """
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return "pages of the database file are damaged"
+    if isinstance(error, UnicodeDecodeError | orjson.JSONDecodeError):
+        return "a record cannot be read"
+    if isinstance(error, DataDamaged) and not isinstance(error, DataReadOnly):
+        return error.message.removeprefix("store: ")
+    return None
 
 
 def as_faults() -> AbstractContextManager[None]:

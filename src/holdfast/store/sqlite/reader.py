@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
@@ -140,21 +141,23 @@ class SqliteReader(VectorReads):
         codes: VectorCodes,
         stream: Callable[[], apsw.Connection] | None = None,
         index: WordIndex | None = None,
+        faults: AbstractContextManager[None] | None = None,
     ):
         """`stream` opens a connection for `each`, whose open cursor would keep this one at an old moment."""
+        self._faults = faults or as_faults()
         self._db = db
         self._codes = codes
         self._stream = stream
         self._word_index = index or WordIndex()
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Row]:
-        with as_faults():
+        with self._faults:
             return self._db.execute(sql, values).fetchall()
 
     def _records(self, table: Table[R], sql: str, values: Sequence[Any]) -> list[R]:
         shape = shape_of(table)
         rows = self._rows(sql, values)
-        with as_faults():
+        with self._faults:
             return [shape.decode(row) for row in rows]
 
     def get(self, table: Table[R], tenant: str, id: str) -> R | None:
@@ -199,7 +202,7 @@ class SqliteReader(VectorReads):
         sql = f"SELECT {_columns(table)} FROM {table.name} WHERE {clause} ORDER BY {_order(shape, order)}"
         db = self._stream() if self._stream else self._db
         try:
-            with as_faults():
+            with self._faults:
                 for row in db.execute(sql, values):
                     yield shape.decode(row)
         finally:
@@ -208,7 +211,7 @@ class SqliteReader(VectorReads):
 
     def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int:
         if (bounds := self._indexed(table, conditions)) is not None and conditions:
-            with as_faults():
+            with self._faults:
                 return self._word_index.count(self._db, tenant, bounds)
         clause, values = self._narrow(table, tenant, conditions)
         return int(self._rows(f"SELECT count(*) FROM {table.name} WHERE {clause}", values)[0][0])
@@ -222,7 +225,7 @@ class SqliteReader(VectorReads):
 
     def spread(self, table: Table[Any], tenant: str, width: int, *conditions: Condition) -> dict[int, int]:
         if (bounds := self._indexed(table, conditions)) is not None:
-            with as_faults():
+            with self._faults:
                 ats = self._word_index.times(self._db, tenant, bounds)
             spans, counts = np.unique(ats // width, return_counts=True)
             return dict(zip(spans.tolist(), counts.tolist(), strict=True))
@@ -234,7 +237,7 @@ class SqliteReader(VectorReads):
         bounds, rest = bounds_of(table, conditions)
         if table.index is None or rest:
             raise KeyError(f"{table.name}: the index does not know {', '.join(one.column for one in rest)}")
-        with as_faults():
+        with self._faults:
             return self._word_index.last(self._db, tenant, bounds, limit)
 
     def _narrow(self, table: Table[Any], tenant: str, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
@@ -258,7 +261,7 @@ class SqliteReader(VectorReads):
         terms = list(dict.fromkeys(token for word in query for token in stems(word)))
         bounds, rest = bounds_of(table, conditions)
         check = partial(self._passing, table, tenant, rest) if rest else None
-        with as_faults():
+        with self._faults:
             hits = self._word_index.search(self._db, tenant, terms, bounds, limit, check)
         if check is None:
             return hits
@@ -281,7 +284,7 @@ class SqliteReader(VectorReads):
     ) -> dict[str, list[int]]:
         scopes = {value: scope(table.name, column, value) for value in around}
         bounds, _ = bounds_of(table, conditions)
-        with as_faults():
+        with self._faults:
             listed = self._word_index.listed(
                 self._db, tenant, list(scopes.values()), bounds if bounds.of_few else Bounds()
             )
@@ -291,7 +294,7 @@ class SqliteReader(VectorReads):
         self, table: Table[Any], tenant: str, conditions: Sequence[Condition], most: int
     ) -> NDArray[np.int64] | None:
         bounds, rest = bounds_of(table, conditions)
-        with as_faults():
+        with self._faults:
             found = self._word_index.members(self._db, tenant, bounds, most)
         if found is None or not rest:
             return found
@@ -306,11 +309,11 @@ class SqliteReader(VectorReads):
         return self._rows(f"SELECT {names} FROM {asked} WHERE {clause}", [orjson.dumps(list(seqs)).decode(), *values])
 
     def recalls(self, tenant: str, seqs: Sequence[int]) -> dict[int, int]:
-        with as_faults():
+        with self._faults:
             return count_recalls(self._db, tenant, seqs)
 
     def last_recalls(self, tenant: str, seqs: Sequence[int]) -> dict[int, tuple[int, int]]:
-        with as_faults():
+        with self._faults:
             return last_recalls(self._db, tenant, seqs)
 
     def tokens_by_id(self, id: str) -> list[Token]:
@@ -322,11 +325,11 @@ class SqliteReader(VectorReads):
         }
 
     def dispatches(self, limit: int, after: int = 0) -> list[Dispatch]:
-        with as_faults():
+        with self._faults:
             return read_dispatches(self._db, limit, after)
 
     def undispatched(self, tenant: str | None = None) -> int:
-        with as_faults():
+        with self._faults:
             return count_dispatches(self._db, tenant)
 
     def tenants(self) -> list[str]:
