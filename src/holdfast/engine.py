@@ -87,6 +87,8 @@ class Engine:
         try:
             self._begin()
         except CANNOT_OPEN as fault:
+            if isinstance(fault, DataDamaged) and fault.hint == DataDamaged.hint:
+                fault.hint = self._way_out(Damage("records", fault.message))
             if not rescue:
                 raise
             self._live.refuse(fault)

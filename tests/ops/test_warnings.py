@@ -44,7 +44,7 @@ def test_nothing_is_said_where_all_is_well() -> None:
         ({"trouble": StorageFailed("the disk failed")}, "storage_failed", "error"),
         ({"trouble": DataReadOnly("rows are damaged")}, "data_damaged", "error"),
         ({"trouble": RestorePending("the vault is away")}, "restore_pending", "error"),
-        ({"kept_damaged": ("gen-000001",)}, "damaged_kept", "note"),
+        ({"kept_damaged": (("gen-000001", "Remove it"),)}, "damaged_kept", "note"),
         ({"free_bytes": LOW_SPACE - 1}, "disk_low", "error"),
         ({"pending": MANY_PENDING}, "index_behind", "warning"),
         ({"events": MANY_EVENTS}, "events_behind", "warning"),

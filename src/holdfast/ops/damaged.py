@@ -23,12 +23,16 @@ from holdfast.snapshot.salvage import SalvagedMemory, salvage
 class DamagedAnswer(TypedDict):
     generations: list[Json]
     count: int
+    next: NotRequired[str]  # what to do with the newest that is kept aside
+    remove: NotRequired[str]  # how it is removed
 
 
 def snapshot_damaged(desk: Desk, ask: Nothing) -> DamagedAnswer:
     """List generations of the memory that were found damaged: the live one, and those that restores kept aside."""
     found = damaged_generations(archive_of(desk).home)
-    return {"generations": [damaged_shape(one) for one in found], "count": len(found)}
+    answer: DamagedAnswer = {"generations": [damaged_shape(one) for one in found], "count": len(found)}
+    kept = next((one for one in found if not one.live), None)
+    return {**answer, "next": kept.next, "remove": kept.removal} if kept else answer
 
 
 class SnapshotSalvage(Request):

@@ -266,10 +266,10 @@ def _measured(desk: Desk, state: HealthAnswer, shelf: Health, disk: DiskAnswer |
     )
 
 
-def _kept_damaged(desk: Desk) -> tuple[str, ...]:
+def _kept_damaged(desk: Desk) -> tuple[tuple[str, str], ...]:
     if desk.home is None or not desk.caller.may("root"):
         return ()
-    return tuple(one.name for one in damaged_generations(desk.home.path) if not one.live)
+    return tuple((one.name, one.next) for one in damaged_generations(desk.home.path) if not one.live)
 
 
 class DiagnosticsAnswer(TypedDict):

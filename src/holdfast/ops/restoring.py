@@ -21,13 +21,14 @@ from holdfast.snapshot.damaged import SEE, DamagedGeneration, damaged_generation
 from holdfast.snapshot.finding import LATEST, Named
 from holdfast.snapshot.folder_mending import mend_folders
 from holdfast.snapshot.lines import told_of
-from holdfast.snapshot.restore import Restored, branch, preview, restore, undo
+from holdfast.snapshot.restore import Restored, branch, preview, restore
 from holdfast.snapshot.shapes import difference_shape
+from holdfast.snapshot.undo import undo
 
 PLAIN_BEFORE = "Keep what is live in the clear, though snapshots are encrypted."
 PREVIEW_FIRST = "Preview with --dry-run, then pass --yes (REST and MCP: yes)."
 WAITING = "The vault gets the snapshot of what was live later:"
-LEFT_BEHIND = "What was live cannot be read: its tokens, unsent events and other tenants stay in its old files."
+LEFT_BEHIND = "Tokens, unsent events and other tenants' memory that could not be read stay in the old files."
 
 
 class SnapshotRestore(SnapshotUse):
@@ -60,7 +61,8 @@ class SnapshotRestoreAnswer(TypedDict):
     waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
     warnings: NotRequired[list[str]]  # of what other hosts sent to the same vault
     difference: NotRequired[Json]
-    damaged: NotRequired[list[Json]]  # generations that were found damaged and are kept, and how to go on with them
+    damaged: NotRequired[list[Json]]  # generations that were found damaged and are kept
+    next: NotRequired[str]  # how to go on with them
 
 
 def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
@@ -79,7 +81,7 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
         changes = preview(archive, named, ask.limit, replaces=not ask.into)
         answer: SnapshotRestoreAnswer = {"success": True, "snapshot": changes.b, "dryRun": True}
         if changes.unread:
-            answer["warnings"] = [f"The live memory cannot be read, so everything counts as new: {changes.unread}."]
+            answer["warnings"] = [f"The live memory is damaged: {changes.unread}."]
         return {**answer, "difference": difference_shape(changes)}
     if ask.into:
         made = branch(archive, named, Path(ask.into))
@@ -98,6 +100,7 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
         answer["damaged"] = [
             damaged_shape(one) for one in damaged_generations(archive.home) if one.name in made.damaged
         ]
+        answer["next"] = f"The damaged memory is kept. See what in it is newer than this snapshot: {SEE}"
     if made.alone:
         answer["leftBehind"] = LEFT_BEHIND
     if made.waiting:
@@ -129,8 +132,8 @@ def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
 
 def damaged_shape(one: DamagedGeneration) -> Json:
     """A damaged generation, what is offered for it and how it goes."""
-    shape: Json = {"generation": one.name, "path": str(one.path), "size": one.size, "why": one.why, "live": one.live}
-    return shape if one.live else {**shape, "salvage": SEE, "remove": one.removal}
+    shape: Json = {"id": one.name, "path": str(one.path), "size": one.size, "why": one.why, "live": one.live}
+    return shape if one.live else {**shape, "next": one.next, "remove": one.removal}
 
 
 class SnapshotUndo(Request):

@@ -48,7 +48,7 @@ class Measured:
     """What the warnings follow from. None: the caller may not know it, or there is none."""
 
     trouble: Fault | None = None  # why nothing is written, or what everybody has to know
-    kept_damaged: tuple[str, ...] = ()  # generations that were found damaged, and are not live
+    kept_damaged: tuple[tuple[str, str], ...] = ()  # damaged generations that are not live: name, and what to do
     free_bytes: int | None = None
     pending: int = 0
     events: int = 0
@@ -75,14 +75,10 @@ def warnings(found: Measured) -> list[Warned]:
 def _storage(found: Measured) -> Iterator[Warned]:
     yield from _trouble(found.trouble)
     if found.kept_damaged:
-        names = ", ".join(found.kept_damaged)
-        yield Warned(
-            "damaged_kept",
-            "note",
-            f"Damaged files of this memory are kept: {names}",
-            "See what can be saved from them: holdfast snapshot salvage --dry-run",
-            {"names": names},
-        )
+        names = ", ".join(name for name, _ in found.kept_damaged)
+        hint = found.kept_damaged[0][1]
+        message = f"Damaged files of this memory are kept: {names}"
+        yield Warned("damaged_kept", "note", message, hint, {"names": names, "hint": hint})
     if found.free_bytes is not None and found.free_bytes < LOW_SPACE:
         free = found.free_bytes // 1_000_000
         yield Warned(

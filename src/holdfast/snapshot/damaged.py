@@ -25,6 +25,12 @@ class DamagedGeneration:
     size: int
     why: str
     live: bool
+    copied: bool  # what can be read of it is in the live memory
+
+    @property
+    def next(self) -> str:
+        """What to do with one that is kept aside."""
+        return f"Remove it: {self.removal}" if self.copied else f"See what can be saved from it: {SEE}"
 
     @property
     def removal(self) -> str:
@@ -38,7 +44,9 @@ def damaged_generations(home: Path) -> list[DamagedGeneration]:
     live = live_name(folder)
     found = [(name, read_damage(home / name)) for name in reversed(folder.generations())]
     return [
-        DamagedGeneration(name, home / name, _bytes_in(home / name), damage.why, name == live)
+        DamagedGeneration(
+            name, home / name, _bytes_in(home / name), damage.why, name == live, damage.extent == "copied"
+        )
         for name, damage in found
         if damage is not None
     ]
@@ -70,6 +78,11 @@ def keep_aside(home: Path, names: Iterable[str]) -> None:
     for name in names:
         if read_damage(home / name) is None:
             note_damage(home / name, Damage("unknown", "it could not be opened"))
+
+
+def note_copied(home: Path, name: str) -> None:
+    """What can be read of a generation is in the live memory now; its files may go once the user wants it."""
+    note_damage(home / name, Damage("copied", "what can be read of it was copied into the live memory"))
 
 
 def discard(archive: Archive, name: str) -> DamagedGeneration:

@@ -7,14 +7,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.errors import DataDamaged
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.damaged import live_name
 from holdfast.snapshot.finding import Named
 from holdfast.snapshot.folder_diff import FolderDiff, StateChange, diff_folders, diff_state
 from holdfast.snapshot.memory import capture_around, live_database
 from holdfast.snapshot.travel import LaidOut, laid_out
-from holdfast.store.folder import DATABASE
+from holdfast.store.folder import DATABASE, DataFolder
 from holdfast.store.sqlite.compare import TableDiff, compare_stores
-from holdfast.store.sqlite.salvage import make_empty
+from holdfast.store.sqlite.salvage import make_empty, salvage
 
 NOW = "now"
 
@@ -89,8 +91,14 @@ def live_side(archive: Archive) -> Iterator[Side]:
 
 
 @contextmanager
-def empty_side(archive: Archive, folder: Path) -> Iterator[Side]:
-    """In the place of a live memory that cannot be read: no records. Its folders count as the other side's."""
+def readable_side(archive: Archive, folder: Path) -> Iterator[Side]:
+    """In the place of a damaged live memory: its sound rows, or none. Its folders count as the other side's."""
+    live = live_name(DataFolder(archive.home))
     with archive.shelf.staging() as staging:
-        make_empty(staging / DATABASE)
+        try:
+            if live is None:
+                raise DataDamaged("there is no live memory")
+            salvage(archive.home / live / DATABASE, staging / DATABASE, archive.tenant)
+        except DataDamaged:
+            make_empty(staging / DATABASE)
         yield Side(NOW, staging / DATABASE, folder)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from holdfast.errors import DataDamaged
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.damaged import note_copied
 from holdfast.snapshot.folders_back import settle_folders
 from holdfast.snapshot.salvage import make_live
 from holdfast.snapshot.switching import give_up, live_of
 from holdfast.store.damage import Damage, damage_of, note_damage
 from holdfast.store.folder import DATABASE, DataFolder
-from holdfast.store.port import is_damaged
 from holdfast.store.sqlite.salvage import salvage
 
 
@@ -19,20 +19,17 @@ def repair_index(archive: Archive) -> int:
     """Build the word index anew from the rows, and drop vectors that are wrong; how many rows it covers.
 
     Where pages are damaged every record is copied into a new generation, whose indexes are new. That is done only if no
-    record is lost by it.
+    record is lost by it. Records that are damaged on sound pages are left as they are, for `verify` to tell of.
 
     Raises:
-        DataDamaged: records are damaged too; the hint says what to do.
+        DataDamaged: records are on damaged pages; the hint says what to do.
     """
-    live = live_of(archive)
-    if not is_damaged(live.store):
-        try:
-            repaired = live.store.repair_index()
-        except DataDamaged:  # pages of the index are damaged; the store has noted it
-            pass
-        else:
-            if damage_of(live.store.verify()) is None:
-                return repaired
+    store = live_of(archive).store
+    if store.check_pages():
+        repaired = store.repair_index()
+        found = damage_of(store.verify())
+        if found is None or found.extent == "records":
+            return repaired
     return _rebuild(archive)
 
 
@@ -45,6 +42,7 @@ def _rebuild(archive: Archive) -> int:
         try:
             rows = _copied(archive, archive.home / source, building / DATABASE)
             result.about = make_live(archive, folder, building, source)
+            note_copied(archive.home, source)
         except BaseException:
             give_up(folder, building)
             raise

@@ -12,7 +12,7 @@ from pathlib import Path
 from holdfast.disk import write_durably
 from holdfast.errors import DataDamaged, NotFound
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.damaged import damaged_generations, keep_aside, leaving
+from holdfast.snapshot.damaged import damaged_generations, keep_aside, leaving, note_copied
 from holdfast.snapshot.folder_exchange import intend
 from holdfast.snapshot.folders_back import settle_folders
 from holdfast.snapshot.merging import MergedMemories, merge_file
@@ -46,6 +46,8 @@ def salvage(archive: Archive, name: str | None = None, *, dry_run: bool = False)
         source = _source(archive, name, own)
         done = _replaced(archive, source, dry_run) if source in own else _merged(archive, source, dry_run)
         result.about = done.generation
+        if not dry_run:
+            note_copied(archive.home, source)
     if done.generation is None:
         return done
     archive.tell("restored", {"id": None, "generation": done.generation, "before": None})

@@ -20,6 +20,7 @@ from holdfast.snapshot.values import Manifest
 from holdfast.store.folder import DataFolder
 from holdfast.store.port import Home, is_damaged
 from holdfast.store.sqlite.graft import join
+from holdfast.store.sqlite.salvage import salvage, unreadable
 from holdfast.store.tables import ANSWERS, AUDIT, TABLES, TOKENS
 
 BEFORE_RESTORE = Wish(label="before restore", made_by="before-restore")
@@ -98,19 +99,28 @@ def _is_sound(archive: Archive) -> bool:
         return False
 
 
-def take_along(database: Path, old: Path, tenant: str) -> None:
-    """Tokens, unsent events and other tenants' memory come from what is live.
+def take_along(database: Path, old: Path, tenant: str) -> bool:
+    """Tokens, unsent events and other tenants' memory come from what is live; False if not all of it could be read.
 
     Raises:
-        DataDamaged: it cannot be read.
+        DataDamaged: nothing of it can be read.
     """
+    with suppress(DataDamaged):
+        if unreadable(old) is None:
+            join(database, old, tenant)
+            return True
+    scratch = database.with_name("readable.db")
     try:
-        join(database, old, tenant)
+        whole = salvage(old, scratch).whole
+        join(database, scratch, tenant)
     except DataDamaged as fault:
         raise DataDamaged(
             "restore: what is live is too damaged to take its tokens and other tenants' memory along",
             hint="Pass --alone as well to leave them behind, in the files of the old generation, which are kept.",
         ) from fault
+    finally:
+        scratch.unlink(missing_ok=True)
+    return whole
 
 
 def give_up(folder: DataFolder, building: Path) -> None:

@@ -41,6 +41,9 @@ class ClosedStore:
     def failure(self) -> Fault | None:
         return self._fault
 
+    def check_pages(self) -> bool:
+        self._refuse()
+
     def verify(self) -> list[Finding]:
         self._refuse()
 

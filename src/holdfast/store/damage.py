@@ -24,15 +24,16 @@ log = logging.getLogger("holdfast")
 NOTE = "damaged"
 _MOST_BYTES = 4_096
 
-Extent = Literal["unknown", "index", "records"]
-"""unknown: a read or a write met it, and nothing was verified since. index: only what follows from the records."""
+Extent = Literal["unknown", "index", "records", "copied"]
+"""unknown: a read or a write met it, and nothing was verified since. index: only what follows from the records. copied:
+what can be read of it is in the live memory."""
 
 REPAIR = "holdfast verify --repair-index"
 RESTORE = "holdfast snapshot restore latest --yes"
 SALVAGE = "holdfast snapshot salvage --yes"
 
-# Page damage in one of these is told by its name; every other one holds records.
-_DERIVED = frozenset({"words", "sketches", "vectors"})
+# What follows from the records, and the file as a whole: if records are on its damaged pages, their own table says so.
+_DERIVED = frozenset({"database", "words", "sketches", "vectors"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ def damage_of(findings: Iterable[Finding]) -> Damage | None:
         return None
     records = [one for one in broken if one.table not in _DERIVED]
     worst = (records or broken)[0]
-    return Damage("records" if records else "index", f"{worst.table}: {worst.message}")
+    why = " ".join(worst.message.replace("*** in database main ***", "").split())
+    return Damage("records" if records else "index", f"{worst.table}: {why}")
 
 
 def read_damage(generation: Path) -> Damage | None:
@@ -69,7 +71,7 @@ def read_damage(generation: Path) -> Damage | None:
     try:
         with (generation / NOTE).open("rb") as file:
             said = orjson.loads(file.read(_MOST_BYTES))
-        extent: Extent = said["extent"] if said["extent"] in ("index", "records") else "unknown"
+        extent: Extent = said["extent"] if said["extent"] in ("index", "records", "copied") else "unknown"
         return Damage(extent, str(said["why"]))
     except FileNotFoundError:
         return None
@@ -109,9 +111,15 @@ class DamageWatch:
     def refusal(self) -> DataReadOnly | None:
         """The fault of every write, or None while nothing is known to be damaged."""
         damage = self._damage
+        return None if damage is None else damage.fault(self.hint)
+
+    @property
+    def hint(self) -> str | None:
+        """What to do about the damage that is known."""
+        damage = self._damage
         if damage is None:
             return None
-        return damage.fault(self._way_out(damage) if self._way_out else None)
+        return self._way_out(damage) if self._way_out else damage.hint
 
     def met(self, why: str) -> None:
         """Somebody met damage: from now on nothing is written, in this process and the next."""

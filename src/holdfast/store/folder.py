@@ -82,10 +82,7 @@ class DataFolder:
             raise disk_fault(error, f"open {self.home}") from error
         database = folder / DATABASE
         if (folder / MADE).exists() and not (database.exists() and database.stat().st_size):
-            raise DataDamaged(
-                f"data folder: {database} was there and is gone",
-                hint="Put it back, or restore a snapshot. To start anew, choose another folder with --data.",
-            )
+            raise DataDamaged(f"data folder: {database} was there and is gone")
         return database
 
     def settle(self, database: Path) -> None:

@@ -437,6 +437,10 @@ class Store(Protocol):
         """The fault that every write gets, or None while all is well."""
         ...
 
+    def check_pages(self) -> bool:
+        """Whether all of it can be read, without comparing anything: much quicker than `verify`."""
+        ...
+
     def verify(self) -> list[Finding]:
         """Everything that is not as it was written."""
         ...

@@ -40,11 +40,12 @@ _NOBODY_YET = -1  # a leader was named but has not woken; no thread has this id
 class _Job:
     """A caller's work and the gate it waits at until it is done, or until it must lead."""
 
-    __slots__ = ("again", "done", "error", "gate", "result", "run")
+    __slots__ = ("again", "done", "error", "gate", "mends", "result", "run")
 
-    def __init__(self, run: Callable[[Tx], Any], again: bool):
+    def __init__(self, run: Callable[[Tx], Any], again: bool, mends: bool):
         self.run = run
         self.again = again
+        self.mends = mends
         self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -157,10 +158,10 @@ class GroupCommit:
         if seq > self._seq:
             self.write(skip)
 
-    def write(self, run: Callable[[Tx], T], again: bool = False) -> T:
-        """See `port.Store.write`."""
+    def write(self, run: Callable[[Tx], T], again: bool = False, mends: bool = False) -> T:
+        """See `port.Store.write`. What `mends` is run though the store is damaged."""
         me = threading.get_ident()
-        job = _Job(run, again)
+        job = _Job(run, again, mends)
         if self._leader == me:  # inside another write: part of its transaction
             (self._run_trusted if self._trusting else self._run)(job)
             return _outcome(job)  # type: ignore[no-any-return]
@@ -197,8 +198,8 @@ class GroupCommit:
         try:
             if self._failed:
                 raise StorageFailed(self._failed.message)
-            if self._watch and (refusal := self._watch.refusal()):
-                raise refusal
+            if not (batch := self._allowed(batch)):
+                return
             self._db.execute("BEGIN IMMEDIATE")
             self._done = []
             if len(batch) == 1:
@@ -223,6 +224,14 @@ class GroupCommit:
                     self._publish(event)
         finally:
             self._done = []  # a transaction holds us, and would keep all of us once the store is replaced
+
+    def _allowed(self, batch: list[_Job]) -> list[_Job]:
+        """The jobs that may run: all of them, or of a damaged store those that mend it; the others are refused."""
+        refusal = self._watch.refusal() if self._watch else None
+        if refusal is None:
+            return batch
+        _tell([job for job in batch if not job.mends], refusal)
+        return [job for job in batch if job.mends]
 
     def _run(self, job: _Job) -> None:
         """Run one job in a savepoint."""

@@ -90,6 +90,9 @@ class PastStore:
     def failure(self) -> Fault | None:
         return None
 
+    def check_pages(self) -> bool:
+        return True  # its bytes were those of a verified snapshot
+
     def verify(self) -> list[Finding]:
         db = self._open()
         try:

@@ -56,7 +56,10 @@ def salvage(source: Path, into: Path, tenant: str | None = None) -> Salvaged:
         StorageFull, StorageFailed: the file cannot be read or written.
     """
     if not source.is_file():
-        raise DataDamaged(f"salvage: {source.name} is gone")
+        raise DataDamaged(
+            f"salvage: {source} is gone",
+            hint="Put the file back from a backup, or start anew in another folder with --data.",
+        )
     expected, last = _told(source)
     db = make_private(into)
     try:

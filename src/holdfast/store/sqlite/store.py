@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 
 import apsw
 
-from holdfast.errors import Fault
+from holdfast.errors import DataDamaged, Fault
 from holdfast.model import Event
 from holdfast.ports import Clock
 from holdfast.store.damage import DamageWatch, WayOut
 from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.sqlite.commit import GroupCommit
 from holdfast.store.sqlite.connect import migrate, open_checker, open_reader, open_writer
-from holdfast.store.sqlite.faults import Watched, as_faults
+from holdfast.store.sqlite.faults import PAGES, Watched, as_faults
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.recalls import sweep_recalls
 from holdfast.store.sqlite.segments import Folder
@@ -76,7 +76,7 @@ class SqliteStore:
         the file is damaged."""
         self.path = path
         self._watch = DamageWatch(path.parent, way_out)
-        self._faults = Watched(self._watch.met)
+        self._faults = Watched(self._watch)
         self._writer = open_writer(path)
         self.schema = migrate(self._writer)
         with as_faults():
@@ -92,7 +92,7 @@ class SqliteStore:
     def read(self) -> Reader:
         stream = partial(open_reader, self.path)
         with self._faults:
-            return SqliteReader(self._readers.mine(), self._codes, stream, self._index, self._faults)
+            return SqliteReader(self._readers.mine(), self._codes, stream, self._index, self._watch)
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
@@ -101,7 +101,7 @@ class SqliteStore:
             with self._faults:
                 db.execute("BEGIN")
                 db.execute("SELECT 1 FROM tallies LIMIT 1").fetchall()  # time stands still from the first read on
-            yield SqliteReader(db, self._codes, faults=self._faults)
+            yield SqliteReader(db, self._codes, watch=self._watch)
         finally:
             db.close()
 
@@ -129,6 +129,20 @@ class SqliteStore:
     def failure(self) -> Fault | None:
         return self._commits.failure or self._watch.refusal()
 
+    def check_pages(self) -> bool:
+        """Whether the file's pages can be read, without comparing what is in them; damage is noted as if it was met."""
+        db = open_checker(self.path)
+        try:
+            with self._faults:
+                sound = bool(db.execute("PRAGMA quick_check(1)").get == "ok")
+        except DataDamaged:
+            return False
+        finally:
+            db.close()
+        if not sound:
+            self._watch.met(PAGES)
+        return sound
+
     def verify(self) -> list[Finding]:
         db = open_checker(self.path)
         try:
@@ -149,9 +163,10 @@ class SqliteStore:
             return fill_words(db, tx.next_seq)
 
         with self._folding:
-            filled = self._commits.write(rebuild)
+            filled = self._commits.write(rebuild, mends=True)
             self._codes.forget()
-            self._folder.fold_all()
+            if self._watch.refusal() is None:  # which is only about speed
+                self._folder.fold_all()
         return filled
 
     def retire(self) -> None:
