@@ -30,7 +30,7 @@ def _value(row: Setting) -> tuple[str, Any]:
     if row.parse is duration:
         return "12H", 43_200
     if hint is bool:
-        return "yes", True
+        return ("no", False) if row.parse(row.default) else ("yes", True)
     if hint is int:
         return ("7777", 7777) if row.name in ("max_body", "max_import") else ("77", 77)
     if hint is float:
@@ -42,6 +42,7 @@ def _value(row: Setting) -> tuple[str, Any]:
 
 _WORDS = {
     "agent_scope": ("Isolated", "isolated"),
+    "mcp_tools": ("ALL", "all"),
     "llm": ("none", "none"),
     "embedder": ("Local", "minilm"),
     "log_level": ("DEBUG", "debug"),

@@ -47,6 +47,7 @@ def facts_of(memory: Memory) -> MemoryFacts:
         tuple(others),
         memory.share_into_groups,
         memory.state == "deprecated",
+        of_work=bool(memory.project or memory.session_ids),
     )
 
 

@@ -17,7 +17,8 @@ Scope = Literal["read", "write", "admin", "root"]
 Json = dict[str, Any]
 
 DEFAULT_TENANT = "default"
-EVERYBODY = "all"  # the key that everybody holds; what only some may see has others
+EVERYBODY = "all"  # the key of every caller outside of chats; what only some may see has others
+IN_CHATS = "chats"  # the key of everybody in a chat
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Caller:
     scopes: frozenset[Scope] = frozenset({"read", "write", "admin", "root"})
     name: str = "local"
     chat: Chat | None = None  # the one that the whole connection speaks for, whatever its requests say
+    owner: bool = False  # a command of the folder's own user, who can read every file that it names
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes or ("admin" in self.scopes and scope != "root")
@@ -285,6 +287,27 @@ class Insight:
     maker: str
     created_at: int
     updated_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence that was said in a session and is worth knowing later, word for word.
+
+    `source_id` is the observation it was said in. A relation `supersedes` between two statements says that the newer
+    one replaced the older.
+    """
+
+    tenant: str
+    id: str
+    seq: int
+    source_id: str
+    session_id: str
+    project: str
+    agent: str | None
+    kind: str
+    text: str
+    worth: float
+    at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.errors import Fault
@@ -56,11 +56,15 @@ def combinations() -> list[dict[str, Any]]:
         except Fault:
             continue
         made.append(arguments)
+    # The agent's own: about a project, kept by a session, neither, and named as meant for everybody.
+    plain = {"visibility": None, "umo": None, "senderId": None, "owners": [], "shareIntoGroups": False}
+    for scope, project, session in itertools.product((None, "global"), (None, "harbour"), (None, "s1")):
+        made.append({**plain, "scope": scope, "project": project, "sessionId": session})
     return made
 
 
 def facts_of(arguments: dict[str, Any]) -> MemoryFacts:
-    return owned(
+    facts = owned(
         arguments["umo"],
         arguments["senderId"],
         scope=arguments["scope"],
@@ -68,6 +72,7 @@ def facts_of(arguments: dict[str, Any]) -> MemoryFacts:
         owners=arguments["owners"],
         share_into_groups=arguments["shareIntoGroups"],
     )
+    return replace(facts, of_work=bool(arguments.get("project") or arguments.get("sessionId")))
 
 
 def content_of(number: int) -> tuple[str, str]:

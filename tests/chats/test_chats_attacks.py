@@ -75,10 +75,11 @@ def test_what_is_somebodys_is_not_kept_for_everybody_because_its_chat_is_missing
     assert world.call("memories", allChats=True)["total"] == 0
 
 
-def test_forgetting_a_session_from_a_chat_does_nothing_and_makes_no_snapshot(world: World) -> None:
+def test_forgetting_a_session_from_a_chat_finds_none_and_makes_no_snapshot(world: World) -> None:
     world.observe(tool_name="Bash", tool_input={"command": "make harbour"}, tool_output="done")
 
-    assert world.call("forget", sessionId="s1", **asked_by(A))["deleted"] == 0
+    with pytest.raises(NotFound):
+        world.call("forget", sessionId="s1", **asked_by(A))
 
     assert world.call("observations", sessionId="s1")["total"] == 1
     assert world.call("snapshot_list")["count"] == 0

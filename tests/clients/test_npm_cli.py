@@ -77,7 +77,8 @@ def test_status_shows_how_the_server_is_and_what_it_holds(
         "Provider": "✗ noop (no key)",
     }
     for flag in server.get("/config/flags")["flags"]:
-        assert re.search(rf"✗ {flag['key']}\s+{flag['label']}", done.stdout)
+        mark = "✓" if flag["enabled"] else "✗"
+        assert re.search(rf"{mark} {flag['key']}\s+{flag['label']}", done.stdout)
 
 
 def test_status_names_the_address_at_which_the_viewer_is(server: Holdfast, agentmemory: Command) -> None:

@@ -257,6 +257,20 @@ def test_a_text_changed_while_it_is_embedded_gets_the_vector_of_the_new_one(
     assert store.verify() == []
 
 
+def test_what_is_written_during_a_long_backlog_does_not_wait_for_all_of_it(
+    world: World, embedder: HashingEmbedder
+) -> None:
+    ids = [remember(world, f"quay {number} has {number * 3} berths and {number * 7} bollards") for number in range(300)]
+    newest = remember(world, "the ferry leaves from pier nine")
+    one = follower(world, embedder)
+    one.step()
+    assert nearest(world, embedder, "the ferry leaves from pier nine", 1) == [newest]
+    assert nearest(world, embedder, "quay 5 has 15 berths and 35 bollards", 1) == [ids[5]]
+    finish(one)
+    assert health(world)["pending"] == 0
+    assert len(embedder.given) == len(set(embedder.given)) == 301
+
+
 def test_without_an_embedder_nothing_waits_and_later_all_is_found(world: World, embedder: HashingEmbedder) -> None:
     ids = [remember(world, text) for text in texts(world)]
     finish(follower(world, None))

@@ -22,7 +22,11 @@ LINES = [line for path in (CLAUDE, CODEX, CODEX_OLD) for line in path.read_bytes
 
 
 def told(path: Path) -> list[tuple[str, Any]]:
-    return [(event.hook, event.data) for event in read_transcript(path)]
+    return [(event.hook, without_call(event.data)) for event in read_transcript(path)]
+
+
+def without_call(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name != "tool_use_id"}
 
 
 def written(folder: Path, *lines: object) -> Path:
@@ -75,7 +79,12 @@ def test_a_call_without_its_result_is_counted_and_told_once_it_has_one(tmp_path:
     grown.write_text(CLAUDE.read_text() + json.dumps(answer) + "\n")
     after = list(read_transcript(grown))
     assert [event.key for event in after[:-1]] == [event.key for event in before]
-    assert after[-1].data == {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_output": "built"}
+    assert after[-1].data == {
+        "tool_name": "Bash",
+        "tool_input": {"command": "make"},
+        "tool_output": "built",
+        "tool_use_id": "toolu_9",
+    }
 
 
 def test_a_codex_session_is_told_once_although_it_is_written_twice() -> None:
@@ -179,7 +188,28 @@ def test_a_result_whose_call_is_lost_is_still_told(tmp_path: Path) -> None:
         {"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": [block]}},
     )
     (event,) = read_transcript(path)
-    assert event.data == {"tool_name": "unknown", "tool_input": {}, "tool_output": "late answer"}
+    assert event.data == {
+        "tool_name": "unknown",
+        "tool_input": {},
+        "tool_output": "late answer",
+        "tool_use_id": "gone",
+    }
+
+
+def test_a_tool_call_carries_the_id_that_its_hooks_report() -> None:
+    events = [event for path in (CLAUDE, CODEX) for event in read_transcript(path)]
+    ids = [event.data["tool_use_id"] for event in events if "tool_use_id" in event.data]
+    assert ids == ["toolu_1", "toolu_2", "toolu_3", "call_1", "call_2", "call_3"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[Request interrupted by user for tool use]", "The user doesn't want to proceed with this tool use. The tool…"],
+)
+def test_a_call_that_the_user_stopped_is_no_failure(tmp_path: Path, text: str) -> None:
+    block = {"type": "tool_result", "tool_use_id": "t", "content": text, "is_error": True}
+    line = {"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": [block]}}
+    assert told(written(tmp_path, line)) == []
 
 
 def test_a_compaction_summary_is_not_taken_for_the_users_words(tmp_path: Path) -> None:

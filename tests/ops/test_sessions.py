@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from world import DAY, World
@@ -115,10 +116,35 @@ def test_forgetting_some_observations_drops_the_summary_that_quotes_them(world: 
     kept = world.observe(prompt="keep this prompt", hook="prompt_submit")["observationId"]
     gone = world.observe(prompt="the pineapple incident", hook="prompt_submit")["observationId"]
     world.call("summarize", sessionId="s1")
-    world.call("forget", sessionId="s1", observationIds=f"{gone},obs_of_nobody")
+    world.call("forget", sessionId="s1", observationIds=f"{gone},obs_of_nobody")  # one of them is there
     assert world.call("sessions")["sessions"][0]["observationCount"] == 1
     assert [one["id"] for one in world.call("observations", sessionId="s1")["observations"]] == [kept]
     assert "pineapple" not in str(world.call("insights"))
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"memoryId": "mem_of_nobody"}, "forget: no memory of that id"),
+        ({"sessionId": "s9"}, "forget: no session of that id"),
+        ({"sessionId": "s1", "observationIds": ["obs_of_nobody"]}, "forget: no observation of that id"),
+        ({"sessionId": "s9", "observationIds": ["obs_of_nobody"]}, "forget: no observation of that id"),
+    ],
+)
+def test_forgetting_what_is_not_there_is_not_found_and_makes_no_snapshot(
+    world: World, named: dict[str, Any], message: str
+) -> None:
+    world.observe(prompt="keep this prompt", hook="prompt_submit")
+    with pytest.raises(NotFound) as refused:
+        world.call("forget", **named)
+    assert refused.value.message == message
+    assert world.call("snapshot_list")["count"] == 0
+    assert [one["operation"] for one in world.call("audit")["entries"] if "forget" in one["operation"]] == []
+
+
+def test_deleting_several_of_which_none_is_there_says_how_many_were(world: World) -> None:
+    """The agentmemory shim keeps a copy of its own as soon as this path fails."""
+    assert world.call("governance_delete", memoryIds=["mem_of_nobody"])["deleted"] == 0
 
 
 def test_a_commit_is_linked_to_all_its_sessions(world: World) -> None:

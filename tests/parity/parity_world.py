@@ -54,6 +54,7 @@ def environment(home: Path) -> dict[str, str]:
     return {
         "HOLDFAST_EMBEDDER": "none",  # vectors come when they come: answers could not be compared
         "HOLDFAST_HOME": str(home),
+        "HOLDFAST_DAEMON": "off",
         "HOLDFAST_PORT": "0",
         "HOLDFAST_LLM": "none",
         "HOLDFAST_IMPORT_ROOTS": str(transcripts(home)),
@@ -169,6 +170,7 @@ def _kept(call: Any) -> dict[str, str]:
             concepts=["coast", name],
             files=[f"/w/{MARK}/{name}.py"],
             sessionId="s-build",
+            scope="global",  # also for chats
         )
         ids[name] = kept["memory"]["id"]
     for name, text in _LESSONS.items():
@@ -249,6 +251,7 @@ def still_server(settings: Settings) -> Iterator[Serving]:
     with (
         patch("holdfast.serve.run.Engine", still_engine),
         patch("holdfast.serve.maintenance.INDEX_SECONDS", 3_600.0),
+        patch("holdfast.serve.vector_worker.VectorWorker.start", lambda self: None),
         patch("holdfast.serve.schedule.LOOK_SECONDS", 3_600.0),
     ):
         server = RunningServer(settings, on_ready)

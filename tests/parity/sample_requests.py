@@ -6,6 +6,7 @@ own for, so that the same request means the same on every surface.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +93,18 @@ SAMPLES: tuple[Sample, ...] = (
         {"sessionId": "s-build", "project": PROJECT, "text": f"The {MARK} door sticks.", "type": "discovery"},
     ),
     Sample("session_start", {"sessionId": "s-start", "project": PROJECT, "cwd": "/w", "title": "Morning"}),
+    Sample(
+        "session_transcript",
+        {
+            "sessionId": "s-start",
+            "project": PROJECT,
+            "cwd": "/w",
+            "text": json.dumps({"role": "user", "content": f"Is the {MARK} lit?"}) + "\n",
+            "firstLine": 1,
+            "lastMessage": f"The {MARK} is lit.",
+            "timestamp": "2026-09-21T13:00:00Z",
+        },
+    ),
     Sample("session_end", {"sessionId": "s-start"}),
     Sample(
         "session_commit",
@@ -307,6 +320,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("snapshot_merge", {"a": "<snapshot-later>", "b": "now", "dryRun": True, "limit": 3}),
     Sample("snapshot_merge", {"a": "<snapshot-later>", "prefer": "b", "yes": True}, also="really"),
     Sample("snapshot_set_aside", {"limit": 3}),
+    Sample("snapshot_damaged", {}),
     Sample("key_new", {}),
     Sample("key_trust", {"did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "note": "The pilot"}),
     Sample("key_show", {}),
@@ -344,6 +358,8 @@ MISSING: tuple[Sample, ...] = (
     Sample("snapshot_search", {"id": "000099", "query": "x"}),
     Sample("snapshot_restore", {"id": "000099", "yes": True}),
     Sample("snapshot_merge", {"a": "000099", "yes": True}),
+    Sample("snapshot_salvage", {"yes": True}),
+    Sample("snapshot_discard", {"generation": "gen-000099", "yes": True}),
     Sample("snapshot_export", {"id": "000099", "to": "{home}/exported"}),
     Sample("snapshot_delete", {"id": "000099"}),
     Sample("snapshot_import", {"path": "{home}/00000000-0000-4000-8000-000000000000.tar.zst"}),
@@ -372,6 +388,8 @@ BAD: tuple[Sample, ...] = (
     Sample("token_create", {"tenant": "no/tenant"}, also="with a slash"),
     Sample("snapshot_restore", {"id": "latest"}, also="without a yes"),
     Sample("snapshot_merge", {"a": "latest"}, also="without a yes"),
+    Sample("snapshot_salvage", {}, also="without a yes"),
+    Sample("snapshot_discard", {"generation": "gen-000001"}, also="without a yes"),
     Sample("snapshot_merge", {"a": "now", "b": "now", "yes": True}, also="of now with now"),
     Sample("import_", {"exportData": {"memory": [], "memory_format": "colony-memory/1"}}, also="of no documents"),
     Sample("snapshot_prune", {}, also="without a rule"),

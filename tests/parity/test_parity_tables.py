@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jsonschema
@@ -163,14 +164,18 @@ def _asked(mcp: Mcp) -> Listing:
     return Listing([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed])
 
 
+def _every_tool(url: str) -> AbstractContextManager[Mcp]:
+    return mcp_http(url, path="/mcp?tools=all")
+
+
 def _over_http(prepared: Prepared) -> Listing:
-    with still_server(settings_for(prepared.copy("list-http"))) as serving, mcp_http(serving.url) as mcp:
+    with still_server(settings_for(prepared.copy("list-http"))) as serving, _every_tool(serving.url) as mcp:
         return _asked(mcp)
 
 
 def _over_stdio(prepared: Prepared) -> Listing:
     home = prepared.copy("list-stdio")
-    with mcp_stdio([str(COMMAND), "mcp", "--data", str(home)], {}) as mcp:
+    with mcp_stdio([str(COMMAND), "mcp", "--tools", "all", "--data", str(home)], {}) as mcp:
         return _asked(mcp)
 
 

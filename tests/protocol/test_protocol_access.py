@@ -12,7 +12,7 @@ from holdfast.errors import Fault, InvalidRequest, LimitReached
 from holdfast.protocol.access import (
     ADMIN,
     AUDIENCE,
-    EVERYBODY,
+    IN_CHATS,
     MOST_OWNERS,
     MemoryFacts,
     Viewer,
@@ -28,8 +28,10 @@ from holdfast.protocol.terms import SCOPES, VISIBILITIES
 A_PRIVATE, B_PRIVATE, G1, G2 = "tg:FriendMessage:A", "tg:FriendMessage:B", "tg:GroupMessage:G1", "tg:GroupMessage:G2"
 
 
-def made(scope: str, visibility: str, umo: str, *co_owners: str, shared: bool = False) -> MemoryFacts:
-    return MemoryFacts(scope, visibility, UMOInfo.parse(umo), "A", co_owners, shared)
+def made(
+    scope: str, visibility: str, umo: str, *co_owners: str, shared: bool = False, of_work: bool = False
+) -> MemoryFacts:
+    return MemoryFacts(scope, visibility, UMOInfo.parse(umo), "A", co_owners, shared, of_work=of_work)
 
 
 VIEWERS = {
@@ -73,6 +75,11 @@ TABLE = {
     "conversation in private": (made("conversation", "private", A_PRIVATE), {"A private"}),
     "global": (made("global", "group", ""), set(VIEWERS) - {"a chat that cannot be"}),
     "global, made in a chat": (made("global", "private", G1), set(VIEWERS) - {"a chat that cannot be"}),
+    "global, of a project": (made("global", "group", "", of_work=True), {"no chat", "no chat, but a name"}),
+    "global, of a project, saved for chats": (
+        made("global", "group", "", of_work=True, shared=True), set(VIEWERS) - {"a chat that cannot be"}),
+    "global, of a project, made in a chat": (
+        made("global", "group", G1, of_work=True), set(VIEWERS) - {"a chat that cannot be"}),
     "of an unknown scope": (made("secret", "group", G1), set()),
     "of an unknown place": (made("personal", "private", "tg:channel:G1"), set()),
     "personal of nobody": (MemoryFacts("personal", "group", UMOInfo.parse(G1), ""), set()),
@@ -118,9 +125,9 @@ def test_keys_say_the_same_for_every_combination() -> None:
     chats = itertools.product(("tg", "qq"), ("private", "GroupMessage", "other"), ("A", "G1"))
     places = ["", "tg:x:A", *map(":".join, chats)]
     memories = [
-        MemoryFacts(scope, visibility, UMOInfo.parse(place), owner, others, shared, gone)
-        for scope, visibility, place, owner, others, shared, gone in itertools.product(
-            (*SCOPES, "x"), VISIBILITIES, places, ("A", ""), ((), ("B",)), (False, True), (False, True)
+        MemoryFacts(scope, visibility, UMOInfo.parse(place), owner, others, shared, gone, work)
+        for scope, visibility, place, owner, others, shared, gone, work in itertools.product(
+            (*SCOPES, "x"), VISIBILITIES, places, ("A", ""), ((), ("B",)), *[(False, True)] * 3
         )
     ]
     viewers = [Viewer(place, name, admin) for place, name, admin in itertools.product(places, names, (False, True))]
@@ -146,6 +153,7 @@ FACTS = st.builds(
     UMOS.map(UMOInfo.parse),
     NAMES,
     st.lists(NAMES, max_size=3).map(tuple),
+    st.booleans(),
     st.booleans(),
     st.booleans(),
 )
@@ -177,7 +185,7 @@ CLOSE = st.text(alphabet="a/%2F", min_size=1, max_size=4)
 @given(CLOSE, CLOSE, CLOSE, CLOSE, st.sampled_from(["private", "group"]))
 def test_two_people_or_chats_never_share_a_key(p: str, s: str, q: str, t: str, kind: str) -> None:
     first, second = (
-        {*viewer_keys(Viewer(f"{platform}:{kind}:{name}", name))} - {EVERYBODY} for platform, name in ((p, s), (q, t))
+        {*viewer_keys(Viewer(f"{platform}:{kind}:{name}", name))} - {IN_CHATS} for platform, name in ((p, s), (q, t))
     )
     assert (first & second == set()) == ((p, s) != (q, t))
     assert len(first) == (3 if kind == "private" else 2)

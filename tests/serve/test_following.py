@@ -16,7 +16,9 @@ from world import World, settings
 from holdfast.engine import Engine
 from holdfast.model import Caller
 from holdfast.ops.registry import BY_NAME
-from holdfast.serve.maintenance import LULLS, Maintenance
+from holdfast.serve import vector_worker
+from holdfast.serve.maintenance import Maintenance
+from holdfast.serve.vector_worker import FEW, LONGEST_WAIT, LULLS, VectorWorker
 from holdfast.store.tables import MEMORIES
 
 WAIT = 30
@@ -25,6 +27,8 @@ WAIT = 30
 @contextmanager
 def background(home: Path, embedder: HashingEmbedder | None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     monkeypatch.setattr("holdfast.serve.maintenance.INDEX_SECONDS", 0.01)
+    monkeypatch.setattr(vector_worker, "IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(vector_worker, "FIRST_SECONDS", 0.0)
     engine = Engine(settings(home), embedder=embedder)
     work = Maintenance(engine)
     work.start()
@@ -115,34 +119,124 @@ def test_it_stops_after_the_batch_that_is_being_made(tmp_path: Path, monkeypatch
     assert 0 < len(embedder.given) < 9
 
 
-def test_vectors_wait_for_a_lull_but_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(tmp_path / "memory")
-    maintenance = Maintenance(world.engine)
-    waited: list[float] = []
-    monkeypatch.setattr(maintenance._stop, "wait", lambda seconds: waited.append(seconds))
-    maintenance._lull()
-    assert waited == []
-    places = iter(range(1, 10_000))
-    monkeypatch.setattr(world.engine.store, "last_seq", lambda: next(places))
-    maintenance._lull()
-    assert len(waited) == LULLS
+def test_a_write_wakes_the_thread_that_makes_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with background(tmp_path / "memory", HashingEmbedder(), monkeypatch) as engine:
+        monkeypatch.setattr(vector_worker, "IDLE_SECONDS", 3_600.0)
+        call(engine, "remember", content="a first lantern")  # ends the short wait that may still be under way
+        until(lambda: call(engine, "health")["index"]["pending"] == 0)
+        call(engine, "remember", content="a second lantern, much later")
+        call(
+            engine,
+            "observe",
+            sessionId="s",
+            hookType="post_tool_use",
+            timestamp="2026-11-15T20:41:34Z",
+            project="p",
+            cwd="/",
+            data={"a": 1},
+        )
+        until(lambda: call(engine, "health")["index"]["pending"] == 0)
+
+
+class Worker:
+    """A worker that never sleeps, and notes how long it would have."""
+
+    def __init__(self, world: World, monkeypatch: pytest.MonkeyPatch):
+        self.world = world
+        self.waited: list[float] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+        self.worker = VectorWorker(world.engine)
+        monkeypatch.setattr(self.worker._stop, "wait", self._wait)
+
+    def _wait(self, seconds: float) -> None:
+        self.waited.append(seconds)
+        self.meanwhile()
+
+    def write(self, count: int) -> None:
+        for _ in range(count):
+            number = len(self.waited) * 1_000 + self.world.engine.store.last_seq()
+            self.world.call("remember", content=f"lantern {number} of the harbour {number * 7}")
+
+
+@pytest.fixture
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+    monkeypatch.setattr(vector_worker, "FIRST_SECONDS", 0.0)
+    world = World(tmp_path / "memory", model=HashingEmbedder())
+    yield Worker(world, monkeypatch)
     world.close()
 
 
-def test_no_vector_is_made_amid_a_burst_of_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = HashingEmbedder()
-    world = World(tmp_path / "memory", model=embedder)
-    maintenance = Maintenance(world.engine)
-    pending = ["a lantern", "a harbour", "a ferry", "a gull"]
+def test_a_few_records_are_embedded_at_once(worker: Worker) -> None:
+    worker.write(FEW)
+    worker.worker.follow()
 
-    def meanwhile(seconds: float) -> None:
+    assert worker.waited == []
+    assert worker.world.engine.store.read().pending() == 0
+
+
+def test_a_backlog_waits_for_a_lull_but_not_for_ever(worker: Worker) -> None:
+    worker.write(FEW + 1)
+    worker.meanwhile = lambda: worker.write(1)
+    worker.worker._give_way()
+
+    assert len(worker.waited) == LULLS
+
+
+def test_no_vector_is_made_amid_a_burst_of_writes(worker: Worker) -> None:
+    embedder, pending = worker.world.engine.embedder, [FEW + 1, 9, 9, 9]
+    assert isinstance(embedder, HashingEmbedder)
+
+    def meanwhile() -> None:
         if pending:
             assert embedder.given == []
-            world.call("remember", content=pending.pop())
+            worker.write(pending.pop())
 
-    monkeypatch.setattr(maintenance._stop, "wait", meanwhile)
-    meanwhile(0)
-    maintenance.follow_index()
+    worker.meanwhile = meanwhile
+    worker.write(FEW + 1)
+    worker.worker.follow()
+
     assert pending == []
-    assert len(embedder.given) == 4
-    world.close()
+    assert worker.world.engine.store.read().pending() == 0
+
+
+def test_a_backlog_that_has_waited_too_long_gives_way_to_no_writes(worker: Worker) -> None:
+    worker.meanwhile = lambda: worker.write(1)
+    worker.write(FEW + 1)
+    worker.worker._give_way()
+    waited = len(worker.waited)
+    worker.world.clock.now += int(LONGEST_WAIT * 1000) - 1
+    worker.worker._give_way()
+    assert len(worker.waited) > waited
+
+    waited = len(worker.waited)
+    worker.world.clock.now += 1
+    worker.worker._give_way()
+    assert len(worker.waited) == waited
+
+
+def test_after_a_backlog_is_done_the_next_gives_way_again(worker: Worker) -> None:
+    worker.write(FEW + 1)
+    worker.worker._give_way()
+    worker.world.clock.now += int(LONGEST_WAIT * 1000)
+    worker.worker.follow()
+    assert worker.world.engine.store.read().pending() == 0
+    waited = len(worker.waited)
+    worker.meanwhile = lambda: worker.write(1)
+    worker.write(FEW + 1)
+    worker.worker._give_way()
+
+    assert len(worker.waited) == waited + LULLS
+
+
+def test_the_first_seconds_after_a_start_belong_to_questions_unless_only_a_few_wait(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_worker, "FIRST_SECONDS", 2.0)
+    worker.write(FEW)
+    worker.worker._give_way()
+    assert worker.waited == []
+
+    worker.world.clock.now += 500
+    worker.write(1)
+    worker.worker._give_way()
+    assert worker.waited[0] == 1.5

@@ -102,7 +102,7 @@ def test_the_tenant_and_the_audience_are_not_the_documents_to_say() -> None:
     line = '{"id": "m", "root": "m", "content": "x", "tenant": "acme", "audience": ["nobody"], "latest": false}'
     ((_, memory),) = records_in({"memories/0001.jsonl": line}, "default")
 
-    assert (memory.tenant, memory.audience, memory.latest) == ("default", ("all",), True)
+    assert (memory.tenant, memory.audience, memory.latest) == ("default", ("all", "chats"), True)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -24,7 +24,7 @@ from holdfast.errors import DataDamaged, Fault, Restoring, StorageFailed
 from holdfast.intake.remember import MemoryDraft, remember
 from holdfast.model import CleanText
 from holdfast.ops.registry import BY_NAME
-from holdfast.serve.maintenance import Maintenance
+from holdfast.serve.vector_worker import VectorWorker
 from holdfast.store.folder import DATABASE, MADE, DataFolder
 from holdfast.store.port import Store, Tx
 from holdfast.store.sqlite.capture import capture_store
@@ -345,13 +345,13 @@ def test_a_write_cannot_wait_for_itself_to_end(world: World) -> None:
 def test_what_makes_vectors_ends_quietly_when_its_store_is_retired(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    maintenance = Maintenance(world.engine)
+    worker = VectorWorker(world.engine)
     world.call("remember", OURS, content="the dolomite shelf carries the maps")
     world.engine.store.retire()
-    maintenance.follow_index()
+    worker.follow()
     assert caplog.messages == []
     world.engine.store.resume()
-    maintenance.follow_index()
+    worker.follow()
     assert world.engine.store.read().pending() == 0
 
 
@@ -455,13 +455,13 @@ def test_searches_that_were_counted_for_the_old_store_are_forgotten(world: World
 def test_vectors_are_made_for_the_new_store(world: World, quick_folder: Path) -> None:
     captured = quick_folder / "captured.db"
     capture_store(world.engine.store.path, captured, OURS.tenant)
-    maintenance, door = Maintenance(world.engine), LocalDoor(world.engine, OURS)
-    maintenance.follow_index()
+    worker, door = VectorWorker(world.engine), LocalDoor(world.engine, OURS)
+    worker.follow()
     door.call(BY_NAME["search"], {"query": "anything"})
     restore(world, captured)
     world.call("remember", OURS, content="the dolomite shelf carries the maps")
     assert world.engine.store.read().pending() == 1
-    maintenance.follow_index()
+    worker.follow()
     assert world.engine.store.read().pending() == 0
     world.call("remember", OURS, content="the emerald lamp stands by the window")
     door.call(BY_NAME["search"], {"query": "emerald"})

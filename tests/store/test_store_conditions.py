@@ -167,6 +167,24 @@ def test_conditions_bound_a_word_search_before_its_limit(store: Store) -> None:
     assert {hit.seq for hit in hits} == {one.seq for one in store.read().find(MEMORIES, TENANT, *bound)}
 
 
+def test_several_values_of_a_column_bound_every_kind_of_search(store: Store) -> None:
+    for number in range(30):
+        add(store, MEMORIES, f"m{number}", title="slate", project=("a", "b", "c")[number % 3])
+    bound = (Condition("project", "in", ("a", "b")),)
+    reader = store.read()
+    wanted = sorted(one.seq for one in reader.find(MEMORIES, TENANT, *bound))
+    hits = reader.words(MEMORIES, TENANT, ("slate",), bound, 100)
+    within = reader.within(MEMORIES, TENANT, bound, 100)
+    assert len(wanted) == 20
+    assert sorted(hit.seq for hit in hits.hits) == wanted
+    assert hits.meeting(range(1, 100)) == set(wanted)
+    assert within is not None
+    assert within.tolist() == wanted
+    assert reader.newest(MEMORIES, TENANT, 7, *bound).tolist() == wanted[-7:]
+    every = [one.seq for one in reader.find(MEMORIES, TENANT)]
+    assert sorted(seq for (seq,) in reader.values(MEMORIES, TENANT, ("seq",), every, *bound)) == wanted
+
+
 def test_where_leaves_out_what_is_not_asked_for(store: Store) -> None:
     add(store, NOTES, "a", kind="x")
     add(store, NOTES, "b", kind="y")

@@ -10,7 +10,8 @@ from harm import break_page, change_text
 from sample_records import TENANT, add
 
 from holdfast.errors import DataDamaged, DataReadOnly
-from holdfast.store.damage import NOTE, Damage, damage_of, read_damage
+from holdfast.store.damage import Damage, damage_of, read_damage
+from holdfast.store.folder import DAMAGED
 from holdfast.store.port import Finding
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
@@ -121,14 +122,14 @@ def test_verification_tells_what_is_damaged(path: Path, harm: Callable[[Path], N
 
 
 def test_a_suspicion_ends_when_the_store_is_verified_and_sound(path: Path) -> None:
-    (path.parent / NOTE).write_bytes(b"not what was written")
+    (path.parent / DAMAGED).write_bytes(b"not what was written")
     store = opened(path)
     try:
         with pytest.raises(DataReadOnly):
             add(store, MEMORIES, "later")
         assert store.verify() == []
         add(store, MEMORIES, "later")
-        assert not (path.parent / NOTE).exists()
+        assert not (path.parent / DAMAGED).exists()
     finally:
         store.close()
 

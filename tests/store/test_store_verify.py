@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from sample_records import OTHER, TENANT, TEXTS, add, columns_of, sample, table_named
 
 from holdfast.errors import DataDamaged, DataReadOnly, Fault
-from holdfast.store.damage import NOTE
+from holdfast.store.folder import DAMAGED
 from holdfast.store.port import Condition, Finding, Store, Table
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.store import SqliteStore
@@ -477,7 +477,7 @@ def test_verification_changes_no_byte(path: Path) -> None:
     before = hashlib.sha256(path.read_bytes()).hexdigest()
     assert verify(path) != []
     assert hashlib.sha256(path.read_bytes()).hexdigest() == before
-    assert {one.name for one in path.parent.iterdir()} == {"memory.db", NOTE}  # what was found is noted beside it
+    assert {one.name for one in path.parent.iterdir()} == {"memory.db", DAMAGED}  # what was found is noted beside it
 
 
 def test_damage_that_happens_while_the_store_is_open_is_found(path: Path) -> None:

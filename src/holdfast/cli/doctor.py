@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import sqlite3
@@ -25,7 +26,8 @@ from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.bootstrap import has_any
 from holdfast.snapshot.folder_exchange import MEND
 from holdfast.snapshot.folder_mending import unfinished
-from holdfast.snapshot.key_care import KEY_CODES, key_texts, needs_keys
+from holdfast.snapshot.key_care import KEY_CODES, key_warnings, needs_keys
+from holdfast.spool import spool_status
 from holdfast.store import kernel
 from holdfast.store.damage import RESTORE
 from holdfast.store.folder import DataFolder
@@ -56,7 +58,20 @@ def lines_of(checks: list[Check]) -> Iterator[str]:
 def examine(settings: Settings) -> list[Check]:
     """All checks in the order in which things can go wrong. None changes anything."""
     checks: list[Check] = []
-    for step in (_sqlite, _folder, _space, _server, _store, _folders, _secret, _keys, _summarizer, _embedder, _loops):
+    for step in (
+        _sqlite,
+        _folder,
+        _space,
+        _server,
+        _spool,
+        _store,
+        _folders,
+        _secret,
+        _keys,
+        _summarizer,
+        _embedder,
+        _loops,
+    ):
         checks.extend(step(settings))
     return checks
 
@@ -107,7 +122,8 @@ def _server(settings: Settings) -> Iterator[Check]:
     card = DataFolder(settings.folder).announced() if settings.folder.is_dir() else None
     url = settings.url or (str(card["url"]) if card else "")
     if not url:
-        yield Check("server", True, "not running; commands open the folder themselves", "")
+        found = "the next command starts it" if settings.daemon else "commands open the folder themselves"
+        yield Check("server", True, f"not running; {found}", "")
         return
     door = RemoteDoor(url, settings.secret or (str(card["token"]) if card else None))
     try:
@@ -123,7 +139,7 @@ def _store(settings: Settings) -> Iterator[Check]:
     if not settings.folder.exists() and not settings.url:
         return
     try:
-        door = open_door(settings)
+        door = open_door(dataclasses.replace(settings, daemon=False))  # an examination starts nothing
     except Fault as fault:
         yield Check("store", False, fault.message, fault.hint)
         return
@@ -179,19 +195,36 @@ def _vault(door: Door) -> Iterator[Check]:
         yield Check("vault", False, fault.message, fault.hint)
         return
     said = f"{found['place']}: {found['snapshots']} snapshots, {len(found['missing'])} still to be sent"
-    hints = [*found.get("warnings", ())]
     if found["damaged"]:
         said += f", {len(found['damaged'])} damaged"
-        hints.append("See which are damaged: holdfast vault status")
+    hint = "See which are damaged: holdfast vault status" if found["damaged"] else ""
+    yield Check("vault", not found["damaged"], said, hint)
     if found["public"]:
-        hints.append("Anybody can read it: make it private.")
-    yield Check("vault", not found["damaged"] and not found["public"], said, " ".join(hints))
+        yield Check("vault access", False, "anybody can read it", "Make it private where it is kept.")
+    for warning in found.get("warnings", ()):
+        yield Check("vault note", True, warning)
 
 
 def _folders(settings: Settings) -> Iterator[Check]:
     if settings.folder.is_dir():
         wrong = unfinished(settings.folder)
         yield Check("memory folders", wrong is None, wrong or "as the memory wants them", MEND if wrong else "")
+
+
+def _spool(settings: Settings) -> Iterator[Check]:
+    """What hooks could not deliver."""
+    if settings.url or not settings.folder.is_dir():
+        return
+    found = spool_status(str(settings.folder))
+    said = f"{found.waiting} waiting, {found.refused} put aside, {found.dropped} without room"
+    hints = []
+    if found.waiting:
+        hints.append("The server takes in what waits within seconds; start it: holdfast serve")
+    if found.refused:
+        hints.append(f"What was put aside is in {settings.folder / 'spool' / 'refused'}; remove it when read.")
+    if found.dropped:
+        hints.append(f"The spool was full, so newer events were lost. Remove {settings.folder / 'spool' / 'dropped'}.")
+    yield Check("spool of hooks", not (found.refused or found.dropped), said, " ".join(hints))
 
 
 def _warned(warnings: list[Json], seen: Collection[str]) -> Iterator[Check]:
@@ -216,12 +249,15 @@ def _keys(settings: Settings) -> Iterator[Check]:
         return
     archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
     try:
-        found = key_texts(archive)
+        found = key_warnings(archive)
+        well = "copied and tested" if needs_keys(archive) else "none; snapshots are neither signed nor encrypted"
     except Fault as fault:
         yield Check("keys", False, fault.message, fault.hint)
         return
-    well = "copied and tested" if needs_keys(archive) else "none; snapshots are neither signed nor encrypted"
-    yield Check("keys", not found, f"{len(found)} to see to" if found else well, " ".join(found))
+    for one in found:
+        yield Check("keys", False, one.message, one.hint)
+    if not found:
+        yield Check("keys", True, well)
 
 
 def _summarizer(settings: Settings) -> Iterator[Check]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from holdfast.cli.show import one_line
-from holdfast.model import Json
+from holdfast.cli.show import moment, one_line
+from holdfast.cli.tables import Head, print_table
+
+if TYPE_CHECKING:
+    from holdfast.model import Json
 
 _LONGEST = 400  # characters of a cell; the terminal shows what it has room for
 
@@ -21,8 +22,7 @@ _LONGEST = 400  # characters of a cell; the terminal shows what it has room for
 class Column:
     title: str
     cell: Callable[[Json], Any]
-    copied: bool = False  # an id is there to be copied: it is never cut
-    wide: bool = False  # takes the room that is left
+    whole: bool = False  # an id is there to be copied, and half a date tells nothing: neither is ever cut
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,9 @@ def _of(*names: str) -> Callable[[Json], Any]:
     return lambda row: next((row[name] for name in names if row.get(name) not in (None, "")), "")
 
 
-def moment(said: Any) -> str:
-    """A time of an answer by the clock of this machine."""
-    try:
-        return f"{datetime.fromisoformat(str(said)).astimezone():%Y-%m-%d %H:%M}"
-    except ValueError:
-        return ""
-
-
 def _when(*names: str) -> Column:
     read = _of(*names)
-    return Column("when", lambda row: moment(read(row)))
+    return Column("when", lambda row: moment(read(row)), whole=True)
 
 
 def size(count: int) -> str:
@@ -94,14 +86,14 @@ def _seal(row: Json) -> str:
     return f"{signed}, {'encrypted' if row.get('encrypted') else 'not encrypted'}"
 
 
-_ID = Column("id", _of("id"), copied=True)
+_ID = Column("id", _of("id"), whole=True)
 _PROJECT = Column("project", _of("project"))
 _TYPE = Column("type", _of("type"))
 
 LISTINGS: dict[str, Listing] = {
     "memories": Listing(
         "memories",
-        (_when("updatedAt", "createdAt"), _TYPE, _PROJECT, Column("memory", _of("title", "content"), wide=True), _ID),
+        (_when("updatedAt", "createdAt"), _TYPE, _PROJECT, Column("memory", _of("title", "content")), _ID),
         "No memories yet. Keep one: holdfast remember TEXT",
     ),
     "sessions": Listing(
@@ -111,14 +103,14 @@ LISTINGS: dict[str, Listing] = {
             Column("state", _of("status")),
             _PROJECT,
             Column("steps", lambda row: row["observationCount"]),
-            Column("session", _of("title", "firstPrompt"), wide=True),
+            Column("session", _of("title", "firstPrompt")),
             _ID,
         ),
         "No sessions yet. Connect an agent: holdfast connect",
     ),
     "timeline": Listing(
         "observations",
-        (_when("timestamp"), _TYPE, _PROJECT, Column("what happened", _of("title"), wide=True)),
+        (_when("timestamp"), _TYPE, _PROJECT, Column("what happened", _of("title"))),
         "Nothing happened there. Connect an agent: holdfast connect",
     ),
     "lessons": Listing(
@@ -127,7 +119,7 @@ LISTINGS: dict[str, Listing] = {
             Column("sure", _percent),
             Column("confirmed", lambda row: row["reinforcements"]),
             _PROJECT,
-            Column("lesson", _of("content"), wide=True),
+            Column("lesson", _of("content")),
             _ID,
         ),
         "No lessons yet. Save one: holdfast lesson save TEXT",
@@ -135,11 +127,11 @@ LISTINGS: dict[str, Listing] = {
     "slots": Listing(
         "slots",
         (
-            Column("slot", _of("label"), copied=True),
+            Column("slot", _of("label"), whole=True),
             Column("where", _place),
             Column("told", lambda row: "always" if row["pinned"] else "when asked"),
             Column("characters", _fullness),
-            Column("text", _of("content"), wide=True),
+            Column("text", _of("content")),
         ),
         "No slots.",
     ),
@@ -149,7 +141,7 @@ LISTINGS: dict[str, Listing] = {
             Column("state", _of("status")),
             Column("priority", lambda row: row["priority"]),
             _PROJECT,
-            Column("action", _of("title"), wide=True),
+            Column("action", _of("title")),
             _ID,
         ),
         "Nothing to do yet. Note something: holdfast action create TITLE",
@@ -160,7 +152,7 @@ LISTINGS: dict[str, Listing] = {
             _when("timestamp"),
             Column("operation", _of("operation")),
             Column("who", _who),
-            Column("what it changed", lambda row: ", ".join(row["targetIds"]), wide=True),
+            Column("what it changed", lambda row: ", ".join(row["targetIds"])),
         ),
         "No entries.",
     ),
@@ -169,7 +161,7 @@ LISTINGS: dict[str, Listing] = {
         (
             Column("kind", _of("kind")),
             Column("memories", lambda row: row["memories"]),
-            Column("name", _of("name"), wide=True),
+            Column("name", _of("name")),
         ),
         "Nothing to draw yet: memories that name concepts or files make the graph.",
     ),
@@ -178,8 +170,8 @@ LISTINGS: dict[str, Listing] = {
         (
             Column("at", _offset),
             Column("kind", _of("kind")),
-            Column("step", _of("label"), wide=True),
-            Column("what came of it", _outcome, wide=True),
+            Column("step", _of("label")),
+            Column("what came of it", _outcome),
         ),
         "This session has no steps.",
     ),
@@ -187,7 +179,7 @@ LISTINGS: dict[str, Listing] = {
         "snapshots",
         (
             _when("createdAt"),
-            Column("name", _of("label"), wide=True),
+            Column("name", _of("label")),
             Column("state", _state),
             Column("seal", _seal),
             Column("size", lambda row: size(row["size"])),
@@ -206,18 +198,8 @@ def print_listing(page: str, answer: Json, console: Console | None = None) -> No
     if not rows:
         out.print(Text(listing.nothing), soft_wrap=True)
         return
-    out.print(_table(listing, rows))
+    cells = [[one_line(column.cell(row), _LONGEST) for column in listing.columns] for row in rows]
+    print_table(out, [Head(column.title, column.whole) for column in listing.columns], cells)
     total = answer.get("total", answer.get("count", len(rows)))
     if isinstance(total, int) and total > len(rows):
         out.print(Text(f"{len(rows)} of {total:,}", style="dim"))
-
-
-def _table(listing: Listing, rows: list[Json]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for column in listing.columns:
-        ratio = 1 if column.wide else None
-        table.add_column(column.title, no_wrap=True, overflow="fold" if column.copied else "ellipsis", ratio=ratio)
-    for row in rows:
-        # Text, not markup: stored text must not be able to colour or hide anything.
-        table.add_row(*(Text(one_line(column.cell(row), _LONGEST)) for column in listing.columns))
-    return table

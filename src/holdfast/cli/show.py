@@ -6,16 +6,21 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from rich.console import Console
-from rich.table import Table
+from rich.segment import Segment, Segments
+from rich.style import Style
 from rich.text import Text
 
-from holdfast.cli.connect import ConnectReport
+from holdfast.cli.tables import Head, print_table
 from holdfast.errors import Fault
-from holdfast.model import Json
+
+if TYPE_CHECKING:
+    from holdfast.cli.connect import ConnectReport
+    from holdfast.model import Json
 
 # The columns worth a table's width, in order; the first six that the rows have are shown.
 _COLUMNS = (
@@ -27,9 +32,14 @@ _COLUMNS = (
     "startedAt", "timestamp", "createdAt", "path",
 )  # fmt: skip
 _SHOWN = 6
-_IDS = ("id", "snapshot", "about")
-_CELL = 60
-_WHOLE, _WIDE = frozenset({"id", "snapshot", "uri", "found", "hint", "message"}), 1_000  # what one must read to its end
+# Lists with columns of their own.
+_OWN = {"flags": ("label", "enabled", "value", "source", "change")}
+_CELL, _WIDE = 200, 1_000
+_DATES = frozenset({"timestamp", "createdAt", "startedAt", "updatedAt", "endedAt", "expiresAt", "lastUsedAt"})
+# What is there to be copied, or to be read to its end.
+_WHOLE = _DATES | {
+    "id", "snapshot", "about", "uri", "sha", "did", "memoryId", "found", "hint", "message", "change", "path", "folder",
+}  # fmt: skip
 
 
 def print_json(value: Any) -> None:
@@ -67,9 +77,9 @@ def print_lines(lines: Iterable[str]) -> None:
         _print_line(console, _printable(line))
 
 
-def _print_line(console: Console, line: str) -> None:
-    """As one line, however long: a path or a statement that is cut in two cannot be copied."""
-    console.print(Text(line), soft_wrap=True)
+def _print_line(console: Console, line: str, style: str = "") -> None:
+    """As one line, however long and with its tabs: a path or a statement that is cut in two cannot be copied."""
+    console.print(Segments([Segment(f"{line}\n", Style.parse(style))]), soft_wrap=True)
 
 
 def _are_sentences(value: Any) -> bool:
@@ -88,13 +98,13 @@ def _is_rows(value: Any) -> bool:
 
 def _print_rows(console: Console, name: str, rows: list[Json]) -> None:
     """A table, and below it the tables that its rows hold, as the records of each table in a comparison."""
-    console.print(_table(name, rows))
+    _print_table(console, name, rows)
     _print_why(console, rows)
     for row in rows:
         called = row.get("table") or row.get("folder") or row.get("snapshot")
         for key, inner in row.items():
             if called and _is_rows(inner):
-                console.print(_table(f"{called}: {key}", inner))
+                _print_table(console, f"{called}: {key}", inner)
             elif called and key == "commits" and inner:
                 _print_record(console, f"{called}: commits", inner)
 
@@ -126,15 +136,35 @@ def _print_record(console: Console, name: str, record: Json) -> None:
             _print_line(console, f"  {key}: {_cell(value, 400)}")
 
 
-def _table(name: str, rows: list[Json]) -> Table:
-    columns = [column for column in _COLUMNS if any(row.get(column) not in (None, "") for row in rows)][:_SHOWN]
-    table = Table(title=f"{name} ({len(rows)})", title_justify="left", header_style="bold cyan")
-    for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column in _IDS)  # an id is there to be copied
-    for row in rows:
-        # Text, not markup: a stored title must not be able to colour or hide anything.
-        table.add_row(*(Text(_cell(row.get(column), _WIDE if column in _WHOLE else _CELL)) for column in columns))
-    return table
+def _print_table(console: Console, name: str, rows: list[Json]) -> None:
+    known = _OWN.get(name, _COLUMNS)
+    columns = [column for column in known if any(row.get(column) not in (None, "") for row in rows)]
+    if all(_is_titled(row) for row in rows):
+        columns = [column for column in columns if column != "content"]
+    columns = columns[:_SHOWN]
+    cells = [[_in_column(column, row.get(column)) for column in columns] for row in rows]
+    heads = [Head(column, column in _WHOLE) for column in columns]
+    print_table(console, heads, cells, f"{name} ({len(rows)})")
+
+
+def _is_titled(row: Json) -> bool:
+    """Whether the title is how the content begins: both beside each other say the same."""
+    title = str(row.get("title") or "").removesuffix("…")
+    return bool(title) and str(row.get("content") or "").startswith(title)
+
+
+def _in_column(column: str, value: Any) -> str:
+    if column in _DATES and (said := moment(value)):
+        return said
+    return _cell(value, _WIDE if column in _WHOLE else _CELL)
+
+
+def moment(said: Any) -> str:
+    """A time of an answer by the clock of this machine."""
+    try:
+        return f"{datetime.fromisoformat(str(said)).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return ""
 
 
 def _cell(value: Any, width: int) -> str:
@@ -191,15 +221,15 @@ def print_report(report: ConnectReport) -> None:
     """What connect did: the diff, the files, the notes."""
     console = Console(highlight=False)
     if report.agents:
-        console.print(_table("agents", [asdict(agent) for agent in report.agents]))
+        _print_table(console, "agents", [asdict(agent) for agent in report.agents])
         return
     for one in report.diff.splitlines():
         style = "green" if one.startswith("+") else "red" if one.startswith("-") else "dim"
-        console.print(Text(_printable(one), style=style))
-    console.print(Text(f"{report.agent}: {report.action}", style="bold"))
+        _print_line(console, _printable(one), style)
+    _print_line(console, f"{report.agent}: {report.action}", "bold")
     for change in report.changes:
-        console.print(Text(f"  {change.path}: {change.summary}"))
+        _print_line(console, f"  {change.path}: {change.summary}")
     for backup in report.backups:
-        console.print(Text(f"  backup: {backup}", style="dim"))
+        _print_line(console, f"  backup: {backup}", "dim")
     for note in report.notes:
-        console.print(Text(f"  note: {note}"))
+        _print_line(console, f"  note: {note}")

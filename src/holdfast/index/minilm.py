@@ -100,10 +100,12 @@ class MiniLm:
         session = self._loaded()
         tokens = self._in_background(session.tokens, texts)
 
-        def fill(places: list[int]) -> None:
-            rows[places] = session.vectors([tokens[place] for place in places])
+        def vectors(places: list[int]) -> Vectors:
+            return session.vectors([tokens[place] for place in places])
 
-        self._background.map(fill, batches([len(one) for one in tokens]))
+        together = batches([len(one) for one in tokens])
+        for places, made in zip(together, self._background.map(vectors, together), strict=True):
+            rows[places] = made
         return rows
 
     def embed_query(self, text: CleanText) -> Vectors:

@@ -11,7 +11,7 @@ from holdfast.intake.remember import latest_of, line_of
 from holdfast.model import Memory
 from holdfast.protocol.access import MemoryFacts, check_writable, stored_keys
 from holdfast.protocol.sameness import with_hash
-from holdfast.protocol.terms import MemoryType, default_visibility
+from holdfast.protocol.terms import MemoryScope, MemoryType, default_visibility
 from holdfast.store.port import Tx
 from holdfast.store.tables import MEMORIES
 
@@ -71,7 +71,10 @@ def _facts(desk: Desk, memory: Memory, wanted: Change) -> MemoryFacts:
         raise Forbidden("memory_change: only its owner says whom a memory concerns")
     scope = wanted.scope or facts.scope
     usual = default_visibility(scope, owners=1 + len(facts.co_owners)) if wanted.scope else facts.visibility
-    return check_writable(dataclasses.replace(facts, scope=scope, visibility=wanted.visibility or usual))
+    # As when it is saved: whoever names the scope global means everybody, also in chats.
+    shared = facts.share_into_groups or (wanted.scope == MemoryScope.GLOBAL and not facts.origin.is_valid)
+    visibility = wanted.visibility or usual
+    return check_writable(dataclasses.replace(facts, scope=scope, visibility=visibility, share_into_groups=shared))
 
 
 def _is_owner(desk: Desk, facts: MemoryFacts) -> bool:
@@ -81,7 +84,13 @@ def _is_owner(desk: Desk, facts: MemoryFacts) -> bool:
 
 def _for(memory: Memory, facts: MemoryFacts) -> Memory:
     audience = stored_keys(facts) if memory.state == "active" else ()
-    return dataclasses.replace(memory, scope=facts.scope, visibility=facts.visibility, audience=audience)
+    return dataclasses.replace(
+        memory,
+        scope=facts.scope,
+        visibility=facts.visibility,
+        share_into_groups=facts.share_into_groups,
+        audience=audience,
+    )
 
 
 def _said(wanted: Change) -> dict[str, object]:

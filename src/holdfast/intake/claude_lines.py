@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from holdfast.intake.prose import cut
+from holdfast.intake.prose import SAID_CHARS, cut
 from holdfast.intake.transcript_lines import (
-    PROMPT_CHARS,
     Line,
     Tally,
     Thread,
@@ -31,6 +30,8 @@ _NOISE = (
     "[Request interrupted",
     "<user-memory-input>",
 )
+# What stands for the result of a call that the user stopped or did not allow: nothing failed.
+_STOPPED = ("[Request interrupted by user", "The user doesn't want to proceed with this tool use")
 _COMMAND_NAME = re.compile(r"<command-name>\s*(/?[\w:.-]{1,80})")
 _COMMAND_ARGS = re.compile(r"<command-args>([^<]{1,4000})")
 
@@ -64,6 +65,10 @@ class ClaudeLines:
         elif fields.get("type") == "assistant" and fields.get("isApiErrorMessage") is not True:
             yield from self._assistant(message.get("content"), identity)
 
+    def waiting(self) -> Iterable[str]:
+        """The calls whose results have not come."""
+        return self._pending.keys()
+
     def finish(self) -> Iterator[TranscriptEvent]:
         # A call without a result is still running or was cut off; read again later, it comes with its result.
         self._tally.unanswered += len(self._pending)
@@ -73,8 +78,8 @@ class ClaudeLines:
         blocks = content if isinstance(content, list) else []
         results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
         for place, block in enumerate(results):
-            yield self._result(block, f"{identity}:{place}")
-        text = cut(spoken(blocks_text(content)), PROMPT_CHARS).strip()
+            yield from self._result(block, f"{identity}:{place}")
+        text = cut(spoken(blocks_text(content)), SAID_CHARS).strip()
         if not text or text == "[image]":
             return
         if fields.get("isCompactSummary") is True:
@@ -82,24 +87,25 @@ class ClaudeLines:
         elif fields.get("isSidechain") is not True:
             yield self._thread.event("prompt_submit", {"prompt": text}, "claude", identity, "prompt")
 
-    def _result(self, block: Json, identity: str) -> TranscriptEvent:
+    def _result(self, block: Json, identity: str) -> Iterator[TranscriptEvent]:
         call_id = str(block.get("tool_use_id"))
-        call = self._pending.pop(call_id, ToolCall("unknown", {}))
+        call = self._pending.pop(call_id, ToolCall("unknown", {}, call_id))
         text = blocks_text(block.get("content"))
-        return tool_event(self._thread, call, text, block.get("is_error") is True, "claude", identity)
+        if not text.lstrip().startswith(_STOPPED):
+            yield tool_event(self._thread, call, text, block.get("is_error") is True, "claude", identity)
 
     def _assistant(self, content: Any, identity: str) -> Iterator[TranscriptEvent]:
         for block in content if isinstance(content, list) else []:
             if isinstance(block, dict) and block.get("type") == "tool_use" and isinstance(block.get("id"), str):
                 self._wait_for(block)
-        text = cut(blocks_text(content), PROMPT_CHARS).strip()
+        text = cut(blocks_text(content), SAID_CHARS).strip()
         if text and text not in ("(no content)", "No response requested."):
             yield self._thread.event("assistant_message", {"message": text}, "claude", identity, "message")
 
     def _wait_for(self, block: Json) -> None:
         name = block.get("name")
         self._pending[block["id"]] = ToolCall(
-            cut(name, 200) if isinstance(name, str) else "unknown", block.get("input")
+            cut(name, 200) if isinstance(name, str) else "unknown", block.get("input"), block["id"]
         )
         if len(self._pending) > _MAX_PENDING:
             self._pending.pop(next(iter(self._pending)))

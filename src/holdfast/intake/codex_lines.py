@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from holdfast.intake.prose import cut, parsed
+from holdfast.intake.prose import SAID_CHARS, cut, parsed
 from holdfast.intake.transcript_lines import (
-    PROMPT_CHARS,
     Line,
     Tally,
     Thread,
@@ -45,7 +45,7 @@ class CodexLines:
     def __init__(self, thread: Thread, tally: Tally) -> None:
         self._thread = thread
         self._tally = tally
-        self._named = False
+        self._named = thread.named
         self._pending: dict[str, ToolCall] = {}
         self._said: Counter[tuple[str, str, str]] = Counter()
 
@@ -76,6 +76,10 @@ class CodexLines:
         elif kind == "compacted":
             yield from self._say("assistant", payload.get("message"), "item", identity)
 
+    def waiting(self) -> Iterable[str]:
+        """The calls whose outputs have not come."""
+        return self._pending.keys()
+
     def finish(self) -> Iterator[TranscriptEvent]:
         # A call without output still runs or was cut off; read again later, it comes with its output.
         self._tally.unanswered += len(self._pending)
@@ -99,10 +103,9 @@ class CodexLines:
         if kind == "message":
             yield from self._say(str(item.get("role")), blocks_text(item.get("content")), source, identity)
         elif kind in _CALLS:
-            call = _CALLS[kind](item)
-            call_id = item.get("call_id")
+            call, call_id = _CALLS[kind](item), item.get("call_id")
             if isinstance(call_id, str) and call_id and kind != "web_search_call":
-                self._wait_for(call_id, call)
+                self._wait_for(call_id, replace(call, id=call_id))
             else:
                 yield tool_event(self._thread, call, "", False, "codex", identity, "call")
         elif kind in ("function_call_output", "custom_tool_call_output"):
@@ -116,7 +119,7 @@ class CodexLines:
 
     def _output(self, item: Json, identity: str) -> TranscriptEvent:
         call_id = str(item.get("call_id"))
-        call = self._pending.pop(call_id, ToolCall("unknown", {}))
+        call = self._pending.pop(call_id, ToolCall("unknown", {}, call_id))
         output = parsed(item.get("output"))
         failed = isinstance(output, dict) and output.get("success") is False
         if isinstance(output, dict) and "content" in output:
@@ -127,7 +130,7 @@ class CodexLines:
     def _say(self, role: str, text: Any, source: str, identity: str) -> Iterator[TranscriptEvent]:
         if not isinstance(text, str) or role not in ("user", "assistant"):
             return
-        said = cut(self._spoken(text) if role == "user" else text, PROMPT_CHARS).strip()
+        said = cut(self._spoken(text) if role == "user" else text, SAID_CHARS).strip()
         if not said or self._is_echo(role, said, source):
             return
         if role == "user":

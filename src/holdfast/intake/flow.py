@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from holdfast.desk import Desk
 from holdfast.errors import LimitReached
 from holdfast.intake.compress import Compressed, compress
-from holdfast.intake.event import CleanEvent, content_hash
+from holdfast.intake.event import CleanEvent
+from holdfast.intake.identity import content_hash, same_event
+from holdfast.intake.turns import give_prompt, with_prompt
 from holdfast.model import Observation, Session
-from holdfast.store.port import Condition, Tx, where
+from holdfast.projects import note_project
+from holdfast.store.port import Tx
 from holdfast.store.tables import OBSERVATIONS, SESSIONS
 
 
@@ -36,11 +39,11 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
     Raises:
         LimitReached: the session holds as many observations as the settings allow.
     """
-    draft = compress(event.hook, event.data)
+    draft = compress(event.hook, event.data, event.cwd)
     digest = content_hash(event)
 
     def store(tx: Tx) -> Stored | Duplicate:
-        first = _same_event(desk, tx, event, digest)
+        first = same_event(desk, tx, event, digest)
         if first:
             return Duplicate(first)
         session = open_session(desk, tx, event)
@@ -50,8 +53,9 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
                 f"Session observation limit reached ({limit})",
                 hint="Start a new session, or raise MAX_OBS_PER_SESSION.",
             )
-        seen = _observation(desk, tx, event, draft, digest, session)
+        seen = with_prompt(desk, tx, _observation(desk, tx, event, draft, digest, session))
         tx.add(OBSERVATIONS, seen)
+        give_prompt(desk, tx, seen)
         tx.replace(SESSIONS, _counted(session, seen, draft))
         desk.audit(tx, "observe", (seen.id,), seen.agent, sessionId=seen.session_id)
         for kind in ("raw_observation", "compressed_observation"):  # the two frames viewers expect of each
@@ -61,22 +65,14 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
     return desk.store.write(store)
 
 
-def _same_event(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> Observation | None:
-    if event.key is not None:  # an imported event is the same whenever it comes
-        return tx.get(OBSERVATIONS, desk.tenant, event.key)
-    now = desk.clock.now_ms()
-    recent = Condition("stored_at", ">", now - desk.settings.dedup_seconds * 1000)
-    bounds = (*desk.sees_shared(event.agent), *where(content_hash=digest), recent, Condition("stored_at", "<=", now))
-    found = tx.find(OBSERVATIONS, desk.tenant, *bounds, order="seq", limit=1)
-    return found[0] if found else None
-
-
 def open_session(desk: Desk, tx: Tx, event: CleanEvent) -> Session:
-    """The event's session: found, brought back to life if it had ended, or made. No other is touched."""
+    """The event's session: found, back to life if it had ended before the event, or made. No other is touched."""
     now = desk.clock.now_ms()
     key = desk.session_key(tx, event.session_id)
     known = tx.get(SESSIONS, desk.tenant, key)
     if known is not None:
+        if known.ended_at is not None and event.at < known.ended_at:
+            return dataclasses.replace(known, updated_at=now)  # it comes late: the session has ended since
         return dataclasses.replace(known, status="active", ended_at=None, updated_at=now)
     session = Session(
         tenant=desk.tenant,
@@ -87,10 +83,11 @@ def open_session(desk: Desk, tx: Tx, event: CleanEvent) -> Session:
         agent=desk.writes_as(event.agent),
         title="",
         status="active",
-        started_at=event.at if event.key else now,
+        started_at=min(event.at, now),
         updated_at=now,
     )
     tx.add(SESSIONS, session)
+    note_project(desk, tx, event.project, event.cwd)  # not at each event: agents wander from folder to folder
     return session
 
 

@@ -23,6 +23,8 @@ from holdfast.store.vectortext import text_hash
 
 # Parts of texts embedded and vectors written at once: the write takes about 2 ms, so nobody waits long behind it.
 BATCH = 64
+# Of them, the newest of a long backlog.
+NEWEST = 8
 # Entries dropped at once when nothing embeds them.
 DROPPED = 2_000
 # Rows looked at for a missing vector before what was found is queued.
@@ -73,6 +75,10 @@ class Follower:
             log.warning("vectors: %s; search goes by words until this works again", said)
         self._said = said
 
+    def waiting(self, limit: int) -> list[Waiting]:
+        """The first that wait for their vector, without those that failed alone."""
+        return self.store.read().index_work(limit, self._after)
+
     def _step(self) -> bool:
         reader, embedder = self.store.read(), self._embedder
         model = embedder.name if embedder else None
@@ -80,7 +86,7 @@ class Follower:
             self.store.write(lambda tx: tx.follow_model(model))
         if embedder is None:
             return self._drop(reader)
-        work = reader.index_work(self._size, self._after)
+        work = self._work(reader)
         if work:
             self._make(reader, embedder, work)
             return True
@@ -90,6 +96,15 @@ class Follower:
             return False
         self._after = 0  # all others are done: once more from the first
         return self._step()
+
+    def _work(self, reader: Reader) -> list[Waiting]:
+        """The oldest that wait. Of a long backlog the newest too: what is written during an import need not wait for
+        all of it."""
+        work = reader.index_work(self._size, self._after)
+        if len(work) < BATCH:
+            return work
+        newest = reader.index_work(NEWEST, self._after, newest=True)
+        return list({one.seq: one for one in (*newest, *work[: BATCH - NEWEST])}.values())
 
     def _drop(self, reader: Reader) -> bool:
         """Without an embedder nothing waits: the rows are found again when there is one."""

@@ -26,6 +26,7 @@ from holdfast.store.tables import (
     RELATIONS,
     SESSIONS,
     SLOTS,
+    STATEMENTS,
     SUMMARIES,
     reflected_key,
 )
@@ -224,6 +225,7 @@ def _drop_drawn(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str]) -> No
     One pass over each table, however many records were removed.
     """
     gone = {*tally.ids, *sessions}
+    gone |= _drop_statements(desk, tx, tally, sessions)
     for insight in tx.find(INSIGHTS, desk.tenant):
         if not gone.isdisjoint(insight.source_ids):
             tx.delete(INSIGHTS, desk.tenant, insight.id)
@@ -239,6 +241,21 @@ def _drop_drawn(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str]) -> No
         _drop_reflected(desk, tx, session)
     drop_set_aside(tx, desk.tenant, gone)
     _blank_answers(desk, tx, gone)
+
+
+def _drop_statements(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str]) -> set[str]:
+    """Sentences that were said in what is gone. Those of a session that stays stay as well."""
+    left = {id for id in sessions if tx.get(SESSIONS, desk.tenant, id) is not None}
+    bounds = [("source_id", list(tally.ids)), ("session_id", [id for id in sessions if id not in left])]
+    dropped = set()
+    for column, ids in bounds:
+        for start in range(0, len(ids), MOST_TARGETS):
+            some = Condition(column, "in", ids[start : start + MOST_TARGETS])
+            for statement in tx.find(STATEMENTS, desk.tenant, some):
+                tx.delete(STATEMENTS, desk.tenant, statement.id)
+                tally.add("statements", statement.id)
+                dropped.add(statement.id)
+    return dropped
 
 
 def _drop_reflected(desk: Desk, tx: Tx, session_id: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.intake.prose import body_text, cut, parsed, readable, trim
+from holdfast.intake.prose import SAID_CHARS, body_text, cut, parsed, readable, trim
 from holdfast.intake.toolkinds import HOOK_KINDS, hook_name, kind_of_tool, kind_of_type
 from holdfast.model import Json
 
@@ -29,7 +29,7 @@ _VIEW_COMMANDS = {"view": "file_read", "create": "file_write"}
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """One event, cut to a few thousand characters and free of images."""
+    """One event, cut to a few thousand characters and free of images; what was said is whole up to 64,000."""
 
     hook: str
     kind: str
@@ -81,7 +81,7 @@ def read_happening(hook: str, data: Any, found: AsFound) -> Happening:
         hook=name,
         kind=_kind_of(name, tool, given, fields),
         tool=tool,
-        prompt=cut(found.prompt or (plain if talk else "")),
+        prompt=cut(found.prompt or (plain if talk else ""), SAID_CHARS),
         said=_said_of(data, fields) or (printed if talk else ""),
         input=given if isinstance(given, dict) else {"items": given} if isinstance(given, list) else {},
         input_text="" if talk else plain,
@@ -131,6 +131,11 @@ def _says_failed(output: Any) -> bool:
 
 def _said_of(data: Any, fields: Json) -> str:
     if isinstance(data, str):
-        return cut(data).strip()
-    texts = (body_text(fields.get(key)).strip() for key in _SAID_KEYS)
+        return cut(data, SAID_CHARS).strip()
+    texts = (_whole(data, key) or body_text(fields.get(key)).strip() for key in _SAID_KEYS)
     return next((text for text in texts if text), "")
+
+
+def _whole(data: Any, key: str) -> str:
+    value = data.get(key) if isinstance(data, dict) else None
+    return cut(value, SAID_CHARS).strip() if isinstance(value, str) else ""

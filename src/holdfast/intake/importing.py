@@ -16,7 +16,8 @@ from holdfast.desk import Desk, facts_of
 from holdfast.errors import InvalidRequest
 from holdfast.intake.addresses import keep_address, latest_at
 from holdfast.intake.compress import compress
-from holdfast.intake.event import CleanEvent, content_hash
+from holdfast.intake.event import CleanEvent
+from holdfast.intake.identity import content_hash
 from holdfast.intake.remember import title_of
 from holdfast.intake.sessions import commit_id
 from holdfast.model import (
@@ -34,6 +35,7 @@ from holdfast.model import (
     Relation,
     Session,
     Slot,
+    Statement,
     Summary,
 )
 from holdfast.protocol.access import check_writable, stored_keys
@@ -57,6 +59,7 @@ from holdfast.store.tables import (
     RELATIONS,
     SESSIONS,
     SLOTS,
+    STATEMENTS,
     SUMMARIES,
 )
 
@@ -387,6 +390,7 @@ _KINDS = (
     _Kind("procedural", INSIGHTS, _insight("procedural")),
     _Kind("crystals", INSIGHTS, _insight("crystal")),
     _Kind("insights", INSIGHTS, _insight("insight")),
+    _Kind("statements", STATEMENTS, _plain(Statement, "id", "sourceId", "text")),
     _Kind("notes", NOTES, _plain(Note)),
     _Kind("audit", AUDIT, _plain(AuditEntry)),
 )

@@ -122,16 +122,18 @@ def _revised(desk: Desk, tx: Tx, old: Memory, new: Memory) -> Memory:
         Conflict: what is said is for others than those who see what lies there, and would be told to them.
         Forbidden: it is global, and a chat speaks.
     """
-    if audience_of(old) != new.audience:
+    if audience_of(old) != new.audience and {old.scope, new.scope} != {MemoryScope.GLOBAL}:
         raise Conflict(
             "uri: what lies at the address is for others than the new memory",
             hint="Choose another address; or evolve the memory there, which tells it to those who see it now.",
         )
     if old.content == new.content and old.state == "active":
         return old
-    kept = ("agent", "scope", "visibility", "umo", "owners", "share_into_groups", "audience", "uri")
+    kept = ("agent", "scope", "visibility", "umo", "owners", "share_into_groups", "uri")
     same = {name: getattr(old, name) for name in kept}
-    memory = supersede(tx, old, with_hash(awake(dataclasses.replace(new, **same))))
+    # Who may see it follows from the sessions too, and a line keeps them all.
+    sessions = tuple(dict.fromkeys((*old.session_ids, *new.session_ids)))
+    memory = supersede(tx, old, with_hash(awake(dataclasses.replace(new, **same, session_ids=sessions))))
     _tell(desk, tx, memory, memory.agent)
     return memory
 
@@ -302,7 +304,7 @@ def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) ->
     id = desk.new_id("mem")
     title = draft.title or title_of(draft.content)
     lasts = None if draft.ttl_days is None else int(draft.ttl_days * DAY_MS)
-    facts = draft.facts
+    facts = dataclasses.replace(draft.facts, of_work=bool(draft.project or _sessions(draft)))
     umo = facts.origin.to_umo() if facts.origin.is_valid else None
     owners = (facts.owner, *facts.co_owners) if facts.owner else ()
     return Memory(

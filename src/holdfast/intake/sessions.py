@@ -10,6 +10,7 @@ from holdfast.intake.event import CleanEvent
 from holdfast.intake.flow import open_session
 from holdfast.keys import key_of
 from holdfast.model import CleanText, Commit, Session
+from holdfast.projects import note_project
 from holdfast.store.port import Tx
 from holdfast.store.tables import COMMITS, SESSIONS
 
@@ -26,6 +27,7 @@ def start_session(desk: Desk, event: CleanEvent, title: CleanText | None) -> Ses
             cwd=event.cwd or session.cwd,
         )
         tx.replace(SESSIONS, session)
+        note_project(desk, tx, event.project, event.cwd)
         desk.audit(tx, "session_start", (session.id,), session.agent)
         desk.tell(tx, "session", session)
         return session
@@ -33,10 +35,10 @@ def start_session(desk: Desk, event: CleanEvent, title: CleanText | None) -> Ses
     return desk.store.write(store)
 
 
-def end_session(desk: Desk, session_id: str) -> Session | None:
+def end_session(desk: Desk, session_id: str, at: int | None = None) -> Session | None:
     """The session, completed; None if there is none, as when hooks were installed in the middle of it.
 
-    Its next event brings it back to life: agents report a stop after every turn.
+    An event that happened after the end brings it back to life.
     """
 
     def store(tx: Tx) -> Session | None:
@@ -46,7 +48,8 @@ def end_session(desk: Desk, session_id: str) -> Session | None:
         if known.status == "completed":
             return known
         now = desk.clock.now_ms()
-        ended = dataclasses.replace(known, status="completed", ended_at=now, updated_at=now)
+        ended_at = now if at is None else min(at, now)
+        ended = dataclasses.replace(known, status="completed", ended_at=ended_at, updated_at=now)
         tx.replace(SESSIONS, ended)
         desk.audit(tx, "session_end", (ended.id,), ended.agent)
         desk.tell(tx, "session", ended)

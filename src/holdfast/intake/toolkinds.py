@@ -71,6 +71,7 @@ _FILE_WORDS = (
 )
 _FILES = frozenset("file files dir directory folder notebook".split())
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_OWN_TOOL = re.compile(r"(?:mcp_{1,2})?holdfast_{1,2}")
 _TYPE_NAME = re.compile(r"[a-z][a-z_]{1,31}")
 
 
@@ -86,6 +87,11 @@ def split_tool(name: str) -> tuple[str, str]:
         server, _, tool = name[len("mcp__") :].partition("__")
         return (server, tool) if tool else ("", server)
     return "", name.rpartition(".")[2] or name
+
+
+def is_own_tool(name: str) -> bool:
+    """Whether it is one of Holdfast's own, as the agents name them: what they say is in the memory already."""
+    return bool(_OWN_TOOL.match(name))
 
 
 def kind_of_tool(name: str) -> str:

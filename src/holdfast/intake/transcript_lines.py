@@ -17,7 +17,7 @@ import orjson
 from holdfast.intake.prose import cut, trim
 from holdfast.model import Json
 
-PROMPT_CHARS = 64_000
+CALL_ID_CHARS = 200
 _CHUNK = 1 << 20
 _LAST_MS = 253_402_300_799_999  # 9999-12-31: past it no ISO text can be written
 _SECONDS_BELOW = 100_000_000_000
@@ -55,12 +55,17 @@ class TranscriptEvent:
     data: Json
     key: str
     """The same whenever the file is read again, and different for every event: fit to be the record's id."""
+    dated: bool = True
+    """Whether the line itself says when it was written; else the time is only about right."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
+    """A call of a tool; `id` is the client's own, which its hooks report too."""
+
     name: str
     given: Any
+    id: str = ""
 
 
 @dataclass(slots=True)
@@ -71,10 +76,13 @@ class Thread:
     at_ms: int
     cwd: str = ""
     fallback_project: str = ""
+    named: bool = False  # whether the session's name is known for sure
+    dated: bool = False  # whether the line at hand has a time of its own
 
     def event(self, hook: str, data: Json, *identity: str) -> TranscriptEvent:
         key = sha256("\x1f".join(identity).encode("utf-8", "replace")).hexdigest()[:32]
-        return TranscriptEvent(self.session_id, self.project, self.cwd, self.at_ms, hook, data, f"obs_{key}")
+        place = (self.session_id, self.project, self.cwd)
+        return TranscriptEvent(*place, self.at_ms, hook, data, f"obs_{key}", self.dated)
 
     @property
     def project(self) -> str:
@@ -87,12 +95,16 @@ class Thread:
             self.cwd = cut(cwd, 1_000)
 
     def pass_time(self, stamp: Any) -> None:
-        self.at_ms = time_of(stamp) or self.at_ms
+        """Take the line's time; one that has none is as old as the one before."""
+        at = time_of(stamp)
+        self.at_ms, self.dated = at or self.at_ms, at is not None
 
 
 def tool_event(thread: Thread, call: ToolCall, output: Any, failed: bool, *identity: str) -> TranscriptEvent:
     """A tool call joined with its result, as the post-tool hooks report it."""
     data: Json = {"tool_name": call.name, "tool_input": trim(call.given)}
+    if call.id:
+        data["tool_use_id"] = cut(call.id, CALL_ID_CHARS)
     data["error" if failed else "tool_output"] = trim(output)
     return thread.event("post_tool_failure" if failed else "post_tool_use", data, *identity)
 
@@ -117,13 +129,18 @@ def read_lines(stream: BinaryIO, max_line_bytes: int, tally: Tally) -> Iterator[
     """Every line that is a JSON object, with its number in the file."""
     for number, raw in enumerate(_raw_lines(stream, max_line_bytes), 1):
         tally.lines = number
-        if raw is not None and not raw.strip():
-            continue
-        fields = None if raw is None else _object(raw)
-        if raw is None or fields is None:
-            tally.skipped += 1
-        else:
-            yield Line(number, sha256(raw).hexdigest()[:16], fields)
+        if raw is None or raw.strip():
+            line = None if raw is None else read_line(number, raw)
+            if line is None:
+                tally.skipped += 1
+            else:
+                yield line
+
+
+def read_line(number: int, raw: bytes) -> Line | None:
+    """The line, or None if it is no JSON object."""
+    fields = _object(raw)
+    return None if fields is None else Line(number, sha256(raw).hexdigest()[:16], fields)
 
 
 def _raw_lines(stream: BinaryIO, max_line_bytes: int) -> Iterator[bytes | None]:

@@ -1,4 +1,4 @@
-"""Reads the transcripts that Claude Code and Codex leave behind, as the events their hooks would have sent.
+"""Reads the transcripts that Claude Code, Codex and Cursor leave behind, as the events their hooks would have sent.
 
 Reads files and nothing else; keeps one line and the open tool calls in memory. What a file holds is never
 trusted to be well formed.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 from holdfast.errors import InvalidRequest, NotFound
 from holdfast.intake.claude_lines import ClaudeLines
 from holdfast.intake.codex_lines import CodexLines
+from holdfast.intake.cursor_lines import CursorLines
 from holdfast.intake.transcript_lines import Line, Tally, Thread, TranscriptEvent, read_lines
 
 __all__ = ["MAX_LINE_BYTES", "Transcript", "TranscriptEvent", "find_transcripts", "read_transcript"]
@@ -24,8 +25,12 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 _ROLLOUT = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)")
 
 
-class _Dialect(Protocol):
+class Dialect(Protocol):
+    """How one agent writes its transcripts."""
+
     def take(self, line: Line) -> Iterator[TranscriptEvent]: ...
+
+    def waiting(self) -> Iterable[str]: ...
 
     def finish(self) -> Iterator[TranscriptEvent]: ...
 
@@ -74,9 +79,9 @@ def read_transcript(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Tran
 
 
 def _events(lines: Iterator[Line], thread: Thread, tally: Tally) -> Iterator[TranscriptEvent]:
-    dialect: _Dialect | None = None
+    dialect: Dialect | None = None
     for line in lines:
-        dialect = dialect or _dialect_of(line, thread, tally)
+        dialect = dialect or dialect_of(line, thread, tally)
         if dialect is None:
             tally.skipped += 1
         else:
@@ -85,8 +90,9 @@ def _events(lines: Iterator[Line], thread: Thread, tally: Tally) -> Iterator[Tra
         yield from dialect.finish()
 
 
-def _dialect_of(line: Line, thread: Thread, tally: Tally) -> _Dialect | None:
-    for dialect in (ClaudeLines, CodexLines):
+def dialect_of(line: Line, thread: Thread, tally: Tally) -> Dialect | None:
+    """The reader for the transcript that has this line; None if it is of no known kind."""
+    for dialect in (ClaudeLines, CursorLines, CodexLines):
         if dialect.knows(line.fields):
             return dialect(thread, tally)
     return None

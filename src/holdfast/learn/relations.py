@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from holdfast.desk import Desk
-from holdfast.model import EVERYBODY, Event, Relation
+from holdfast.model import EVERYBODY, IN_CHATS, Event, Relation
 from holdfast.store.port import Tx
 from holdfast.store.tables import MEMORIES, RELATIONS
 
@@ -37,5 +37,6 @@ def keep_relation(desk: Desk, tx: Tx, source: str, target: str, type: str, agent
 def _audience(desk: Desk, tx: Tx, *ends: str) -> tuple[str, ...]:
     """Who may see both ends."""
     known = [tx.get(MEMORIES, desk.tenant, id) for id in ends]
-    narrow = [set(one.audience) for one in known if one is not None and one.audience != (EVERYBODY,)]
-    return tuple(sorted(set.intersection(*narrow))) if narrow else (EVERYBODY,)
+    audiences = [one.audience for one in known if one is not None] or [(EVERYBODY,)]
+    narrow = [set(one) for one in audiences if IN_CHATS not in one]
+    return tuple(sorted(set.intersection(*narrow))) if narrow else audiences[0]

@@ -15,7 +15,7 @@ from holdfast.model import Json, Observation
 _PROMPT_HOOKS = frozenset({"prompt_submit", "UserPromptSubmit", "user_prompt_submit"})
 _SPEAKING = frozenset({"conversation", "subagent", "decision", "discovery", "other"})
 _SAID_KEYS = ("message", "last_message", "last_assistant_message", "text", "content", "task_description")
-_TEXT_CHARS = 16_000
+_TEXT_CHARS = 64_000  # as much as is kept of a message
 _RAN = re.compile(r"Ran `(.+)`")
 _EXIT = re.compile(r"Exit code (-?\d+)")
 _MADE = re.compile(r"(?:Edited|Created|Deleted|Wrote) ")
@@ -80,11 +80,17 @@ def plain_command(command: str) -> str:
 def _raw_command(step: Observation) -> str:
     if step.type not in ("command_run", "error"):
         return ""
-    given = _object(_fields(step).get("tool_input"))
+    given = tool_input(step)
     command = given.get("command") or given.get("cmd") or ""
     if isinstance(command, list):
         command = " ".join(word for word in command if isinstance(word, str))
     return command if isinstance(command, str) else ""
+
+
+def tool_input(step: Observation) -> Json:
+    """What the tool of this step was given, as far as it has fields."""
+    given = _object(_fields(step).get("tool_input"))
+    return given or ({"input": text} if (text := _text(_fields(step).get("tool_input"))) else {})
 
 
 def program_of(command: str) -> str:

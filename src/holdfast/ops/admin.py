@@ -15,9 +15,9 @@ from holdfast.learn.lessons import decay_lessons
 from holdfast.model import CleanText, Json, Token
 from holdfast.ops.answers import AuditShape, Success, TokenShape
 from holdfast.ops.declare import Nothing, Operation, Request, SeeingAll
+from holdfast.ops.features import flags
 from holdfast.ops.fields import CleanLine, CleanName, Name, Offset, limit
 from holdfast.ops.restoring import damaged_shape
-from holdfast.settings import SETTINGS
 from holdfast.shapes import shape
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.damaged import damaged_generations
@@ -25,6 +25,7 @@ from holdfast.snapshot.health import age_of_newest
 from holdfast.snapshot.key_care import key_texts
 from holdfast.snapshot.repair import repair_index
 from holdfast.snapshot.waiting import waiting
+from holdfast.spool import spool_status
 from holdfast.store.damage import REPAIR
 from holdfast.store.port import Reader, Table, Tx, where
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
@@ -64,6 +65,12 @@ class SnapshotsHealth(TypedDict):
     waiting: int  # for the vault
 
 
+class SpoolHealth(TypedDict):
+    waiting: int  # requests of hooks that the server has not taken in yet
+    refused: int  # put aside: it could not take them
+    dropped: int  # found no room
+
+
 class HealthAnswer(TypedDict):
     status: str
     service: str
@@ -73,6 +80,7 @@ class HealthAnswer(TypedDict):
     index: IndexHealth
     events: EventsHealth
     snapshots: SnapshotsHealth
+    spool: SpoolHealth
     counts: dict[str, int]
     summarizer: str
     viewerPort: int
@@ -107,6 +115,7 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
         "events": measures["events"],
         "counts": measures["counts"],
         "snapshots": _snapshots_health(desk),
+        "spool": _spool_health(desk),
         "summarizer": desk.summarizer.name if desk.summarizer else "none",
         "viewerPort": desk.settings.port,
     }
@@ -134,6 +143,14 @@ def _count(desk: Desk, reader: Reader, table: Table[Any]) -> int:
     return reader.count(table, desk.tenant, *(desk.sees_memories() if table is MEMORIES else desk.sees()))
 
 
+def _spool_health(desk: Desk) -> SpoolHealth:
+    """What hooks left for the server; of others than the owner of the folder nothing is said."""
+    if desk.home is None or not desk.caller.may("root"):
+        return {"waiting": 0, "refused": 0, "dropped": 0}
+    found = spool_status(str(desk.home.path))
+    return {"waiting": found.waiting, "refused": found.refused, "dropped": found.dropped}
+
+
 def _snapshots_health(desk: Desk) -> SnapshotsHealth:
     archive = archive_of(desk)
     newest, age = archive.shelf.newest(), age_of_newest(archive)
@@ -157,44 +174,6 @@ def _index_health(desk: Desk, reader: Reader) -> IndexHealth:
     if (fault := desk.embedder.fault()) is not None:
         found["fault"] = fault
     return found
-
-
-class FlagsAnswer(TypedDict):
-    version: str
-    provider: str
-    embeddingProvider: str
-    flags: list[Json]
-
-
-_FLAGS = (
-    ("consolidation", ["consolidate"], False),
-    ("graph_extraction", ["graph"], True),
-    ("auto_compress", ["summarize"], True),
-)
-
-
-def flags(desk: Desk, ask: Nothing) -> FlagsAnswer:
-    """Show which optional features are on and how to turn them on."""
-    rows = {row.name: row for row in SETTINGS}
-    shown: list[Json] = []
-    for name, affects, needs_llm in _FLAGS:
-        row = rows[name]
-        shown.append(
-            {
-                "key": (row.also or (row.env,))[0],
-                "label": name.replace("_", " ").capitalize(),
-                "enabled": bool(getattr(desk.settings, name)),
-                "default": False,
-                "affects": affects,
-                "needsLlm": needs_llm,
-                "description": row.help,
-                "enableHow": f"{row.env}=true",
-                "docsHref": "docs/settings.md",
-            }
-        )
-    provider = "llm" if desk.summarizer else "noop"
-    embedding = desk.embedder.name if desk.embedder else "none"
-    return {"version": VERSION, "provider": provider, "embeddingProvider": embedding, "flags": shown}
 
 
 class Audit(SeeingAll):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
@@ -9,19 +10,21 @@ from holdfast.desk import Desk
 from holdfast.learn.digest import profile
 from holdfast.learn.lessons import lessons_for
 from holdfast.learn.slots import pinned_slots
-from holdfast.learn.statements import normal
 from holdfast.model import Json, Memory
+from holdfast.projects import of_project, project_names
 from holdfast.recall.context import ContextBlock, Sources, build, past_sessions
-from holdfast.recall.flow import Hit, Question
+from holdfast.recall.hits import Hit, Question
 from holdfast.recall.matter import hits_here, ranked_lessons, ranked_memories, topic
 from holdfast.recall.safe import line
-from holdfast.store.port import where
+from holdfast.recall.standing import standing
+from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 from holdfast.times import iso
 
 PROFILED_OBSERVATIONS = 500
 PROFILED_MEMORIES = 200
 LESSONS_RANKED = 200
+FILES_SHOWN = 8
 SURE_ENOUGH = 0.1
 ENRICH_CHARS = 4_000
 NOTE_CHARS = 30
@@ -36,23 +39,36 @@ def context_for(desk: Desk, project: str, session_id: str | None, budget: int, a
     """What an agent should know when it starts on a project."""
     key = desk.session_key(desk.store.read(), session_id) if session_id else None
     memories, others = ranked_memories(desk, project, agent, topic(desk, session_id, agent))
+    names = project_names(desk, project)
+    statements = standing(desk, names, agent)
     sources = Sources(
         slots=tuple(pinned_slots(desk, project)),
-        profile=_profile_lines(desk, project, memories),
         lessons=ranked_lessons(lessons_for(desk, project, SURE_ENOUGH, LESSONS_RANKED), project),
         memories=memories,
         other_memories=others,
-        sessions=past_sessions(desk, project, key, agent),
+        statements=tuple(statements),
+        sessions=past_sessions(desk, names, key, agent, statements) if names else (),
+        files=_files(desk, project),
     )
     return build(sources, budget)
+
+
+def _files(desk: Desk, project: str) -> tuple[str, ...]:
+    """The files that were changed most often lately."""
+    if not project:
+        return ()
+    changed = (*desk.sees(), *of_project(desk, project), Condition("type", "in", ("file_edit", "file_write")))
+    seen = desk.store.read().find(OBSERVATIONS, desk.tenant, *changed, order="-at", limit=PROFILED_OBSERVATIONS)
+    counts = Counter(path for one in seen for path in dict.fromkeys(one.files))
+    return tuple(path for path, _ in counts.most_common(FILES_SHOWN))
 
 
 def profile_shape(desk: Desk, project: str) -> Json:
     """A project's profile, computed from its newest records."""
     reader = desk.store.read()
-    bounds = (*desk.sees(), *where(project=project))
+    bounds = (*desk.sees(), *of_project(desk, project))
     seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=PROFILED_OBSERVATIONS)
-    known = (*desk.sees_memories(), *where(project=project, latest=True))
+    known = (*desk.sees_memories(), *of_project(desk, project), *where(latest=True))
     kept = [one for one in reader.find(MEMORIES, desk.tenant, *known, limit=PROFILED_MEMORIES) if desk.may_see(one)]
     made = profile(seen, kept, 0)
     times = [one.at for one in seen[:1]] + [one.updated_at for one in kept[:1]]
@@ -66,26 +82,6 @@ def profile_shape(desk: Desk, project: str) -> Json:
         "sessionCount": reader.count(SESSIONS, desk.tenant, *bounds),
         "updatedAt": iso(max(times)) if times else None,
     }
-
-
-def _profile_lines(desk: Desk, project: str, memories: Sequence[Memory]) -> tuple[str, ...]:
-    """The profile; conventions that are memories shown below stay there, in full and dated."""
-    if not project:
-        return ()
-    made = profile_shape(desk, project)
-    concepts = ", ".join(one["concept"] for one in made["topConcepts"][:8])
-    files = ", ".join(one["file"] for one in made["topFiles"][:5])
-    below = [normal(memory.content) for memory in memories]
-    rules = [one for one in made["conventions"] if not any(told.startswith(_stem(one)) for told in below)]
-    lines = [f"often about: {concepts}"] if concepts else []
-    lines += [f"often touched: {files}"] if files else []
-    lines += [f"convention: {one}" for one in rules[:5]]
-    lines += [f"known error: {one}" for one in made["commonErrors"][:3]]
-    return tuple(lines)
-
-
-def _stem(clipped: str) -> str:
-    return normal(clipped.removesuffix("…"))
 
 
 def enrichment(

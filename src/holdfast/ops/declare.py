@@ -15,6 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from holdfast.desk import Desk
 from holdfast.errors import Forbidden, InvalidRequest
+from holdfast.intake.audiences import tell_chats
 from holdfast.model import Scope
 from holdfast.ops.fields import CleanName, Name, collect_findings
 from holdfast.ops.wording import explain
@@ -197,7 +198,10 @@ class Operation:
             if desk.caller.chat or not desk.caller.may("admin"):
                 raise Forbidden(f"{self.name}: allChats needs a token with the scope admin")
             desk.store.write(lambda tx: desk.audit(tx, "see_all_chats", (), asked=self.name))
-        return desk if desk.viewer == viewer else dataclasses.replace(desk, viewer=viewer)
+        seeing = desk if desk.viewer == viewer else dataclasses.replace(desk, viewer=viewer)
+        if seeing.in_chat:
+            tell_chats(desk.store, desk.tenant)
+        return seeing
 
     def call(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
         """Prepare and run.

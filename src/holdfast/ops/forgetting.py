@@ -6,14 +6,14 @@ from pydantic import field_validator
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
-from holdfast.errors import InvalidRequest
-from holdfast.intake.forget import forget_memories, forget_observations, forget_session, plan_sweep, sweep
+from holdfast.errors import InvalidRequest, NotFound
+from holdfast.intake.forget import Tally, forget_memories, forget_observations, forget_session, plan_sweep, sweep
 from holdfast.model import CleanText
 from holdfast.ops.declare import ChatRequest, Operation, Request
 from holdfast.ops.fields import CleanLine, Name, Names
 from holdfast.snapshot.automatic import BULK, before
 from holdfast.store.port import where
-from holdfast.store.tables import MEMORIES
+from holdfast.store.tables import MEMORIES, SESSIONS
 
 
 class Forget(ChatRequest):
@@ -31,20 +31,39 @@ class ForgetAnswer(TypedDict):
 def forget(desk: Desk, ask: Forget) -> ForgetAnswer:
     """Remove a memory, a session, or some observations of a session for good.
 
-    `deleted` is how many records are gone, 0 if nothing of that id was there. This cannot be undone.
+    `deleted` is how many records are gone, with what was drawn from them. If nothing of that id is there, that is an
+    error. This cannot be undone.
     """
-    bulk = not ask.observation_ids or len(ask.observation_ids) >= BULK
-    if not ask.memory_id and bulk and not desk.in_chat:  # where there are no sessions
-        before(desk, "forget")
     if ask.memory_id:
-        tally = forget_memories(desk, [ask.memory_id], agent=ask.agent_id)
-    elif ask.session_id and ask.observation_ids:
-        tally = forget_observations(desk, ask.session_id, ask.observation_ids, agent=ask.agent_id)
+        tally, kind = forget_memories(desk, [ask.memory_id], agent=ask.agent_id), "memory"
     elif ask.session_id:
-        tally = forget_session(desk, ask.session_id, agent=ask.agent_id)
+        tally, kind = _forget_of_session(desk, ask, ask.session_id), "observation" if ask.observation_ids else "session"
     else:
         raise InvalidRequest("forget: memoryId or sessionId is required")
+    if not tally.total:
+        raise NotFound(f"forget: no {kind} of that id", hint=_LISTS[kind])
     return {"success": True, "deleted": tally.total, "counts": tally.counts}
+
+
+_LISTS = {
+    "memory": "Find its id with holdfast recall, or list all with holdfast memories.",
+    "session": "List sessions with holdfast sessions.",
+    "observation": "List the session's observations with holdfast observations SESSION.",
+}
+
+
+def _forget_of_session(desk: Desk, ask: Forget, session_id: str) -> Tally:
+    if desk.in_chat:  # where there are no sessions
+        return Tally()
+    if ask.observation_ids:
+        if len(ask.observation_ids) >= BULK:
+            before(desk, "forget")
+        return forget_observations(desk, session_id, ask.observation_ids, agent=ask.agent_id)
+    reader = desk.store.read()
+    if reader.get(SESSIONS, desk.tenant, desk.session_key(reader, session_id)) is None:
+        return Tally()
+    before(desk, "forget")
+    return forget_session(desk, session_id, agent=ask.agent_id)
 
 
 class GovernanceDelete(ChatRequest):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from pydantic import Field, field_validator, model_validator
 from typing_extensions import TypedDict
@@ -10,8 +10,9 @@ from typing_extensions import TypedDict
 from holdfast.desk import Desk
 from holdfast.errors import InvalidRequest, NotFound
 from holdfast.intake.event import CleanEvent
-from holdfast.intake.flow import Duplicate, observe as observe_event
+from holdfast.intake.flow import Duplicate, Stored, observe as observe_event
 from holdfast.intake.sessions import CommitDraft, end_session, link_commit, start_session
+from holdfast.intake.transcript_intake import Place, take_slice
 from holdfast.model import CleanText, Json, Summary
 from holdfast.ops.answers import CommitShape, ObservationShape, SessionShape
 from holdfast.ops.context import context_for
@@ -27,11 +28,13 @@ from holdfast.ops.fields import (
     Time,
     limit,
 )
+from holdfast.projects import of_project, project_for_write, project_of_event
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS, SUMMARIES
 
 _NO_TEXT = CleanText("")
+SLICE_CHARS = 6_000_000  # hooks send up to 4 MB of lines at a time
 
 
 class Observe(Request):
@@ -69,7 +72,7 @@ def observe(desk: Desk, ask: Observe) -> ObserveAnswer:
         hook=ask.hook_type,
         data=ask.data,
         at=ask.timestamp,
-        project=ask.project,
+        project=CleanText(project_of_event(desk, ask.project, ask.cwd)),
         cwd=ask.cwd,
         agent=ask.agent_id,
     )
@@ -119,7 +122,7 @@ def agent_observe(desk: Desk, ask: AgentObserve) -> ObserveAnswer:
         hook=CleanText("agent_note"),
         data=data,
         at=desk.clock.now_ms(),
-        project=ask.project,
+        project=CleanText(_note_project(desk, ask)),
         cwd=ask.cwd,
         agent=ask.agent_id,
         type=ask.type,
@@ -128,11 +131,17 @@ def agent_observe(desk: Desk, ask: AgentObserve) -> ObserveAnswer:
     return _observed(desk, event)
 
 
+def _note_project(desk: Desk, ask: AgentObserve) -> str:
+    return project_of_event(desk, ask.project, ask.cwd) if ask.cwd else project_for_write(desk, ask.project)
+
+
 class SessionStart(Request):
     session_id: CleanName
     project: CleanLine
     cwd: CleanLine
     title: CleanLine | None = None
+    timestamp: Time | None = Field(default=None, description="When it started; now, if it is not said.")
+    context: bool = Field(default=True, description="Whether the answer should hold the context for the session.")
 
 
 class SessionStartAnswer(TypedDict):
@@ -146,19 +155,70 @@ def session_start(desk: Desk, ask: SessionStart) -> SessionStartAnswer:
         session_id=ask.session_id,
         hook=CleanText("session_start"),
         data={},
-        at=desk.clock.now_ms(),
-        project=ask.project,
+        at=desk.clock.now_ms() if ask.timestamp is None else ask.timestamp,
+        project=CleanText(project_of_event(desk, ask.project, ask.cwd)),
         cwd=ask.cwd,
         agent=ask.agent_id,
     )
     session = start_session(desk, event, ask.title)
     summary = desk.store.read().get(SUMMARIES, desk.tenant, session.id)
-    context = context_for(desk, session.project, ask.session_id, desk.settings.token_budget, ask.agent_id)
-    return {"session": _with_summary(shape(session), summary), "context": context.text}
+    text = ""
+    if ask.context:
+        budget = desk.settings.token_budget
+        text = context_for(desk, session.project, ask.session_id, budget, ask.agent_id).text
+    return {"session": _with_summary(shape(session), summary), "context": text}
+
+
+class SessionTranscript(Request):
+    session_id: CleanName
+    project: CleanLine = _NO_TEXT
+    cwd: CleanLine = _NO_TEXT
+    text: Annotated[str, Field(max_length=SLICE_CHARS)] = Field(
+        default="", description="Whole lines of the transcript, from where the last answer said."
+    )
+    first_line: int = Field(default=1, ge=1, le=1_000_000_000, description="The number of the first line in the file.")
+    last_message: CleanLoose = Field(
+        default=_NO_TEXT, description="What the agent said last, which may not be in the file yet."
+    )
+    timestamp: Time | None = None
+
+
+class SessionTranscriptAnswer(TypedDict):
+    stored: int
+    duplicates: int
+    skippedLines: int
+    consumed: int
+    consumedLines: int
+
+
+def session_transcript(desk: Desk, ask: SessionTranscript) -> SessionTranscriptAnswer:
+    """Take in a piece of a session's transcript, of Claude Code or Codex: messages, prompts and tool calls, each once.
+
+    `consumed` says how many bytes need not be sent again: not a half-written line, nor a tool call that has no result
+    yet. Repeating a piece, or importing the whole file later, adds nothing twice.
+    """
+    at = desk.clock.now_ms() if ask.timestamp is None else ask.timestamp
+    place = Place(ask.session_id, CleanText(project_of_event(desk, ask.project, ask.cwd)), ask.cwd)
+    report = take_slice(desk, place, ask.text, ask.first_line, at)
+    stored, duplicates = report.stored, report.duplicates
+    if ask.last_message.strip():
+        data: Json = {"message": ask.last_message}
+        hook = CleanText("assistant_message")
+        event = CleanEvent(ask.session_id, hook, data, at, place.project, ask.cwd, ask.agent_id)
+        is_new = isinstance(observe_event(desk, event, capped=False), Stored)
+        stored, duplicates = stored + is_new, duplicates + (not is_new)
+    return {
+        "stored": stored,
+        "duplicates": duplicates,
+        "skippedLines": report.skipped,
+        "consumed": report.consumed,
+        "consumedLines": report.consumed_lines,
+    }
 
 
 class SessionEnd(Request):
     session_id: Name
+    timestamp: Time | None = Field(default=None, description="When it ended; now, if it is not said.")
 
 
 class SessionEndAnswer(TypedDict):
@@ -171,7 +231,7 @@ def session_end(desk: Desk, ask: SessionEnd) -> SessionEndAnswer:
 
     Ending a session that was never reported is no failure: afterwards none of that id is active. `known` says so.
     """
-    return {"success": True, "known": end_session(desk, ask.session_id) is not None}
+    return {"success": True, "known": end_session(desk, ask.session_id, ask.timestamp) is not None}
 
 
 class SessionCommit(Request):
@@ -276,7 +336,7 @@ def sessions(desk: Desk, ask: Sessions) -> SessionsAnswer:
     """
     reader = desk.store.read()
     id = desk.session_key(reader, ask.session_id) if ask.session_id else None
-    bounds = (*desk.sees(ask.agent_id), *where(project=ask.project, status=ask.status, id=id))
+    bounds = (*desk.sees(ask.agent_id), *of_project(desk, ask.project), *where(status=ask.status, id=id))
     found = reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=ask.limit, offset=ask.offset)
     shapes = [_with_summary(shape(one), reader.get(SUMMARIES, desk.tenant, one.id)) for one in found]
     return {"sessions": shapes, "total": reader.count(SESSIONS, desk.tenant, *bounds)}
@@ -324,6 +384,7 @@ INTAKE = (
         positional=("text",),
     ),
     Operation(session_start, "POST", "/session/start", effect="write", cli="session start"),
+    Operation(session_transcript, "POST", "/session/transcript", effect="write"),
     Operation(session_end, "POST", "/session/end", effect="write", cli="session end", positional=("sessionId",)),
     Operation(session_commit, "POST", "/session/commit", effect="write", cli="session commit", positional=("sha",)),
     Operation(session_by_commit, "GET", "/session/by-commit", cli="session by-commit", positional=("sha",)),

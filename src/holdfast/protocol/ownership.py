@@ -100,7 +100,9 @@ def owned(
     others = tuple(one for one in listed if one != owner)
     wanted = scope or (MemoryScope.PERSONAL if umo else MemoryScope.GLOBAL)
     shown_to = visibility or default_visibility(wanted, owners=1 + len(others))
-    return check_writable(MemoryFacts(wanted, shown_to, origin, owner, others, share_into_groups))
+    # Whoever names the scope global means everybody, also in chats.
+    shared = share_into_groups or (scope == MemoryScope.GLOBAL and not umo)
+    return check_writable(MemoryFacts(wanted, shown_to, origin, owner, others, shared))
 
 
 def ownership_metadata(memory: MemoryFacts) -> dict[str, Any]:

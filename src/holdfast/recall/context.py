@@ -1,7 +1,8 @@
 """Context: what an agent should know when it starts, within a budget of tokens.
 
-Pinned slots, then the project's profile, lessons, memories and past sessions, in that order; each thing said once.
-No section starves those after it, no item its section: what is too long is cut, and the block says so.
+The user's wishes and rules, what is in force, what was found out, open work, the last sessions and the files that
+matter, in that order; each thing said once. No section starves those after it, no item its section: what is too long
+is cut, and the block says so.
 """
 
 from __future__ import annotations
@@ -13,24 +14,37 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from holdfast.desk import Desk
-from holdfast.model import Lesson, Memory, Slot, Summary
+from holdfast.model import Lesson, Memory, Session, Slot, Statement, Summary
 from holdfast.recall.safe import block, line
-from holdfast.store.port import Condition, where
-from holdfast.store.tables import OBSERVATIONS, SESSIONS, SUMMARIES
+from holdfast.recall.standing import Standing
+from holdfast.store.port import Condition
+from holdfast.store.tables import SESSIONS, SUMMARIES
 from holdfast.times import iso
 from holdfast.tokens import estimate
 
-SESSIONS_SHOWN = 10
-OBSERVATIONS_SHOWN = 5
-DECISIONS_SHOWN = 3
+SESSIONS_SHOWN = 6
 LINE_CHARS = 500
-NARRATIVE_CHARS = 600
 TITLE_CHARS = 120
-DECISION_CHARS = 200
+OUTCOME_CHARS = 300
+TOGETHER_CHARS = 420  # sentences of one message that are told in one line
 
-PINNED, PROJECT, LESSONS, MEMORIES, PAST = "Pinned", "Project", "Lessons", "Memories", "Past sessions"
+RULES, IN_FORCE, FOUND = "The user's wishes and rules", "Decisions and facts in force", "Found out"
+OPEN, PAST, FILES = "Open work", "Last sessions", "Files that matter"
 # What earlier sections leave to a later one, if it has that much to say.
-KEPT_FOR = {PINNED: 0.0, PROJECT: 0.1, LESSONS: 0.15, MEMORIES: 0.25, PAST: 0.1}
+KEPT_FOR = {RULES: 0.0, IN_FORCE: 0.34, FOUND: 0.22, OPEN: 0.14, PAST: 0.06, FILES: 0.02}
+# Where a statement of each kind stands, and a slot of each label; others are rules that an agent wrote for itself.
+SECTION_OF = {
+    "preference": RULES, "decision": IN_FORCE, "fact": IN_FORCE, "change": IN_FORCE, "finding": FOUND,
+    "rejected": FOUND, "open": OPEN,
+}  # fmt: skip
+SLOT_SECTION = {"project_context": IN_FORCE, "pending_items": OPEN}
+RULE_TYPES = frozenset({"preference", "convention", "rule"})
+# Half as much after so many sessions of the project: what was said last matters most. Wishes do not fade.
+FADES_IN = 12
+LEAST_WORTH = 0.2
+DOUBTED = 0.6  # share of its worth that a statement keeps of which a newer one speaks anew
+EARLIER = " (earlier, perhaps outdated)"
+SURE = 0.5
 ITEM_SHARE = 4  # an item may take up to a quarter of the block
 CHARS_PER_TOKEN = 20  # more than any text has that says something
 SMALLEST_ITEM = 24  # tokens below which cutting leaves nothing worth reading
@@ -53,6 +67,9 @@ class Item:
     show: Callable[[str], str]
     chars: int = LINE_CHARS
     always: bool = False  # stays though the same was said before
+    reason: str = ""  # why it is told
+    ids: tuple[str, ...] = ()  # of the records it was taken from
+    parts: tuple[str, ...] = ()  # the texts that the body is made of, if it is several
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,8 @@ class Shown:
     text: str
     tokens: int
     cut: bool = False
+    reason: str = ""
+    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +89,22 @@ class Sources:
     """What a context is made of, already ranked."""
 
     slots: tuple[Slot, ...] = ()
-    profile: tuple[str, ...] = ()
     lessons: tuple[Lesson, ...] = ()
     memories: tuple[Memory, ...] = ()
     other_memories: int = 0  # that matter less and are not among them
+    statements: tuple[Standing, ...] = ()  # newest first
     sessions: tuple[Item, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One line of a context, why it is there, and of which records it was taken."""
+
+    section: str
+    text: str
+    reason: str
+    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +114,7 @@ class ContextBlock:
     tokens: int = 0
     omitted: dict[str, int] = field(default_factory=dict)
     shortened: dict[str, int] = field(default_factory=dict)
+    told: tuple[Told, ...] = ()
 
 
 def build(sources: Sources, budget: int) -> ContextBlock:
@@ -92,7 +123,7 @@ def build(sources: Sources, budget: int) -> ContextBlock:
     bound = max(SMALLEST_ITEM, room // ITEM_SHARE)
     items = [_shown(item, bound) for item in _once(_items(sources))]
     every = Counter(item.head for item in items)
-    every[MEMORIES] += sources.other_memories
+    every[IN_FORCE] += sources.other_memories
     if room <= 0 or not items:
         return ContextBlock(omitted=dict(+every))
     for note in (_note, lambda _omitted, _shortened: BRIEF_NOTE, lambda _omitted, _shortened: ""):
@@ -127,7 +158,8 @@ def _assembled(every: Counter[str], chosen: list[Shown], note: Callable[..., str
     if (omitted or shortened) and (said := note(omitted, shortened)):
         lines.append(said)
     text = "\n".join([*lines, CLOSING])
-    return ContextBlock(text, len(counts), estimate(text), omitted, shortened)
+    told = tuple(Told(item.head, item.text, item.reason, item.ids) for item in chosen)
+    return ContextBlock(text, len(counts), estimate(text), omitted, shortened, told)
 
 
 def _note(omitted: dict[str, int], shortened: dict[str, int]) -> str:
@@ -169,7 +201,7 @@ def _shown(item: Item, tokens: int) -> Shown:
     whole = item.show(body)
     cost = _cost(whole)
     if cost <= tokens and len(body) == len(item.body):
-        return Shown(item.head, whole, cost)
+        return Shown(item.head, whole, cost, False, item.reason, item.ids)
     fewest, most = 0, len(body)
     while fewest < most:
         middle = (fewest + most + 1) // 2
@@ -178,7 +210,7 @@ def _shown(item: Item, tokens: int) -> Shown:
         else:
             most = middle - 1
     text = item.show(_cut(body, fewest))
-    return Shown(item.head, text, _cost(text), cut=True)
+    return Shown(item.head, text, _cost(text), True, item.reason, item.ids)
 
 
 def _cost(text: str) -> int:
@@ -194,10 +226,13 @@ def _once(items: Iterable[Item]) -> Iterable[Item]:
     """The items that say something, without those that repeat one before them or a line of it."""
     said: set[str] = set()
     for item in items:
+        if item.head == PAST and _key(item.body) in said:
+            item = replace(item, body="")  # when it was and what was wanted is still worth a line
         key = _key(item.body)
-        if not line(item.body) or (key in said and not item.always):
+        if not item.always and (not line(item.body) or key in said):
             continue
         said.add(key)
+        said.update(map(_key, item.parts))
         if item.always:
             said.update(_key(part) for part in item.body[: item.chars].splitlines() if part.strip())
         yield item
@@ -209,17 +244,75 @@ def _key(text: str) -> str:
 
 
 def _items(sources: Sources) -> Iterable[Item]:
-    for slot in sources.slots:
-        yield Item(PINNED, slot.content, _under(f"- {line(slot.label)}:\n"), chars=len(slot.content), always=True)
-    for text in sources.profile:
-        yield Item(PROJECT, text, _after("- "))
-    for lesson in sources.lessons:
-        context = f" — {line(lesson.context, 200)}" if lesson.context else ""
-        yield Item(LESSONS, lesson.content, _after(f"- ({lesson.confidence:.2f}) ", context))
-    for memory in sources.memories:
-        lead = f"- [{line(memory.type, 40)}, {iso(memory.created_at)[:10]}] "
-        yield Item(MEMORIES, memory.content, _after(lead))
-    yield from sources.sessions
+    """Everything there is to say, section by section; within one, what matters most first."""
+    items = [*map(_slot_item, sources.slots), *map(_lesson_item, sources.lessons), *map(_memory_item, sources.memories)]
+    items += [*_statement_items(sources.statements), *sources.sessions]
+    if sources.files:
+        items.append(Item(FILES, ", ".join(sources.files), _after("- "), reason="changed most often"))
+    return sorted(items, key=lambda item: list(KEPT_FOR).index(item.head))  # stable: keeps the order within a section
+
+
+def _slot_item(slot: Slot) -> Item:
+    head = SLOT_SECTION.get(slot.label, RULES)
+    lead = _under(f"- {line(slot.label)}:\n")
+    return Item(head, slot.content, lead, len(slot.content), always=True, reason="pinned slot", ids=(slot.id,))
+
+
+def _lesson_item(lesson: Lesson) -> Item:
+    context = f" — {line(lesson.context, 200)}" if lesson.context else ""
+    reason = f"lesson, confidence {lesson.confidence:.2f}"
+    return Item(RULES, lesson.content, _after("- ", context), reason=reason, ids=(lesson.id,))
+
+
+def _memory_item(memory: Memory) -> Item:
+    head = RULES if memory.type in RULE_TYPES else IN_FORCE
+    reason = f"memory of {iso(memory.created_at)[:10]}, {line(memory.type, 40)}, importance {memory.importance}"
+    return Item(head, memory.content, _after("- "), reason=reason, ids=(memory.id,))
+
+
+def _statement_items(statements: Sequence[Standing]) -> list[Item]:
+    """Statements of one message and one section are one item; the items of a section by how much they matter."""
+    age = {
+        session: place for place, session in enumerate(dict.fromkeys(one.statement.session_id for one in statements))
+    }
+    groups: dict[tuple[str, str, int], list[Standing]] = {}
+    said: set[str] = set()
+    for one in sorted(statements, key=lambda one: -one.statement.at):  # said twice: told as it was said last
+        if one.statement.worth >= LEAST_WORTH and (key := _key(one.statement.text)) not in said:
+            said.add(key)
+            _join(groups, one)
+    weighed = sorted(groups.values(), key=lambda group: -_matters(group, age))
+    return [_group_item(group) for group in weighed]
+
+
+def _join(groups: dict[tuple[str, str, int], list[Standing]], one: Standing) -> None:
+    """Put it to those of its message and section, or begin another line if that one is full."""
+    head, source, number = SECTION_OF[one.statement.kind], one.statement.source_id, 0
+    while group := groups.get((head, source, number)):
+        if sum(len(other.statement.text) + 1 for other in group) + len(one.statement.text) <= TOGETHER_CHARS:
+            break
+        number += 1
+    groups.setdefault((head, source, number), []).append(one)
+
+
+def _matters(group: Sequence[Standing], age: dict[str, int]) -> float:
+    best = max((one.statement for one in group), key=lambda one: one.worth)
+    if SECTION_OF[best.kind] == RULES:
+        return best.worth
+    doubt = DOUBTED if all(one.doubtful for one in group) else 1.0
+    return float(doubt * best.worth * 0.5 ** (age[best.session_id] / FADES_IN))
+
+
+def _group_item(group: Sequence[Standing]) -> Item:
+    group = sorted(group, key=lambda one: one.statement.seq)
+    best = max((one.statement for one in group), key=lambda one: one.worth)
+    who = "the user said it" if best.kind == "preference" else "said"
+    reason = f"{who} on {iso(best.at)[:10]}, {best.kind}, worth {best.worth:.2f}"
+    parts = tuple(one.statement.text + (EARLIER if one.doubtful else "") for one in group)
+    ids = (*dict.fromkeys(one.statement.source_id for one in group), *(one.statement.id for one in group))
+    body = " ".join(parts)
+    told = tuple(one.statement.text for one in group)
+    return Item(SECTION_OF[best.kind], body, _after("- "), len(body), reason=reason, ids=ids, parts=told)
 
 
 def _after(lead: str, tail: str = "") -> Callable[[str], str]:
@@ -230,45 +323,40 @@ def _under(lead: str) -> Callable[[str], str]:
     return lambda body: lead + block(body)
 
 
-def past_sessions(desk: Desk, project: str, except_id: str | None, agent: str | None) -> tuple[Item, ...]:
-    """The project's last sessions: their summaries, or else their most important observations."""
+def past_sessions(
+    desk: Desk, projects: Sequence[str], except_id: str | None, agent: str | None, statements: Sequence[Standing]
+) -> tuple[Item, ...]:
+    """The project's last sessions: when, what was wanted, and how it ended."""
     reader = desk.store.read()
-    bounds = (*desk.sees(agent), *where(project=project))
-    sessions = reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=SESSIONS_SHOWN + 1)
+    bounds = (*desk.sees(agent), Condition("project", "in", list(projects)))
+    sessions = reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=2 * SESSIONS_SHOWN)
     items = []
-    for session in [one for one in sessions if one.id != except_id][:SESSIONS_SHOWN]:
-        day = iso(session.started_at)[:10]
+    for session in [one for one in sessions if one.id != except_id]:
         summary = reader.get(SUMMARIES, desk.tenant, session.id)
-        if summary is not None:
-            items.append(_summary_item(summary, day))
-            continue
-        seen = reader.find(
-            OBSERVATIONS,
-            desk.tenant,
-            *where(session_id=session.id),
-            Condition("importance", ">=", 5),
-            order="-importance",
-            limit=OBSERVATIONS_SHOWN,
-        )
-        if seen:
-            titles = "; ".join(dict.fromkeys(_flat(one.title, TITLE_CHARS) for one in seen))
-            items.append(Item(PAST, titles, _after(f"- {day}: "), chars=NARRATIVE_CHARS))
-    return tuple(items)
+        title = _flat(session.title or (summary.title if summary else "") or session.first_prompt, TITLE_CHARS)
+        if title:
+            said = [one.statement for one in statements if not one.doubtful]
+            outcome = _outcome(summary, [one for one in said if one.session_id == session.id])
+            items.append(_session_item(session, title, outcome))
+    return tuple(items[:SESSIONS_SHOWN])
 
 
-def _summary_item(summary: Summary, day: str) -> Item:
-    """The story on the first line, each decision on one of its own."""
-    lead = f"- {day} {line(summary.title, TITLE_CHARS)}: "
-    told = [_flat(summary.narrative, NARRATIVE_CHARS)]
-    told += [_flat(one, DECISION_CHARS) for one in summary.decisions[:DECISIONS_SHOWN]]
+def _outcome(summary: Summary | None, statements: Sequence[Statement]) -> str:
+    """How a session ended: its last sure statement, or what its summary says of it."""
+    sure = [one for one in statements if one.worth >= SURE and one.kind != "preference"]
+    if sure:
+        return max(sure, key=lambda one: (one.at, one.worth)).text
+    return summary.narrative if summary and not statements else ""
+
+
+def _session_item(session: Session, title: str, outcome: str) -> Item:
+    lead = f"- {iso(session.started_at)[:10]} “{line(title, TITLE_CHARS)}”"
+    told = _flat(outcome, OUTCOME_CHARS)
 
     def show(body: str) -> str:
-        first, *decisions = body.split("\n")
-        return "\n    decided: ".join(
-            [lead + line(first, len(body) + 1), *(line(one, len(body) + 1) for one in decisions)]
-        )
+        return f"{lead}: {line(body, len(body) + 1)}" if body else lead
 
-    return Item(PAST, "\n".join(told), show, chars=2 * NARRATIVE_CHARS)
+    return Item(PAST, told, show, always=True, reason="one of the last sessions", ids=(session.id,))
 
 
 def _flat(text: str, chars: int) -> str:
@@ -278,7 +366,7 @@ def _flat(text: str, chars: int) -> str:
 
 def cut_to(text: str, tokens: int) -> str:
     """Stored text as a block of reference that it cannot leave, cut to a number of tokens."""
-    item = Item(PINNED, text, lambda body: f"{OPENING}\n{block(body)}\n{CLOSING}", chars=len(text))
+    item = Item(RULES, text, lambda body: f"{OPENING}\n{block(body)}\n{CLOSING}", chars=len(text))
     shown = _shown(item, tokens - estimate("\n"))
     if not shown.cut:
         return shown.text

@@ -30,6 +30,7 @@ from holdfast.store.tables import (
     RELATIONS,
     SESSIONS,
     SLOTS,
+    STATEMENTS,
     SUMMARIES,
 )
 from holdfast.times import iso
@@ -50,6 +51,7 @@ LISTS: tuple[tuple[str, Table[Any], dict[str, str]], ...] = (
     ("procedural", INSIGHTS, {"kind": "procedural"}),
     ("crystals", INSIGHTS, {"kind": "crystal"}),
     ("insights", INSIGHTS, {"kind": "insight"}),
+    ("statements", STATEMENTS, {}),
     ("notes", NOTES, {}),
     ("audit", AUDIT, {}),
 )

@@ -25,6 +25,7 @@ from holdfast.serve.bodies import read_body
 from holdfast.serve.broker import Broker
 from holdfast.serve.guard import Guard, wait_header
 from holdfast.serve.lane import Lane
+from holdfast.serve.learning import Learning
 from holdfast.serve.live import Live
 from holdfast.serve.maintenance import Maintenance
 from holdfast.serve.mcp import Context, McpSurface, call_tool, text_of, tool_list
@@ -32,6 +33,7 @@ from holdfast.serve.pages import agent_guide, auth_guide
 from holdfast.serve.readings import readings
 from holdfast.serve.rest import PREFIX, Rest
 from holdfast.serve.schedule import Schedule
+from holdfast.serve.spool_intake import SpoolIntake
 from holdfast.serve.strict_json import dumps, loads
 from holdfast.serve.viewer import viewer_page
 
@@ -50,9 +52,11 @@ class App:
         self.rest = Rest(engine, self.auth, self.pool, self.lane)
         self.live = Live(engine, self.auth)
         self.maintenance = Maintenance(engine)
+        self.learning = Learning(engine)
         self.schedule = Schedule(engine)
+        self.spool = SpoolIntake(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
-        surface = McpSurface(self._door_of, self.pool)
+        surface = McpSurface(self._door_of, self.pool, engine.settings.mcp_tools)
         # Stateless: a session lives in the client's credential, not in this process, so nothing piles up.
         self.mcp = StreamableHTTPSessionManager(
             surface.server(),
@@ -92,7 +96,9 @@ class App:
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self.engine.publishers.append(self.live)
         self.maintenance.start()
+        self.learning.start()
         self.schedule.start()
+        self.spool.start()
         self.lane.start()
         if self.broker:
             self.broker.start()
@@ -102,7 +108,9 @@ class App:
         finally:
             if self.broker:
                 await asyncio.to_thread(self.broker.stop)
+            await asyncio.to_thread(self.spool.stop)
             await asyncio.to_thread(self.schedule.stop)
+            await asyncio.to_thread(self.learning.stop)
             await asyncio.to_thread(self.maintenance.stop)
             await asyncio.to_thread(self.lane.stop)
             self.engine.publishers.remove(self.live)

@@ -1,4 +1,4 @@
-"""Background work of a running server: vectors, recalls, retention, decay, old answers, consolidation.
+"""Background work of a running server: recalls, retention, decay, old answers, consolidation; vectors by their own.
 
 Each run is short and bounded; what is left waits for the next. A run that fails is logged and tried again:
 nothing a user asked for depends on it.
@@ -14,18 +14,16 @@ from holdfast.desk import Desk
 from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.intake.aging import age, plan_aging, rules_of
-from holdfast.intake.follow import Follower
 from holdfast.intake.forget import plan_sweep, sweep
 from holdfast.keys import session_name
 from holdfast.learn.flow import consolidate, summarize, unsummarized
 from holdfast.learn.lessons import decay_lessons
 from holdfast.model import Caller
 from holdfast.serve.idempotency import drop_old_answers
+from holdfast.serve.vector_worker import VectorWorker
 from holdfast.snapshot.automatic import BULK, before
 
 INDEX_SECONDS = 1.0
-FIRST_SECONDS = 2.0  # the first questions after a start are answered before vectors keep all processors busy
-LULL_SECONDS, LULLS = 0.2, 20
 RECALLS_SECONDS = 5.0
 CONSOLIDATE_FROM = 3
 SUMMARIZED_PER_RUN = 20
@@ -34,27 +32,23 @@ log = logging.getLogger("holdfast")
 
 
 class Maintenance:
-    """Two threads that run the background work until it is stopped: one makes vectors, which may take long."""
+    """Runs the background work until it is stopped; vectors, which may take long, on a thread of their own."""
 
     def __init__(self, engine: Engine):
         self._engine = engine
         self._stop = threading.Event()
-        self._follower = Follower(engine.store, engine.embedder, engine.clock)
-        self._seen = 0  # the last write that was noticed
-        self._threads = [
-            threading.Thread(target=self._loop, name="maintenance", daemon=True),
-            threading.Thread(target=self._follow, name="vectors", daemon=True),
-        ]
+        self._vectors = VectorWorker(engine)
+        self._thread = threading.Thread(target=self._loop, name="maintenance", daemon=True)
 
     def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
+        self._thread.start()
+        self._vectors.start()
 
     def stop(self) -> None:
         """Ask it to end and wait until it has."""
         self._stop.set()
-        for thread in self._threads:
-            thread.join()
+        self._vectors.stop()
+        self._thread.join()
         try:
             self.keep_recalls()
         except Fault as fault:  # the disk; whoever stops a server has more to close
@@ -92,31 +86,6 @@ class Maintenance:
         if counts:
             now = self._engine.clock.now_ms()
             self._engine.store.write(lambda tx: tx.add_recalls(counts, now))
-
-    def _follow(self) -> None:
-        self._stop.wait(FIRST_SECONDS)
-        while not self._stop.wait(INDEX_SECONDS):
-            try:
-                if self._engine.store.failure() is None:
-                    self.follow_index()
-            except Exception as error:  # noqa: BLE001 - a broken model must not end all later runs
-                self._follower.failed(error)
-
-    def follow_index(self) -> None:
-        """Make the vectors that wait, until none does or the embedder needs a pause."""
-        if self._follower.store is not self._engine.store:  # another generation is live now
-            self._follower = Follower(self._engine.store, self._engine.embedder, self._engine.clock)
-        self._lull()  # before the first batch too: what waits was stored just now, and more may be on its way
-        while not self._stop.is_set() and self._follower.step():
-            self._lull()
-
-    def _lull(self) -> None:
-        """Wait until nobody has stored anything for a moment, for some seconds at most: making vectors keeps all
-        processors busy, and whoever writes waits for an answer."""
-        for _ in range(LULLS):
-            seen, self._seen = self._seen, self._engine.store.last_seq()
-            if seen == self._seen or self._stop.wait(LULL_SECONDS):
-                return
 
     def sweep_all(self) -> None:
         """Retention, decay and old answers of every tenant."""

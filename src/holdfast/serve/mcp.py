@@ -17,6 +17,7 @@ from holdfast.errors import Fault, InvalidRequest
 from holdfast.model import Json
 from holdfast.ops.registry import BY_NAME, TOOLS, Tool, tool
 from holdfast.recall.context import cut_to
+from holdfast.serve.core_tools import CORE_TOOLS, CoreTool
 from holdfast.serve.strict_json import dumps
 from holdfast.version import VERSION
 
@@ -60,12 +61,12 @@ def tool_list() -> list[Json]:
     ]
 
 
-def _tool(one: Tool) -> types.Tool:
+def _tool(one: Tool, core: CoreTool | None = None) -> types.Tool:
     effect = one.operation.effect
     return types.Tool(
         name=one.name,
-        description=one.operation.description,
-        input_schema=one.schema,
+        description=core.description if core else one.operation.description,
+        input_schema=core.schema() if core else one.schema,
         annotations=types.ToolAnnotations(
             read_only_hint=effect == "read",
             destructive_hint=effect == "destroy",
@@ -80,12 +81,19 @@ def text_of(answer: Any) -> str:
 
 
 class McpSurface:
-    """The handlers of an MCP server; `door_of` says for each request where its operations are called."""
+    """The handlers of an MCP server; `door_of` says for each request where its operations are called.
 
-    def __init__(self, door_of: DoorOf, pool: ThreadPoolExecutor):
+    `tools` is the set that is listed unless a request names another; every tool can be called.
+    """
+
+    def __init__(self, door_of: DoorOf, pool: ThreadPoolExecutor, tools: str = "core"):
         self._door_of = door_of
         self._pool = pool
-        self._tools = [_tool(one) for one in TOOLS.values()]
+        self._usual = tools
+        self._tools = {
+            "core": [_tool(TOOLS[one.name], one) for one in CORE_TOOLS],
+            "all": [_tool(one) for one in TOOLS.values()],
+        }
 
     def server(self) -> Server[Any]:
         return Server(
@@ -112,7 +120,14 @@ class McpSurface:
             raise MCPError(code=types.INVALID_PARAMS, message=f"{fault.message} {fault.hint}") from None
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=self._tools)
+        return types.ListToolsResult(tools=self._tools[self._tool_set(ctx)])
+
+    def _tool_set(self, ctx: Context) -> str:
+        """What the address asks for, as in /mcp?tools=all, else the setting."""
+        named = ctx.request.query_params.get("tools", self._usual) if ctx.request is not None else self._usual
+        if named not in self._tools:
+            raise MCPError(code=types.INVALID_PARAMS, message=f"tools: must be one of {', '.join(self._tools)}")
+        return str(named)
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:

@@ -12,9 +12,10 @@ from holdfast.errors import InvalidSettings
 from holdfast.settings import serving, snapshots, telling, thinking, vaults
 from holdfast.settings.row import Setting, duration
 
-__all__ = ["SETTINGS", "Setting", "Settings", "duration", "environment", "load"]
+__all__ = ["BY_NAME", "SETTINGS", "Setting", "Settings", "duration", "environment", "load", "named_by", "origin"]
 
 SETTINGS: tuple[Setting, ...] = (*serving.ROWS, *thinking.ROWS, *snapshots.ROWS, *vaults.ROWS, *telling.ROWS)
+BY_NAME: dict[str, Setting] = {row.name: row for row in SETTINGS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Settings:
     host: str
     port: int
     url: str
+    daemon: bool
+    idle: int
     secret: str | None
     allowed_hosts: tuple[str, ...]
     agent: str | None
@@ -42,6 +45,7 @@ class Settings:
     maintenance_seconds: int
     expire_days: int
     chats_write_global: bool
+    mcp_tools: str
     consolidation: bool
     graph_extraction: bool
     auto_compress: bool
@@ -124,7 +128,7 @@ def load(overrides: Mapping[str, object] | None = None, environ: Mapping[str, st
     values = {row.name: _value(row, environ) for row in SETTINGS}
     for name, given in (overrides or {}).items():
         if given is not None:
-            values[name] = _parsed(_row(name), str(given), f"--{name.replace('_', '-')}")
+            values[name] = _parsed(BY_NAME[name], str(given), f"--{name.replace('_', '-')}")
     return Settings(**values)
 
 
@@ -133,15 +137,28 @@ def environment() -> Mapping[str, str]:
     return dict(os.environ)
 
 
-def _row(name: str) -> Setting:
-    return next(row for row in SETTINGS if row.name == name)
+def named_by(name: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """The variable of the environment that a setting comes from; None where it is the default."""
+    environ, row = os.environ if environ is None else environ, BY_NAME[name]
+    return next((env for env in (row.env, *row.also) if environ.get(env, "").strip()), None)
+
+
+def origin(settings: Settings, name: str, environ: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """Where a setting of this process comes from, and how it is written there: the variable that says it, "option" or
+    "default"."""
+    environ, row = os.environ if environ is None else environ, BY_NAME[name]
+    variable = named_by(name, environ)
+    said = environ[variable] if variable else row.default
+    try:
+        same = row.parse(said) == getattr(settings, name)
+    except ValueError:  # an option stood in for it, or the process would not run
+        same = False
+    return (variable or "default", said) if same else ("option", str(getattr(settings, name)))
 
 
 def _value(row: Setting, environ: Mapping[str, str]) -> Any:
-    for env in (row.env, *row.also):
-        if environ.get(env, "").strip():
-            return _parsed(row, environ[env], env)
-    return _parsed(row, row.default, row.env)
+    variable = named_by(row.name, environ)
+    return _parsed(row, environ[variable] if variable else row.default, variable or row.env)
 
 
 def _parsed(row: Setting, raw: str, where: str) -> Any:

@@ -26,7 +26,7 @@ import orjson
 
 from holdfast.desk import facts_of
 from holdfast.errors import InvalidRequest, SnapshotDamaged, SnapshotTooNew, VaultFull
-from holdfast.model import AuditEntry, Json, Memory
+from holdfast.model import EVERYBODY, AuditEntry, Json, Memory
 from holdfast.protocol.access import check_writable, stored_keys
 from holdfast.protocol.sameness import with_hash
 from holdfast.redact import redact_value
@@ -48,6 +48,7 @@ from holdfast.store.tables import (
     RELATIONS,
     SESSIONS,
     SLOTS,
+    STATEMENTS,
     SUMMARIES,
 )
 
@@ -78,6 +79,7 @@ LISTS = (
     _List("removals", AUDIT, False, (Condition("operation", "in", REMOVING),), "-seq"),
     _List("actions", ACTIONS, False, (), "-seq"),
     _List("insights", INSIGHTS, False, (), "-seq"),
+    _List("statements", STATEMENTS, False, (), "-seq"),
     _List("notes", NOTES, False, (), "-seq"),
     _List("summaries", SUMMARIES, False, (), "-seq"),
     _List("versions", MEMORIES, False, (Condition("latest", "=", False),), "-seq"),
@@ -164,7 +166,7 @@ def _profile(reader: Reader, identity: Identity, counts: Mapping[str, int]) -> s
     concepts: Counter[str] = Counter()
     projects: Counter[str] = Counter()
     for memory in reader.each(MEMORIES, identity.tenant, Condition("latest", "=", True)):
-        if memory.audience == ("all",):
+        if EVERYBODY in memory.audience:
             concepts.update(memory.concepts)
             projects.update([memory.project] if memory.project else [])
     lines = [f"# Memory of {identity.agent}", "", ", ".join(f"{count} {name}" for name, count in counts.items())]

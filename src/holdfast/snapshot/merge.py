@@ -29,6 +29,7 @@ from holdfast.store.tables import (
     RELATIONS,
     SESSIONS,
     SLOTS,
+    STATEMENTS,
     reflected_key,
 )
 
@@ -287,6 +288,10 @@ class _Merging:
             if not self._gone.isdisjoint(insight.source_ids):
                 yield Drop(INSIGHTS, insight.id)
         ends = self._gone | {f"session:{id}" for id in self._gone}
+        for statement in self._base.each(STATEMENTS, self._tenant):
+            if statement.source_id in self._gone or statement.session_id in self._gone:
+                ends.add(statement.id)
+                yield Drop(STATEMENTS, statement.id)
         for relation in self._base.each(RELATIONS, self._tenant):
             if relation.source_id in ends or relation.target_id in ends:
                 yield Drop(RELATIONS, relation.id)
@@ -370,7 +375,7 @@ def _joined(one: Note, other: Note) -> str:
 
 def _title(record: Any) -> str:
     """The first words of a record that everybody may see."""
-    if getattr(record, "audience", (EVERYBODY,)) != (EVERYBODY,):
+    if EVERYBODY not in getattr(record, "audience", (EVERYBODY,)):
         return ""
     for name in ("content", "title", "label", "narrative", "message", "id"):
         text = str(getattr(record, name, "") or "").strip()

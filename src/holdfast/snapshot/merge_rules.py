@@ -27,6 +27,7 @@ from holdfast.store.tables import (
     RELATIONS,
     SESSIONS,
     SLOTS,
+    STATEMENTS,
     SUMMARIES,
 )
 
@@ -54,6 +55,7 @@ RULES = (
     Rule(RELATIONS, "created_at", ("source_id", "target_id", "type")),
     Rule(SUMMARIES, "created_at", ("title", "narrative", "decisions"), ("files", "concepts")),
     Rule(INSIGHTS, "updated_at", ("title", "content"), ("source_ids", "concepts", "files"), ("strength",)),
+    Rule(STATEMENTS, "at", ("text",)),
     Rule(COMMITS, "linked_at", ("message",), ("session_ids", "files")),
     Rule(NOTES, "updated_at", ("content",)),
     Rule(AUDIT, "at", ("operation", "target_ids", "details")),

@@ -17,11 +17,11 @@ import orjson
 
 from holdfast.disk import disk_faults, sync_folder, write_durably
 from holdfast.errors import DataReadOnly, Fault
+from holdfast.store.folder import DAMAGED
 from holdfast.store.port import Finding
 
 log = logging.getLogger("holdfast")
 
-NOTE = "damaged"
 _MOST_BYTES = 4_096
 
 Extent = Literal["unknown", "index", "records", "copied"]
@@ -69,7 +69,7 @@ def damage_of(findings: Iterable[Finding]) -> Damage | None:
 def read_damage(generation: Path) -> Damage | None:
     """What was noted of a generation. A note that cannot be read is a note all the same."""
     try:
-        with (generation / NOTE).open("rb") as file:
+        with (generation / DAMAGED).open("rb") as file:
             said = orjson.loads(file.read(_MOST_BYTES))
         extent: Extent = said["extent"] if said["extent"] in ("index", "records", "copied") else "unknown"
         return Damage(extent, str(said["why"]))
@@ -85,13 +85,13 @@ def note_damage(generation: Path, damage: Damage) -> None:
     Raises:
         StorageFull, StorageFailed: the note could not be written.
     """
-    write_durably(generation / NOTE, orjson.dumps({"extent": damage.extent, "why": damage.why[:1_000]}))
+    write_durably(generation / DAMAGED, orjson.dumps({"extent": damage.extent, "why": damage.why[:1_000]}))
 
 
 def clear_damage(generation: Path) -> None:
     """The generation was verified and is sound."""
-    with disk_faults(f"remove {NOTE}"), suppress(FileNotFoundError):
-        (generation / NOTE).unlink()
+    with disk_faults(f"remove {DAMAGED}"), suppress(FileNotFoundError):
+        (generation / DAMAGED).unlink()
         sync_folder(generation)
 
 

@@ -308,8 +308,9 @@ class Reader(Protocol):
         """How many records have their vector of the model."""
         ...
 
-    def index_work(self, limit: int, after: int = 0) -> list[Waiting]:
-        """The first records of any tenant that wait for their vector, from a sequence number on."""
+    def index_work(self, limit: int, after: int = 0, *, newest: bool = False) -> list[Waiting]:
+        """The first records of any tenant that wait for their vector, from a sequence number on; or the newest, newest
+        first."""
         ...
 
     def known_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:

@@ -21,6 +21,7 @@ from holdfast.model import (
     Relation,
     Session,
     Slot,
+    Statement,
     Summary,
     Token,
 )
@@ -99,6 +100,7 @@ ACTIONS = Table("actions", Action)
 RELATIONS = Table("relations", Relation)
 SUMMARIES = Table("summaries", Summary, told=True)
 INSIGHTS = Table("insights", Insight, told=True)
+STATEMENTS = Table("statements", Statement)  # follow from observations, which are told
 COMMITS = Table("commits", Commit)
 TOKENS = Table("tokens", Token)
 AUDIT = Table("audit", AuditEntry)
@@ -116,6 +118,7 @@ TABLES: tuple[Table[Any], ...] = (
     RELATIONS,
     SUMMARIES,
     INSIGHTS,
+    STATEMENTS,
     COMMITS,
     TOKENS,
     AUDIT,

@@ -27,6 +27,7 @@ from holdfast.store.tables import (
     RELATIONS,
     SESSIONS,
     SLOTS,
+    STATEMENTS,
     SUMMARIES,
 )
 
@@ -47,13 +48,14 @@ TITLES: Mapping[Table[Any], tuple[str, ...]] = {
     RELATIONS: ("source_id || ' ' || type || ' ' || target_id",),
     SUMMARIES: ("title", "narrative"),
     INSIGHTS: ("title", "content"),
+    STATEMENTS: ("text",),
     COMMITS: ("message", "sha"),
     NOTES: ("id",),
 }
 
 
 # What everybody may see, in SQL; anything else is counted, and no more is said of it.
-_FOR_ALL = "audience = '[\"all\"]'"
+_FOR_ALL = 'audience IN (\'["all"]\', \'["all","chats"]\')'
 OPEN: Mapping[Table[Any], str] = {
     MEMORIES: _FOR_ALL,
     ADDRESSES: "EXISTS (SELECT 1 FROM {side}.memories AS m WHERE m.tenant = r.tenant AND m.id = r.root "

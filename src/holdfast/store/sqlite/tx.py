@@ -31,7 +31,7 @@ def _insert_sql(table: Table[Any]) -> str:
 
 def _is_open(record: Any) -> bool:
     """Whether everybody may see it; of anything else no hash is told, from which a short text could be guessed."""
-    return getattr(record, "audience", (EVERYBODY,)) == (EVERYBODY,)
+    return EVERYBODY in getattr(record, "audience", (EVERYBODY,))
 
 
 class SqliteTx(VectorWrites, SqliteReader):

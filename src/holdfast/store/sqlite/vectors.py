@@ -156,8 +156,9 @@ class VectorReads:
             found: Any = self._db.execute("SELECT count(*) FROM outbox WHERE ?1 IS NULL OR tenant = ?1", (tenant,)).get
         return int(found)
 
-    def index_work(self, limit: int, after: int = 0) -> list[Waiting]:
-        sql = "SELECT tenant, source, seq, ticket FROM outbox WHERE seq > ? ORDER BY seq LIMIT ?"
+    def index_work(self, limit: int, after: int = 0, *, newest: bool = False) -> list[Waiting]:
+        order = "DESC" if newest else "ASC"
+        sql = f"SELECT tenant, source, seq, ticket FROM outbox WHERE seq > ? ORDER BY seq {order} LIMIT ?"
         with self._faults:
             rows: Any = self._db.execute(sql, (after, limit)).fetchall()
         return [Waiting(*row) for row in rows]

@@ -1,0 +1,1 @@
+"""Working days of coding agents, played through the commands that `holdfast connect` wrote."""

@@ -1,0 +1,165 @@
+"""Fits the table that says when a newer statement replaces an older one (src/holdfast/learn/changes.json).
+
+    python bench/agent_day/fit_changes.py            # fit on pairs_dev.jsonl, report on pairs_held_out.jsonl
+    python bench/agent_day/fit_changes.py --report   # report alone
+
+The bar from which the newer of two is told first is the likelihood that one in ten pairs of two facts reaches, which
+are look-alikes on purpose. What counts as replaced needs evidence beside its likelihood: see holdfast.learn.changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fit import FOLDS, fitted, ranks_right
+from holdfast.embedder import embedder_from
+from holdfast.learn.changes import Claim, Edit, Nearness, of_two_things, signs, verdict
+from holdfast.learn.values import without_values
+from holdfast.model import CleanText
+from holdfast.settings import load
+from holdfast.system import SystemClock, SystemEntropy
+
+HERE = Path(__file__).parent
+TABLE = HERE.parents[1] / "src" / "holdfast" / "learn" / "changes.json"
+RIDGE = 1.0
+STRANGERS = 1_500
+LOOK_ALIKES = 170  # pairs of two facts in the labelled file
+NEAR = ("near", "near with prompt", "near without values")
+Array = Any
+
+
+class Pairs:
+    """Labelled pairs, and what is computed of them once."""
+
+    def __init__(self, rows: list[dict[str, Any]], embedder: Any):
+        self.rows = rows
+        self.old = [Claim(row["old"], "", _edits(row["old_edit"])) for row in rows]
+        self.new = [Claim(row["new"], row["new_prompt"] or "", _edits(row["edit"])) for row in rows]
+        self.near = _nearness(self.old, self.new, embedder)
+        self.replaces = np.array([row["replaces"] for row in rows], float)
+        self.two_things = np.array([of_two_things(*one) for one in zip(self.old, self.new, strict=True)])
+        self.domains = np.array([row["domain"] for row in rows])
+
+    def matrix(self, names: list[str]) -> Array:
+        found = [signs(*one) for one in zip(self.old, self.new, self.near, strict=True)]
+        return np.array([[one[name] for name in names] for one in found])
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def strangers(path: Path, most: int) -> list[dict[str, Any]]:
+    """Pairs of statements of one domain that have nothing to do with each other: nearly all pairs of a real memory."""
+    chance = random.Random(7)
+    by_domain: dict[str, list[tuple[str, str, str]]] = {}
+    for turn in rows_of(path):
+        for key, prompt in (("prompt_labels", ""), ("answer_labels", turn["prompt"])):
+            for text, label in turn[key]:
+                if label != "none" or chance.random() < 0.15:
+                    by_domain.setdefault(turn["domain"], []).append((turn["id"], text, prompt))
+    every = [
+        (domain, old, new) for domain, said in by_domain.items() for old in said for new in said if old[0] < new[0]
+    ]
+    return [
+        {"old": old[1], "new": new[1], "new_prompt": new[2], "edit": None, "old_edit": None, "replaces": False, "domain": domain}
+        for domain, old, new in chance.sample(every, min(most, len(every)))
+    ]
+
+
+def _edits(row: list[str] | None) -> tuple[Edit, ...]:
+    return (Edit(*row),) if row else ()
+
+
+def _nearness(old: list[Claim], new: list[Claim], embedder: Any) -> list[Nearness]:
+    def vectors(texts: list[str]) -> Array:
+        return np.asarray(embedder.embed([CleanText(text) for text in texts]))
+
+    before, after = vectors([one.text for one in old]), vectors([one.text for one in new])
+    asked = vectors([f"{one.prompt} {one.text}".strip() for one in new])
+    bare = vectors([without_values(one.text) for one in old]), vectors([without_values(one.text) for one in new])
+    said, with_prompt, subject = (before * after).sum(1), (before * asked).sum(1), (bare[0] * bare[1]).sum(1)
+    return [Nearness(*map(float, one)) for one in zip(said, with_prompt, subject, strict=True)]
+
+
+def names_for(meaning: bool) -> list[str]:
+    every = list(signs(Claim("a"), Claim("b"), Nearness()))
+    return every if meaning else [name for name in every if name not in NEAR]
+
+
+def cross_validated(pairs: Pairs, rows: Array) -> Array:
+    scores = np.zeros(len(rows))
+    domains = sorted(set(pairs.domains))
+    for fold in range(FOLDS):
+        held = np.isin(pairs.domains, domains[fold::FOLDS])
+        weights = fitted(rows[~held], pairs.replaces[~held], np.full(rows.shape[1], RIDGE))
+        scores[held] = rows[held] @ weights[:-1] + weights[-1]
+    return scores
+
+
+def fit_one(pairs: Pairs, meaning: bool) -> dict[str, Any]:
+    names = names_for(meaning)
+    rows = pairs.matrix(names)
+    scores = cross_validated(pairs, rows)
+    scores[pairs.two_things] = -99.0
+    area, precision = ranks_right(scores, pairs.replaces)
+    apart = np.sort(scores[pairs.replaces == 0])[::-1]
+    found = {wrong: float((scores[pairs.replaces == 1] > apart[wrong]).mean()) for wrong in (0, 1, 2, 4, 8)}
+    print(f"cross-validated by domain, {'with meaning' if meaning else 'words alone'}: area {area:.3f}, precision {precision:.3f},"
+          f" found at so many wrong ones of {len(apart)}: {found}")
+    weights = fitted(rows, pairs.replaces, np.full(rows.shape[1], RIDGE))
+    named = {name: round(float(one), 4) for name, one in zip(names, weights, strict=False)}
+    likely = _chance(apart[LOOK_ALIKES // 10])
+    return {"bias": round(float(weights[-1]), 4), "likely": likely, "signs": named}
+
+
+def _chance(score: float) -> float:
+    return round(float(1 / (1 + np.exp(-score))), 4)
+
+
+def report(name: str, pairs: Pairs, verbose: bool) -> None:
+    for meaning in (False, True):
+        nears = pairs.near if meaning else [None] * len(pairs.near)
+        said = np.array([verdict(*one) for one in zip(pairs.old, pairs.new, nears, strict=True)])
+        for how, verdicts in (("replaced", ["replaced"]), ("replaced or newer", ["replaced", "newer"])):
+            right, wrong = (np.isin(said[pairs.replaces == truth], verdicts) for truth in (1, 0))
+            print(f"{name}, {'with meaning' if meaning else 'words alone'}, {how}: {int(right.sum())} of {len(right)} changes"
+                  f" noticed, {int(wrong.sum())} of {len(wrong)} pairs of two facts taken for a change")
+        if verbose and meaning:
+            for row, one in zip(pairs.rows, said, strict=True):
+                if one == "replaced" and not row["replaces"]:
+                    print("   wrong:", row["old"], "|", row["new"], "|", row["new_prompt"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--verbose", action="store_true", help="show wrong ones of the half that is fitted on")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        embedder = embedder_from(load({"home": home}), SystemClock(), SystemEntropy())
+        assert embedder is not None
+        embedder.prepare()
+        labelled = rows_of(HERE / "data" / "pairs_dev.jsonl")
+        dev = Pairs(labelled, embedder)
+        wide = Pairs([*labelled, *strangers(HERE / "data" / "turns_dev.jsonl", STRANGERS)], embedder)
+        if not given.report:
+            models = {"words alone": fit_one(wide, False), "with meaning": fit_one(wide, True)}
+            TABLE.write_text(json.dumps({"models": models}, separators=(",", ":")) + "\n")
+        report("dev (fitted on it)", dev, given.verbose)
+        held_out = HERE / "data" / "pairs_held_out.jsonl"
+        if held_out.exists():
+            report("held out", Pairs(rows_of(held_out), embedder), False)
+            unrelated = strangers(HERE / "data" / "turns_held_out.jsonl", STRANGERS)
+            report("held out, strangers", Pairs(unrelated, embedder), False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""The scenarios in two halves: `dev` to build on, `held_out` looked at only for the figures."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Literal
+
+from agent_day.filler import Routine, filled
+from agent_day.script import Scenario
+
+Half = Literal["dev", "held-out"]
+HALVES: tuple[Half, ...] = ("dev", "held-out")
+_PACKAGES = {"dev": "agent_day.scenarios.dev", "held-out": "agent_day.scenarios.held_out"}
+QUICK = 2
+
+
+def load(half: Half, quick: bool = False) -> list[Scenario]:
+    """The scenarios of a half, at full length; with `quick` only the first two that share a folder name."""
+    package = importlib.import_module(_PACKAGES[half])
+    names = [found.name for found in pkgutil.iter_modules(package.__path__) if found.name != "routine"]
+    routine: Routine = importlib.import_module(f"{_PACKAGES[half]}.routine").ROUTINE
+    modules = [importlib.import_module(f"{_PACKAGES[half]}.{name}") for name in sorted(names)]
+    scenarios = [filled(module.SCENARIO, getattr(module, "ROUTINE", routine)) for module in modules]
+    return sorted(scenarios, key=lambda one: "quick" not in one.tags)[:QUICK] if quick else scenarios

@@ -1,0 +1,1 @@
+"""The half that Holdfast is built on."""

@@ -1,0 +1,1 @@
+"""The half that is looked at only for the figures."""
