@@ -253,11 +253,15 @@ def _key_recover(given: argparse.Namespace) -> int:
 
 
 def _doctor(given: argparse.Namespace) -> int:
-    from holdfast.cli.doctor import examine
+    from holdfast.cli.doctor import examine, lines_of
     from holdfast.cli.reach import settings_of
+    from holdfast.cli.show import print_json, print_lines
 
     checks = examine(settings_of(given))
-    _show(given, {"checks": [check.shape() for check in checks]})
+    if given.json:
+        print_json({"checks": [check.shape() for check in checks]})
+    else:
+        print_lines(lines_of(checks))
     return 0 if all(check.ok for check in checks) else 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -83,6 +83,13 @@ def _print_passages(console: Console, answer: Json) -> None:
         console.print(Text("Nothing was found.", style="dim"))
     if answer.get("notice"):
         _print_line(console, _printable(str(answer["notice"])))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines for a person, each as long as it is."""
+    console = Console(highlight=False)
+    for line in lines:
+        _print_line(console, _printable(line))
 
 
 def _print_line(console: Console, line: str, style: str = "") -> None:
