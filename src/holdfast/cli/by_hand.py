@@ -96,8 +96,9 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="an export as JSON, or a folder or .jsonl of transcripts; - reads standard input",
+        help="an export as JSON, Markdown rules (CLAUDE.md), a folder or .jsonl of transcripts; - reads standard input",
     )
+    parser.add_argument("--project", help="of a Markdown file: the project of its rules, instead of its folder's")
     parser.add_argument("--replace", action="store_true", help="replace records that exist")
     parser.add_argument("--from", dest="system", choices=SYSTEMS, help="the memory system whose export it is")
     parser.add_argument("--platform", default="", help="with --from: where the names of owners are sender ids")
@@ -105,7 +106,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(given: argparse.Namespace) -> int:
-    from holdfast.cli.importing import import_document, import_foreign, import_transcripts
+    from holdfast.cli.importing import MARKDOWN, import_document, import_foreign, import_rules, import_transcripts
     from holdfast.door import OpenDoor
 
     settings = settings_of(given)
@@ -121,6 +122,10 @@ def _import(given: argparse.Namespace) -> int:
         roots = (*settings.import_roots, str(path.resolve()))
         with OpenDoor(dataclasses.replace(settings, import_roots=roots)) as door:
             _show(given, import_transcripts(door, path))
+        return 0
+    if path.suffix.lower() in MARKDOWN:
+        with OpenDoor(settings) as door:
+            _show(given, import_rules(door, path, given.project))
         return 0
     document = _read_document(given.file)
     with OpenDoor(settings) as door:
@@ -270,7 +275,9 @@ def holdfast_command() -> str:
 COMMANDS = (
     Command("serve", "Start the server.", _add_serve, _serve),
     Command("mcp", "Speak MCP on standard input and output.", _add_mcp, _mcp),
-    Command("import", "Import an export, or transcripts of Claude Code and Codex.", _add_import, _import),
+    Command(
+        "import", "Import an export, Markdown rules, or transcripts of Claude Code and Codex.", _add_import, _import
+    ),
     Command(
         "connect",
         "Write the MCP entry and hooks of an agent; --undo takes them back.",
