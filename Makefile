@@ -56,6 +56,7 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/colony.py
 	$(BIN)/python bench/chats.py
 	$(BIN)/python bench/viewer.py
+	$(BIN)/python bench/agent_day/run.py --half all --scale --page
 	$(BIN)/python bench/quality.py $(if $(wildcard $(LOCOMO)),--locomo $(LOCOMO),--sets assistant,assistant-long,coding,library,manual) \
 		$(if $(PACKAGES),--packages $(PACKAGES))
 	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))

@@ -1,4 +1,5 @@
-"""Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source. Run by `make docs`.
+"""Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source, and the table of
+commands that the command line reads. Run by `make docs`.
 
 The pages hold nothing that the tables do not say, so that they are current or visibly not: tests/test_docs.py
 compares them with what this script would write.
@@ -19,7 +20,9 @@ from typing import Annotated, Any, NotRequired
 from pydantic import WithJsonSchema
 from typing_extensions import is_typeddict
 
+from holdfast.cli import table_source
 from holdfast.cli.options import kebab
+from holdfast.cli.table import TABLE
 from holdfast.errors import Fault, InvalidRequest, every_fault
 from holdfast.model import Json
 from holdfast.ops.answers import RECORDS
@@ -30,6 +33,7 @@ from holdfast.settings import SETTINGS, Setting, Settings
 from holdfast.shapes import schema
 
 DOCS = Path(__file__).parent
+COMMANDS = DOCS.parent / "src" / "holdfast" / "cli" / TABLE
 MADE = "<!-- Made by docs/generate.py from the source; `make docs` writes it anew. Do not edit. -->"
 
 
@@ -41,6 +45,7 @@ def pages() -> dict[str, str]:
 def main() -> int:
     for name, text in pages().items():
         (DOCS / name).write_text(text, encoding="utf-8")
+    COMMANDS.write_bytes(table_source.table_text())
     return 0
 
 

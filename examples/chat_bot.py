@@ -36,6 +36,6 @@ def answer(memory: Holdfast, line: str) -> str:
 
 if __name__ == "__main__":
     print(HELP, flush=True)
-    with tempfile.TemporaryDirectory() as folder, Holdfast(folder) as memory:
+    with tempfile.TemporaryDirectory() as folder, Holdfast(folder, daemon=False) as memory:
         for line in sys.stdin:
             print(answer(memory, line), flush=True)

@@ -18,6 +18,9 @@ settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
+# Tests open their folders themselves; those of the background server turn it on.
+os.environ["HOLDFAST_DAEMON"] = "off"
+
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:

@@ -31,7 +31,7 @@ _SYLLABLES = "ba co du fe gi ha jo ku le mi no pu ra so tu ve wi xa yo zu".split
 def environment(**more: str) -> dict[str, str]:
     """The environment without anything that would reach another memory."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS) and name != "PORT"}
-    return {**kept, "HOLDFAST_EMBEDDER": "none", **more}
+    return {**kept, "HOLDFAST_EMBEDDER": "none", "HOLDFAST_DAEMON": "off", **more}
 
 
 def holdfast(*words: str) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 
 from holdfast.cli.by_hand import COMMANDS
 from holdfast.cli.main import _parser
+from holdfast.cli.table_source import table_text
 from holdfast.errors import Fault, every_fault
 from holdfast.ops.declare import Operation
 from holdfast.ops.registry import OPERATIONS, TOOLS
@@ -21,6 +22,7 @@ from holdfast.settings import SETTINGS, Setting
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 GENERATED = ("operations.md", "settings.md", "errors.md")
+COMMAND_TABLE = ROOT / "src" / "holdfast" / "cli" / "commands.json"
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -46,6 +48,10 @@ def test_a_generated_page_is_current(name: str) -> None:
     assert _text(name) == _generator().pages()[name], "run make docs"
 
 
+def test_the_table_of_commands_is_current() -> None:
+    assert COMMAND_TABLE.read_bytes() == table_text(), "run make docs"
+
+
 def test_the_pages_are_the_same_each_time_they_are_made() -> None:
     assert _generator().pages() == _generator().pages()
 
@@ -53,10 +59,11 @@ def test_the_pages_are_the_same_each_time_they_are_made() -> None:
 def test_making_the_pages_writes_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = _generator()
     monkeypatch.setattr(generator, "DOCS", tmp_path)
+    monkeypatch.setattr(generator, "COMMANDS", tmp_path / COMMAND_TABLE.name)
 
     assert generator.main() == 0
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(GENERATED)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted((*GENERATED, COMMAND_TABLE.name))
 
 
 def test_make_docs_runs_the_generator() -> None:

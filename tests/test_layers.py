@@ -20,14 +20,14 @@ ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.
 GROUND = (
-    "didkey", "disk", "errors", "keys", "metrics", "model", "ports", "project_key", "recalls", "settings", "shapes", "storable", "system",
-    "times", "tokens", "version",
+    "didkey", "disk", "errors", "excerpt", "keys", "launch", "metrics", "model", "ports", "project_key", "recalls",
+    "sentences", "settings", "shapes", "spool", "storable", "system", "times", "tokens", "version",
 )  # fmt: skip
 LEVELS: tuple[tuple[str, ...], ...] = (
     GROUND,
     ("redact", "store", "remote", "protocol", "index", "vault", "viewer"),
-    ("desk", "embedder", "colony"),
-    ("projects",),
+    ("desk", "embedder", "colony", "transport"),
+    ("daemon", "projects"),
     ("intake", "recall", "learn", "snapshot"),
     ("engine", "rescue"),
     ("ops",),
@@ -43,7 +43,7 @@ LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 DESK_KNOWS = {"holdfast.store.port", "holdfast.store.tables"}
 
 # `holdfast serve` and `holdfast mcp` start what the server has; only they load it, when they run.
-LAZY = {("holdfast.cli.by_hand", "holdfast.serve.run"), ("holdfast.cli.by_hand", "holdfast.serve.stdio")}
+LAZY = {("holdfast.cli.server", "holdfast.serve.run"), ("holdfast.cli.by_hand", "holdfast.serve.stdio")}
 
 
 @dataclass(frozen=True)
@@ -260,8 +260,9 @@ CHANCE_MODULES = {"random", "secrets", "numpy.random"}
 
 
 def _may_read_time(module: Module) -> bool:
-    """The real clock; the hook, which has only the standard library and dates an event when it happens."""
-    return module.name in ("holdfast.system", "holdfast.cli.hook")
+    """The real clock; the hook, which has only the standard library, dates an event when it happens and keeps time."""
+    hooks = ("holdfast.cli.hook", "holdfast.cli.hook_events", "holdfast.cli.hook_http")
+    return module.name == "holdfast.system" or module.name in hooks
 
 
 def test_only_the_system_clock_reads_the_time() -> None:
@@ -311,9 +312,11 @@ BROAD = {
     "holdfast.serve.lane._finish": "as above",
     "holdfast.serve.lane._carry": "as above: nobody on the lane may wait for ever",
     "holdfast.serve.broker._work": "a bug, or a store that was just closed, must not end all sending",
+    "holdfast.serve.learning._loop": "a bug in one step must not end all later ones",
     "holdfast.serve.vector_worker._run": "a broken model must not end all later runs",
     "holdfast.serve.maintenance._loop": "a bug in one run must not end all later ones",
     "holdfast.serve.schedule._loop": "a bug in one look must not end all later ones",
+    "holdfast.serve.spool_intake._loop": "a bug in one look must not end all later ones",
     "holdfast.cli.main.main": "the command-line edge",
     "holdfast.cli.hook.run_hook": "the edge to the agent, whose work must go on",
     "holdfast.cli.hook.hook_main": "as above; a closed pipe is no reason to stop the agent",

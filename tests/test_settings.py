@@ -30,7 +30,7 @@ def _value(row: Setting) -> tuple[str, Any]:
     if row.parse is duration:
         return "12H", 43_200
     if hint is bool:
-        return "yes", True
+        return ("no", False) if row.parse(row.default) else ("yes", True)
     if hint is int:
         return ("7777", 7777) if row.name in ("max_body", "max_import") else ("77", 77)
     if hint is float:

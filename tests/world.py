@@ -46,7 +46,7 @@ class CountingEntropy:
 
 def settings(home: Path, **overrides: Any) -> Settings:
     """Settings of a test; without an embedder unless it asks for one: loading a model takes a second."""
-    return load({"home": str(home), "port": 0, "embedder": "none", **overrides}, {})
+    return load({"home": str(home), "port": 0, "embedder": "none", "daemon": False, **overrides}, {})
 
 
 class World:

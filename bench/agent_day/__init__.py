@@ -1,1 +1,1 @@
-"""Working days of coding agents, played through the commands that `holdfast connect` wrote, and what is known next morning."""
+"""Working days of coding agents, played through the commands that `holdfast connect` wrote."""

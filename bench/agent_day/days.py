@@ -6,17 +6,29 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from agent_day import plain
 from agent_day.hooks import HookRun
-from agent_day.machine import CannotPlay, Machine
+from agent_day.kept import kept
+from agent_day.machine import Machine
 from agent_day.play.claude import ClaudeSession
-from agent_day.play.mcp_stdio import McpClient, flat
-from agent_day.score import Asked, ContextScore, score_context, score_question, wrongly_superseded
+from agent_day.play.codex import CodexSession
+from agent_day.play.gemini import GeminiSession
+from agent_day.play.mcp_stdio import McpClient
+from agent_day.score import (
+    Asked,
+    ContextScore,
+    Record,
+    marked,
+    noticed,
+    score_context,
+    score_question,
+    wrongly_superseded,
+)
 from agent_day.script import Scenario, Turn
 from holdfast.tokens import estimate
 
@@ -35,7 +47,11 @@ class Player(Protocol):
     def end(self) -> None: ...
 
 
-PLAYERS = {"claude": ClaudeSession}
+PLAYERS: dict[str, Callable[[Machine, Path], Player]] = {
+    "claude": ClaudeSession,
+    "codex": CodexSession,
+    "gemini": GeminiSession,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +86,7 @@ class Project:
     plain: Answers
     superseded: tuple[str, ...]  # facts in force that are marked as superseded
     in_force: int
+    noticed: tuple[str, ...]  # changed facts whose earlier value the store marks as superseded
     prompted: tuple[int, ...]  # tokens that each prompt brought, 0 for none
     older_client: float  # share of the hook's lines that an agentmemory client is told too
 
@@ -82,6 +99,7 @@ class Morning:
     runs: list[HookRun] = field(default_factory=list)
     events: tuple[str, ...] = ()
     tools: tuple[int, int] = (0, 0)
+    replaced: tuple[tuple[str, str], ...] = ()  # texts that the store calls superseded, and what replaced them
 
     def hook_ms(self, event: str | None = None) -> tuple[float, float]:
         """Median processor time and clock time of the hooks, in milliseconds."""
@@ -99,15 +117,15 @@ def measure(scenarios: Sequence[Scenario], keep: Path | None = None) -> Morning:
         machine.serve()
         prompted = _play(machine, scenarios)
         morning = Morning(runs=list(machine.runs), events=tuple(sorted({run.event for run in machine.runs})))
-        records = list(_records(machine))
-        kept: dict[str, Any] = {}
+        store = kept(machine)
+        morning.replaced = store.replaced
+        shown: dict[str, Any] = {"replaced": store.replaced}
         for scenario in scenarios:
-            project, shown = _morning(machine, scenario, records, prompted[scenario.name], morning)
+            project, shown[scenario.name] = _morning(machine, scenario, store.records, prompted[scenario.name], morning)
             morning.projects.append(project)
-            kept[scenario.name] = shown
         if keep:
             keep.mkdir(parents=True, exist_ok=True)
-            (keep / "agent_day.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False), encoding="utf-8")
+            (keep / "agent_day.json").write_text(json.dumps(shown, indent=1, ensure_ascii=False), encoding="utf-8")
         return morning
 
 
@@ -123,7 +141,9 @@ def _play(machine: Machine, scenarios: Sequence[Scenario]) -> dict[str, tuple[in
         late = f", {waiting} still waiting" if waiting else ""
         sys.stderr.write(f"day {day + 1}: {time.monotonic() - began:.0f} s{late}\n")
     return {
-        name: tuple(estimate(text) if text else 0 for player in dict.fromkeys(players) for text in player.prompt_contexts)
+        name: tuple(
+            estimate(text) if text else 0 for player in dict.fromkeys(players) for text in player.prompt_contexts
+        )
         for name, players in played.items()
     }
 
@@ -144,7 +164,7 @@ def _play_session(machine: Machine, scenario: Scenario, day: int, played: list[P
 
 
 def _morning(
-    machine: Machine, scenario: Scenario, records: list[str], prompted: tuple[int, ...], morning: Morning
+    machine: Machine, scenario: Scenario, records: Sequence[Record], prompted: tuple[int, ...], morning: Morning
 ) -> tuple[Project, dict[str, Any]]:
     folder = machine.project(scenario.place, scenario.remote)
     context = PLAYERS[scenario.client](machine, folder).start()
@@ -155,17 +175,21 @@ def _morning(
     answers = _answers(scenario, context, found)
     turns = plain.Turns(scenario)
     plainly = [(hits, sum(map(len, hits))) for hits in (turns.recall(one.text) for one in scenario.questions)]
-    own = [*records, *(hit for hits, _ in found for hit in hits)]
+    own = [*records, *(Record(hit, marked(hit)) for hits, _ in found for hit in hits)]
     project = Project(
         scenario,
         answers,
         _answers(scenario, plain.context(scenario, BUDGET), plainly),
         tuple(wrongly_superseded(scenario, own)),
         len(scenario.facts) + len(scenario.stands),
+        tuple(noticed(scenario, own)),
         prompted,
         _older_client(machine, folder, context),
     )
-    return project, {"context": context, "hits": {one.text: hits for one, (hits, _) in zip(scenario.questions, found, strict=True)}}
+    return project, {
+        "context": context,
+        "hits": {one.text: hits for one, (hits, _) in zip(scenario.questions, found, strict=True)},
+    }
 
 
 def _answers(scenario: Scenario, context: str, found: Sequence[tuple[list[str], int]]) -> Answers:
@@ -184,24 +208,6 @@ def _older_client(machine: Machine, folder: Path, context: str) -> float:
 
 def _lines(text: str) -> set[str]:
     return {line.strip() for line in text.splitlines() if line.strip()}
-
-
-def _records(machine: Machine) -> Iterator[str]:
-    """Every record of the store as text, one by one."""
-    try:
-        exported = machine.get("/export", timeout=300)
-    except OSError as why:
-        raise CannotPlay(f"the store could not be exported: {why}") from None
-    yield from (flat(row) for row in _rows(exported))
-
-
-def _rows(value: object) -> Iterator[dict[str, Any]]:
-    """Every object that stands in a list and holds no list of objects itself."""
-    if isinstance(value, dict):
-        for inner in value.values():
-            if isinstance(inner, list):
-                yield from (one for one in inner if isinstance(one, dict))
-            yield from _rows(inner)
 
 
 def _share(values: Iterator[bool]) -> float:

@@ -11,7 +11,8 @@ from agent_day.noise import diff, log, matches, source
 from agent_day.script import Compact, Read, Run, Say, Scenario, Search, Session, Step, Turn
 
 TURNS = (8, 11)  # of a session
-NARRATED, OPENED, CLOSED = 0.5, 0.45, 0.5  # shares of turns
+NARRATED, OPENED, CLOSED, EXPLAINED = 0.5, 0.5, 0.55, 0.6  # shares of turns
+EXPLANATIONS = (1, 3)  # paragraphs that follow the answer to a chore
 
 Shown = Literal["file", "search", "log", "diff", "nothing"]
 
@@ -33,7 +34,7 @@ class Routine:
     narration: tuple[str, ...]
     openings: tuple[str, ...]
     closings: tuple[str, ...]
-    ending: str = "ts"
+    explanations: tuple[str, ...]
 
 
 def filled(scenario: Scenario, routine: Routine) -> Scenario:
@@ -59,7 +60,8 @@ def _wrapped(turn: Turn, dice: random.Random, words: list[str], routine: Routine
     if isinstance(last, Say):
         opening = _filled(dice.choice(routine.openings), dice, words) if dice.random() < OPENED else ""
         closing = _filled(dice.choice(routine.closings), dice, words) if dice.random() < CLOSED else ""
-        steps[-1] = Say(opening + last.text + closing)
+        explained = _explained(dice, words, routine, 1) if dice.random() < EXPLAINED else ""
+        steps[-1] = Say(opening + last.text + explained + closing)
     if not isinstance(steps[0], Say | Compact) and dice.random() < NARRATED:
         steps.insert(0, Say(_filled(dice.choice(routine.narration), dice, words)))
     return Turn(turn.prompt, tuple(steps))
@@ -71,17 +73,23 @@ def _chore(chore: Chore, dice: random.Random, scenario: Scenario, routine: Routi
     named = {"a": a, "b": b, "c": c, "A": a.title(), "B": b.title()}
     steps: list[Step] = []
     if chore.shown == "file":
-        path = f"src/{a}/{b}.{routine.ending}"
+        path = f"src/{a}/{b}.{scenario.ending}"
         steps.append(Read(path, source(path, dice.randint(60, 180), scenario.words)))
     elif chore.shown == "search":
-        steps.append(Search(a, matches(dice.randint(4, 25), routine.ending, scenario.words, f"{a}.{b}({c})")))
+        steps.append(Search(a, matches(dice.randint(4, 25), scenario.ending, scenario.words, f"{a}.{b}({c})")))
     elif chore.shown == "log":
         steps.append(Run(f"./tools/check {a}", log(dice.randint(20, 120), scenario.words)))
     elif chore.shown == "diff":
-        steps.append(Run("git diff", diff(f"src/{a}/{b}.{routine.ending}", scenario.words, dice.randint(15, 60))))
+        steps.append(Run("git diff", diff(f"src/{a}/{b}.{scenario.ending}", scenario.words, dice.randint(15, 60))))
     if steps and dice.random() < NARRATED:
         steps.insert(0, Say(_filled(dice.choice(routine.narration), dice, words)))
-    return Turn(chore.prompt.format(**named), (*steps, Say(chore.answer.format(**named))))
+    explained = _explained(dice, words, routine, dice.randint(*EXPLANATIONS))
+    return Turn(chore.prompt.format(**named), (*steps, Say(chore.answer.format(**named) + explained)))
+
+
+def _explained(dice: random.Random, words: list[str], routine: Routine, count: int) -> str:
+    """Paragraphs as assistants like to add them; they say nothing that is worth knowing tomorrow."""
+    return "".join("\n\n" + _filled(text, dice, words) for text in dice.sample(routine.explanations, count))
 
 
 def _filled(text: str, dice: random.Random, words: list[str]) -> str:

@@ -25,7 +25,9 @@ from typing import Any, Self
 from agent_day.hooks import Hook, HookRun, run_hook
 
 API = "/agentmemory"
-START_SECONDS, QUIET_SECONDS, PAUSE = 120.0, 180.0, 2.0
+START_SECONDS, QUIET_SECONDS, PAUSE = 120.0, 180.0, 1.5
+# The server rests when it uses less than this in a pause, several times in a row.
+RESTING, QUIET_LOOKS = 0.1, 3
 _OURS = re.compile(
     r"^(HOLDFAST_|AGENTMEMORY_|III_|CLAUDE|CODEX_|GEMINI_|GOOGLE_|OPENAI_|ANTHROPIC_|XDG_|TOKEN_BUDGET$|PORT$"
     r"|CONSOLIDATION_|MAX_OBS_PER_SESSION$|PYTHONPATH$|VIRTUAL_ENV$)"
@@ -150,13 +152,25 @@ class Machine:
         return f"http://127.0.0.1:{self.port}"
 
     def settle(self) -> int:
-        """Wait until nothing waits to be indexed or digested; how much still waits when patience ended."""
-        end, waiting = time.monotonic() + QUIET_SECONDS, 1
-        while waiting and time.monotonic() < end:
+        """Wait until nothing waits to be indexed and the server rests; how much still waits when patience ended."""
+        end, waiting, quiet = time.monotonic() + QUIET_SECONDS, 1, 0
+        while quiet < QUIET_LOOKS and time.monotonic() < end:
+            before = self._worked()
             time.sleep(PAUSE)
             with contextlib.suppress(OSError, ValueError):
                 waiting = sum(_counts(self.get("/health")))
+            rests = self._worked() - before < RESTING
+            quiet = quiet + 1 if rests and not waiting else 0
         return waiting
+
+    def _worked(self) -> float:
+        """Seconds of processor time that the server has used: what it learns in the background shows only here."""
+        try:
+            pid = int(json.loads((self.home / ".holdfast" / "server.json").read_bytes())["pid"])
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except (OSError, ValueError, KeyError):
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
         """End the server; also one that a hook or the MCP process started for this home."""

@@ -1,4 +1,4 @@
-"""What tools print on a working day: source files, test runs, logs. From a seed, so that two runs send the same bytes."""
+"""What tools print on a working day: source files, test runs, logs. Seeded, so that two runs send the same bytes."""
 
 from __future__ import annotations
 
@@ -91,7 +91,17 @@ _SHAPES: dict[str, tuple[str, ...]] = {
         "",
     ),
 }
-_SAME = {"h": "c", "cpp": "c", "ipynb": "py", "cs": "ts", "js": "ts", "tsx": "ts", "toml": "yaml", "yml": "yaml", "tf": "yaml"}
+_SAME = {
+    "h": "c",
+    "cpp": "c",
+    "ipynb": "py",
+    "cs": "ts",
+    "js": "ts",
+    "tsx": "ts",
+    "toml": "yaml",
+    "yml": "yaml",
+    "tf": "yaml",
+}
 
 
 def _dice(*key: object) -> random.Random:
@@ -118,7 +128,10 @@ def tests(count: int, words: str, end: str) -> str:
     """A test run: many green lines, and the end, which says what matters."""
     dice, pool = _dice("tests", words, count), words.split()
     verbs = ("accepts", "returns", "skips", "sorts", "parses", "stores", "closes", "ignores")
-    green = [f"PASS  {dice.choice(pool)} {dice.choice(verbs)} {dice.choice(pool)}  [{dice.randint(1, 70)}ms]" for _ in range(count)]
+    green = [
+        f"PASS  {dice.choice(pool)} {dice.choice(verbs)} {dice.choice(pool)}  [{dice.randint(1, 70)}ms]"
+        for _ in range(count)
+    ]
     return "\n".join([*green, end])
 
 

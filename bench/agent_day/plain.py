@@ -11,6 +11,13 @@ from holdfast.tokens import estimate
 
 SATURATION, LENGTH = 1.2, 0.75
 _WORD = re.compile(r"[^\W_]+")
+_STOP = frozenset(
+    "the and are was were did does done has have had not for from with that this these those what which when where who "
+    "whom why how our ours you your they them their its can could may might must shall should will would there here "
+    "any all some into onto than then but use uses used get gets got make made still again after before "
+    "der die das den dem des ein eine einen einem und oder ist sind war waren wie was wo warum weshalb wer ich wir "
+    "uns ihr sie auf mit von für noch nicht kein keine darf habe haben wird werden".split()
+)
 
 
 def context(scenario: Scenario, budget: int) -> str:
@@ -59,4 +66,4 @@ class Turns:
 
 def _words(text: str) -> list[str]:
     # Cutting words to six letters is the plainest stemmer that helps at all.
-    return [word[:6] for word in _WORD.findall(text.lower()) if len(word) > 2]
+    return [word[:6] for word in _WORD.findall(text.lower()) if len(word) > 2 and word not in _STOP]

@@ -4,13 +4,32 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from agent_day.days import Answers, Morning, Project
+from agent_day.hooks import Cost
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks" / "agent_day.md"
-_HEAD = ("project", "client", "known", "plain", "outdated", "foreign", "tokens", "first", "plain", "five", "plain", "current", "plain", "wrong", "chars", "older")  # fmt: skip
+SHORT_CHARS, REPLACED_SHOWN = 160, 40
+_HEAD = (
+    "project",
+    "client",
+    "known",
+    "plain",
+    "outdated",
+    "foreign",
+    "tokens",
+    "first",
+    "plain",
+    "five",
+    "plain",
+    "current",
+    "plain",
+    "wrong",
+    "chars",
+    "older",
+)
 
 
 def table(half: str, morning: Morning, verbose: bool = False) -> str:
@@ -23,6 +42,7 @@ def table(half: str, morning: Morning, verbose: bool = False) -> str:
     lines += _by_kind(morning)
     if verbose:
         lines += [line for project in morning.projects for line in _missed(project)]
+        lines += [f"replaced: {_short(old)} <- {_short(new)}" for old, new in morning.replaced[:REPLACED_SHOWN]]
     return "\n".join(lines)
 
 
@@ -86,12 +106,24 @@ def _costs(morning: Morning) -> list[str]:
     brought = [tokens for tokens in prompts if tokens]
     tokens = f", {statistics.fmean(brought):.0f} tokens on average, {max(brought)} at most" if brought else ""
     failed = sum(run.code != 0 for run in morning.runs)
+    changes = sum(1 for project in morning.projects for fact in project.scenario.facts if fact.was)
+    noticed = sum(len(project.noticed) for project in morning.projects)
     return [
         f"hooks: {len(morning.runs)} runs, p50 {cpu:.0f} ms processor, {clock:.0f} ms clock; "
         f"SessionStart p50 {start_cpu:.0f} ms processor, {start_clock:.0f} ms clock; {failed} failed",
         f"prompts that brought memories: {len(brought)} of {len(prompts)}{tokens}",
+        f"changes that the store noticed: {noticed} of {changes}, with {len(morning.replaced)} records replaced in all",
         f"tools over MCP: {morning.tools[0]}, {morning.tools[1]} characters",
     ]
+
+
+def costs_at_scale(costs: Sequence[Cost], rows: int) -> str:
+    """What hooks cost on a large store."""
+    return "\n".join(
+        f"{rows:,} memories, {cost.event}: p50 {cost.clock_p50:.0f} ms clock, {cost.clock_worst:.0f} ms at worst, "
+        f"{cost.cpu_p50:.0f} ms processor ({cost.runs} runs)"
+        for cost in costs
+    )
 
 
 def _by_kind(morning: Morning) -> list[str]:
@@ -114,20 +146,31 @@ def _missed(project: Project) -> list[str]:
     lines += [f"{name}: outdated: {line}" for line in context.outdated]
     lines += [f"{name}: foreign: {line}" for line in context.foreign]
     lines += [f"{name}: wrongly superseded: {line}" for line in project.superseded]
-    for one in project.holdfast.asked:
+    for one, plain in zip(project.holdfast.asked, project.plain.asked, strict=True):
         if one.rank != 1 or (one.question.was and not one.current):
-            best = " ".join(one.best.split())[:160]
-            lines.append(f"{name}: rank {one.rank or '–'}{'' if one.current else ', not current'}: {one.question.text} <- {best}")
+            best = _short(one.best)
+            current = "" if one.current or not one.question.was else ", not current"
+            lines.append(
+                f"{name}: rank {one.rank or '–'}{current} (plain {plain.rank or '–'}): {one.question.text} <- {best}"
+            )
     return lines
 
 
-def write_page(measured: Mapping[str, Morning]) -> None:
+def _short(text: str) -> str:
+    return " ".join(text.split())[:SHORT_CHARS]
+
+
+def write_page(measured: Mapping[str, Morning], costs: Sequence[Cost] = (), rows: int = 0) -> None:
     """Write docs/benchmarks/agent_day.md, the halves apart."""
     parts = [_INTRODUCTION]
     for half, morning in measured.items():
-        rows = [_HEAD, tuple("---" for _ in _HEAD), *(_row(project) for project in morning.projects), _total(morning)]
-        parts.append(f"## {_TITLES.get(half, half)}\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows))
+        lines = [_HEAD, tuple("---" for _ in _HEAD), *(_row(project) for project in morning.projects), _total(morning)]
+        parts.append(f"## {_TITLES.get(half, half)}\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in lines))
         parts.append("\n".join(f"- {line}" for line in [*_costs(morning), *_by_kind(morning)]))
+    if costs:
+        parts.append(
+            "## A large store\n\n" + "\n".join(f"- {line}" for line in costs_at_scale(costs, rows).splitlines())
+        )
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 

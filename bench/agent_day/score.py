@@ -12,7 +12,8 @@ from agent_day.script import Scenario
 # A hit that says of itself that it no longer holds: fields of a record, or the words of a printed hit.
 _MARKED = re.compile(
     r"^(superseded_?by: \S|superseded_?at: \S|superseded: true|is_?latest: false|latest: false|is_?current: false"
-    r"|current: false|outdated: true|stale: true|status: (superseded|outdated|replaced)|valid_?(to|until): \S|until: \S)"
+    r"|current: false|outdated: true|stale: true|status: (superseded|outdated|replaced)|valid_?(to|until): \S"
+    r"|until: \S)"
     r"|\b(superseded (by|on|since)|no longer current|outdated since|held until|until \d{4}-\d\d-\d\d)\b",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -40,6 +41,15 @@ class Asked:
     rank: int
     current: bool  # of a changed fact: the new value, and no hit above it that states the old one
     best: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record of the store or a hit: its text, whether it is superseded, and the texts that replaced it if known."""
+
+    text: str
+    superseded: bool
+    replaced_by: tuple[str, ...] = ()
 
 
 def marked(hit: str) -> bool:
@@ -75,18 +85,25 @@ def in_force(scenario: Scenario) -> dict[str, tuple[Alternative, ...]]:
     return held
 
 
-def wrongly_superseded(scenario: Scenario, records: Sequence[str]) -> list[str]:
+def wrongly_superseded(scenario: Scenario, records: Sequence[Record]) -> list[str]:
     """Facts in force that the store calls superseded.
 
-    One counts when a record that states it, and none of the old values, is marked; or when every record that states it is.
+    One counts when a record that states it, and none of the old values, is replaced by one that does not state it; or
+    when every record that states it is replaced.
     """
     olds = [one for fact in scenario.facts for one in fact.was]
     olds += [one for asked in scenario.questions for one in asked.was]
     wrong = []
     for name, any_of in in_force(scenario).items():
-        stating = [record for record in records if says(record, any_of)]
-        hidden = [record for record in stating if marked(record)]
-        alone = [record for record in hidden if not says(record, olds)]
+        stating = [record for record in records if says(record.text, any_of)]
+        hidden = [one for one in stating if one.superseded and not any(says(new, any_of) for new in one.replaced_by)]
+        alone = [record for record in hidden if not says(record.text, olds)]
         if alone or (hidden and len(hidden) == len(stating)):
             wrong.append(name)
     return wrong
+
+
+def noticed(scenario: Scenario, records: Sequence[Record]) -> list[str]:
+    """Changed facts of which a record with the earlier value is marked as superseded."""
+    gone = [record.text for record in records if record.superseded]
+    return [fact.name for fact in scenario.facts if fact.was and any(says(text, fact.was) for text in gone)]

@@ -99,7 +99,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The turns of one sitting. Without an end the terminal was closed; `resumes` names an earlier session by number."""
+    """The turns of one sitting. Without an end the terminal was closed; `resumes` is an earlier session's number."""
 
     turns: tuple[Turn, ...]
     ends: bool = True
@@ -120,6 +120,7 @@ class Scenario:
     foreign: tuple[Value, ...] = ()  # what only other projects say
     remote: str | None = None
     words: str = "item entry value state"
+    ending: str = "ts"  # of the project's source files
     tags: frozenset[str] = field(default_factory=frozenset)
 
     def turns(self) -> Iterator[Turn]:

@@ -19,11 +19,13 @@ from holdfast.times import iso
 class Holdfast:
     """A memory. `Holdfast("~/.holdfast")` opens a folder, `Holdfast("http://127.0.0.1:3111")` a server.
 
-    A folder that a server holds is reached through that server.
+    A folder is reached through its server, which is started in the background if none runs: several processes may use
+    one folder. With `daemon=False`, or HOLDFAST_DAEMON=off, this process opens the folder itself if no server runs, and
+    no other process can use it until `close`.
     """
 
-    def __init__(self, path_or_url: str | Path | None = None, *, secret: str | None = None):
-        self._door = _door(path_or_url, secret)
+    def __init__(self, path_or_url: str | Path | None = None, *, secret: str | None = None, daemon: bool | None = None):
+        self._door = _door(path_or_url, secret, daemon)
         self.snapshots = Snapshots(self.call)
 
     def call(self, operation: str, /, **arguments: Any) -> Any:
@@ -96,11 +98,11 @@ class Holdfast:
         self.close()
 
 
-def _door(path_or_url: str | Path | None, secret: str | None) -> Door:
+def _door(path_or_url: str | Path | None, secret: str | None, daemon: bool | None) -> Door:
     text = str(path_or_url) if path_or_url is not None else None
     if text is not None and text.startswith(("http://", "https://")):
         return RemoteDoor(text.rstrip("/"), secret or load().secret)
-    overrides: Json = {"secret": secret}
+    overrides: Json = {"secret": secret, "daemon": daemon}
     if text is not None:
         overrides |= {"home": text}
     settings = load(overrides)

@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol
-from urllib.parse import quote
 
-import httpx
 import orjson
 
+from holdfast.daemon import running_server, server_door, start_server
 from holdfast.engine import Engine
-from holdfast.errors import (
-    AnswerLate,
-    DataDamaged,
-    DataLocked,
-    DataTooNew,
-    EmbedderUnavailable,
-    Fault,
-    InvalidRequest,
-    ServerUnreachable,
-    UpstreamFailed,
-    every_fault,
-)
+from holdfast.errors import DataDamaged, DataLocked, DataTooNew, EmbedderUnavailable, Fault, UpstreamFailed
 from holdfast.intake.follow import Follower
 from holdfast.model import Caller, Chat, CleanText
 from holdfast.ops.declare import Operation, Stream
+from holdfast.ops.registry import BY_NAME
 from holdfast.ops.tally import counted
 from holdfast.rescue import Rescue
 from holdfast.settings import Settings
 from holdfast.snapshot.verify import UNUSABLE
-from holdfast.storable import check_storable
-from holdfast.store.folder import DataFolder
+from holdfast.transport import Endpoint, RemoteDoor, fault_from, from_here
 
-PREFIX = "/agentmemory"
+__all__ = ["Door", "LocalDoor", "OpenDoor", "RemoteDoor", "fault_from", "folder_door", "open_door"]
 
 # Another command may hold the folder for the length of one write; a server holds it for good.
 LOCK_TRIES = 50
 LOCK_PAUSE_SECONDS = 0.1
-ANSWER_SECONDS = 120.0
-LONG_SECONDS = 6 * 3600.0  # what reads or writes a whole memory; a server that is gone is noticed at once all the same
 
 # Operations that find by meaning.
 SEARCHES = frozenset({"search", "smart_search"})
@@ -55,9 +40,12 @@ CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, *UNUSABLE)
 class Door(Protocol):
     """Calls operations somewhere."""
 
-    place: str
+    @property
+    def place(self) -> str:
+        """Its folder or address, for people."""
+        ...
 
-    def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+    def call(self, operation: Endpoint, arguments: Mapping[str, Any]) -> Any:
         """The operation's answer as JSON values.
 
         Raises:
@@ -94,160 +82,46 @@ class LocalDoor:
         while clock.steady() < ends and self._follower.step():
             pass
 
-    def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+    def call(self, operation: Endpoint, arguments: Mapping[str, Any]) -> Any:
         if operation.name in SEARCHES:
             self._follow()
         if self._here:
-            arguments = _from_here(operation, arguments)
+            arguments = from_here(operation, arguments)
         with counted(self.engine.metrics, operation.name):
-            answer = operation.call(self.engine.desk(self.caller), arguments)
+            known = operation if isinstance(operation, Operation) else BY_NAME[operation.name]
+            answer = known.call(self.engine.desk(self.caller), arguments)
         return orjson.loads(b"".join(answer.pieces)) if isinstance(answer, Stream) else answer
 
     def close(self) -> None:
         self.engine.close()
 
 
-class RemoteDoor:
-    """A running server."""
-
-    def __init__(self, url: str, credential: str | None, chat: Chat | None = None):
-        headers = {"Authorization": f"Bearer {credential}"} if credential else {}
-        if chat:
-            headers |= {"Holdfast-Umo": quote(chat.umo)} | (
-                {"Holdfast-Sender": quote(chat.sender_id)} if chat.sender_id else {}
-            )
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=ANSWER_SECONDS, trust_env=False)
-        self.place = url
-
-    def call(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
-        _check_text(operation, arguments)
-        path, rest = _path(operation, _from_here(operation, arguments))
-        patience = LONG_SECONDS if operation.long else ANSWER_SECONDS
-        timeout = httpx.Timeout(ANSWER_SECONDS, read=patience)
-        try:
-            if operation.method == "GET":
-                answer = self._http.get(PREFIX + path, params=_query(rest), timeout=timeout)
-            else:
-                body = orjson.dumps(rest)
-                headers = {"Content-Type": "application/json"}
-                url = PREFIX + path
-                answer = self._http.request(operation.method, url, content=body, headers=headers, timeout=timeout)
-        except httpx.ReadTimeout as error:
-            raise _unanswered(operation, patience) from error
-        except httpx.HTTPError as error:
-            raise ServerUnreachable(f"{operation.name}: no answer from {self.place}") from error
-        return _answer(operation, answer)
-
-    def close(self) -> None:
-        self._http.close()
-
-
-def _check_text(operation: Operation, arguments: Mapping[str, Any]) -> None:
-    """What is no text could not be sent; a word of the command line may be any bytes.
-
-    Raises:
-        InvalidRequest: there is such an argument.
-    """
-    try:
-        check_storable(dict(arguments))
-    except InvalidRequest as fault:
-        raise InvalidRequest(f"{operation.name}: an argument {fault.message}") from None
-
-
-def _unanswered(operation: Operation, patience: float) -> Fault:
-    """The server took the request and has not answered: it may well be at work, and is not unreachable."""
-    hint = "Ask what became of it before you ask for it again."
-    if operation.name.startswith("snapshot_"):
-        hint = "Ask what became of it with holdfast snapshot status before you ask for it again."
-    return AnswerLate(f"{operation.name}: the server has not answered for {patience:g} s and may be at work", hint=hint)
-
-
-def _from_here(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments with whole paths: the server stands in another folder."""
-    given = dict(arguments)
-    for name in operation.paths:
-        value = given.get(name)
-        if isinstance(value, str) and value and not _is_vault(value) and (name not in _NAMES or _is_file(value)):
-            given[name] = str(Path(value).expanduser().absolute())
-    return given
-
-
-_NAMES = ("id", "a", "b")  # arguments that name a snapshot
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-
-
-def _is_vault(text: str) -> bool:
-    """Whether it names a vault that is no folder, or was meant to: a wrong word before a colon makes no folder."""
-    return "://" in text or (_SCHEME.match(text) is not None and not Path(text).exists())
-
-
-def _is_file(text: str) -> bool:
-    """Whether an argument that may be an id or a path is a path."""
-    return "/" in text or text.endswith((".zst", ".age", ".json", ".sha256"))
-
-
-def _path(operation: Operation, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    path = operation.path
-    for name in re.findall(r"\{(\w+)\}", path):
-        value = str(arguments.get(name) or "")
-        if not value:  # it would be another path; the operation itself says what is wrong
-            operation.read(arguments)
-            raise InvalidRequest(f"{operation.name}: {name} is required")
-        del arguments[name]
-        # A dot alone would be taken for a step in the path.
-        path = path.replace(f"{{{name}}}", quote(value, safe="").replace(".", "%2E"))
-    return path, arguments
-
-
-def _query(arguments: Mapping[str, Any]) -> dict[str, str]:
-    return {name: _word(value) for name, value in arguments.items() if value is not None}
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def _answer(operation: Operation, answer: httpx.Response) -> Any:
-    try:
-        body = orjson.loads(answer.content)
-    except ValueError:
-        raise ServerUnreachable(
-            f"{operation.name}: {answer.url.host} answered {answer.status_code} and no JSON",
-            hint="Is another program listening there? Check --url and AGENTMEMORY_URL.",
-        ) from None
-    if answer.is_success:
-        return body
-    raise fault_from(body if isinstance(body, dict) else {}, answer.status_code)
-
-
-_BY_CODE = {fault.code: fault for fault in every_fault()}
-
-
-def fault_from(body: Mapping[str, Any], status: int) -> Fault:
-    """The fault that a server's error answer stands for."""
-    kind = _BY_CODE.get(str(body.get("code")), Fault)
-    shown = {"error", "code", "hint", "retryable"}
-    details = {name: value for name, value in body.items() if name not in shown}
-    return kind(str(body.get("error", f"the server answered {status}")), hint=body.get("hint"), details=details)
-
-
 def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep, *, chat: Chat | None = None) -> Door:
-    """The door that the settings mean: the named server, the one running on the folder, or the folder itself.
+    """The door that the settings mean: the named server, the one of the folder, or the folder itself.
 
-    With a chat, whatever is called through it is called from there.
+    The folder's server is started if none runs, unless the settings turn that off. A folder that no server can open is
+    opened here, as far as that goes. With a chat, whatever is called through the door is called from there.
 
     Raises:
         DataLocked: the folder is held by a process that cannot be reached.
     """
     if settings.url:
         return RemoteDoor(settings.url, settings.secret, chat)
-    folder = DataFolder(settings.folder)
+    if settings.daemon:
+        with suppress(*CANNOT_OPEN):
+            return server_door(settings, chat)
+    return folder_door(settings, pause, chat=chat)
+
+
+def folder_door(settings: Settings, pause: Callable[[float], None] = time.sleep, *, chat: Chat | None = None) -> Door:
+    """The folder in this process, or the server that has it open.
+
+    Raises:
+        DataLocked: a process has it open that is no server.
+    """
     for _ in range(LOCK_TRIES):
-        card = folder.announced() if folder.home.is_dir() else None
-        if card:
-            return RemoteDoor(str(card.get("url")), settings.secret or str(card.get("token")), chat)
+        if running_server(settings):
+            return server_door(settings, chat)
         try:
             return LocalDoor(_engine(settings), Caller(chat=chat))
         except DataLocked as fault:
@@ -262,6 +136,32 @@ def _engine(settings: Settings) -> Engine | Rescue:
         return Engine(settings)
     except CANNOT_OPEN as fault:
         return Rescue(settings, fault)
+
+
+class LateDoor:
+    """The folder's server, looked for at the first call: an agent that starts need not wait for it, and one whose
+    server cannot be started is told why by each call."""
+
+    def __init__(self, settings: Settings, chat: Chat | None = None):
+        self._settings = settings
+        self._chat = chat
+        self._door: RemoteDoor | None = None
+        if running_server(settings) is None:
+            with suppress(Fault):  # the first call meets it again, and says it
+                start_server(settings)
+
+    @property
+    def place(self) -> str:
+        return self._door.place if self._door else str(self._settings.folder)
+
+    def call(self, operation: Endpoint, arguments: Mapping[str, Any]) -> Any:
+        if self._door is None:
+            self._door = server_door(self._settings, self._chat)
+        return self._door.call(operation, arguments)
+
+    def close(self) -> None:
+        if self._door is not None:
+            self._door.close()
 
 
 class OpenDoor:

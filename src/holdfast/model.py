@@ -38,6 +38,7 @@ class Caller:
     scopes: frozenset[Scope] = frozenset({"read", "write", "admin", "root"})
     name: str = "local"
     chat: Chat | None = None  # the one that the whole connection speaks for, whatever its requests say
+    owner: bool = False  # a command of the folder's own user, who can read every file that it names
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes or ("admin" in self.scopes and scope != "root")

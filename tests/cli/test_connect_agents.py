@@ -241,3 +241,30 @@ def test_the_list_shows_what_is_installed_and_connected(tmp_path: Path) -> None:
     assert (rows["windsurf"].found, rows["windsurf"].connected) == (False, False)
     assert ".gemini/settings.json" in (rows["gemini"].problem or "")
     assert json.loads(json.dumps(report.to_dict()))["action"] == "listed"
+
+
+EARLIER_EVENTS = {
+    "claude-code": (
+        ".claude/settings.json",
+        "SessionStart PostToolUse SessionEnd",
+        {"Stop", "SubagentStop", "PreCompact"},
+    ),
+    "codex": (".codex/hooks.json", "SessionStart UserPromptSubmit SessionEnd", {"Stop", "PreCompact", "SubagentStop"}),
+    "cursor": (".cursor/hooks.json", "sessionStart sessionEnd", {"afterAgentResponse", "stop"}),
+    "gemini": (".gemini/settings.json", "SessionStart SessionEnd", {"AfterAgent"}),
+    "windsurf": (".codeium/windsurf/hooks.json", "pre_user_prompt", {"post_cascade_response"}),
+}
+
+
+@pytest.mark.parametrize("agent", EARLIER_EVENTS)
+def test_connecting_again_adds_the_events_that_an_earlier_release_did_not_know(tmp_path: Path, agent: str) -> None:
+    name, kept, new = EARLIER_EVENTS[agent]
+    apply(plan(agent, make_place(tmp_path)))
+    whole = loaded(tmp_path / name)
+    before = {event: rows for event, rows in whole["hooks"].items() if event in kept.split()}
+    (tmp_path / name).write_text(json.dumps({**whole, "hooks": before}), encoding="utf-8")
+    apply(plan(agent, make_place(tmp_path)))
+    after = loaded(tmp_path / name)["hooks"]
+    assert new <= set(after)
+    assert {event: after[event] for event in before} == before
+    assert plan(agent, make_place(tmp_path)).changes == ()

@@ -28,13 +28,18 @@ if sys.argv[2] == "session-start":
 """
 
 FIRST_GENERATION = """
-const hooks = await plugin.server({ directory: "/home/dev/proj" })
+const said = (id, role, text) => ({ info: { id, role }, parts: [{ type: "text", text }] })
+const earlier = [said("m1", "user", "old"), said("m2", "assistant", "an older turn")]
+const turn = [said("m3", "user", "fix it"), said("m4", "assistant", ""), said("m5", "assistant", "It is the cache.")]
+const client = { session: { messages: async ({ path }) => ({ data: path.id === "s1" ? [...earlier, ...turn] : [] }) } }
+const hooks = await plugin.server({ directory: "/home/dev/proj", client })
 const parts = [{ type: "text", text: "fix it" }, { type: "text", text: "hidden", synthetic: true }]
 await hooks["chat.message"]({ sessionID: "s1" }, { parts })
 await hooks["tool.execute.after"]({ sessionID: "s1", tool: "bash", args: { command: "ls" } }, { output: "a.py" })
 const output = { system: ["base"] }
 await hooks["experimental.chat.system.transform"]({ sessionID: "s1" }, output)
 await hooks.event({ event: { type: "session.deleted", properties: { info: { id: "s1" } } } })
+await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s1" } } })
 await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s1" } } })
 console.log(JSON.stringify(output.system))
 """
@@ -69,6 +74,7 @@ def played(folder: Path, script: str) -> tuple[list[str], dict[str, Any]]:
     (folder / "host.mjs").write_text('import plugin from "./holdfast.mjs"\n' + script, encoding="utf-8")
     run = subprocess.run([str(NODE), "host.mjs"], cwd=folder, capture_output=True, timeout=60, check=True)
     rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert len([words for words, _ in rows if words[1] == "agent-message"]) <= 1
     assert all(words[2:] == ["--url", "http://127.0.0.1:4000"] for words, _ in rows)
     return json.loads(run.stdout), {words[1]: given for words, given in rows}
 
@@ -81,7 +87,14 @@ def test_opencode_1_tells_the_hooks_and_gets_its_context(tmp_path: Path) -> None
     assert told["prompt-submit"] == {**session, "prompt": "fix it"}
     call = {"tool_name": "bash", "tool_input": {"command": "ls"}, "tool_response": "a.py"}
     assert told["post-tool-use"] == {**session, **call}
+    assert told["agent-message"] == {**session, "last_assistant_message": "It is the cache."}
     assert told["session-end"] == session
+
+
+def test_an_opencode_whose_messages_cannot_be_read_goes_on(tmp_path: Path) -> None:
+    system, told = played(tmp_path, FIRST_GENERATION.replace(", client })", " })"))
+    assert system == ["base", "remembered"]
+    assert "agent-message" not in told
 
 
 def test_opencode_2_tells_the_hooks_and_gets_its_context(tmp_path: Path) -> None:

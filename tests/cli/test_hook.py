@@ -21,6 +21,7 @@ from holdfast.cli.hook_git import commit_at
 RECORDED = json.loads(Path(__file__).with_name("hook_calls.json").read_text(encoding="utf-8"))["runs"]
 # Each needs more than its payload: a transcript or a repository on disk, or it is where Holdfast differs.
 APART = {"session-end-transcript-bridge", "post-commit", "stop"}
+OWN = {"agent-message"}  # events that the recorded scripts do not have
 NOW = 1_794_775_103_107  # 2026-11-15T20:38:23.107Z
 
 
@@ -41,9 +42,13 @@ def ran(event: str, payload: object, server: Server, **environ: str) -> HookOutc
 
 
 def timeless(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without the time, and with the name of the project's folder: the scripts send no more of it."""
     plain: list[dict[str, Any]] = json.loads(json.dumps(requests))
     for request in plain:
-        (request["body"] or {}).pop("timestamp", None)
+        body = request["body"] or {}
+        body.pop("timestamp", None)
+        if "project" in body:
+            body["project"] = body["project"].rpartition("/")[2]
     return plain
 
 
@@ -56,35 +61,41 @@ def test_an_event_makes_the_requests_that_were_recorded(run: dict[str, Any]) -> 
 
 
 def test_every_recorded_event_is_known() -> None:
-    assert {run["event"] for run in RECORDED} == set(EVENTS)
+    assert {run["event"] for run in RECORDED} | OWN == set(EVENTS)
 
 
-def test_a_session_end_sends_the_prompts_of_the_transcript_first(tmp_path: Path) -> None:
+def test_a_session_end_without_a_transcript_only_ends_the_session() -> None:
     run = next(run for run in RECORDED if run["run"] == "session-end-transcript-bridge")
-    path = tmp_path / "tr.jsonl"
-    block = {"type": "text", "text": "<user_query>\nfix the bug\n</user_query>"}
-    lines = [{"role": "user", "message": {"content": [block]}}, {"role": "assistant"}, {"type": "user"}]
-    path.write_text("\n".join([*map(json.dumps, lines), "not json", ""]), encoding="utf-8")
     told = Server()
-    ran("session-end", {**run["stdin"], "transcript_path": str(path)}, told, CLAUDE_MEMORY_BRIDGE="true")
-    assert timeless(told.requests) == timeless(run["requests"])
-
-
-def test_a_server_that_is_away_ends_the_transcript_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "tr.jsonl"
-    line = json.dumps({"role": "user", "message": {"content": [{"type": "text", "text": "again"}]}})
-    path.write_text("\n".join([line] * 80), encoding="utf-8")
-    away, here = Server(answers=False), Server()
-    ran("session-end", {"session_id": "s", "transcript_path": str(path)}, away)
-    ran("session-end", {"session_id": "s", "transcript_path": str(path)}, here)
-    assert len(away.requests) == 2
-    assert len(here.requests) == 51
+    ran("session-end", {**run["stdin"], "transcript_path": "/nowhere.jsonl"}, told, CLAUDE_MEMORY_BRIDGE="true")
+    assert timeless(told.requests) == timeless(run["requests"][1:])
 
 
 def test_stop_does_not_end_the_session() -> None:
     told = Server()
     assert ran("stop", {"session_id": "s", "hook_event_name": "Stop"}, told) == HookOutcome("", 0)
     assert told.requests == []
+
+
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [
+        ("stop", {"hook_event_name": "Stop", "last_assistant_message": "It is the cache."}),
+        ("agent-message", {"hook_event_name": "AfterAgent", "prompt_response": "It is the cache."}),
+        ("agent-message", {"hook_event_name": "afterAgentResponse", "text": "It is the cache."}),
+        (
+            "agent-message",
+            {"agent_action_name": "post_cascade_response", "tool_info": {"response": "It is the cache."}},
+        ),
+    ],
+    ids=["Claude Code and Codex", "Gemini CLI", "Cursor", "Windsurf"],
+)
+def test_what_the_agent_said_last_is_told_where_there_is_no_transcript(event: str, payload: Any) -> None:
+    told = Server()
+    ran(event, {"session_id": "s", **payload}, told)
+    (request,) = told.requests
+    assert request["body"]["hookType"] == "assistant_message"
+    assert request["body"]["data"] == {"message": "It is the cache."}
 
 
 def test_the_time_is_that_of_the_clock_in_the_recorded_form() -> None:
@@ -143,21 +154,32 @@ def test_files_about_to_be_touched_bring_context_when_asked_for() -> None:
     assert shown == {"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "facts"}}
 
 
-@pytest.mark.parametrize(
-    ("output", "kept"),
-    [
-        ("x" * 9000, "x" * 8000 + "\n[...truncated]"),
-        ({"text": "y" * 9000}, ('{"text":"' + "y" * 9000)[:8000] + "...[truncated]"),
-        ("z" * 8000, "z" * 8000),
-        ({"small": 1}, {"small": 1}),
-        (7, 7),
-    ],
-    ids=["text", "object", "just fits", "small object", "number"],
-)
-def test_long_tool_output_is_cut_at_8000_characters(output: Any, kept: Any) -> None:
+@pytest.mark.parametrize("output", ["z" * 8000, {"small": 1}, 7], ids=["just fits", "small object", "number"])
+def test_short_tool_output_is_sent_as_it_is(output: Any) -> None:
+    assert sent_output(output) == output
+
+
+def sent_output(output: Any) -> Any:
     told = Server()
     ran("post-tool-use", {"session_id": "s", "tool_name": "Bash", "tool_response": output}, told)
-    assert told.requests[0]["body"]["data"]["tool_output"] == kept
+    return told.requests[0]["body"]["data"]["tool_output"]
+
+
+def test_long_tool_output_keeps_its_beginning_its_end_and_what_failed() -> None:
+    green = [f"ok {number} - keeps the order of things" for number in range(1, 2_000)]
+    green[1_000] = "not ok 1001 - applies the voucher before tax"
+    kept = sent_output("\n".join(["begin", *green, "# fail 1"]))
+    assert len(kept) <= 8000
+    assert kept.startswith("begin\nok 1 ")
+    assert kept.endswith("ok 1999 - keeps the order of things\n# fail 1")
+    assert "not ok 1001 - applies the voucher before tax" in kept
+
+
+def test_a_long_field_of_an_output_is_cut_and_the_fields_stay() -> None:
+    kept = sent_output({"stdout": "y" * 9000 + "the end", "interrupted": False})
+    assert kept["interrupted"] is False
+    assert len(kept["stdout"]) <= 8000
+    assert kept["stdout"].endswith("the end")
 
 
 def test_an_image_inside_an_output_is_moved_and_the_rest_kept() -> None:
@@ -175,8 +197,8 @@ def test_a_long_tool_input_is_cut_inside_its_fields() -> None:
     ran("post-tool-use", {"session_id": "s", "tool_name": "Write", "tool_input": given}, told)
     kept = told.requests[0]["body"]["data"]["tool_input"]
     assert (kept["file_path"], kept["n"]) == ("a.py", 1)
-    assert len(kept["content"]) < 8100
-    assert len(kept["edits"][0]["new"]) < 8100
+    assert len(kept["content"]) <= 8000
+    assert len(kept["edits"][0]["new"]) <= 8000
 
 
 @pytest.mark.parametrize("name", ["mcp__holdfast__memory_save", "mcp_holdfast_memory_save", "holdfast_memory_recall"])
@@ -243,7 +265,13 @@ def test_the_project_is_the_repository_above_the_folder(tmp_path: Path) -> None:
     told = Server()
     ran("prompt-submit", {"session_id": "s", "cwd": str(tmp_path / "repo/src/deep")}, told)
     ran("prompt-submit", {"session_id": "s", "cwd": "/"}, told, AGENTMEMORY_PROJECT_NAME="named")
-    assert [request["body"]["project"] for request in told.requests] == ["repo", "named"]
+    assert [request["body"]["project"] for request in told.requests] == [str((tmp_path / "repo").resolve()), "named"]
+
+
+def test_a_tool_that_wanders_stays_in_the_project_of_its_session(tmp_path: Path) -> None:
+    told = Server()
+    ran("prompt-submit", {"session_id": "s", "cwd": "/tmp"}, told, CLAUDE_PROJECT_DIR=str(tmp_path))
+    assert told.requests[0]["body"]["project"] == str(tmp_path.resolve())
 
 
 def test_agents_that_the_memory_itself_started_are_not_remembered() -> None:
@@ -351,7 +379,8 @@ def listening() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             seen.append({"path": self.path, "auth": self.headers.get("Authorization"), "body": body})
-            code = 302 if "redirect" in self.path else 401 if "refuse" in self.path else 200
+            codes = {"redirect": 302, "refuse": 401, "invalid": 400}
+            code = next((code for word, code in codes.items() if word in self.path), 200)
             self.send_response(code)
             if code == 302:
                 self.send_header("Location", "/agentmemory/elsewhere")
@@ -383,6 +412,12 @@ def test_a_request_without_a_body_is_sent_empty(listening: tuple[str, list[dict[
     assert (seen[0]["body"], seen[0]["auth"]) == (b"", None)
 
 
+def test_what_the_server_will_never_take_is_answered_as_refused(
+    listening: tuple[str, list[dict[str, Any]]],
+) -> None:
+    assert server(listening[0], None)("POST", "/invalid", {}, 5) == {"refused": 400}
+
+
 @pytest.mark.parametrize("path", ["/refuse", "/redirect", "/list"])
 def test_an_answer_that_is_no_use_counts_as_none(listening: tuple[str, list[dict[str, Any]]], path: str) -> None:
     url, seen = listening
@@ -403,22 +438,32 @@ def test_a_server_that_is_not_there_counts_as_none(url: str) -> None:
 
 
 def test_the_command_prints_the_context_and_exits_0(
-    listening: tuple[str, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch, capfdbinary: Any
+    listening: tuple[str, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch, capfdbinary: Any, tmp_path: Path
 ) -> None:
     text = json.dumps({"session_id": "s", "cwd": "/"})
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    assert hook_main("pre-compact", listening[0], None) == 0
+    environ = {"HOLDFAST_HOME": str(tmp_path), "HOLDFAST_DAEMON": "off"}
+    assert hook_main(["pre-compact", "--url", listening[0]], environ) == 0
     assert capfdbinary.readouterr().out == b"facts"
 
 
-def test_the_command_exits_0_when_its_pipe_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_exits_0_when_its_pipe_is_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Closed(io.BytesIO):
         def write(self, data: Any) -> int:
             raise BrokenPipeError
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(Closed()))
-    assert hook_main("stop", "http://127.0.0.1:9", None) == 0
+    environ = {"HOLDFAST_HOME": str(tmp_path), "HOLDFAST_DAEMON": "off"}
+    assert hook_main(["stop", "--url", "http://127.0.0.1:9"], environ) == 0
+
+
+@pytest.mark.parametrize("words", [["--help"], ["-h"], [], ["stop", "--help"]])
+def test_help_explains_every_event_and_what_is_printed(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert hook_main(words, {}) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in EVENTS)
+    assert "spool" in printed
 
 
 def test_the_hook_starts_with_the_standard_library_alone() -> None:

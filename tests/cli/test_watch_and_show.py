@@ -34,7 +34,7 @@ class Stop(Exception):
 
 
 def _environment(home: Path) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "HOLDFAST_DAEMON") if name in os.environ}
     return {**kept, "HOME": str(home), "HOLDFAST_HOME": str(home / "memory"), "COLUMNS": "200", "LANG": "C.UTF-8"}
 
 

@@ -207,3 +207,35 @@ def test_a_long_answer_is_kept_whole(world: World) -> None:
     (answer,) = [one for one in rows(world) if one["hookType"] == "assistant_message"]
     assert answer["narrative"] == long
     assert len(answer["title"]) <= 80
+
+
+def cursor(*said: tuple[str, str]) -> str:
+    return "".join(
+        json.dumps({"role": role, "message": {"content": [{"type": "text", "text": text}]}}) + "\n"
+        for role, text in said
+    )
+
+
+def test_lines_without_times_are_matched_with_what_the_hooks_told_long_before(world: World) -> None:
+    for text in ("fix the bug", "continue"):
+        told_by_hook = {"hookType": "prompt_submit", "sessionId": SESSION, "data": {"prompt": text}}
+        world.call("observe", **told_by_hook, timestamp=world.clock.now, project="proj", cwd="/home/dev/proj")
+        world.clock.now += 3_600_000
+    lines = cursor(
+        ("user", "<user_query>\nfix the bug\n</user_query>"),
+        ("assistant", "Done."),
+        ("user", "<user_query>\ncontinue\n</user_query>"),
+        ("assistant", "Done."),
+    )
+    for _ in range(2):
+        world.call("session_transcript", **{**DAY.piece(0, 0), "text": lines})
+    assert told(world) == ["Done.", "Done.", "continue", "fix the bug"]
+
+
+def test_the_older_codex_format_keeps_what_was_said_twice(world: World) -> None:
+    head = {"id": SESSION, "timestamp": "2026-05-07T18:24:21.123Z", "instructions": None}
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "continue"}]}
+    text = "".join(json.dumps(line) + "\n" for line in (head, said, said))
+    for _ in range(2):
+        world.call("session_transcript", **{**DAY.piece(0, 0), "text": text})
+    assert told(world) == ["continue", "continue"]

@@ -54,6 +54,7 @@ def environment(home: Path) -> dict[str, str]:
     return {
         "HOLDFAST_EMBEDDER": "none",  # vectors come when they come: answers could not be compared
         "HOLDFAST_HOME": str(home),
+        "HOLDFAST_DAEMON": "off",
         "HOLDFAST_PORT": "0",
         "HOLDFAST_LLM": "none",
         "HOLDFAST_IMPORT_ROOTS": str(transcripts(home)),

@@ -15,10 +15,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
-from unittest.mock import patch
 from urllib.parse import quote
 
 import httpx
@@ -31,7 +29,7 @@ from parity_world import Prepared, environment, settings_for, still_engine, stil
 from sample_requests import Sample
 
 from holdfast import Holdfast
-from holdfast.cli.main import _parser, main
+from holdfast.cli.main import main
 from holdfast.engine import Engine
 from holdfast.errors import Fault, every_fault
 from holdfast.model import Caller, Json
@@ -212,7 +210,7 @@ def mcp_http(url: str, credential: str | None = None, path: str = "/mcp") -> Ite
 def mcp_stdio(command: list[str], env: Mapping[str, str]) -> Iterator[Mcp]:
     # The SDK hands only a few variables on; this one says which code is tested.
     code = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
-    words = StdioServerParameters(command=command[0], args=command[1:], env={**code, **env})
+    words = StdioServerParameters(command=command[0], args=command[1:], env={"HOLDFAST_DAEMON": "off", **code, **env})
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(words)) as client:
         yield Mcp(portal, client)
 
@@ -287,13 +285,6 @@ def cli_inside(words: list[str]) -> tuple[int, bytes, bytes]:
         shown.flush()
         said.flush()
         return code, out.getvalue(), err.getvalue()
-
-
-@contextmanager
-def one_parser() -> Iterator[None]:
-    """The command line's parser made once: making it takes most of a command's time in this process."""
-    with patch("holdfast.cli.main._parser", cache(_parser)):
-        yield
 
 
 class PythonClient:
@@ -432,13 +423,13 @@ def _environ(home: Path) -> Iterator[None]:
 
 @contextmanager
 def _cli_folder(prepared: Prepared, home: Path) -> Iterator[Surface]:
-    with still_folders(), _environ(home), one_parser():
+    with still_folders(), _environ(home):
         yield Cli(cli_inside, home)
 
 
 @contextmanager
 def _cli_server(prepared: Prepared, home: Path) -> Iterator[Surface]:
-    with still_server(settings_for(home)), _environ(home), one_parser():
+    with still_server(settings_for(home)), _environ(home):
         yield Cli(cli_inside, home)
 
 

@@ -94,7 +94,7 @@ def _only(environment: Mapping[str, str]) -> Iterator[None]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "AGENTMEMORY_", "III_"))
     }
-    with patch.dict(os.environ, {**kept, **environment}, clear=True):
+    with patch.dict(os.environ, {**kept, "HOLDFAST_DAEMON": "off", **environment}, clear=True):
         yield
 
 

@@ -15,7 +15,7 @@ import pytest
 from flows import OLD
 from world import World, running
 
-from holdfast import door as doors
+from holdfast import transport as doors
 from holdfast.door import RemoteDoor
 from holdfast.errors import AnswerLate, NotFound, ServerUnreachable, VaultRefused
 from holdfast.model import Caller, Json

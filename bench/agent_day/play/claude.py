@@ -42,7 +42,14 @@ class ClaudeSession:
         runs = self._fire("SessionStart", about=source, source=source, model=MODEL)
         if source == "startup":
             snapshot = {"messageId": str(uuid.uuid4()), "trackedFileBackups": {}, "timestamp": _now()}
-            self._append({"type": "file-history-snapshot", "messageId": snapshot["messageId"], "snapshot": snapshot, "isSnapshotUpdate": False})  # fmt: skip
+            self._append(
+                {
+                    "type": "file-history-snapshot",
+                    "messageId": snapshot["messageId"],
+                    "snapshot": snapshot,
+                    "isSnapshotUpdate": False,
+                }
+            )
         return "\n".join(runs)[:HANDED_CHARS]
 
     def turn(self, turn: Turn) -> None:
@@ -86,8 +93,15 @@ class ClaudeSession:
             self._fire("PostToolUseFailure", about=name, **about, error=shown, is_interrupt=False)
         else:
             self._fire("PostToolUse", about=name, **about, tool_response=response)
-        block: Json = {"tool_use_id": call, "type": "tool_result", "content": shown, **({"is_error": True} if failed else {})}
-        self._line("user", {"role": "user", "content": [block]}, toolUseResult=f"Error: {shown}" if failed else response)
+        block: Json = {
+            "tool_use_id": call,
+            "type": "tool_result",
+            "content": shown,
+            **({"is_error": True} if failed else {}),
+        }
+        self._line(
+            "user", {"role": "user", "content": [block]}, toolUseResult=f"Error: {shown}" if failed else response
+        )
 
     def _subagent(self, step: Delegate) -> None:
         agent = uuid.uuid4().hex[:7]
@@ -95,19 +109,36 @@ class ClaudeSession:
         self._fire("SubagentStart", about="general-purpose", **about)
         side = self._path.parent / self.id / "subagents" / f"agent-{agent}.jsonl"
         side.parent.mkdir(parents=True, exist_ok=True)
-        rows = [
+        said = [{"type": "text", "text": step.report}]
+        answer = {"id": "msg_side", "type": "message", "role": "assistant", "model": MODEL, "content": said}
+        rows: list[tuple[str, Json]] = [
             ("user", {"role": "user", "content": step.prompt}),
-            ("assistant", {"id": "msg_side", "type": "message", "role": "assistant", "model": MODEL, "content": [{"type": "text", "text": step.report}], "stop_reason": "end_turn"}),
-        ]  # fmt: skip
+            ("assistant", {**answer, "stop_reason": "end_turn"}),
+        ]
         with side.open("a", encoding="utf-8") as lines:
             for kind, message in rows:
                 row = {**self._head(kind), "isSidechain": True, "agentId": agent, "message": message}
                 lines.write(json.dumps(row, ensure_ascii=False) + "\n")
-        self._fire("SubagentStop", about="general-purpose", **about, stop_hook_active=False, agent_transcript_path=str(side), last_assistant_message=step.report)  # fmt: skip
+        self._fire(
+            "SubagentStop",
+            about="general-purpose",
+            **about,
+            stop_hook_active=False,
+            agent_transcript_path=str(side),
+            last_assistant_message=step.report,
+        )
 
     def _compact(self, summary: str) -> None:
         self._fire("PreCompact", about="auto", trigger="auto", custom_instructions="")
-        self._line("system", None, subtype="compact_boundary", content="Conversation compacted", isMeta=False, level="info", compactMetadata={"trigger": "auto", "preTokens": 167_204})  # fmt: skip
+        self._line(
+            "system",
+            None,
+            subtype="compact_boundary",
+            content="Conversation compacted",
+            isMeta=False,
+            level="info",
+            compactMetadata={"trigger": "auto", "preTokens": 167_204},
+        )
         text = (
             "This session is being continued from a previous conversation that ran out of context. "
             f"The summary below covers the earlier portion of the conversation.\n\n{summary}"
@@ -117,8 +148,22 @@ class ClaudeSession:
         self._fire("PostCompact", about="auto", trigger="auto", compact_summary=summary)
 
     def _assistant(self, block: Json, stop: str | None = None) -> None:
-        usage = {"input_tokens": 6, "cache_creation_input_tokens": 1201, "cache_read_input_tokens": 30417, "output_tokens": 187}
-        message = {"id": f"msg_{uuid.uuid4().hex[:24]}", "type": "message", "role": "assistant", "model": MODEL, "content": [block], "stop_reason": stop, "stop_sequence": None, "usage": usage}  # fmt: skip
+        usage = {
+            "input_tokens": 6,
+            "cache_creation_input_tokens": 1201,
+            "cache_read_input_tokens": 30417,
+            "output_tokens": 187,
+        }
+        message = {
+            "id": f"msg_{uuid.uuid4().hex[:24]}",
+            "type": "message",
+            "role": "assistant",
+            "model": MODEL,
+            "content": [block],
+            "stop_reason": stop,
+            "stop_sequence": None,
+            "usage": usage,
+        }
         self._line("assistant", message, requestId=f"req_{uuid.uuid4().hex[:24]}")
 
     def _fire(self, event: str, about: str = "", **more: object) -> list[str]:
@@ -159,25 +204,65 @@ def rendered(step: Tool, folder: Path) -> tuple[str, Json, Json, str]:
         case Read(path, content):
             shown = "\n".join(f"{n:6d}\t{line}" for n, line in enumerate(content.splitlines(), 1))
             count = content.count("\n") + 1
-            file = {"filePath": str(folder / path), "content": content, "numLines": count, "startLine": 1, "totalLines": count}
+            file = {
+                "filePath": str(folder / path),
+                "content": content,
+                "numLines": count,
+                "startLine": 1,
+                "totalLines": count,
+            }
             return "Read", {"file_path": str(folder / path)}, {"type": "text", "file": file}, shown
         case Search(pattern, found):
             given = {"pattern": pattern, "output_mode": "content", "-n": True}
-            response = {"mode": "content", "numFiles": 0, "filenames": [], "content": found, "numLines": found.count("\n") + 1}
+            response = {
+                "mode": "content",
+                "numFiles": 0,
+                "filenames": [],
+                "content": found,
+                "numLines": found.count("\n") + 1,
+            }
             return "Grep", given, response, found
         case Edit(path, old, new):
             file_path = str(folder / path)
-            response = {"filePath": file_path, "oldString": old, "newString": new, "originalFile": f"{old}\n", "structuredPatch": [{"oldStart": 41, "oldLines": 1, "newStart": 41, "newLines": 1, "lines": [f"-{old}", f"+{new}"]}], "userModified": False, "replaceAll": False}  # fmt: skip
+            response = {
+                "filePath": file_path,
+                "oldString": old,
+                "newString": new,
+                "originalFile": f"{old}\n",
+                "structuredPatch": [
+                    {"oldStart": 41, "oldLines": 1, "newStart": 41, "newLines": 1, "lines": [f"-{old}", f"+{new}"]}
+                ],
+                "userModified": False,
+                "replaceAll": False,
+            }
             given = {"file_path": file_path, "old_string": old, "new_string": new, "replace_all": False}
             return "Edit", given, response, f"The file {file_path} has been updated successfully."
         case Write(path, content):
             file_path = str(folder / path)
-            response = {"type": "create", "filePath": file_path, "content": content, "structuredPatch": [], "originalFile": None}
-            return "Write", {"file_path": file_path, "content": content}, response, f"File created successfully at: {file_path}"
+            response = {
+                "type": "create",
+                "filePath": file_path,
+                "content": content,
+                "structuredPatch": [],
+                "originalFile": None,
+            }
+            return (
+                "Write",
+                {"file_path": file_path, "content": content},
+                response,
+                f"File created successfully at: {file_path}",
+            )
         case Delegate(title, prompt, report):
             given = {"description": title, "prompt": prompt, "subagent_type": "general-purpose"}
             block = [{"type": "text", "text": report}]
-            response = {"status": "completed", "prompt": prompt, "content": block, "totalDurationMs": 41_870, "totalTokens": 18_240, "totalToolUseCount": 9}  # fmt: skip
+            response = {
+                "status": "completed",
+                "prompt": prompt,
+                "content": block,
+                "totalDurationMs": 41_870,
+                "totalTokens": 18_240,
+                "totalToolUseCount": 9,
+            }
             return "Task", given, response, report
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from holdfast.cli.show import print_answer
-from holdfast.door import Door
 from holdfast.errors import InvalidRequest
-from holdfast.model import Json
-from holdfast.ops.declare import Operation
+
+if TYPE_CHECKING:
+    from holdfast.cli.table import Row
+    from holdfast.door import Door
+    from holdfast.model import Json
 
 _AGREED = frozenset({"y", "yes"})
 
@@ -21,7 +23,7 @@ def add_yes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do it without asking")
 
 
-def asked(door: Door, operation: Operation, arguments: Json, given: argparse.Namespace) -> Json:
+def asked(door: Door, operation: Row, arguments: Json, given: argparse.Namespace) -> Json:
     """The operation's answer; at a terminal once the plan was shown and agreed to, or --yes was said before.
 
     Raises:
@@ -33,9 +35,11 @@ def asked(door: Door, operation: Operation, arguments: Json, given: argparse.Nam
     going = len(plan["remove"]) + plan.get("leftovers", 0)
     if not going:
         return {**plan, "dryRun": False}
+    from holdfast.cli.show import print_answer
+
     print_answer(plan)
     if input(f"Remove {going}? [y/N] ").strip().lower() not in _AGREED:
-        raise InvalidRequest(f"{operation.cli}: not confirmed, nothing was removed", hint="Answer y, or say --yes.")
+        raise InvalidRequest(f"{operation.words}: not confirmed, nothing was removed", hint="Answer y, or say --yes.")
     return _called(door, operation, arguments)
 
 
@@ -43,6 +47,6 @@ def _is_somebody_there() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def _called(door: Door, operation: Operation, arguments: Json) -> Json:
+def _called(door: Door, operation: Row, arguments: Json) -> Json:
     answer: Json = door.call(operation, arguments)
     return answer

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import dataclasses
-import gc
-import logging
 import os
 import shutil
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import orjson
-
-from holdfast.cli.reach import settings_of
-from holdfast.cli.show import print_answer, print_json, print_report, say
 from holdfast.errors import InvalidRequest
-from holdfast.model import Chat, Json
-from holdfast.settings import environment, load
+
+if TYPE_CHECKING:
+    from holdfast.model import Json
+    from holdfast.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -34,6 +30,8 @@ class Command:
 
 
 def _show(given: argparse.Namespace, answer: Json) -> None:
+    from holdfast.cli.show import print_answer, print_json
+
     (print_json if given.json else print_answer)(answer)
 
 
@@ -41,29 +39,42 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", help="port to listen on (3111); 0 takes a free one")
     parser.add_argument("--store", help="where the store is; for now only the data folder: sqlite")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--background", action="store_true", help="start it in the background if none runs, and return")
+    ways.add_argument("--stop", action="store_true", help="end the server of the data folder")
+    ways.add_argument(
+        "--on-demand",
+        action="store_true",
+        help="as other commands start it: takes a free port if its own is in use, ends after HOLDFAST_IDLE without use",
+    )
 
 
 def _serve(given: argparse.Namespace) -> int:
-    from holdfast.serve.run import RunningServer
+    from holdfast.cli.server import serve
 
-    if given.store not in (None, "sqlite"):
-        raise InvalidRequest("--store: only sqlite, in the data folder, is known to this version")
-    settings = load({"home": given.data, "host": given.host, "port": given.port})
-    logging.basicConfig(
-        stream=sys.stderr, level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s"
-    )
+    return serve(given)
 
-    def ready(url: str) -> None:
-        if given.json:
-            print_json({"url": url, "data": str(settings.folder)})
-        else:
-            say(f"Holdfast listens on {url}, memory in {settings.folder}. See it at {url}/viewer. Stop it with Ctrl-C.")
 
-    # What is loaded by now stays: no collection need walk through it, 20 ms amid a question. Not the store, which a
-    # restore replaces: it is opened after this.
-    gc.freeze()
-    RunningServer(settings, ready).run()
-    return 0
+def _add_dry_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, change nothing")
+
+
+def _service_install(given: argparse.Namespace) -> int:
+    from holdfast.cli.service import install
+
+    return install(given)
+
+
+def _service_status(given: argparse.Namespace) -> int:
+    from holdfast.cli.service import status
+
+    return status(given)
+
+
+def _service_remove(given: argparse.Namespace) -> int:
+    from holdfast.cli.service import remove
+
+    return remove(given)
 
 
 def _add_nothing(parser: argparse.ArgumentParser) -> None:
@@ -77,15 +88,24 @@ def _add_mcp(parser: argparse.ArgumentParser) -> None:
 
 
 def _mcp(given: argparse.Namespace) -> int:
-    from holdfast.door import OpenDoor
+    import asyncio
+
+    from holdfast.cli.reach import settings_of
+    from holdfast.door import LateDoor, OpenDoor
+    from holdfast.model import Chat
     from holdfast.serve.stdio import serve_stdio
 
     if given.sender_id and not given.umo:
         raise InvalidRequest("mcp: --sender-id needs --umo")
     chat = Chat(given.umo, given.sender_id or "") if given.umo is not None else None
     settings = settings_of(given)
+    tools = given.tools or settings.mcp_tools
+    if settings.daemon and not settings.url:
+        with closing(LateDoor(settings, chat)) as late:
+            asyncio.run(serve_stdio(late, tools))
+        return 0
     with OpenDoor(settings, chat) as door:
-        asyncio.run(serve_stdio(door, given.tools or settings.mcp_tools))
+        asyncio.run(serve_stdio(door, tools))
     return 0
 
 
@@ -107,12 +127,12 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 def _import(given: argparse.Namespace) -> int:
     from holdfast.cli.importing import MARKDOWN, import_document, import_foreign, import_rules, import_transcripts
-    from holdfast.door import OpenDoor
+    from holdfast.cli.reach import door_of, settings_of
 
     settings = settings_of(given)
     path = Path(given.file)
     if given.system:
-        with OpenDoor(settings) as door:
+        with door_of(given, settings) as door:
             wish = {"platform": given.platform, "owner": given.owner, "replace": given.replace}
             answer = import_foreign(door, path, given.system, **wish)
         _show(given, answer)
@@ -120,21 +140,23 @@ def _import(given: argparse.Namespace) -> int:
     if given.file != "-" and (path.is_dir() or path.suffix == ".jsonl"):
         # Whoever can run this command can read the files, so the folder is allowed for this one import.
         roots = (*settings.import_roots, str(path.resolve()))
-        with OpenDoor(dataclasses.replace(settings, import_roots=roots)) as door:
+        with door_of(given, dataclasses.replace(settings, import_roots=roots)) as door:
             _show(given, import_transcripts(door, path))
         return 0
     if path.suffix.lower() in MARKDOWN:
-        with OpenDoor(settings) as door:
+        with door_of(given, settings) as door:
             _show(given, import_rules(door, path, given.project))
         return 0
     document = _read_document(given.file)
-    with OpenDoor(settings) as door:
+    with door_of(given, settings) as door:
         answer = import_document(door, document, "replace" if given.replace else "merge")
     _show(given, answer)
     return 0 if answer["success"] else InvalidRequest.exit_code
 
 
 def _read_document(file: str) -> Json:
+    import orjson
+
     try:
         raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
@@ -161,6 +183,8 @@ def _add_connect(parser: argparse.ArgumentParser) -> None:
 
 def _connect(given: argparse.Namespace) -> int:
     from holdfast.cli.connect import Place, connect_command
+    from holdfast.cli.show import print_json, print_report
+    from holdfast.settings import environment
 
     place = Place(
         home=Path.home(),
@@ -197,6 +221,7 @@ def _elsewhere(given: argparse.Namespace) -> Json:
 
 def _key_words(given: argparse.Namespace) -> int:
     from holdfast.cli.keys import key_words
+    from holdfast.cli.reach import settings_of
 
     _show(given, key_words(settings_of(given)))
     return 0
@@ -209,6 +234,7 @@ def _add_key_backup(parser: argparse.ArgumentParser) -> None:
 
 def _key_backup(given: argparse.Namespace) -> int:
     from holdfast.cli.keys import key_backup
+    from holdfast.cli.reach import settings_of
 
     _show(given, key_backup(settings_of(given), Path(given.to), given.encrypt or ()))
     return 0
@@ -222,6 +248,7 @@ def _add_key_recover(parser: argparse.ArgumentParser) -> None:
 
 def _key_recover(given: argparse.Namespace) -> int:
     from holdfast.cli.keys import key_recover
+    from holdfast.cli.reach import settings_of
 
     _show(given, key_recover(settings_of(given), given.source, given.identity, replace=given.replace))
     return 0
@@ -229,6 +256,7 @@ def _key_recover(given: argparse.Namespace) -> int:
 
 def _doctor(given: argparse.Namespace) -> int:
     from holdfast.cli.doctor import examine
+    from holdfast.cli.reach import settings_of
 
     checks = examine(settings_of(given))
     _show(given, {"checks": [check.shape() for check in checks]})
@@ -236,14 +264,25 @@ def _doctor(given: argparse.Namespace) -> int:
 
 
 def _watch(given: argparse.Namespace) -> int:
-    from holdfast.cli.reach import reach
+    from holdfast.cli.reach import settings_of
+    from holdfast.cli.show import say
     from holdfast.cli.watch import Lines, print_event, watch
 
-    url, credential = reach(given)
+    url, credential = _server_of(settings_of(given))
     show = print_event if given.json else Lines().show
     signal.signal(signal.SIGINT, _leave)
     watch(url, credential, show, greet=lambda: say(f"Watching {url}. Stop with Ctrl-C."))
     return 0
+
+
+def _server_of(settings: Settings) -> tuple[str, str | None]:
+    """Address and credential of the server to watch; it is started if none runs."""
+    from holdfast.daemon import FolderServer
+
+    if settings.url:
+        return settings.url, settings.secret
+    found = FolderServer(settings).find()
+    return found.url, found.credential
 
 
 def _leave(*_: object) -> NoReturn:
@@ -260,9 +299,9 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
 
 def _show_page(given: argparse.Namespace) -> int:
     from holdfast.cli.glance import show_page
-    from holdfast.door import OpenDoor
+    from holdfast.cli.reach import door_of
 
-    with OpenDoor(settings_of(given)) as door:
+    with door_of(given) as door:
         show_page(door, given.page, given.word, given.json)
     return 0
 
@@ -274,6 +313,9 @@ def holdfast_command() -> str:
 
 COMMANDS = (
     Command("serve", "Start the server.", _add_serve, _serve),
+    Command("service install", "Run the server as a service of this user.", _add_dry_run, _service_install),
+    Command("service status", "Show whether the server is a service and runs.", _add_nothing, _service_status),
+    Command("service remove", "Take the service back; the memory stays.", _add_dry_run, _service_remove),
     Command("mcp", "Speak MCP on standard input and output.", _add_mcp, _mcp),
     Command(
         "import", "Import an export, Markdown rules, or transcripts of Claude Code and Codex.", _add_import, _import

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import sqlite3
@@ -22,6 +23,7 @@ from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.folder_exchange import MEND
 from holdfast.snapshot.folder_mending import unfinished
 from holdfast.snapshot.key_care import KEY_CODES, key_texts, needs_keys
+from holdfast.spool import spool_status
 from holdfast.store import kernel
 from holdfast.store.folder import DataFolder
 from holdfast.system import SystemClock, SystemEntropy
@@ -43,7 +45,20 @@ class Check:
 def examine(settings: Settings) -> list[Check]:
     """All checks in the order in which things can go wrong. None changes anything."""
     checks: list[Check] = []
-    for step in (_sqlite, _folder, _space, _server, _store, _folders, _secret, _keys, _summarizer, _embedder, _loops):
+    for step in (
+        _sqlite,
+        _folder,
+        _space,
+        _server,
+        _spool,
+        _store,
+        _folders,
+        _secret,
+        _keys,
+        _summarizer,
+        _embedder,
+        _loops,
+    ):
         checks.extend(step(settings))
     return checks
 
@@ -78,7 +93,8 @@ def _server(settings: Settings) -> Iterator[Check]:
     card = DataFolder(settings.folder).announced() if settings.folder.is_dir() else None
     url = settings.url or (str(card["url"]) if card else "")
     if not url:
-        yield Check("server", True, "not running; commands open the folder themselves", "")
+        found = "the next command starts it" if settings.daemon else "commands open the folder themselves"
+        yield Check("server", True, f"not running; {found}", "")
         return
     door = RemoteDoor(url, settings.secret or (str(card["token"]) if card else None))
     try:
@@ -98,7 +114,7 @@ def _store(settings: Settings) -> Iterator[Check]:
     if not settings.folder.exists() and not settings.url:
         return
     try:
-        door = open_door(settings)
+        door = open_door(dataclasses.replace(settings, daemon=False))  # an examination starts nothing
     except Fault as fault:
         yield Check("store", False, fault.message, fault.hint)
         return
@@ -141,6 +157,22 @@ def _folders(settings: Settings) -> Iterator[Check]:
     if settings.folder.is_dir():
         wrong = unfinished(settings.folder)
         yield Check("memory folders", wrong is None, wrong or "as the memory wants them", MEND if wrong else "")
+
+
+def _spool(settings: Settings) -> Iterator[Check]:
+    """What hooks could not deliver."""
+    if settings.url or not settings.folder.is_dir():
+        return
+    found = spool_status(str(settings.folder))
+    said = f"{found.waiting} waiting, {found.refused} put aside, {found.dropped} without room"
+    hints = []
+    if found.waiting:
+        hints.append("The server takes in what waits within seconds; start it: holdfast serve")
+    if found.refused:
+        hints.append(f"What was put aside is in {settings.folder / 'spool' / 'refused'}; remove it when read.")
+    if found.dropped:
+        hints.append(f"The spool was full, so newer events were lost. Remove {settings.folder / 'spool' / 'dropped'}.")
+    yield Check("spool of hooks", not (found.refused or found.dropped), said, " ".join(hints))
 
 
 def _warned(warnings: list[Json], seen: Collection[str]) -> Iterator[Check]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from holdfast.door import Door, RemoteDoor
 from holdfast.errors import (
     ColonyRefused,
     ColonyUnreachable,
@@ -15,6 +15,10 @@ from holdfast.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
+from holdfast.transport import RemoteDoor
+
+if TYPE_CHECKING:
+    from holdfast.door import Door
 
 _BY_SETTINGS: tuple[type[Fault], ...] = (
     InvalidSettings, VaultUnauthorized, VaultRefused, VaultUnreachable, ColonyRefused, ColonyUnreachable,

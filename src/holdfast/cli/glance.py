@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from holdfast.cli.listing import print_listing, size
 from holdfast.cli.show import moment, one_line, print_json
-from holdfast.door import Door
+from holdfast.cli.table import endpoint
 from holdfast.errors import InvalidRequest
-from holdfast.model import Json
-from holdfast.ops.registry import BY_NAME
+
+if TYPE_CHECKING:
+    from holdfast.door import Door
+    from holdfast.model import Json
 
 DAYS = 60
 _BARS = "▁▂▃▄▅▆▇█"
@@ -46,7 +48,7 @@ def show_page(door: Door, page: str, word: str | None, as_json: bool) -> None:
     name, arguments, second = PAGES[page]
     if page == "replay" and not word:
         raise InvalidRequest("show replay: say which session", hint="See them with holdfast show sessions.")
-    answer = door.call(BY_NAME[name], {**arguments, **({second: word} if second and word else {})})
+    answer = door.call(endpoint(name), {**arguments, **({second: word} if second and word else {})})
     if as_json:
         print_json(answer)
     elif page == "dashboard":

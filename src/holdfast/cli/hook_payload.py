@@ -1,7 +1,7 @@
 """Read the payloads that agents hand to their hooks; every agent has its own names for the same things.
 
-Pure functions of the payload and the environment; only a transcript and the folders above the working
-folder are looked at. Nothing here knows the server.
+Pure functions of the payload and the environment; only the folders above the working folder are looked at. Nothing
+here knows the server.
 """
 
 from __future__ import annotations
@@ -9,19 +9,21 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from holdfast.project_key import project_key
 
 Payload = dict[str, Any]
 
-OUTPUT_CHARS, PROMPT_CHARS = 8000, 8000
-TRANSCRIPT_PROMPTS, TRANSCRIPT_BYTES = 50, 20_000_000
+OUTPUT_CHARS = 8000
+SAID_CHARS = 64_000  # as much of a message as the server keeps
 IMAGE_TAKEN = "[image data extracted]"
 
 _SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id")
 _IMAGE_STARTS = ("data:image/", "iVBORw0KGgo", "/9j/")  # a data URL, PNG and JPEG in base64
-_USER_QUERY = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
 
+_OWN_TOOL = re.compile(r"(?:mcp_{1,2})?holdfast_{1,2}")
 # Gemini CLI puts what SessionStart brought in front of the first prompt, in these marks.
 _BROUGHT = re.compile(r"\s*(?:<hook_context>.*?</hook_context>\s*)+", re.DOTALL)
 
@@ -61,17 +63,12 @@ def cwd(data: Payload, environ: Mapping[str, str]) -> str:
 
 
 def project(folder: str, environ: Mapping[str, str]) -> str:
-    """The name memories are grouped by: the repository's, or else the folder's."""
+    """The key that memories are grouped by: the user's own name for it, or where the folder's repository comes from.
+
+    Claude Code says in which folder the session began: its tools wander.
+    """
     named = environ.get("AGENTMEMORY_PROJECT_NAME", "").strip()
-    if named:
-        return named
-    # Walking up finds the same folder as git rev-parse --show-toplevel, without starting a process (3 ms).
-    above = os.path.realpath(folder)
-    while not os.path.exists(os.path.join(above, ".git")):
-        if above == os.path.dirname(above):
-            return os.path.basename(folder.rstrip("/\\")) or folder
-        above = os.path.dirname(above)
-    return os.path.basename(above) or above
+    return named or project_key(environ.get("CLAUDE_PROJECT_DIR", "").strip() or folder)
 
 
 def first(data: Payload, *names: str) -> Any:
@@ -97,14 +94,21 @@ def call_id(data: Payload) -> str | None:
 
 
 def last_message(data: Payload) -> str:
-    """What the agent said last, where the payload has it."""
-    return next(iter(texts(data, ("last_assistant_message", "prompt_response"))), "").strip()
+    """What the agent said last, where the payload has it: Claude Code and Codex, Gemini CLI, Cursor."""
+    names = ("last_assistant_message", "prompt_response")
+    found = texts(data, ("text",) if data.get("hook_event_name") == "afterAgentResponse" else names)
+    return next(iter(found), "").strip()[:SAID_CHARS]
 
 
-def transcript(data: Payload) -> str | None:
+def transcript(data: Payload, name: str = "transcript_path") -> str | None:
     """The file that the agent writes the session to, if its lines can be read."""
-    path = data.get("transcript_path")
+    path = data.get(name)
     return path if isinstance(path, str) and path.endswith(".jsonl") else None
+
+
+def is_own_tool(name: str) -> bool:
+    """Whether it is one of Holdfast's own, as the agents name them: what they say is in the memory already."""
+    return bool(_OWN_TOOL.match(name))
 
 
 def tool_output(data: Payload) -> Any:
@@ -126,13 +130,28 @@ def image_apart(output: Any) -> tuple[str | None, Any]:
 
 
 def cut(output: Any) -> Any:
-    """The output, or the beginning of it as text when it is long."""
+    """The output, or what matters of it as text when it is long."""
     if isinstance(output, str):
-        return output if len(output) <= OUTPUT_CHARS else output[:OUTPUT_CHARS] + "\n[...truncated]"
-    if isinstance(output, dict | list):
-        shown = as_text(output)
-        return output if len(shown) <= OUTPUT_CHARS else shown[:OUTPUT_CHARS] + "...[truncated]"
+        return shortened(output)
+    if isinstance(output, dict):
+        # A field at a time: the server reads a tool's output by its fields.
+        return {name: cut(value) for name, value in output.items()} if _is_long(output) else output
+    if isinstance(output, list):
+        return shortened(as_text(output)) if _is_long(output) else output
     return output
+
+
+def _is_long(output: Any) -> bool:
+    return len(as_text(output)) > OUTPUT_CHARS
+
+
+def shortened(text: str, most: int = OUTPUT_CHARS) -> str:
+    """Beginning and end of a long text, and the lines between that say what failed."""
+    if len(text) <= most:
+        return text
+    from holdfast.excerpt import excerpt
+
+    return excerpt(text, most)
 
 
 def clipped(value: Any) -> Any:
@@ -150,38 +169,6 @@ def as_text(value: Any) -> str:
     return json.dumps("" if value is None else value, ensure_ascii=False, separators=(",", ":"))
 
 
-def transcript_prompts(data: Payload) -> list[str]:
-    """What the user wrote, from a transcript whose lines name a role: Cursor's do, Claude Code's do not."""
-    path = data.get("transcript_path")
-    if not isinstance(path, str) or not path.endswith(".jsonl"):
-        return []
-    try:
-        if os.path.getsize(path) > TRANSCRIPT_BYTES:
-            return []
-        with open(path, encoding="utf-8", errors="replace") as lines:
-            found = [text for line in lines for text in _said(line)]
-    except OSError:
-        return []
-    return found[:TRANSCRIPT_PROMPTS]
-
-
-def _said(line: str) -> Iterator[str]:
-    try:
-        entry = json.loads(line) if line.strip() else None
-    except ValueError:
-        return
-    if not isinstance(entry, dict) or entry.get("role") != "user":
-        return
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    for block in content if isinstance(content, list) else []:
-        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
-            query = _USER_QUERY.search(block["text"])
-            text = (query.group(1) if query else block["text"]).strip()
-            if text:
-                yield text[:PROMPT_CHARS]
-
-
 def _from_cascade(data: Payload) -> Payload:
     """A Windsurf payload's fields under the names that the other agents use."""
     info = data.get("tool_info")
@@ -193,6 +180,8 @@ def _from_cascade(data: Payload) -> Payload:
         name = f"{info.get('mcp_server_name')}_{info.get('mcp_tool_name')}"
         given, result = info.get("mcp_tool_arguments"), info.get("mcp_result")
         return {"tool_name": name, "tool_input": given, "tool_response": result}
+    if action == "post_cascade_response":
+        return {"last_assistant_message": info.get("response")}
     given = {"command": info["command_line"]} if "command_line" in info else info
     return {"tool_name": _CASCADE_TOOLS.get(str(action), str(action)), "tool_input": given}
 

@@ -12,6 +12,8 @@ import os
 from typing import Any, NamedTuple
 
 PIECE_BYTES = 4_000_000
+# How much is sent once more for a call whose result has not come; one that was cut off never gets one.
+MOST_REPEATED = 1_000_000
 HEAD_BYTES = 200
 STATE_BYTES = 4_000
 
@@ -41,6 +43,39 @@ class Piece(NamedTuple):
         for _ in range(lines):
             end = self.raw.index(b"\n", end) + 1
         return Mark(self.mark.offset + end, self.mark.lines + lines, self.mark.head)
+
+    def settled_lines(self) -> int:
+        """How many of its lines come before the first tool call that has no result yet."""
+        opened: dict[str, int] = {}
+        lines = self.raw.split(b"\n")[:-1]
+        for number, line in enumerate(lines):
+            for id, is_result in _calls(line):
+                if is_result:
+                    opened.pop(id, None)
+                else:
+                    opened[id] = number
+        settled = min(opened.values(), default=len(lines))
+        return settled if sum(map(len, lines[settled:])) <= MOST_REPEATED else len(lines)
+
+
+def _calls(line: bytes) -> list[tuple[str, bool]]:
+    """The ids of the tool calls that a line begins or, with true, ends."""
+    if b"tool_use" not in line and b"call_id" not in line:
+        return []
+    try:
+        fields: Any = json.loads(line)
+        message = fields.get("message") or fields.get("payload") or {}
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else [message]
+        ended = ("tool_result", "function_call_output", "custom_tool_call_output")
+        ids = [(block.get("tool_use_id") or block.get("call_id") or block.get("id"), block) for block in blocks]
+        return [
+            (id, block.get("type") in ended)
+            for id, block in ids
+            if isinstance(id, str) and str(block.get("type")).startswith(("tool_", "function_", "custom_", "local_"))
+        ]
+    except (ValueError, AttributeError):
+        return []
 
 
 def next_piece(path: str, folder: str) -> Piece | None:

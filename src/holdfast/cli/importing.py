@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import Progress
-
+from holdfast.cli.progress import progress
+from holdfast.cli.table import endpoint
 from holdfast.door import Door
 from holdfast.errors import InvalidRequest
 from holdfast.intake.adopting import REFUSALS_SHOWN, adopt
 from holdfast.intake.transcripts import find_transcripts
 from holdfast.model import Json
-from holdfast.ops.registry import BY_NAME
 from holdfast.project_key import project_key
 from holdfast.protocol.importers import (
     Reading,
@@ -33,16 +31,10 @@ MOST_RULES_BYTES = 1_000_000
 MARKDOWN = (".md", ".markdown", ".mdc")
 
 
-def progress() -> Progress:
-    """A bar on standard error; nothing when that is not a terminal."""
-    console = Console(stderr=True)
-    return Progress(console=console, transient=True, disable=not console.is_terminal)
-
-
 def import_document(door: Door, document: Json, strategy: str) -> Json:
     """Import an export: sessions, then their observations piece by piece, then all the rest."""
     if "memory_format" in document:  # of Progenly: documents that mean something together only
-        answer: Json = door.call(BY_NAME["import_"], {"exportData": document, "strategy": strategy})
+        answer: Json = door.call(endpoint("import_"), {"exportData": document, "strategy": strategy})
         return answer
     seen = document.get("observations")
     seen = seen if isinstance(seen, dict) else {}
@@ -55,7 +47,7 @@ def import_document(door: Door, document: Json, strategy: str) -> Json:
         for place, piece in enumerate(pieces):
             if place and not any(isinstance(value, list | dict) and value for value in piece.values()):
                 continue
-            answer = door.call(BY_NAME["import_"], {"exportData": piece, "strategy": strategy})
+            answer = door.call(endpoint("import_"), {"exportData": piece, "strategy": strategy})
             _add(total, answer, repeated=place > 0 and piece is not rest)
             bar.advance(task)
     return total
@@ -98,7 +90,7 @@ def import_foreign(door: Door, path: Path, system: str, *, platform: str, owner:
         for name, records in lists.items():
             for start in range(0, len(records), PIECE):
                 piece = {name: records[start : start + PIECE]}
-                _add(total, door.call(BY_NAME["import_"], {"exportData": piece, "strategy": strategy}), repeated=False)
+                _add(total, door.call(endpoint("import_"), {"exportData": piece, "strategy": strategy}), repeated=False)
                 bar.advance(task, PIECE)
     refused = made.refused + total["refusedCount"]
     told = [{"ref": one["id"], "reason": one["error"]} for one in total["refused"]]
@@ -157,7 +149,7 @@ def import_rules(door: Door, path: Path, project: str | None) -> Json:
     arguments: Json = {"file": _in_its_project(real), "text": text}
     if named := _project_of(real) if project is None else project:
         arguments["project"] = named
-    answer: Json = door.call(BY_NAME["import_rules"], arguments)
+    answer: Json = door.call(endpoint("import_rules"), arguments)
     if answer["removed"]:
         answer["hint"] = "These are no longer in the file and still told. Remove one with: holdfast forget ID"
     return answer
@@ -193,7 +185,7 @@ def import_transcripts(door: Door, path: Path) -> Json:
     }
     with progress() as bar:
         for file in bar.track(files, description="reading transcripts"):
-            answer = door.call(BY_NAME["import_jsonl"], {"path": str(file.resolve())})
+            answer = door.call(endpoint("import_jsonl"), {"path": str(file.resolve())})
             for name in ("imported", "observations", "duplicates", "skippedLines"):
                 total[name] += answer[name]
             total["sessionIds"] += [id for id in answer["sessionIds"] if id not in total["sessionIds"]]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from holdfast.cli.show import moment, one_line
 from holdfast.cli.tables import Head, print_table
-from holdfast.model import Json
+
+if TYPE_CHECKING:
+    from holdfast.model import Json
 
 _LONGEST = 400  # characters of a cell; the terminal shows what it has room for
 

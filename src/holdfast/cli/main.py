@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from holdfast.errors import Fault, InvalidRequest
+
+if TYPE_CHECKING:
+    from holdfast.cli.table import Row
 
 INTERRUPTED = 130
 DAMAGED = 23
@@ -29,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if words[:1] == ["hook"]:
             return _hook(words[1:])
-        given = _parser().parse_args(words)
+        if words[:1] == ["--version"]:
+            return _version()
+        given = _parser(words).parse_args(words)
         return int(given.run(given))
     except Fault as fault:
         from holdfast.cli.show import print_fault
@@ -48,43 +53,59 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _version() -> int:
+    from holdfast.version import VERSION
+
+    sys.stdout.write(f"holdfast {VERSION}\n")
+    return 0
+
+
 def _hook(words: Sequence[str]) -> int:
     """Runs inside an agent: whatever is wrong here, the agent's work goes on."""
     from holdfast.cli.hook import hook_main
-    from holdfast.cli.reach import reach, settings_of
 
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("event", nargs="?", default="")
-    parser.add_argument("--data")
-    parser.add_argument("--url")
-    given, _ = parser.parse_known_args(words)
-    try:
-        url, credential = reach(given)
-        folder = str(settings_of(given).folder)
-    except Fault:
-        return 0
-    return hook_main(given.event, url, credential, folder)
+    return hook_main(words)
 
 
-def _parser() -> argparse.ArgumentParser:
-    from holdfast.cli.asking import add_yes
-    from holdfast.cli.options import add_arguments, add_common
-    from holdfast.ops.registry import OPERATIONS
-    from holdfast.version import VERSION
+def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser for these words: of one command if they name one, else of all, whose help lists them.
+
+    A parser for each of a hundred commands would take longer to make than most commands run.
+    """
+    from holdfast.cli import by_hand, table
 
     parser = _Parser(prog="holdfast", description="Memory for AI agents that is never lost.")
-    parser.add_argument("--version", action="version", version=f"holdfast {VERSION}")
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
     groups = _Groups(parser)
-    for operation in OPERATIONS:
-        if operation.cli:
-            command = groups.add(operation.cli, operation.summary)
-            add_arguments(command, operation)
-            add_common(command)
-            if operation.asks:
-                add_yes(command)
-            command.set_defaults(run=_operation, operation=operation)
-    _add_by_hand(groups)
+    known = {command.words: command for command in by_hand.COMMANDS}
+    named = next((two for two in (" ".join(words[:2]), *words[:1]) if two in known or table.command(two)), None)
+    if named is None:
+        for name, summary in (*table.listing(), *((one.words, one.summary) for one in by_hand.COMMANDS)):
+            _add(groups, name, summary, known)
+    else:
+        row = table.command(named)
+        _add(groups, named, row.summary if row else known[named].summary, known)
     return parser
+
+
+def _add(groups: _Groups, words: str, summary: str, known: Mapping[str, Any]) -> None:
+    from holdfast.cli import table
+    from holdfast.cli.asking import add_yes
+    from holdfast.cli.options import add_arguments, add_common
+
+    command = groups.add(words, summary)
+    if words in known:
+        known[words].add(command)
+        add_common(command)
+        command.set_defaults(run=known[words].run)
+        return
+    row = table.command(words)
+    assert row is not None
+    add_arguments(command, row)
+    add_common(command)
+    if row.asks:
+        add_yes(command)
+    command.set_defaults(run=_operation, operation=row)
 
 
 class _Groups:
@@ -106,36 +127,26 @@ class _Groups:
         return parser
 
 
-def _add_by_hand(groups: _Groups) -> None:
-    from holdfast.cli import by_hand
-    from holdfast.cli.options import add_common
-
-    for command in by_hand.COMMANDS:
-        parser = groups.add(command.words, command.summary)
-        command.add(parser)
-        add_common(parser)
-        parser.set_defaults(run=command.run)
-
-
 def _operation(given: argparse.Namespace) -> int:
     from holdfast.cli.asking import asked
     from holdfast.cli.elsewhere import whose_settings
     from holdfast.cli.options import arguments_of
-    from holdfast.cli.reach import settings_of
+    from holdfast.cli.reach import door_of
     from holdfast.cli.show import print_answer, print_json, working
-    from holdfast.cli.steps import in_steps
-    from holdfast.door import OpenDoor
 
-    arguments = arguments_of(given.operation, given)
-    with OpenDoor(settings_of(given)) as door, whose_settings(door):
-        if given.operation.steps and "limit" not in arguments:
-            answer = in_steps(door, given.operation, arguments)
-        elif given.operation.asks:
-            answer = asked(door, given.operation, arguments, given)
+    row: Row = given.operation
+    arguments = arguments_of(row, given)
+    with door_of(given) as door, whose_settings(door):
+        if row.steps and "limit" not in arguments:
+            from holdfast.cli.steps import in_steps
+
+            answer = in_steps(door, row, arguments)
+        elif row.asks:
+            answer = asked(door, row, arguments, given)
         else:
-            with working(given.operation.summary):
-                answer = door.call(given.operation, arguments)
-    (print_json if given.json or given.operation.name == "export" else print_answer)(answer)
+            with working(row.summary):
+                answer = door.call(row, arguments)
+    (print_json if given.json or row.name == "export" else print_answer)(answer)
     return _exit_code(answer)
 
 

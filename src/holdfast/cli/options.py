@@ -1,15 +1,17 @@
-"""Command-line options from an operation's request: one option per argument."""
+"""Command-line options from an operation's arguments: one option per argument."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from holdfast.cli.table import Argument, Row
 from holdfast.errors import InvalidRequest
-from holdfast.model import Json
-from holdfast.ops.declare import Operation
+
+if TYPE_CHECKING:
+    from holdfast.model import Json
 
 
 def kebab(name: str) -> str:
@@ -34,44 +36,43 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.add_argument("--data", metavar="DIR", help="data folder (HOLDFAST_HOME, ~/.holdfast)")
     parser.add_argument("--url", help="address of a running server (AGENTMEMORY_URL)")
+    parser.add_argument(
+        "--no-daemon", action="store_true", help="start no server; open the folder in this process (HOLDFAST_DAEMON)"
+    )
 
 
-def add_arguments(parser: argparse.ArgumentParser, operation: Operation) -> None:
+def add_arguments(parser: argparse.ArgumentParser, row: Row) -> None:
     """Positional words and options of an operation."""
-    schema = operation.request.model_json_schema(by_alias=True)
-    required = set(schema.get("required", []))
-    for name, prop in schema.get("properties", {}).items():
-        if name in operation.positional:
-            continue
-        flags = [_flag(name)]
-        note = prop.get("description") or _note(prop)
-        if _is_bool(prop):
-            parser.add_argument(*flags, dest=_dest(name), action=argparse.BooleanOptionalAction, default=None)
-        elif _is_list(prop):
-            help_text = f"{note} (repeat it, or separate by commas)"
-            parser.add_argument(*flags, dest=_dest(name), action="append", metavar="X", help=help_text.strip())
+    for one in row.arguments:
+        if one.positional:
+            words: dict[str, Any] = {} if one.required else {"nargs": "?"}
+            parser.add_argument(_dest(one.name), metavar=kebab(one.name).upper().replace("-", "_"), **words)
         else:
-            must = name in required
-            parser.add_argument(*flags, dest=_dest(name), metavar="X", help=note, required=must)
-    for name in operation.positional:
-        optional = name not in required and name not in operation.tool_required
-        words = {"nargs": "?"} if optional else {}
-        parser.add_argument(_dest(name), metavar=kebab(name).upper().replace("-", "_"), **words)  # type: ignore[arg-type]
+            parser.add_argument(_flag(one.name), dest=_dest(one.name), **_option(one))
 
 
-def arguments_of(operation: Operation, given: argparse.Namespace) -> Json:
+def _option(one: Argument) -> dict[str, Any]:
+    note = one.help.replace("%", "%%")
+    if one.kind == "flag":
+        return {"action": argparse.BooleanOptionalAction, "default": None, "help": note}
+    if one.kind == "list":
+        help_text = f"{note} (repeat it, or separate by commas)"
+        return {"action": "append", "metavar": "X", "help": help_text.strip()}
+    return {"metavar": "X", "help": note, "required": one.required}
+
+
+def arguments_of(row: Row, given: argparse.Namespace) -> Json:
     """What was typed, under the operation's own names; options not given are left out."""
-    schema = operation.request.model_json_schema(by_alias=True)
     found: Json = {}
-    for name, prop in schema.get("properties", {}).items():
-        value: Any = getattr(given, _dest(name), None)
+    for one in row.arguments:
+        value: Any = getattr(given, _dest(one.name), None)
         if value is None:
             continue
-        if _is_list(prop):
-            value = [part.strip() for one in value for part in one.split(",") if part.strip()]
-        elif _kind(prop) == "object" and isinstance(value, str):
-            value = _object(value, name)
-        found[name] = value
+        if one.kind == "list":
+            value = [part.strip() for word in value for part in word.split(",") if part.strip()]
+        elif one.kind == "object" and isinstance(value, str):
+            value = _object(value, one.name)
+        found[one.name] = value
     return found
 
 
@@ -80,29 +81,3 @@ def _object(text: str, name: str) -> Any:
         return orjson.loads(text)
     except ValueError:
         raise InvalidRequest(f"{_flag(name)}: must be JSON") from None
-
-
-def _options(prop: Json) -> list[Json]:
-    return [one for one in prop.get("anyOf", [prop]) if one.get("type") != "null"] or [prop]
-
-
-def _kind(prop: Json) -> str | None:
-    return _options(prop)[0].get("type")
-
-
-def _is_bool(prop: Json) -> bool:
-    return _kind(prop) == "boolean"
-
-
-def _is_list(prop: Json) -> bool:
-    first = _options(prop)[0]
-    return first.get("type") == "array" or any(one.get("type") == "array" for one in first.get("oneOf", []))
-
-
-def _note(prop: Json) -> str:
-    first = _options(prop)[0]
-    if "enum" in first:
-        return "one of " + ", ".join(map(str, first["enum"]))
-    if first.get("format") == "date-time":
-        return "a time such as 2026-11-15T20:41:34Z"
-    return str(first.get("description", ""))

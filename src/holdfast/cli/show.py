@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from rich.console import Console
@@ -15,10 +15,12 @@ from rich.segment import Segment, Segments
 from rich.style import Style
 from rich.text import Text
 
-from holdfast.cli.connect import ConnectReport
 from holdfast.cli.tables import Head, print_table
 from holdfast.errors import Fault
-from holdfast.model import Json
+
+if TYPE_CHECKING:
+    from holdfast.cli.connect import ConnectReport
+    from holdfast.model import Json
 
 # The columns worth a table's width, in order; the first six that the rows have are shown.
 _COLUMNS = (

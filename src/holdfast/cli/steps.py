@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from holdfast.cli.importing import progress
-from holdfast.door import Door
-from holdfast.model import Json
-from holdfast.ops.declare import Operation
+from typing import TYPE_CHECKING
+
+from holdfast.cli.progress import progress
+from holdfast.cli.table import Row
+
+if TYPE_CHECKING:
+    from holdfast.door import Door
+    from holdfast.model import Json
 
 
-def in_steps(door: Door, operation: Operation, arguments: Json) -> Json:
+def in_steps(door: Door, operation: Row, arguments: Json) -> Json:
     """Ask until nothing remains; the last answer, with what all of them did."""
     with progress() as bar:
         task = bar.add_task(operation.summary.rstrip("."), total=None)

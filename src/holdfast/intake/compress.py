@@ -38,12 +38,15 @@ class Compressed:
     tool_output: Any
 
 
-def compress(hook: str, data: Json | str | None) -> Compressed:
-    """The observation that an event amounts to; never raises, whatever the data looks like."""
+def compress(hook: str, data: Json | str | None, cwd: str = "") -> Compressed:
+    """The observation that an event amounts to; never raises, whatever the data looks like.
+
+    Paths below `cwd` are shown as they are seen from there.
+    """
     content = parsed(data)
     found = read_as_found(content)
     happening = read_happening(hook, content, found)
-    details = details_of(happening)
+    details = details_of(happening, cwd)
     return Compressed(
         type=happening.kind,
         title=title_of(happening, details),

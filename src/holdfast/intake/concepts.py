@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from holdfast.intake.details import Details
 from holdfast.intake.happening import Happening
 from holdfast.intake.paths import has_known_ending, patch_of
+from holdfast.intake.prose import body_text, values_text
 from holdfast.intake.stopwords import CJK_STOPS, STOPWORDS
 
 MAX_CONCEPTS = 8
@@ -24,6 +25,7 @@ _LIBRARY = re.compile(
     r"|require\(['\"]([@\w./-]{2,40})['\"]\)"
     r"|\b(?:pip|uv|npm|pnpm|yarn|cargo|gem|go)\s+(?:pip\s+)?(?:install|add|get|i)\s+(?:-\S+\s+)*([@\w./-]{2,40})"
 )
+_FIELD_NAME = re.compile(r'"[A-Za-z_][\w-]{0,60}"\s*:')  # the text may be JSON: its values count, not its names
 _MARK = re.compile(r"\[(?:image|binary|image data extracted|REDACTED[^\]\n]{0,40})\]")
 _LONG_PATH = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@-]+)+|(?<![\w@.-])[\w@.-]+(?:/[\w@.-]+){2,}")
 _CAMEL = re.compile(r"[a-z][A-Z]")
@@ -45,7 +47,8 @@ def concepts_of(happening: Happening, details: Details) -> tuple[str, ...]:
 
 
 def _scored(happening: Happening, details: Details) -> Iterator[tuple[str, float]]:
-    output = happening.output_text[:3_000] if happening.kind != "file_read" else happening.output_text[:1_500]
+    printed = body_text(happening.output) or values_text(happening.output)
+    output = _FIELD_NAME.sub(" ", printed[:3_000] if happening.kind != "file_read" else printed[:1_500])
     for name in _ERROR_NAME.findall(f"{details.outcome.error_line}\n{happening.error[:4_000]}"):
         yield name.lower()[:_WORD_CHARS], 5.0
     for path in details.files[:8]:

@@ -45,9 +45,10 @@ class Details:
     files: tuple[str, ...]
     changes: tuple[Change, ...]
     outcome: Outcome
+    cwd: str = ""
 
 
-def details_of(happening: Happening) -> Details:
+def details_of(happening: Happening, cwd: str = "") -> Details:
     command = command_of(happening)
     files = files_of(happening, command)
     return Details(
@@ -56,7 +57,8 @@ def details_of(happening: Happening) -> Details:
         url=_url_of(happening),
         files=files,
         changes=_changes_of(happening, files),
-        outcome=outcome_of(happening),
+        outcome=outcome_of(happening, command),
+        cwd=cwd,
     )
 
 

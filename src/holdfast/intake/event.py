@@ -9,7 +9,8 @@ from holdfast.model import CleanText, Json
 
 @dataclass(frozen=True, slots=True)
 class CleanEvent:
-    """What a hook, a tool or a transcript reported. `key` is given by imports: the id it must have."""
+    """What a hook, a tool or a transcript reported. `key` is given by imports: the id it must have. One that is
+    not `dated` happened about then."""
 
     session_id: CleanText
     hook: CleanText
@@ -21,3 +22,4 @@ class CleanEvent:
     type: CleanText | None = None
     title: CleanText | None = None
     key: str | None = None
+    dated: bool = True

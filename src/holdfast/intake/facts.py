@@ -63,6 +63,7 @@ def _ended(details: Details) -> list[str]:
     facts = [f"Exit code {outcome.exit_code}"] if outcome.exit_code is not None else []
     if outcome.tests:
         facts.append(f"Tests: {outcome.tests}")
+    facts += [f"Failed: {name}" for name in outcome.failing[:3]]
     if outcome.error_line and not _BARE_EXIT.fullmatch(outcome.error_line):
         facts.append(f"Error: {outcome.error_line}")
     return facts

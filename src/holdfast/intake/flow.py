@@ -39,7 +39,7 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
     Raises:
         LimitReached: the session holds as many observations as the settings allow.
     """
-    draft = compress(event.hook, event.data)
+    draft = compress(event.hook, event.data, event.cwd)
     digest = content_hash(event)
 
     def store(tx: Tx) -> Stored | Duplicate:
@@ -66,11 +66,13 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
 
 
 def open_session(desk: Desk, tx: Tx, event: CleanEvent) -> Session:
-    """The event's session: found, brought back to life if it had ended, or made. No other is touched."""
+    """The event's session: found, back to life if it had ended before the event, or made. No other is touched."""
     now = desk.clock.now_ms()
     key = desk.session_key(tx, event.session_id)
     known = tx.get(SESSIONS, desk.tenant, key)
     if known is not None:
+        if known.ended_at is not None and event.at < known.ended_at:
+            return dataclasses.replace(known, updated_at=now)  # it comes late: the session has ended since
         return dataclasses.replace(known, status="active", ended_at=None, updated_at=now)
     session = Session(
         tenant=desk.tenant,
@@ -81,7 +83,7 @@ def open_session(desk: Desk, tx: Tx, event: CleanEvent) -> Session:
         agent=desk.writes_as(event.agent),
         title="",
         status="active",
-        started_at=event.at if event.key else now,
+        started_at=min(event.at, now),
         updated_at=now,
     )
     tx.add(SESSIONS, session)

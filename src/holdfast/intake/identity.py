@@ -81,7 +81,8 @@ def same_event(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> Observatio
     free = next((one for one in found if TRANSCRIPT not in one.raw and not _OF_TRANSCRIPT.fullmatch(one.id)), None)
     if free is not None:
         # The line's own time counts from now on: the row is that line, and no other one of the same words.
-        free = dataclasses.replace(free, at=event.at, raw={**free.raw, TRANSCRIPT: event.key})
+        at = event.at if event.dated else free.at
+        free = dataclasses.replace(free, at=at, raw={**free.raw, TRANSCRIPT: event.key})
         tx.replace(OBSERVATIONS, free)
         give_prompt(desk, tx, free)
     return free
@@ -90,7 +91,8 @@ def same_event(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> Observatio
 def _near(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> list[Observation]:
     """Reports of the same within the time that counts as one, the nearest first."""
     window = desk.settings.dedup_seconds * 1000
-    times = (Condition("at", ">", event.at - window), Condition("at", "<", event.at + window))
+    near = (Condition("at", ">", event.at - window), Condition("at", "<", event.at + window))
+    times = near if event.dated else ()
     bounds = (*desk.sees_shared(event.agent), *where(content_hash=digest), *times)
     found = tx.find(OBSERVATIONS, desk.tenant, *bounds, order="seq", limit=_CANDIDATES)
     return sorted(found, key=lambda one: abs(one.at - event.at))
@@ -99,4 +101,5 @@ def _near(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> list[Observatio
 def _is_echo(one: Observation, event: CleanEvent) -> bool:
     """Whether another line of the transcript said the same in the same moment."""
     from_transcript = TRANSCRIPT in one.raw or bool(_OF_TRANSCRIPT.fullmatch(one.id))
-    return from_transcript and hook_name(event.hook) in _SAID and abs(one.at - event.at) <= ECHO_MS
+    same_moment = event.dated and abs(one.at - event.at) <= ECHO_MS
+    return from_transcript and same_moment and hook_name(event.hook) in _SAID

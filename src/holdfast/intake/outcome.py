@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.intake.failing import failing_names, is_runner
 from holdfast.intake.happening import Happening
 from holdfast.intake.prose import clip
 
@@ -13,6 +14,8 @@ _EXIT_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status
 _EXIT_TEXT = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?:? (\d{1,3})\b", re.IGNORECASE)
 _COUNT = re.compile(r"(\d{1,7}) (failed|failures?|failing|passed|passing|errors?)\b", re.IGNORECASE)
 _UNITTEST = re.compile(r"FAILED \((?:failures=(\d+))?(?:, )?(?:errors=(\d+))?")
+_TAP = re.compile(r"^# (pass|fail) +(\d{1,7})$", re.MULTILINE)
+_GRADLE = re.compile(r"^(\d{1,7}) tests? completed, (\d{1,7}) failed", re.MULTILINE)
 _UNITTEST_OK = re.compile(r"^Ran (\d+) tests? in [^\n]{1,20}\n{1,2}OK", re.MULTILINE)
 _SUMMARY = re.compile(
     r"^(?:[=\s]*|\s*Tests?:?\s+|test result: \w+\. ?)"
@@ -44,14 +47,19 @@ class Outcome:
     tests: str
     """Counts in words, `3 failed, 10 passed`; empty when no tests ran."""
     error_line: str
+    failing: tuple[str, ...] = ()
+    """The names of what failed: tests, tasks, resources."""
 
 
-def outcome_of(happening: Happening) -> Outcome:
+def outcome_of(happening: Happening, command: str = "") -> Outcome:
     text = "\n".join(part for part in (happening.output_text, happening.error) if part)
     code = _exit_code(happening.output, text, happening.failed)
-    tests = _tests(text) if happening.kind in ("command_run", "error") else ""
+    runs = happening.kind in ("command_run", "error")
+    tests = _tests(text) if runs else ""
     failed = happening.failed or bool(code) or "failed" in tests or "errors" in tests
-    return Outcome(failed, code, tests, _error_line(happening, text) if failed else "")
+    failing = failing_names(text) if runs and (failed or is_runner(command)) else ()
+    failed = failed or (bool(failing) and code is None)
+    return Outcome(failed, code, tests, _error_line(happening, text) if failed else "", failing if failed else ())
 
 
 def _exit_code(output: Any, text: str, failed: bool) -> int | None:
@@ -73,7 +81,7 @@ def _tests(text: str) -> str:
         if _SUMMARY.match(line[:400]):
             found = _COUNT.findall(line[:400])
             counts = {_KINDS.get(word.lower(), word.lower()): int(number) for number, word in found} or counts
-    counts = counts or _unittest_counts(tail)
+    counts = counts or _unittest_counts(tail) or _other_counts(tail)
     order = ("failed", "errors", "passed")
     return ", ".join(f"{counts[word]} {word}" for word in order if counts.get(word))
 
@@ -83,6 +91,15 @@ def _unittest_counts(tail: str) -> dict[str, int]:
     if bad:
         return {"failed": int(bad.group(1) or 0), "errors": int(bad.group(2) or 0)}
     return {"passed": int(good.group(1))} if good else {}
+
+
+def _other_counts(tail: str) -> dict[str, int]:
+    """Those of TAP and of Gradle."""
+    tap = {f"{word}ed": int(number) for word, number in _TAP.findall(tail)}
+    if tap:
+        return tap
+    gradle = _GRADLE.search(tail)
+    return {"failed": int(gradle.group(2)), "passed": int(gradle.group(1)) - int(gradle.group(2))} if gradle else {}
 
 
 def _error_line(happening: Happening, text: str) -> str:

@@ -10,6 +10,7 @@ from holdfast.intake.happening import Happening
 
 MAX_FILES = 20
 MAX_PATH = 511
+MAX_SHOWN = 48
 
 _PATH_KEYS = frozenset(
     "file_path filepath path filePath file AbsolutePath absolutePath absolute_path notebook_path "
@@ -136,9 +137,11 @@ def _kept(paths: Iterable[str]) -> list[str]:
     return list(kept)
 
 
-def short_path(path: str) -> str:
-    """How a title names a path: whole when relative and short, else its last two parts."""
-    if len(path) <= 48 and not path.startswith(("/", "~")) and path[1:3] != ":\\":
+def short_path(path: str, cwd: str = "") -> str:
+    """How a title names a path: as seen from the working folder, whole when that is short, else its last two parts."""
+    if cwd and path.startswith(cwd.rstrip("/") + "/"):
+        path = path[len(cwd.rstrip("/")) + 1 :]
+    if len(path) <= MAX_SHOWN and not path.startswith(("/", "~")) and path[1:3] != ":\\":
         return path
     parts = [part for part in path.replace("\\", "/").split("/") if part]
     return "/".join(parts[-2:]) if parts else path

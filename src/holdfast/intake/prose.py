@@ -11,6 +11,8 @@ from typing import Any
 
 import orjson
 
+from holdfast.excerpt import excerpt
+
 CUT_CHARS = 16_000
 SAID_CHARS = 64_000  # what a person or an agent says is kept whole up to here
 _TOTAL_CHARS = 64_000
@@ -45,12 +47,10 @@ def clip(text: str, limit: int) -> str:
 
 
 def cut(text: str, limit: int = CUT_CHARS) -> str:
-    """Beginning and end of a long text, without images, colours and control characters."""
+    """Beginning and end of a long text and what it says of failures, without images, colours and control characters."""
     if "data:image" in text:
         text = _IMAGE_URL.sub("[image]", text)
-    if len(text) > limit:
-        tail = limit // 4
-        text = f"{text[: limit - tail - 3]}\n…\n{text[-tail:]}"
+    text = excerpt(text, limit)
     text = _ANSI.sub("", text).translate(_CONTROLS)
     return _BINARY_RUN.sub("[binary]", text)
 
@@ -158,6 +158,15 @@ def _pieces(value: Any) -> Iterator[str]:
             yield readable(item)
     elif value is not None and value is not False:
         yield str(value).lower() if value is True else str(value)
+
+
+def values_text(value: Any) -> str:
+    """The texts of a trimmed value without the names of its fields."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        value = list(value.values())
+    return "\n".join(text for text in map(values_text, value) if text) if isinstance(value, list) else ""
 
 
 def body_text(value: Any) -> str:

@@ -35,10 +35,10 @@ def start_session(desk: Desk, event: CleanEvent, title: CleanText | None) -> Ses
     return desk.store.write(store)
 
 
-def end_session(desk: Desk, session_id: str) -> Session | None:
+def end_session(desk: Desk, session_id: str, at: int | None = None) -> Session | None:
     """The session, completed; None if there is none, as when hooks were installed in the middle of it.
 
-    Its next event brings it back to life: agents report a stop after every turn.
+    An event that happened after the end brings it back to life.
     """
 
     def store(tx: Tx) -> Session | None:
@@ -48,7 +48,8 @@ def end_session(desk: Desk, session_id: str) -> Session | None:
         if known.status == "completed":
             return known
         now = desk.clock.now_ms()
-        ended = dataclasses.replace(known, status="completed", ended_at=now, updated_at=now)
+        ended_at = now if at is None else min(at, now)
+        ended = dataclasses.replace(known, status="completed", ended_at=ended_at, updated_at=now)
         tx.replace(SESSIONS, ended)
         desk.audit(tx, "session_end", (ended.id,), ended.agent)
         desk.tell(tx, "session", ended)

@@ -13,6 +13,7 @@ from holdfast.intake.toolkinds import split_tool
 TITLE_CHARS = 80
 SUBTITLE_CHARS = 120
 NARRATIVE_CHARS = 400
+FAILURE_CHARS = 50
 SPOKEN_HOOKS = frozenset({"prompt_submit", "assistant_message", "subagent_stop"})
 _TAIL_PIPE = re.compile(r"(?: 2>&1| ?\| ?(?:tail|head)\b[^|&;]*)+$")
 
@@ -29,19 +30,31 @@ def title_of(happening: Happening, details: Details) -> str:
 
 def _error(happening: Happening, details: Details) -> str:
     what = happening.tool or _spoken_hook(happening.hook)
-    reason = details.outcome.tests or details.outcome.error_line
+    reason = _failure(details) or details.outcome.tests or details.outcome.error_line
     return f"{_tool_words(what)} failed: {reason}" if reason else f"{_tool_words(what)} failed"
 
 
 def _command(happening: Happening, details: Details) -> str:
     outcome = details.outcome
     end = outcome.tests or (f"exit {outcome.exit_code}" if outcome.exit_code else "failed" if outcome.failed else "")
-    room = TITLE_CHARS - len("Ran : ") - len(end)
+    failure = _failure(details)
+    room = TITLE_CHARS - len("Ran : ") - len(failure or end)
     line = details.command.partition("\n")[0][:400]
     command = clip(_TAIL_PIPE.sub("", line) or line, max(20, room))
     if not command:
         return ""
+    if failure:
+        return f"{command} failed: {failure}"
     return f"Ran {command}: {end}" if end else f"Ran {command}"
+
+
+def _failure(details: Details) -> str:
+    """What failed, by its name; how many more did."""
+    failing = details.outcome.failing
+    if not failing:
+        return ""
+    more = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
+    return clip(failing[0], FAILURE_CHARS - len(more)) + more
 
 
 def _change(happening: Happening, details: Details) -> str:
@@ -52,7 +65,7 @@ def _change(happening: Happening, details: Details) -> str:
     verb = changes[0].verb if len(verbs) == 1 else "Changed"
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
     failed = " (failed)" if details.outcome.failed else ""
-    return f"{verb} {short_path(changes[0].path)}{more}{failed}"
+    return f"{verb} {short_path(changes[0].path, details.cwd)}{more}{failed}"
 
 
 def _read(happening: Happening, details: Details) -> str:
@@ -61,13 +74,13 @@ def _read(happening: Happening, details: Details) -> str:
     if not details.files:
         return f"{verb} the folder" if listing else ""
     more = f" and {len(details.files) - 1} more" if len(details.files) > 1 else ""
-    return f"{verb} {short_path(details.files[0])}{more}"
+    return f"{verb} {short_path(details.files[0], details.cwd)}{more}"
 
 
 def _search(happening: Happening, details: Details) -> str:
     if not details.query:
         return ""
-    where = f" in {short_path(details.files[0])}" if details.files else ""
+    where = f" in {short_path(details.files[0], details.cwd)}" if details.files else ""
     return f"Searched for {clip(details.query, max(16, 66 - len(where)))}{where}"
 
 
@@ -166,7 +179,8 @@ def narrative_of(happening: Happening, details: Details) -> str:
     """What was said, whole; else prompt | input | output on one line of at most 400 characters, each its fair share."""
     if happening.hook in SPOKEN_HOOKS and (happening.prompt or happening.said):
         return happening.prompt or happening.said
-    ended = details.outcome.tests or details.outcome.error_line
+    outcome = details.outcome
+    ended = "; ".join(dict.fromkeys(filter(None, (*outcome.failing[:2], outcome.tests, outcome.error_line))))
     output = happening.output_text or happening.error
     output = f"{ended}; {output}" if ended and ended not in output[:200] else output
     parts = [

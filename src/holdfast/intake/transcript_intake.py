@@ -67,6 +67,7 @@ def take_event(desk: Desk, event: TranscriptEvent) -> bool:
             project=CleanText(project_of_event(desk, redact_text(event.project).value, cwd)),
             cwd=cwd,
             key=event.key,
+            dated=event.dated,
         ),
         capped=False,
     )

@@ -55,6 +55,8 @@ class TranscriptEvent:
     data: Json
     key: str
     """The same whenever the file is read again, and different for every event: fit to be the record's id."""
+    dated: bool = True
+    """Whether the line itself says when it was written; else the time is only about right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,12 @@ class Thread:
     cwd: str = ""
     fallback_project: str = ""
     named: bool = False  # whether the session's name is known for sure
+    dated: bool = False  # whether the line at hand has a time of its own
 
     def event(self, hook: str, data: Json, *identity: str) -> TranscriptEvent:
         key = sha256("\x1f".join(identity).encode("utf-8", "replace")).hexdigest()[:32]
-        return TranscriptEvent(self.session_id, self.project, self.cwd, self.at_ms, hook, data, f"obs_{key}")
+        place = (self.session_id, self.project, self.cwd)
+        return TranscriptEvent(*place, self.at_ms, hook, data, f"obs_{key}", self.dated)
 
     @property
     def project(self) -> str:
@@ -91,7 +95,9 @@ class Thread:
             self.cwd = cut(cwd, 1_000)
 
     def pass_time(self, stamp: Any) -> None:
-        self.at_ms = time_of(stamp) or self.at_ms
+        """Take the line's time; one that has none is as old as the one before."""
+        at = time_of(stamp)
+        self.at_ms, self.dated = at or self.at_ms, at is not None
 
 
 def tool_event(thread: Thread, call: ToolCall, output: Any, failed: bool, *identity: str) -> TranscriptEvent:

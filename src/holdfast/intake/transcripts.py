@@ -1,4 +1,4 @@
-"""Reads the transcripts that Claude Code and Codex leave behind, as the events their hooks would have sent.
+"""Reads the transcripts that Claude Code, Codex and Cursor leave behind, as the events their hooks would have sent.
 
 Reads files and nothing else; keeps one line and the open tool calls in memory. What a file holds is never
 trusted to be well formed.
@@ -15,6 +15,7 @@ from typing import Protocol
 from holdfast.errors import InvalidRequest, NotFound
 from holdfast.intake.claude_lines import ClaudeLines
 from holdfast.intake.codex_lines import CodexLines
+from holdfast.intake.cursor_lines import CursorLines
 from holdfast.intake.transcript_lines import Line, Tally, Thread, TranscriptEvent, read_lines
 
 __all__ = ["MAX_LINE_BYTES", "Transcript", "TranscriptEvent", "find_transcripts", "read_transcript"]
@@ -91,7 +92,7 @@ def _events(lines: Iterator[Line], thread: Thread, tally: Tally) -> Iterator[Tra
 
 def dialect_of(line: Line, thread: Thread, tally: Tally) -> Dialect | None:
     """The reader for the transcript that has this line; None if it is of no known kind."""
-    for dialect in (ClaudeLines, CodexLines):
+    for dialect in (ClaudeLines, CursorLines, CodexLines):
         if dialect.knows(line.fields):
             return dialect(thread, tally)
     return None

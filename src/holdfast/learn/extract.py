@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.errors import EmbedderUnavailable, UpstreamFailed
-from holdfast.learn.sentences import Sentence, sentences
 from holdfast.learn.signs import Setting
 from holdfast.learn.steps import said_of
 from holdfast.learn.turns import Turn
 from holdfast.learn.worth import Weighed, weigh
 from holdfast.model import CleanText, Observation
 from holdfast.ports import Embedder, Vectors
+from holdfast.sentences import Sentence, sentences
 
 LEAST_WORTH = 0.12  # below it three of four sentences are filler (docs/benchmarks/agent_day.md)
 MOST_OF_ONE = 16  # of one message

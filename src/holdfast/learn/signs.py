@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.learn.sentences import Sentence
+from holdfast.sentences import Sentence
 
 Floats = NDArray[np.float64]
 

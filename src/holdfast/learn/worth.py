@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.learn.sentences import Sentence
 from holdfast.learn.signs import NAMES, Setting, signs
 from holdfast.ports import Vectors
+from holdfast.sentences import Sentence
 
 Floats = NDArray[np.float64]
 

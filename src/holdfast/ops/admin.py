@@ -22,6 +22,7 @@ from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.health import age_of_newest
 from holdfast.snapshot.key_care import key_texts
 from holdfast.snapshot.waiting import waiting
+from holdfast.spool import spool_status
 from holdfast.store.port import Reader, Table, Tx, where
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
 from holdfast.version import VERSION
@@ -60,6 +61,12 @@ class SnapshotsHealth(TypedDict):
     waiting: int  # for the vault
 
 
+class SpoolHealth(TypedDict):
+    waiting: int  # requests of hooks that the server has not taken in yet
+    refused: int  # put aside: it could not take them
+    dropped: int  # found no room
+
+
 class HealthAnswer(TypedDict):
     status: str
     service: str
@@ -69,6 +76,7 @@ class HealthAnswer(TypedDict):
     index: IndexHealth
     events: EventsHealth
     snapshots: SnapshotsHealth
+    spool: SpoolHealth
     counts: dict[str, int]
     summarizer: str
     viewerPort: int
@@ -90,6 +98,7 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
         "index": _index_health(desk, reader),
         "events": {"pending": reader.undispatched(desk.tenant)},
         "snapshots": _snapshots_health(desk),
+        "spool": _spool_health(desk),
         "counts": {} if hidden else {name: _count(desk, reader, table) for name, table in tables},
         "summarizer": desk.summarizer.name if desk.summarizer else "none",
         "viewerPort": desk.settings.port,
@@ -100,6 +109,14 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
 
 def _count(desk: Desk, reader: Reader, table: Table[Any]) -> int:
     return reader.count(table, desk.tenant, *(desk.sees_memories() if table is MEMORIES else desk.sees()))
+
+
+def _spool_health(desk: Desk) -> SpoolHealth:
+    """What hooks left for the server; of others than the owner of the folder nothing is said."""
+    if desk.home is None or not desk.caller.may("root"):
+        return {"waiting": 0, "refused": 0, "dropped": 0}
+    found = spool_status(str(desk.home.path))
+    return {"waiting": found.waiting, "refused": found.refused, "dropped": found.dropped}
 
 
 def _snapshots_health(desk: Desk) -> SnapshotsHealth:

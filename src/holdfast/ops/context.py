@@ -11,8 +11,9 @@ from holdfast.learn.digest import profile
 from holdfast.learn.lessons import lessons_for
 from holdfast.learn.slots import pinned_slots
 from holdfast.model import Json, Memory
+from holdfast.projects import of_project, project_names
 from holdfast.recall.context import ContextBlock, Sources, build, past_sessions
-from holdfast.recall.flow import Hit, Question
+from holdfast.recall.hits import Hit, Question
 from holdfast.recall.matter import hits_here, ranked_lessons, ranked_memories, topic
 from holdfast.recall.safe import line
 from holdfast.recall.standing import standing
@@ -38,8 +39,8 @@ def context_for(desk: Desk, project: str, session_id: str | None, budget: int, a
     """What an agent should know when it starts on a project."""
     key = desk.session_key(desk.store.read(), session_id) if session_id else None
     memories, others = ranked_memories(desk, project, agent, topic(desk, session_id, agent))
-    names = (project,) if project else ()
-    statements = standing(desk, names, agent, None)
+    names = project_names(desk, project)
+    statements = standing(desk, names, agent)
     sources = Sources(
         slots=tuple(pinned_slots(desk, project)),
         lessons=ranked_lessons(lessons_for(desk, project, SURE_ENOUGH, LESSONS_RANKED), project),
@@ -56,7 +57,7 @@ def _files(desk: Desk, project: str) -> tuple[str, ...]:
     """The files that were changed most often lately."""
     if not project:
         return ()
-    changed = (*desk.sees(), *where(project=project), Condition("type", "in", ("file_edit", "file_write")))
+    changed = (*desk.sees(), *of_project(desk, project), Condition("type", "in", ("file_edit", "file_write")))
     seen = desk.store.read().find(OBSERVATIONS, desk.tenant, *changed, order="-at", limit=PROFILED_OBSERVATIONS)
     counts = Counter(path for one in seen for path in dict.fromkeys(one.files))
     return tuple(path for path, _ in counts.most_common(FILES_SHOWN))
@@ -65,9 +66,9 @@ def _files(desk: Desk, project: str) -> tuple[str, ...]:
 def profile_shape(desk: Desk, project: str) -> Json:
     """A project's profile, computed from its newest records."""
     reader = desk.store.read()
-    bounds = (*desk.sees(), *where(project=project))
+    bounds = (*desk.sees(), *of_project(desk, project))
     seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=PROFILED_OBSERVATIONS)
-    known = (*desk.sees_memories(), *where(project=project, latest=True))
+    known = (*desk.sees_memories(), *of_project(desk, project), *where(latest=True))
     kept = [one for one in reader.find(MEMORIES, desk.tenant, *known, limit=PROFILED_MEMORIES) if desk.may_see(one)]
     made = profile(seen, kept, 0)
     times = [one.at for one in seen[:1]] + [one.updated_at for one in kept[:1]]

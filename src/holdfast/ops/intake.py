@@ -140,6 +140,8 @@ class SessionStart(Request):
     project: CleanLine
     cwd: CleanLine
     title: CleanLine | None = None
+    timestamp: Time | None = Field(default=None, description="When it started; now, if it is not said.")
+    context: bool = Field(default=True, description="Whether the answer should hold the context for the session.")
 
 
 class SessionStartAnswer(TypedDict):
@@ -153,15 +155,18 @@ def session_start(desk: Desk, ask: SessionStart) -> SessionStartAnswer:
         session_id=ask.session_id,
         hook=CleanText("session_start"),
         data={},
-        at=desk.clock.now_ms(),
+        at=desk.clock.now_ms() if ask.timestamp is None else ask.timestamp,
         project=CleanText(project_of_event(desk, ask.project, ask.cwd)),
         cwd=ask.cwd,
         agent=ask.agent_id,
     )
     session = start_session(desk, event, ask.title)
     summary = desk.store.read().get(SUMMARIES, desk.tenant, session.id)
-    context = context_for(desk, session.project, ask.session_id, desk.settings.token_budget, ask.agent_id)
-    return {"session": _with_summary(shape(session), summary), "context": context.text}
+    text = ""
+    if ask.context:
+        budget = desk.settings.token_budget
+        text = context_for(desk, session.project, ask.session_id, budget, ask.agent_id).text
+    return {"session": _with_summary(shape(session), summary), "context": text}
 
 
 class SessionTranscript(Request):
@@ -213,6 +218,7 @@ def session_transcript(desk: Desk, ask: SessionTranscript) -> SessionTranscriptA
 
 class SessionEnd(Request):
     session_id: Name
+    timestamp: Time | None = Field(default=None, description="When it ended; now, if it is not said.")
 
 
 class SessionEndAnswer(TypedDict):
@@ -225,7 +231,7 @@ def session_end(desk: Desk, ask: SessionEnd) -> SessionEndAnswer:
 
     Ending a session that was never reported is no failure: afterwards none of that id is active. `known` says so.
     """
-    return {"success": True, "known": end_session(desk, ask.session_id) is not None}
+    return {"success": True, "known": end_session(desk, ask.session_id, ask.timestamp) is not None}
 
 
 class SessionCommit(Request):

@@ -22,7 +22,8 @@ from holdfast.ops.fields import Name, Names, Offset, Query, When, limit, moment
 from holdfast.ops.past import SnapshotShape, past_desk
 from holdfast.recall.chats import chat_context
 from holdfast.recall.explain import why
-from holdfast.recall.flow import Hit, Question, search as search_records
+from holdfast.recall.flow import search as search_records
+from holdfast.recall.hits import Hit, Question
 from holdfast.recall.timeline import frames, remembered, replay, timeline as around
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, Reader

@@ -16,6 +16,7 @@ from itertools import groupby
 from holdfast.desk import Desk
 from holdfast.model import Lesson, Memory, Session, Slot, Statement, Summary
 from holdfast.recall.safe import block, line
+from holdfast.recall.standing import Standing
 from holdfast.store.port import Condition
 from holdfast.store.tables import SESSIONS, SUMMARIES
 from holdfast.times import iso
@@ -41,6 +42,8 @@ RULE_TYPES = frozenset({"preference", "convention", "rule"})
 # Half as much after so many sessions of the project: what was said last matters most. Wishes do not fade.
 FADES_IN = 12
 LEAST_WORTH = 0.2
+DOUBTED = 0.6  # share of its worth that a statement keeps of which a newer one speaks anew
+EARLIER = " (earlier, perhaps outdated)"
 SURE = 0.5
 ITEM_SHARE = 4  # an item may take up to a quarter of the block
 CHARS_PER_TOKEN = 20  # more than any text has that says something
@@ -89,7 +92,7 @@ class Sources:
     lessons: tuple[Lesson, ...] = ()
     memories: tuple[Memory, ...] = ()
     other_memories: int = 0  # that matter less and are not among them
-    statements: tuple[Statement, ...] = ()  # that hold, newest first
+    statements: tuple[Standing, ...] = ()  # newest first
     sessions: tuple[Item, ...] = ()
     files: tuple[str, ...] = ()
 
@@ -267,44 +270,49 @@ def _memory_item(memory: Memory) -> Item:
     return Item(head, memory.content, _after("- "), reason=reason, ids=(memory.id,))
 
 
-def _statement_items(statements: Sequence[Statement]) -> list[Item]:
+def _statement_items(statements: Sequence[Standing]) -> list[Item]:
     """Statements of one message and one section are one item; the items of a section by how much they matter."""
-    age = {session: place for place, session in enumerate(dict.fromkeys(one.session_id for one in statements))}
-    groups: dict[tuple[str, str, int], list[Statement]] = {}
+    age = {
+        session: place for place, session in enumerate(dict.fromkeys(one.statement.session_id for one in statements))
+    }
+    groups: dict[tuple[str, str, int], list[Standing]] = {}
     said: set[str] = set()
-    for one in sorted(statements, key=lambda one: -one.at):  # what was said twice is told as it was said last
-        if one.worth >= LEAST_WORTH and (key := _key(one.text)) not in said:
+    for one in sorted(statements, key=lambda one: -one.statement.at):  # said twice: told as it was said last
+        if one.statement.worth >= LEAST_WORTH and (key := _key(one.statement.text)) not in said:
             said.add(key)
             _join(groups, one)
     weighed = sorted(groups.values(), key=lambda group: -_matters(group, age))
     return [_group_item(group) for group in weighed]
 
 
-def _join(groups: dict[tuple[str, str, int], list[Statement]], one: Statement) -> None:
+def _join(groups: dict[tuple[str, str, int], list[Standing]], one: Standing) -> None:
     """Put it to those of its message and section, or begin another line if that one is full."""
-    head, number = SECTION_OF[one.kind], 0
-    while sum(len(other.text) + 1 for other in groups.get((head, one.source_id, number), ())) > TOGETHER_CHARS - len(
-        one.text
-    ) and groups.get((head, one.source_id, number)):
+    head, source, number = SECTION_OF[one.statement.kind], one.statement.source_id, 0
+    while group := groups.get((head, source, number)):
+        if sum(len(other.statement.text) + 1 for other in group) + len(one.statement.text) <= TOGETHER_CHARS:
+            break
         number += 1
-    groups.setdefault((head, one.source_id, number), []).append(one)
+    groups.setdefault((head, source, number), []).append(one)
 
 
-def _matters(group: Sequence[Statement], age: dict[str, int]) -> float:
-    worth = max(one.worth for one in group)
-    fades = SECTION_OF[group[0].kind] != RULES
-    return float(worth * 0.5 ** (age[group[0].session_id] / FADES_IN)) if fades else worth
+def _matters(group: Sequence[Standing], age: dict[str, int]) -> float:
+    best = max((one.statement for one in group), key=lambda one: one.worth)
+    if SECTION_OF[best.kind] == RULES:
+        return best.worth
+    doubt = DOUBTED if all(one.doubtful for one in group) else 1.0
+    return float(doubt * best.worth * 0.5 ** (age[best.session_id] / FADES_IN))
 
 
-def _group_item(group: Sequence[Statement]) -> Item:
-    best = max(group, key=lambda one: one.worth)
+def _group_item(group: Sequence[Standing]) -> Item:
+    group = sorted(group, key=lambda one: one.statement.seq)
+    best = max((one.statement for one in group), key=lambda one: one.worth)
     who = "the user said it" if best.kind == "preference" else "said"
     reason = f"{who} on {iso(best.at)[:10]}, {best.kind}, worth {best.worth:.2f}"
-    group = sorted(group, key=lambda one: one.seq)
-    body = " ".join(one.text for one in group)
-    ids = (*dict.fromkeys(one.source_id for one in group), *(one.id for one in group))
-    parts = tuple(one.text for one in group)
-    return Item(SECTION_OF[best.kind], body, _after("- "), len(body), reason=reason, ids=ids, parts=parts)
+    parts = tuple(one.statement.text + (EARLIER if one.doubtful else "") for one in group)
+    ids = (*dict.fromkeys(one.statement.source_id for one in group), *(one.statement.id for one in group))
+    body = " ".join(parts)
+    told = tuple(one.statement.text for one in group)
+    return Item(SECTION_OF[best.kind], body, _after("- "), len(body), reason=reason, ids=ids, parts=told)
 
 
 def _after(lead: str, tail: str = "") -> Callable[[str], str]:
@@ -316,7 +324,7 @@ def _under(lead: str) -> Callable[[str], str]:
 
 
 def past_sessions(
-    desk: Desk, projects: Sequence[str], except_id: str | None, agent: str | None, statements: Sequence[Statement]
+    desk: Desk, projects: Sequence[str], except_id: str | None, agent: str | None, statements: Sequence[Standing]
 ) -> tuple[Item, ...]:
     """The project's last sessions: when, what was wanted, and how it ended."""
     reader = desk.store.read()
@@ -327,7 +335,8 @@ def past_sessions(
         summary = reader.get(SUMMARIES, desk.tenant, session.id)
         title = _flat(session.title or (summary.title if summary else "") or session.first_prompt, TITLE_CHARS)
         if title:
-            outcome = _outcome(summary, [one for one in statements if one.session_id == session.id])
+            said = [one.statement for one in statements if not one.doubtful]
+            outcome = _outcome(summary, [one for one in said if one.session_id == session.id])
             items.append(_session_item(session, title, outcome))
     return tuple(items[:SESSIONS_SHOWN])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.model import Json, Memory, Observation
-from holdfast.recall.flow import Hit
+from holdfast.recall.hits import Hit
 from holdfast.store import words
 
 _DIGITS = 4

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from holdfast.desk import Desk
 from holdfast.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.model import CleanText, Memory, Observation
 from holdfast.ports import Embedder
+from holdfast.projects import of_project
 from holdfast.recall.dates import day_of, spans
 from holdfast.recall.fold import diverse, fold
 from holdfast.recall.gather import Meaning, Pool, Soon, gather, look
+from holdfast.recall.hits import Hit, Question
 from holdfast.recall.links import current
-from holdfast.recall.rank import DATE, Asked, Candidate, Parts, Ranked, rank
+from holdfast.recall.outdated import newest_first
+from holdfast.recall.rank import DATE, Asked, Candidate, Ranked, rank
 from holdfast.recall.signals import asks_for_days_alone
+from holdfast.recall.turns import as_turns
 from holdfast.redact import redact_text
 from holdfast.store import words
 from holdfast.store.port import Condition, Reader, Table, where
@@ -30,40 +34,6 @@ NAMED_DAYS = 2  # of a question that are looked into on their own
 EMBEDDED_CHARS = 4_000  # of a question: a sentence model reads no more
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked, and within which bounds."""
-
-    query: str
-    limit: int = 10
-    project: str | None = None
-    agent: str | None = None
-    session_id: str | None = None
-    type: str | None = None
-    concepts: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    before: int | None = None
-    after: int | None = None
-    as_of: int | None = None
-    kinds: tuple[str, ...] = ("memory", "observation")
-    strict: bool = False  # only what holds one of the words itself, or clearly means the same
-    per_session: int | None = None  # at most so many of one session, for answers from several
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A record that answers, how well, and why."""
-
-    record: Memory | Observation
-    score: float
-    parts: Parts
-    cosine: float | None  # None: the record has no vector, or there is no embedder
-
-    @property
-    def kind(self) -> str:
-        return "memory" if isinstance(self.record, Memory) else "observation"
-
-
 def search(desk: Desk, question: Question) -> list[Hit]:
     """The best records for the question that the caller may see, best first."""
     reader = desk.store.read()
@@ -74,7 +44,10 @@ def search(desk: Desk, question: Question) -> list[Hit]:
     ranked = _ranked(desk, question, own, pools)
     hits = _hits(desk, reader, ranked, pools)
     seen = [hit for hit in hits if desk.may_see(hit.record, question.agent)]
-    return _current(desk, reader, seen, question)
+    told = _current(desk, reader, seen, question)
+    if question.as_of is None:
+        told = newest_first(desk, reader, as_turns(desk, reader, told), question.query)
+    return told[: question.limit]
 
 
 def _current(desk: Desk, reader: Reader, hits: list[Hit], question: Question) -> list[Hit]:
@@ -155,12 +128,13 @@ def _ranked(desk: Desk, question: Question, own: Sequence[Pool], pools: Sequence
     corpus = max(own, key=lambda pool: len(pool.candidates)).corpus
     asked = Asked(question.query, tuple(corpus.frequency), desk.clock.now_ms(), _read(desk, question.query))
     # Twice as many as wanted: some say the same and are folded.
-    most = len(candidates) if question.per_session else 2 * question.limit + 20
+    most = len(candidates) if question.per_session else 4 * question.limit + 20
     best = rank(asked, list(candidates.values()), corpus, most)
     ranked = [one for one in best if _answers(one, candidates[one.seq], asked.read, question.strict)]
     if question.per_session:  # before folding, which compares each with each: only as many as are wanted
         ranked = diverse(ranked, {seq: one.session for seq, one in candidates.items()}, question.per_session)
-    return fold(ranked, {seq: one.text for seq, one in candidates.items()}, question.limit)
+    # Three times as many as wanted: prompts and messages of one turn are one hit.
+    return fold(ranked, {seq: one.text for seq, one in candidates.items()}, 3 * question.limit)
 
 
 def _answers(one: Ranked, candidate: Candidate, read: float, strict: bool) -> bool:
@@ -184,7 +158,7 @@ def _hits(desk: Desk, reader: Reader, ranked: Sequence[Ranked], pools: Sequence[
 
 def memory_bounds(desk: Desk, question: Question) -> tuple[Condition, ...]:
     """Conditions on memories: the latest versions, or those that held at a moment."""
-    conditions = [*desk.sees_memories(question.agent), *where(project=question.project, type=question.type)]
+    conditions = [*desk.sees_memories(question.agent), *of_project(desk, question.project), *where(type=question.type)]
     if question.as_of is None:
         conditions += where(latest=True)
     else:
@@ -201,7 +175,8 @@ def observation_bounds(desk: Desk, question: Question) -> tuple[Condition, ...]:
     """Conditions on observations."""
     conditions = [
         *desk.sees(question.agent),
-        *where(project=question.project, type=question.type, session_id=question.session_id),
+        *of_project(desk, question.project),
+        *where(type=question.type, session_id=question.session_id),
     ]
     if question.as_of is not None:
         conditions.append(Condition("at", "<=", question.as_of))

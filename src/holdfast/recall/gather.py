@@ -138,6 +138,7 @@ class Row(NamedTuple):  # hundreds are made for each question, and a frozen data
     importance: int
     text: str
     disclosure: str = ""
+    did: bool = False
 
 
 def _rows(
@@ -149,7 +150,9 @@ def _rows(
 
 
 MEMORY_COLUMNS = ("seq", "session_ids", "created_at", "importance", "content", "disclosure")
-OBSERVATION_COLUMNS = ("seq", "session_id", "at", "importance", "title", "narrative")
+OBSERVATION_COLUMNS = ("seq", "session_id", "at", "importance", "title", "narrative", "type")
+# What a tool did, as against what was said of it.
+DEEDS = frozenset("command_run file_edit file_write file_read search web_fetch error notification".split())
 
 
 def _memory(row: Sequence[Any]) -> Row:
@@ -158,7 +161,7 @@ def _memory(row: Sequence[Any]) -> Row:
 
 
 def _observation(row: Sequence[Any]) -> Row:
-    return Row(row[0], row[1], row[2], row[3], f"{row[4]}\n{row[5]}")
+    return Row(row[0], row[1], row[2], row[3], f"{row[4]}\n{row[5]}", did=row[6] in DEEDS)
 
 
 def _neighbours(
@@ -225,6 +228,7 @@ def _counted(
             row.importance,
             recalls.get(seq, 0),
             row.disclosure,
+            row.did,
         )
         for seq, row in rows.items()
         if (held := counted.get(seq)) is not None

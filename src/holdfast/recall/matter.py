@@ -12,7 +12,8 @@ from dataclasses import replace
 from holdfast.desk import Desk
 from holdfast.model import Lesson, Memory
 from holdfast.protocol.lifecycle import Life, Rules, strength
-from holdfast.recall.flow import Hit, Question, search
+from holdfast.recall.flow import search
+from holdfast.recall.hits import Hit, Question
 from holdfast.recall.links import current
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS

@@ -58,6 +58,7 @@ DATE_ALONE = 1.2  # of a question that says nothing else: more than all words th
 EXACT = 0.2
 ASKING = 0.3
 DISCLOSED = 0.25  # of a memory for whose moment the question is: as much as half a perfect match of words
+DEED = 0.25  # docs/benchmarks/agent_day.md: without it tools' output comes before what was concluded from it
 ASKING_LENGTH = 50  # a record this long tells something beside its questions
 
 # Tie-breakers: together less than what one more matching word of a question brings.
@@ -84,6 +85,7 @@ class Candidate(NamedTuple):  # hundreds are made for each question; see `Row` i
     importance: int  # 1 to 10
     recalls: int
     disclosure: str = ""  # when to recall it, in its writer's words
+    did: bool = False  # what a tool did or printed, and no words of a person or an agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,7 @@ class Parts(NamedTuple):
     recalled: float
     neighbours: float  # of words and meaning, how much stands beside the record: explains, is not added
     disclosed: float = 0.0
+    deed: float = 0.0  # below zero: what a tool printed holds many words, and rarely the conclusion
 
 
 class Ranked(NamedTuple):
@@ -169,6 +172,7 @@ def _score(asked: Asked, rows: Sequence[Candidate], moments: NDArray[np.int64], 
         "exact": EXACT * signals.exact(texts, signals.names(asked.text), likely),
         "asking": -ASKING * asking * np.maximum(0, 1 - lengths / ASKING_LENGTH),
         "disclosed": DISCLOSED * signals.disclosed([row.disclosure for row in rows], asked.terms),
+        "deed": -DEED * np.array([row.did for row in rows], float),
         **_tie_breakers(rows, moments, asked.now, matched=bool(words.any() or meaning.any())),
     }
     beside = share * (words - own_words) + (1 - share) * (meaning - own_meaning)

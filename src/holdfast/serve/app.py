@@ -33,6 +33,7 @@ from holdfast.serve.pages import agent_guide, auth_guide
 from holdfast.serve.readings import readings
 from holdfast.serve.rest import PREFIX, Rest
 from holdfast.serve.schedule import Schedule
+from holdfast.serve.spool_intake import SpoolIntake
 from holdfast.serve.strict_json import dumps, loads
 from holdfast.serve.viewer import viewer_page
 
@@ -53,6 +54,7 @@ class App:
         self.maintenance = Maintenance(engine)
         self.learning = Learning(engine)
         self.schedule = Schedule(engine)
+        self.spool = SpoolIntake(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
         surface = McpSurface(self._door_of, self.pool, engine.settings.mcp_tools)
         # Stateless: a session lives in the client's credential, not in this process, so nothing piles up.
@@ -96,6 +98,7 @@ class App:
         self.maintenance.start()
         self.learning.start()
         self.schedule.start()
+        self.spool.start()
         self.lane.start()
         if self.broker:
             self.broker.start()
@@ -105,6 +108,7 @@ class App:
         finally:
             if self.broker:
                 await asyncio.to_thread(self.broker.stop)
+            await asyncio.to_thread(self.spool.stop)
             await asyncio.to_thread(self.schedule.stop)
             await asyncio.to_thread(self.learning.stop)
             await asyncio.to_thread(self.maintenance.stop)

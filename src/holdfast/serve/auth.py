@@ -66,7 +66,7 @@ class Auth:
         is_secret = _same(credential, self._secret or "")
         is_run_token = _same(credential, self._run_token)
         if (is_secret and self._secret) or is_run_token:
-            return Caller(name="secret" if is_secret else "local")
+            return Caller(name="secret" if is_secret else "local", owner=is_run_token)
         return self._token(credential)
 
     def _token(self, credential: str) -> Caller:

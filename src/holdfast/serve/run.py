@@ -3,48 +3,97 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import os
+import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from holdfast.daemon import running_server
 from holdfast.engine import Engine
+from holdfast.errors import DataLocked, InvalidSettings
 from holdfast.serve.app import App
+from holdfast.serve.idle import IdleStop, Usage
 from holdfast.serve.listen import Listener
 from holdfast.settings import Settings
+from holdfast.settings.marks import marks_of
 
 RUN_TOKEN_CHARS = 64
+# A server that is just ending, or a command that has the folder open for one write, gives it free within this.
+LOCK_TRIES = 50
+LOCK_PAUSE_SECONDS = 0.1
 
 
 class RunningServer:
     """A server for one data folder. `run` blocks until it is stopped."""
 
-    def __init__(self, settings: Settings, on_ready: Callable[[str], None] = lambda url: None):
-        """Open the folder.
+    def __init__(
+        self, settings: Settings, on_ready: Callable[[str], None] = lambda url: None, *, on_demand: bool = False
+    ):
+        """Open the folder. A server `on_demand` takes another port if its own is in use, and ends when it is idle.
 
         Raises:
             DataLocked: another process has it open.
             InvalidSettings: the address may not be listened on.
         """
         self._on_ready = on_ready
+        self._on_demand = on_demand
         self.engine = Engine(settings)
         self._run_token = self.engine.entropy.hex(RUN_TOKEN_CHARS)
         self.app = App(self.engine, self._run_token)
-        self._listener = Listener(self.app.asgi, settings.host, settings.port, settings, self._ready)
+        self._usage = Usage(self.app.asgi, self.engine.clock)
+        self._idle = IdleStop(self._usage, self.engine, self.stop)
+        self._listener = self._listen_on(settings.port)
+
+    def _listen_on(self, port: int) -> Listener:
+        settings = self.engine.settings
+        return Listener(self._usage, settings.host, port, settings, self._ready)
 
     def _ready(self, url: str) -> None:
         port = urlsplit(url).port or self.engine.settings.port
         self.engine.settings = dataclasses.replace(self.engine.settings, port=port)  # of port 0, the one it became
-        card = {"url": url, "pid": os.getpid(), "token": self._run_token}
+        card = {
+            "url": url,
+            "pid": os.getpid(),
+            "token": self._run_token,
+            "onDemand": self._on_demand,
+            "settings": marks_of(self.engine.settings, self._run_token),
+        }
         self.engine.folder.announce(card)
+        if self._on_demand:
+            self._idle.start()
         self._on_ready(url)
 
     def run(self) -> None:
         """Serve until stop, SIGTERM or SIGINT; then close everything in order."""
         try:
-            self._listener.run()
+            self._serve()
         finally:
+            self._idle.stop()
             self.engine.folder.withdraw()
             self.engine.close()
 
+    def _serve(self) -> None:
+        try:
+            self._listener.run()
+        except InvalidSettings as fault:
+            taken = isinstance(fault.__cause__, OSError) and fault.__cause__.errno == errno.EADDRINUSE
+            if not (self._on_demand and taken):
+                raise
+            self._listener = self._listen_on(0)
+            self._listener.run()
+
     def stop(self) -> None:
         self._listener.stop()
+
+
+def server_on_demand(settings: Settings, pause: Callable[[float], None] = time.sleep) -> RunningServer | None:
+    """The server of the folder, once the process that has it open lets it go; None if that does not, or serves it."""
+    for _ in range(LOCK_TRIES):
+        try:
+            return RunningServer(settings, on_demand=True)
+        except DataLocked:
+            if running_server(settings):
+                return None
+            pause(LOCK_PAUSE_SECONDS)
+    return None

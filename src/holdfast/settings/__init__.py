@@ -12,7 +12,7 @@ from holdfast.errors import InvalidSettings
 from holdfast.settings import serving, snapshots, telling, thinking, vaults
 from holdfast.settings.row import Setting, duration
 
-__all__ = ["BY_NAME", "SETTINGS", "Setting", "Settings", "duration", "environment", "load", "origin"]
+__all__ = ["BY_NAME", "SETTINGS", "Setting", "Settings", "duration", "environment", "load", "named_by", "origin"]
 
 SETTINGS: tuple[Setting, ...] = (*serving.ROWS, *thinking.ROWS, *snapshots.ROWS, *vaults.ROWS, *telling.ROWS)
 BY_NAME: dict[str, Setting] = {row.name: row for row in SETTINGS}
@@ -26,6 +26,8 @@ class Settings:
     host: str
     port: int
     url: str
+    daemon: bool
+    idle: int
     secret: str | None
     allowed_hosts: tuple[str, ...]
     agent: str | None
@@ -135,11 +137,17 @@ def environment() -> Mapping[str, str]:
     return dict(os.environ)
 
 
+def named_by(name: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """The variable of the environment that a setting comes from; None where it is the default."""
+    environ, row = os.environ if environ is None else environ, BY_NAME[name]
+    return next((env for env in (row.env, *row.also) if environ.get(env, "").strip()), None)
+
+
 def origin(settings: Settings, name: str, environ: Mapping[str, str] | None = None) -> tuple[str, str]:
     """Where a setting of this process comes from, and how it is written there: the variable that says it, "option" or
     "default"."""
     environ, row = os.environ if environ is None else environ, BY_NAME[name]
-    variable = _variable(row, environ)
+    variable = named_by(name, environ)
     said = environ[variable] if variable else row.default
     try:
         same = row.parse(said) == getattr(settings, name)
@@ -148,14 +156,9 @@ def origin(settings: Settings, name: str, environ: Mapping[str, str] | None = No
     return (variable or "default", said) if same else ("option", str(getattr(settings, name)))
 
 
-def _variable(row: Setting, environ: Mapping[str, str]) -> str | None:
-    """The first of the row's names that says something."""
-    return next((env for env in (row.env, *row.also) if environ.get(env, "").strip()), None)
-
-
 def _value(row: Setting, environ: Mapping[str, str]) -> Any:
-    variable = _variable(row, environ)
-    return _parsed(row, environ[variable], variable) if variable else _parsed(row, row.default, row.env)
+    variable = named_by(row.name, environ)
+    return _parsed(row, environ[variable] if variable else row.default, variable or row.env)
 
 
 def _parsed(row: Setting, raw: str, where: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.settings.row import Setting, boolean, one_of, real, secret, text, whole, words_list
+from holdfast.settings.row import Setting, boolean, duration, one_of, real, secret, text, whole, words_list
 
 ROWS: tuple[Setting, ...] = (
     Setting("home", "~/.holdfast", "Data folder: the store, keys and snapshots."),
@@ -15,6 +15,14 @@ ROWS: tuple[Setting, ...] = (
         text,
         ("AGENTMEMORY_URL",),
     ),
+    Setting(
+        "daemon",
+        "on",
+        "on: commands, stdio MCP and the Python client start the folder's server in the background; off: they open the "
+        "folder themselves.",
+        boolean,
+    ),
+    Setting("idle", "8h", "A server started in the background ends after this time without use; off: never.", duration),
     Setting("secret", "", "Bearer secret that every request must carry.", secret, ("AGENTMEMORY_SECRET",), True),
     Setting("allowed_hosts", "", "Further Host names the server answers to, comma-separated.", words_list),
     Setting("agent", "", "Agent that records belong to when the caller names none.", secret, ("AGENT_ID",)),

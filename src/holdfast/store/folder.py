@@ -16,12 +16,15 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
 from holdfast.disk import disk_fault, sync_folder, write_durably
 from holdfast.errors import DataDamaged, DataLocked
-from holdfast.model import Json
+
+if TYPE_CHECKING:  # the command line loads this module, and does without the records
+    from holdfast.model import Json
 
 DATABASE = "memory.db"
 MADE = "made"  # beside a database that was made: without the database, something was lost
@@ -289,28 +292,40 @@ class DataFolder:
 
     def announced(self) -> Json | None:
         """The running server's card, or None if the lock is free or there is none."""
-        if not self._card.exists() or not self.is_locked():
-            return None
+        card = self.card()
+        # A card that a killed server left says nothing about who holds the folder now.
+        return card if card and str(card.get("pid")) == self.owner() and self.is_locked() else None
+
+    def card(self) -> Json | None:
+        """What a server wrote last, whether it still runs or not."""
         try:
             card = orjson.loads(self._card.read_bytes())
         except (OSError, ValueError):
             return None
-        # A card that a killed server left says nothing about who holds the folder now.
-        return card if isinstance(card, dict) and str(card.get("pid")) == self._owner() else None
+        return card if isinstance(card, dict) else None
 
-    def _owner(self) -> str:
+    def owner(self) -> str:
+        """The process that took the lock last."""
         try:
             return (self.home / "lock").read_text(errors="replace").strip()
         except OSError:
             return ""
 
     def is_locked(self) -> bool:
-        """Whether some process holds the folder."""
+        """Whether some process holds the folder. It is asked without becoming the owner in between."""
         try:
-            with FolderLock(self.home):
-                return False
-        except DataLocked:
+            handle = os.open(self.home / "lock", os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise disk_fault(error, f"open {self.home / 'lock'}") from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
             return True
+        finally:
+            os.close(handle)
+        return False
 
 
 class FolderLock:

@@ -105,7 +105,7 @@ MORNING_BEFORE = session(
 )
 
 SCENARIO = Scenario(
-    name="firmware", client="claude", place="work/tern/gateway", words=W, tags=frozenset({"quick"}),
+    name="firmware", client="claude", place="work/tern/gateway", words=W, ending="c", tags=frozenset({"quick"}),
     sessions=(RESETS, PAYLOAD, UPGRADE, MORNING_BEFORE),
     facts=(
         fact("static-only", "preference", "No malloc at runtime; everything static, no heap after init.", (r"malloc|heap|allocat", r"runtime|static|after (init|main|.main)")),
@@ -124,10 +124,10 @@ SCENARIO = Scenario(
         question("How long does the watchdog wait before it resets the board?", "The watchdog timeout is 30 s.", (r"timeout|watchdog|\bdog\b|wdt", r"\b30 s\b|30000"), was=((r"watchdog|wdt", r"\b8 s\b|\b8000\b"),)),
         question("Which SDK release is the gateway firmware built with?", "nRF Connect SDK v2.7.0.", (r"sdk|ncs|west\.yml", r"2\.7\.0"), was=((r"sdk|ncs", r"2\.5\.2"),)),
         question("What is the MQTT ping interval set to, and why that value?", "The keepalive is 540 s, just below the 600 s of carrier A.", (r"keep-?alive", r"\b540\b"), was=((r"keep-?alive", r"\b60 s\b|KEEPALIVE_S 60\b"),)),
-        question("The rev C board will not take my build over the debugger, what do I do?", "west flash --recover -r jlink", r"west flash --recover", kind="command"),
-        question("Which pin reads the supply voltage on the newer board?", "P0.14 on rev C.", (r"P0\.14|AIN1", r"rev ?c")),
-        question("Why didn't we take protocol buffers for the measurements?", "nanopb saves three bytes but costs 8 kB more flash.", (r"nanopb", r"not worth|8 kB more|11\.4 kB"), kind="rejected"),
-        question("What still needs doing before over-the-air updates can ship?", "A wrong image hash is not handled; downloads do not resume.", (r"image hash", r"wrong|mismatch|bad"), (r"download", r"not resume"), kind="open"),
+        question("Flashing a rev C board is refused, what do I do?", "west flash --recover -r jlink", r"west flash --recover", kind="command"),
+        question("Which pin reads the battery on rev C?", "P0.14 on rev C.", (r"P0\.14|AIN1", r"rev ?c")),
+        question("Why didn't we take protobuf for the payload?", "nanopb saves three bytes but costs 8 kB more flash.", (r"nanopb", r"not worth|8 kB more|11\.4 kB"), kind="rejected"),
+        question("What is left to do for DFU?", "A wrong image hash is not handled; downloads do not resume.", (r"image hash", r"wrong|mismatch|bad"), (r"download", r"not resume"), kind="open"),
         question("May I use the heap in the uplink code?", "No: no heap after init, everything static.", (r"malloc|heap|allocat", r"static|no heap|nothing is allocated|dont want"), kind="preference"),
         question("Where does the test broker in the lab listen?", "bench-mq.local on 1883.", r"bench-mq\.local|\b1883\b"),
         question("How often is a sample taken?", "One sample each 15 s.", (r"sample", r"15 ?s\b|INTERVAL_S 15")),

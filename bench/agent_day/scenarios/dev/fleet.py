@@ -100,7 +100,7 @@ LIMITS = session(
 )
 
 SCENARIO = Scenario(
-    name="fleet", client="claude", place="clients/osprey/gateway", remote="git@git.example.com:osprey/gateway.git", words=W, tags=frozenset({"quick"}),
+    name="fleet", client="claude", place="clients/osprey/gateway", remote="git@git.example.com:osprey/gateway.git", words=W, ending="go", tags=frozenset({"quick"}),
     sessions=(LATENCY, MESH, LIMITS),
     facts=(
         fact("dial-per-request", "rootcause", "The gateway dialled the ledger in each request, so each transfer paid for a handshake.", (r"dials?|connection", r"every request|each transfer|inside the handler|handshake")),

@@ -86,27 +86,35 @@ CLAUDE_EVENTS = {
     "TaskCompleted": "task-completed",
     "SessionEnd": "session-end",
 }
-# Codex ignores events it does not know, so older releases simply skip the last three. It discards what
-# PreCompact prints and starts the session anew after compacting, which brings the context by itself.
+# Codex ignores events it does not know, so older releases simply skip the last ones. It discards what
+# PreCompact prints and starts the session anew after compacting, which brings the context by itself: what is
+# about to be summarised is kept, and nothing is printed.
 CODEX_EVENTS = {
     "SessionStart": "session-start",
     "UserPromptSubmit": "prompt-submit",
     "PostToolUse": "post-tool-use",
+    "Stop": "stop",
     "SubagentStart": "subagent-start",
     "SubagentStop": "subagent-stop",
+    "PreCompact": "stop",
 }
-# Cursor drops the whole file when it holds an event it does not know: only the long-standing ones.
+# Cursor drops the whole file when it holds an event it does not know. The last two are older than the first five,
+# so every release that reads those reads these.
 CURSOR_EVENTS = {
     "sessionStart": "session-start",
     "beforeSubmitPrompt": "prompt-submit",
     "postToolUse": "post-tool-use",
     "postToolUseFailure": "post-tool-failure",
     "sessionEnd": "session-end",
+    "afterAgentResponse": "agent-message",
+    "stop": "stop",
 }
+# Not PreCompress: it brings nothing that AfterAgent has not brought, and may print nothing but JSON.
 GEMINI_EVENTS = {
     "SessionStart": "session-start",
     "BeforeAgent": "prompt-submit",
     "AfterTool": "post-tool-use",
+    "AfterAgent": "agent-message",
     "SessionEnd": "session-end",
 }
 # Cascade tells of no start and no end; the server opens the session at the first prompt.
@@ -115,6 +123,7 @@ WINDSURF_EVENTS = {
     "post_write_code": "post-tool-use",
     "post_run_command": "post-tool-use",
     "post_mcp_tool_use": "post-tool-use",
+    "post_cascade_response": "agent-message",
 }
 
 JSON_SERVERS = JsonServer(("mcpServers",), plain_server)

@@ -51,6 +51,7 @@ function contextIn(out) {
 
 function recorder(directory) {
   const started = new Map()
+  const told = new Set()
   const about = (sessionID, more) => ({ session_id: sessionID, cwd: directory, ...more })
   const start = (sessionID) => {
     const known = started.get(sessionID)
@@ -67,6 +68,11 @@ function recorder(directory) {
     },
     tool: (sessionID, call) => void hook("post-tool-use", about(sessionID, call)),
     failure: (sessionID, call) => void hook("post-tool-failure", about(sessionID, call)),
+    said: (sessionID, message, text) => {
+      if (told.has(message)) return
+      told.add(message)
+      void hook("agent-message", about(sessionID, { last_assistant_message: text }))
+    },
     end: (sessionID) => {
       started.delete(sessionID)
       void hook("session-end", about(sessionID))
@@ -79,12 +85,28 @@ function textOf(parts) {
   return texts.map((part) => part.text).join("\\n")
 }
 
-async function server({ directory }) {
+// What the agent said since the last prompt; earlier turns were told when they ended.
+async function answers(client, id) {
+  try {
+    const { data } = await client.session.messages({ path: { id }, sessionID: id })
+    const start = data.findLastIndex((one) => one.info.role === "user") + 1
+    return data.slice(start).filter((one) => one.info.role === "assistant")
+  } catch {
+    return []
+  }
+}
+
+async function server({ directory, client }) {
   const memory = recorder(directory)
   return {
     event: async ({ event }) => {
       const id = event.properties?.info?.id || event.properties?.sessionID
       if (event.type === "session.deleted" && id) memory.end(id)
+      if (event.type !== "session.idle" || !id) return
+      for (const one of await answers(client, id)) {
+        const text = textOf(one.parts)
+        if (text) memory.said(id, one.info.id, text)
+      }
     },
     "chat.message": async (input, output) => memory.prompt(input.sessionID, textOf(output.parts)),
     "tool.execute.after": async (input, output) => {

@@ -1,0 +1,55 @@
+"""What is asked of a memory, and what it answers: values that all steps of a search share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.model import Memory, Observation
+from holdfast.recall.rank import Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, and within which bounds."""
+
+    query: str
+    limit: int = 10
+    project: str | None = None
+    here: str | None = None  # the project of the caller's folder: answers first, and alone if it answers
+    agent: str | None = None
+    session_id: str | None = None
+    type: str | None = None
+    concepts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    before: int | None = None
+    after: int | None = None
+    as_of: int | None = None
+    kinds: tuple[str, ...] = ("memory", "observation")
+    strict: bool = False  # only what holds one of the words itself, or clearly means the same
+    per_session: int | None = None  # at most so many of one session, for answers from several
+
+
+@dataclass(frozen=True, slots=True)
+class Newer:
+    """The statement or memory that came in the place of an older one, and when it was said."""
+
+    id: str  # of the record it was said in
+    text: str
+    at: int
+    sure: bool  # it replaced the older one; else it probably speaks of the same
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A record that answers, how well, and why."""
+
+    record: Memory | Observation
+    score: float
+    parts: Parts
+    cosine: float | None  # None: the record has no vector, or there is no embedder
+    turn: tuple[Observation, ...] = ()  # the prompt and messages of the turn that it stands for
+    outdated: Newer | None = None  # what replaced the statement that matched
+
+    @property
+    def kind(self) -> str:
+        return "memory" if isinstance(self.record, Memory) else "observation"

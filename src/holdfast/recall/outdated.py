@@ -1,0 +1,95 @@
+"""Marks hits that state what was replaced since, and puts what replaced it before them. Nothing is hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from holdfast.desk import Desk
+from holdfast.model import Memory, Observation, Relation, Statement
+from holdfast.recall.hits import Hit, Newer
+from holdfast.recall.passage import best_sentence
+from holdfast.recall.shown import statements_of
+from holdfast.recall.standing import SUPERSEDES, relations_to
+from holdfast.recall.turns import as_turns
+from holdfast.store.port import Reader
+from holdfast.store.tables import MEMORIES, OBSERVATIONS, STATEMENTS
+
+LOOKED_AT = 30  # hits whose statements are looked up
+
+
+def newest_first(desk: Desk, reader: Reader, hits: Sequence[Hit], query: str) -> list[Hit]:
+    """The hits, those that state something replaced marked, and what replaced it before them."""
+    if desk.in_chat:
+        return list(hits)
+    marked = {id(hit): _newer(desk, reader, hit, query) for hit in hits[:LOOKED_AT]}
+    found: list[Hit] = []
+    placed: set[str] = set()
+    own = {id: hit for hit in hits for id in (hit.record.id, *(row.id for row in hit.turn))}
+    for hit in hits:
+        newer = marked.get(id(hit))
+        if newer is None:
+            _place(found, placed, hit)
+            continue
+        successor = own.get(newer.id) or _hit_of(desk, reader, newer, hit)
+        if successor is not None and successor.record.id not in placed:
+            again = marked.get(id(successor))
+            _place(found, placed, replace(successor, outdated=again) if again else successor)
+        _place(found, placed, replace(hit, outdated=newer))
+    return found
+
+
+def _place(found: list[Hit], placed: set[str], hit: Hit) -> None:
+    if hit.record.id not in placed:
+        placed.add(hit.record.id)
+        found.append(hit)
+
+
+def _newer(desk: Desk, reader: Reader, hit: Hit, query: str) -> Newer | None:
+    """What came in the place of the statement in this hit that matches the question."""
+    said = statements_of(desk, reader, hit)
+    ids = [*(one.id for one in said), *([hit.record.id] if isinstance(hit.record, Memory) else [])]
+    relations = relations_to(desk, reader, ids)
+    if not relations:
+        return None
+    matching = _matching(hit, said, relations, query)
+    return _followed(desk, reader, matching) if matching is not None else None
+
+
+def _matching(hit: Hit, said: Sequence[Statement], relations: Mapping[str, Relation], query: str) -> Relation | None:
+    """The relation of the statement that answers the question best, if that one was replaced."""
+    if isinstance(hit.record, Memory):
+        return relations.get(hit.record.id)
+    best = best_sentence([one.text for one in said], query)
+    return relations.get(said[best].id) if best is not None else None
+
+
+def _followed(desk: Desk, reader: Reader, relation: Relation) -> Newer | None:
+    """The last of a chain of replacements."""
+    sure, source, seen = relation.type == SUPERSEDES, relation.source_id, {relation.target_id}
+    while source not in seen:
+        seen.add(source)
+        further = relations_to(desk, reader, [source]).get(source)
+        if further is None or further.type != SUPERSEDES:
+            break
+        source = further.source_id
+    return _as_newer(desk, reader, source, sure)
+
+
+def _as_newer(desk: Desk, reader: Reader, id: str, sure: bool) -> Newer | None:
+    statement = reader.get(STATEMENTS, desk.tenant, id)
+    if statement is not None:
+        return Newer(statement.source_id, statement.text, statement.at, sure)
+    memory = reader.get(MEMORIES, desk.tenant, id)
+    if memory is not None and desk.may_see(memory):
+        return Newer(memory.id, memory.content[:600], memory.created_at, sure)
+    return None
+
+
+def _hit_of(desk: Desk, reader: Reader, newer: Newer, beside: Hit) -> Hit | None:
+    """The newer record as a hit as good as the one it stands before."""
+    record: Observation | Memory | None = reader.get(OBSERVATIONS, desk.tenant, newer.id)
+    record = record or reader.get(MEMORIES, desk.tenant, newer.id)
+    if record is None or not desk.may_see(record):
+        return None
+    return as_turns(desk, reader, [Hit(record, beside.score, beside.parts, beside.cosine)])[0]

@@ -1,0 +1,93 @@
+"""The passage of a record that answers a question: its own sentences, the best ones, in their order."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+from holdfast.sentences import sentences
+from holdfast.store import words
+
+GAP = " … "
+SHORT = 200  # characters that are told whole
+STATED = 0.35  # what a statement that was found worth keeping gets beside its words, as a share of the best match
+BESIDE = 0.25  # what the sentence before or after a matching one gets of its match
+
+
+def best_sentence(texts: Sequence[str], query: str) -> int | None:
+    """Which of the texts answers best by its words; None if none shares any with the question."""
+    if not texts:
+        return None
+    scores = _scores(texts, query)
+    best = max(range(len(texts)), key=lambda at: scores[at])
+    return best if scores[best] > 0 else None
+
+
+def passage(text: str, query: str, chars: int, stated: Sequence[str] = ()) -> str:
+    """As much of a text as fits, what answers the question first; whole sentences, with a mark where some are left out.
+
+    `stated` are sentences that were found worth keeping.
+    """
+    parts = [_told(one.text, one.lead) for one in sentences(text)]
+    if not parts:
+        return _cut(" ".join(text.split()), chars)
+    if sum(len(part) + 1 for part in parts) <= min(chars, SHORT):
+        return " ".join(parts)
+    scores = _scores(parts, query)
+    top = max(scores) or 1.0
+    kept = " ".join(stated)
+    weights = [
+        score
+        + BESIDE * max(scores[at - 1] if at else 0.0, scores[at + 1] if at + 1 < len(parts) else 0.0)
+        + (STATED * top if part in kept else 0.0)
+        for at, (part, score) in enumerate(zip(parts, scores, strict=True))
+    ]
+    chosen: list[int] = []
+    room = chars
+    for at in sorted(range(len(parts)), key=lambda at: (-weights[at], at)):
+        if chosen and weights[at] <= 0:
+            break
+        cost = len(parts[at]) + len(GAP)
+        if cost <= room:
+            chosen.append(at)
+            room -= cost
+        elif not chosen:
+            return _cut(parts[at], chars)
+    return _joined(parts, sorted(chosen))
+
+
+def _joined(parts: Sequence[str], chosen: Sequence[int]) -> str:
+    text = ""
+    last = -1
+    for at in chosen:
+        text += (" " if at == last + 1 and text else GAP if text else "") + parts[at]
+        last = at
+    return text.strip()
+
+
+def _told(text: str, lead: str) -> str:
+    lead = lead.rstrip(":").strip()
+    return f"{lead}: {text}" if lead and len(lead) <= 80 else text
+
+
+def _cut(text: str, chars: int) -> str:
+    if len(text) <= chars:
+        return text
+    head = text[: chars - 1].rpartition(" ")[0] or text[: chars - 1]
+    return head + "…"
+
+
+def _scores(texts: Sequence[str], query: str) -> list[float]:
+    """How much of the question each text holds; a word that few of the texts have counts more."""
+    asked = stems(query)
+    held = [stems(text) & asked for text in texts]
+    spread = Counter(stem for some in held for stem in some)
+    rarity = {stem: math.log1p(len(texts) / spread[stem]) for stem in spread}
+    return [sum(rarity[stem] for stem in some) for some in held]
+
+
+@lru_cache(maxsize=4_096)
+def stems(text: str) -> frozenset[str]:
+    return frozenset(stem for word in words.query(text) for stem in words.stems(word))

@@ -1,0 +1,345 @@
+"""One server by itself: whatever comes first starts it, and everything else finds it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from daemons import Home, finish, is_alive, until
+from processes import holdfast
+
+from holdfast import daemon, launch
+from holdfast.client import Holdfast
+from holdfast.engine import Engine
+from holdfast.errors import DataLocked, ServerUnreachable
+from holdfast.store.folder import DataFolder
+
+TRANSCRIPTS = Path(__file__).parent.parent / "intake" / "transcripts"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    made = Home(tmp_path / "memory")
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Home]:
+    made = Home(tmp_path / "other")
+    yield made
+    made.end()
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+# Starting
+
+
+def test_the_first_command_starts_the_server_and_the_next_one_finds_it(home: Home) -> None:
+    home.remember("The lighthouse stands on the northern cliff.")
+    first = home.card
+
+    assert home.contents() == {"The lighthouse stands on the northern cliff."}
+    assert home.card == first
+    assert first["onDemand"] is True
+
+
+def test_what_the_server_leaves_in_the_folder_is_for_its_owner_only(home: Home) -> None:
+    home.remember("The lighthouse stands on the northern cliff.")
+
+    assert _mode(home.folder) == 0o700
+    assert [_mode(home.folder / name) for name in ("server.log", "server.json", "lock")] == [0o600] * 3
+
+
+def test_commands_that_start_at_once_in_an_empty_folder_share_one_server(home: Home) -> None:
+    done = finish([home.start("remember", f"Fact number {number}.", "--json") for number in range(5)])
+
+    assert [code for code, _, _ in done] == [0] * 5, done
+    assert home.contents() == {f"Fact number {number}." for number in range(5)}
+    assert "error" not in home.log
+
+
+def test_a_server_that_is_launched_twice_serves_once(home: Home) -> None:
+    home.remember("The lighthouse stands on the northern cliff.")
+    first = home.card
+
+    second = launch.launch_server(str(home.folder), home.environ)
+
+    until(lambda: not is_alive(second), "the end of the second server")
+    assert home.card == first
+
+
+def test_the_server_keeps_none_of_the_callers_open_files(home: Home) -> None:
+    reading, writing = os.pipe()
+    try:
+        subprocess.run(
+            holdfast("remember", "The lighthouse.", "--json"),
+            env=home.environ,
+            pass_fds=(writing,),
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+    finally:
+        os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.read() == b""  # it would not end as long as the server had the other side
+    assert home.is_served
+
+
+def test_the_server_is_in_a_session_of_its_own(home: Home) -> None:
+    home.remember("The lighthouse.")
+
+    assert os.getsid(home.card["pid"]) != os.getsid(0)
+
+
+def test_a_port_that_another_program_has_is_left_to_it(home: Home) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = home.run("remember", "The lighthouse.", HOLDFAST_PORT=str(port))
+
+    assert str(port) not in home.card["url"]
+    assert done.stderr == (
+        f"note: HOLDFAST_PORT is {port}, but the server of {home.folder} listens on {home.card['url']}\n"
+    )
+
+
+def test_the_port_of_somebody_elses_web_application_is_not_taken(home: Home) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    environ = {name: value for name, value in home.environ.items() if name != "HOLDFAST_PORT"}
+    home.environ = {**environ, "PORT": str(port)}
+
+    home.remember("The lighthouse.")
+
+    assert not home.card["url"].endswith(f":{port}")
+
+
+def test_two_folders_have_two_servers(home: Home, other: Home) -> None:
+    home.remember("The lighthouse.")
+    other.remember("The harbour.")
+
+    assert home.card["url"] != other.card["url"]
+    assert (home.contents(), other.contents()) == ({"The lighthouse."}, {"The harbour."})
+
+
+def test_a_folder_that_cannot_be_made_is_told_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    home = Home(tmp_path / "file" / "memory")
+
+    done = home.run("recall", "lighthouse", check=False)
+
+    assert done.returncode == 22
+    assert str(home.folder) in done.stderr
+    assert "Name a folder that you can write to" in done.stderr
+
+
+def test_what_keeps_the_server_from_starting_is_the_commands_own_error(home: Home) -> None:
+    done = home.run("recall", "lighthouse", check=False, HOLDFAST_HOST="203.0.113.1")
+
+    assert done.returncode == 3
+    assert "no secret is set" in done.stderr
+    assert "HOLDFAST_SECRET" in done.stderr
+
+
+def test_a_store_that_no_server_can_open_can_still_be_restored(home: Home) -> None:
+    home.remember("The lighthouse.")
+    snapshot = home.json("snapshot", "create")["id"]
+    home.signal(signal.SIGTERM)
+    database = DataFolder(home.folder).database()
+    database.write_bytes(b"no database at all" * 1_000)
+
+    done = home.run("recall", "lighthouse", check=False)
+    listed = home.json("snapshot", "list")["snapshots"]
+    home.run("snapshot", "restore", snapshot, "--yes")
+
+    assert done.returncode == 23
+    assert [one["id"] for one in listed] == [snapshot]
+    assert home.contents() == {"The lighthouse."}
+    assert home.is_served
+
+
+# Ending
+
+
+def test_a_server_without_use_ends_and_the_next_command_starts_another(home: Home) -> None:
+    home.remember("The lighthouse.", HOLDFAST_IDLE="1s")
+    until(lambda: not home.is_served, "the end of the idle server")
+    until(lambda: not DataFolder(home.folder).is_locked(), "the folder to be free")
+    assert not (home.folder / "server.json").exists()
+
+    assert home.contents() == {"The lighthouse."}
+
+
+def test_a_server_whose_folder_was_removed_ends(home: Home) -> None:
+    home.remember("The lighthouse.", HOLDFAST_IDLE="3s")
+    pid = home.card["pid"]
+
+    shutil.rmtree(home.folder)
+
+    until(lambda: not is_alive(pid), "the end of the server")
+
+
+def test_serve_at_a_terminal_takes_the_place_of_a_server_in_the_background(home: Home) -> None:
+    home.remember("The lighthouse.")
+    before = home.card["pid"]
+
+    with home.start("serve", "--json") as process:
+        try:
+            until(lambda: home.is_served and home.card["pid"] == process.pid, "the server at the terminal")
+            until(lambda: not is_alive(before), "the end of the first server")
+            assert home.contents() == {"The lighthouse."}
+            assert home.card["onDemand"] is False
+        finally:
+            process.terminate()
+
+
+def test_a_server_can_be_started_and_stopped_by_hand(home: Home) -> None:
+    started = home.json("serve", "--background")
+    assert started == {"url": home.card["url"], "data": str(home.folder)}
+
+    assert home.json("serve", "--stop") == {"stopped": True, "data": str(home.folder)}
+    assert not DataFolder(home.folder).is_locked()
+    assert home.json("serve", "--stop") == {"stopped": False, "data": str(home.folder)}
+
+
+# Finding it again
+
+
+def test_a_server_that_was_killed_is_started_again(home: Home) -> None:
+    home.remember("The lighthouse.")
+    dead = home.signal(signal.SIGKILL)
+
+    assert home.contents() == {"The lighthouse."}
+    assert home.card["pid"] != dead
+
+
+def test_the_card_of_a_dead_server_is_not_believed(home: Home) -> None:
+    home.remember("The lighthouse.")
+    home.signal(signal.SIGTERM)
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        url = f"http://127.0.0.1:{stranger.getsockname()[1]}"
+        (home.folder / "server.json").write_text(json.dumps({"url": url, "pid": 999_999, "token": "old"}))
+        (home.folder / "lock").write_text("999999\n")
+
+        assert home.contents() == {"The lighthouse."}
+        assert home.card["url"] != url
+
+
+# Without it
+
+
+@pytest.mark.parametrize("way", [("--no-daemon",), ()])
+def test_a_command_opens_the_folder_itself_where_that_is_wanted(home: Home, way: tuple[str, ...]) -> None:
+    setting = {} if way else {"HOLDFAST_DAEMON": "off"}
+
+    home.run("remember", "The lighthouse.", *way, **setting)
+
+    assert not home.is_served
+    assert not (home.folder / "server.log").exists()
+
+
+def test_a_process_that_has_the_folder_without_serving_it_is_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon, "START_SECONDS", 0.2)
+    engine = Engine(home.settings)
+    try:
+        with pytest.raises(DataLocked, match=f"process {os.getpid()}") as refused:
+            daemon.ensure_server(home.settings)
+    finally:
+        engine.close()
+
+    assert "--no-daemon" in refused.value.hint
+
+
+def test_a_server_that_does_not_come_up_in_time_is_told_with_its_log(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon, "START_SECONDS", 0.0)
+    monkeypatch.setattr(daemon, "environment", lambda: home.environ)
+
+    with pytest.raises(ServerUnreachable) as refused:
+        daemon.ensure_server(home.settings, clock=_Late())
+
+    assert str(home.folder / "server.log") in refused.value.hint
+    until(lambda: home.is_served, "the server, which was only late")
+
+
+class _Late:
+    """A clock by which time is up once it was looked at three times."""
+
+    def __init__(self) -> None:
+        self._looks = 0
+
+    def steady(self) -> float:
+        self._looks += 1
+        return -1.0 if self._looks == 2 else 0.0
+
+    def now_ms(self) -> int:
+        return 0
+
+
+# The Python client
+
+
+def test_python_clients_share_a_folder(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in home.environ.items():
+        monkeypatch.setenv(name, value)
+
+    with Holdfast(home.folder) as one, Holdfast(home.folder) as two:
+        one.remember("The lighthouse.")
+        found = [hit["observation"]["content"] for hit in two.search("lighthouse")]
+
+    assert found == ["The lighthouse."]
+    assert home.contents() == {"The lighthouse."}
+
+
+def test_a_python_client_can_have_the_folder_for_itself(home: Home) -> None:
+    with Holdfast(home.folder, daemon=False) as memory:
+        memory.remember("The lighthouse.")
+        assert not home.is_served
+        assert DataFolder(home.folder).is_locked()
+
+
+def test_what_is_written_belongs_to_the_agent_of_the_caller_not_of_the_server(home: Home) -> None:
+    home.remember("The lighthouse.", AGENT_ID="keeper")
+    home.remember("The harbour.", AGENT_ID="pilot")
+
+    agents = {one["content"]: one["agentId"] for one in home.json("memories")["memories"]}
+    assert agents == {"The lighthouse.": "keeper", "The harbour.": "pilot"}
+
+
+def test_a_command_with_another_secret_still_reaches_its_own_folder(home: Home) -> None:
+    home.remember("The lighthouse.", HOLDFAST_SECRET="a-secret-of-the-first-caller")
+
+    assert home.contents() == {"The lighthouse."}
+    assert home.contents(HOLDFAST_SECRET="quite-another-secret") == {"The lighthouse."}
+
+
+def test_transcripts_of_any_folder_are_imported_through_the_server(home: Home) -> None:
+    answer = home.json("import", str(TRANSCRIPTS))
+
+    assert answer["observations"] > 0
+    assert home.is_served
+
+
+# The log
+
+
+def test_a_log_that_has_grown_is_put_aside_at_the_next_start(tmp_path: Path, home: Home) -> None:
+    home.folder.mkdir(mode=0o700)
+    (home.folder / "server.log").write_text("old\n" * (launch.LOG_BYTES // 4 + 1))
+
+    home.remember("The lighthouse.")
+
+    assert (home.folder / "server.log").stat().st_size < 10_000
+    assert (home.folder / "server.log.1").read_text().startswith("old\n")
