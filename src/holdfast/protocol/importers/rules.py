@@ -113,8 +113,6 @@ class _Assembly:
 
 
 def _title(found: list[Block]) -> Block | None:
-    """The heading that names the whole file: the first block, if no other heading is as high."""
-    if not found or found[0].kind != "heading":
-        return None
-    others = [one.indent for one in found[1:] if one.kind == "heading"]
-    return found[0] if all(level > found[0].indent for level in others) else None
+    """The heading that names the whole file: the first block, if it is the only one of the highest level."""
+    highest = [one for one in found if one.kind == "heading" and one.indent == 1]
+    return found[0] if highest == found[:1] else None
