@@ -158,7 +158,8 @@ def _print_table(console: Console, name: str, rows: list[Json]) -> None:
         columns = [column for column in columns if column != "content"]
     columns = columns[:_SHOWN]
     cells = [[_in_column(column, row.get(column)) for column in columns] for row in rows]
-    heads = [Head(column, column in _WHOLE) for column in columns]
+    # Beside an id an address need not be whole: either leads to the memory.
+    heads = [Head(one, one in _WHOLE and not (one == "uri" and "id" in columns)) for one in columns]
     print_table(console, heads, cells, f"{name} ({len(rows)})")
 
 
