@@ -54,6 +54,7 @@ def as_turns(desk: Desk, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _turn(desk: Desk, reader: Reader, row: Observation) -> _Turn:
+    """The turn that a row is part of: from its prompt until the next one."""
     session = where(session_id=row.session_id)
     prompts = Condition("hook", "in", PROMPT_HOOKS)
     until = Condition("at", "<=", row.at)
@@ -61,10 +62,21 @@ def _turn(desk: Desk, reader: Reader, row: Observation) -> _Turn:
     later = Condition("at", ">", row.at)
     after = reader.find(OBSERVATIONS, desk.tenant, *session, prompts, later, order="at", limit=1)
     bounds = [Condition("at", ">=", one.at) for one in before] + [Condition("at", "<", one.at) for one in after]
-    said = where(session_id=row.session_id, hook=MESSAGE_HOOK)
-    messages = reader.find(OBSERVATIONS, desk.tenant, *said, *bounds, order="at", limit=MOST_MESSAGES)
-    visible = tuple(one for one in messages if desk.may_see(one))
-    return _Turn(before[0] if before and desk.may_see(before[0]) else None, visible)
+    spoken = Condition("hook", "in", sorted(SPOKEN))
+    rows = reader.find(OBSERVATIONS, desk.tenant, *session, spoken, *bounds, order="at", limit=MOST_MESSAGES)
+    own = _around([one for one in rows if desk.may_see(one)], row)
+    asked = own[0] if own and own[0].hook in PROMPT_HOOKS else None
+    return _Turn(asked, tuple(one for one in own if one.hook == MESSAGE_HOOK))
+
+
+def _around(rows: Sequence[Observation], row: Observation) -> list[Observation]:
+    """Of rows in their order those of one turn: several prompts may have come in the same moment."""
+    turns: list[list[Observation]] = [[]]
+    for one in sorted(rows, key=lambda one: (one.at, one.seq)):
+        if one.hook in PROMPT_HOOKS:
+            turns.append([])
+        turns[-1].append(one)
+    return next((turn for turn in turns if any(one.id == row.id for one in turn)), [row])
 
 
 def texts(records: Iterable[Observation]) -> list[str]:
