@@ -37,6 +37,7 @@ from holdfast.ops.declare import Operation, Stream
 
 HERE = Path(__file__).parent
 COMMAND = Path(sys.executable).with_name("holdfast")
+STILL_COMMAND = [sys.executable, str(HERE / "still_holdfast.py")]
 PREFIX = "/agentmemory"
 BY_CODE = {fault.code: fault for fault in every_fault()}
 
@@ -396,8 +397,7 @@ def _old_mcp(prepared: Prepared, home: Path) -> Iterator[Surface]:
 
 @contextmanager
 def _stdio_folder(prepared: Prepared, home: Path) -> Iterator[Surface]:
-    command = [sys.executable, str(HERE / "still_holdfast.py"), "mcp", "--data", str(home)]
-    with mcp_stdio(command, environment(home)) as surface:
+    with mcp_stdio([*STILL_COMMAND, "mcp", "--data", str(home)], environment(home)) as surface:
         yield surface
 
 
@@ -405,7 +405,7 @@ def _stdio_folder(prepared: Prepared, home: Path) -> Iterator[Surface]:
 def _stdio_server(prepared: Prepared, home: Path) -> Iterator[Surface]:
     with (
         still_server(settings_for(home)),
-        mcp_stdio([str(COMMAND), "mcp", "--data", str(home)], environment(home)) as surface,
+        mcp_stdio([*STILL_COMMAND, "mcp", "--data", str(home)], environment(home)) as surface,
     ):
         yield surface
 
