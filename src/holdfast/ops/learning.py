@@ -7,11 +7,11 @@ from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
 from holdfast.keys import session_name
+from holdfast.learn.backlog import unsummarized
 from holdfast.learn.flow import (
     consolidate as consolidate_records,
     reflect_session,
     summarize as summarize_one,
-    unsummarized,
 )
 from holdfast.learn.still_true import still_true as mark_still_true
 from holdfast.model import Json
