@@ -11,6 +11,7 @@ from holdfast.store.port import Condition, Tx, where
 from holdfast.store.tables import OBSERVATIONS
 
 PROMPT_CHARS = 2_000
+FIRST_CHARS = 500  # of the prompt that a session is known by
 PROMPT_HOOKS = ("prompt_submit", "UserPromptSubmit", "user_prompt_submit")
 MESSAGE_HOOK = "assistant_message"
 _MOST_MESSAGES = 1_000
@@ -29,11 +30,32 @@ def give_prompt(desk: Desk, tx: Tx, seen: Observation) -> None:
     """If it is a prompt that came late, put it on the messages that answer it and were stored before."""
     if hook_name(seen.hook) != "prompt_submit":
         return
-    later = tx.find(OBSERVATIONS, desk.tenant, *_prompts(seen), Condition("at", ">", seen.at), order="at", limit=1)
-    times = [Condition("at", ">=", seen.at)] + [Condition("at", "<", one.at) for one in later]
-    answers = where(session_id=seen.session_id, hook=MESSAGE_HOOK)
-    for one in tx.find(OBSERVATIONS, desk.tenant, *answers, *times, order="at", limit=_MOST_MESSAGES):
+    for one in _answers(desk, tx, seen):
         tx.replace(OBSERVATIONS, dataclasses.replace(one, subtitle=_short(seen)))
+
+
+def take_prompt(desk: Desk, tx: Tx, seen: Observation) -> None:
+    """If it is a prompt that is forgotten, take it off the messages that answer it."""
+    if hook_name(seen.hook) != "prompt_submit":
+        return
+    for one in _answers(desk, tx, seen):
+        if one.subtitle == _short(seen):
+            tx.replace(OBSERVATIONS, dataclasses.replace(one, subtitle=""))
+
+
+def first_prompt(desk: Desk, tx: Tx, session_id: str) -> str:
+    """The text of the first prompt of a session that is left."""
+    prompts = (*where(session_id=session_id), Condition("hook", "in", PROMPT_HOOKS))
+    found = tx.find(OBSERVATIONS, desk.tenant, *prompts, order="at", limit=1)
+    return found[0].narrative[:FIRST_CHARS] if found else ""
+
+
+def _answers(desk: Desk, tx: Tx, prompt: Observation) -> list[Observation]:
+    """The messages between a prompt and the next one."""
+    later = tx.find(OBSERVATIONS, desk.tenant, *_prompts(prompt), Condition("at", ">", prompt.at), order="at", limit=1)
+    times = [Condition("at", ">=", prompt.at)] + [Condition("at", "<", one.at) for one in later]
+    messages = where(session_id=prompt.session_id, hook=MESSAGE_HOOK)
+    return tx.find(OBSERVATIONS, desk.tenant, *messages, *times, order="at", limit=_MOST_MESSAGES)
 
 
 def _prompts(seen: Observation) -> tuple[Condition, ...]:

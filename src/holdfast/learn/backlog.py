@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from holdfast.desk import Desk
-from holdfast.keys import key_of
 from holdfast.model import Note, Session, Statement, Summary
 from holdfast.store.port import Condition, Reader, Tx, where
-from holdfast.store.tables import NOTES, OBSERVATIONS, SESSIONS, STATEMENTS, SUMMARIES
+from holdfast.store.tables import NOTES, OBSERVATIONS, SESSIONS, STATEMENTS, SUMMARIES, outdated_summary_key
 
 # A session whose end never comes, as of a closed terminal, counts as over after this time without an event.
 IDLE_MS = 30 * 60_000
@@ -60,7 +59,7 @@ def is_stale(summary: Summary | None, session: Session) -> bool:
 def mark_outdated(desk: Desk, tx: Tx, session_ids: Iterable[str]) -> None:
     """Let the summaries of these sessions be made anew: a statement came to them, was replaced or holds again."""
     for session_id in dict.fromkeys(session_ids):
-        id = _id(session_id)
+        id = outdated_summary_key(session_id)
         if tx.get(SUMMARIES, desk.tenant, session_id) is not None and tx.get(NOTES, desk.tenant, id) is None:
             tx.replace(NOTES, Note(desk.tenant, id, tx.next_seq(), OUTDATED, session_id, desk.clock.now_ms()))
 
@@ -73,8 +72,4 @@ def mark_sessions_of(desk: Desk, tx: Tx, statement_ids: Iterable[str]) -> None:
 
 def mark_current(desk: Desk, tx: Tx, session_id: str) -> None:
     """The session's summary was made anew."""
-    tx.delete(NOTES, desk.tenant, _id(session_id))
-
-
-def _id(session_id: str) -> str:
-    return key_of(OUTDATED, session_id)
+    tx.delete(NOTES, desk.tenant, outdated_summary_key(session_id))

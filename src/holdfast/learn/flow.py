@@ -1,4 +1,4 @@
-"""Learning: observations ─summarize→ session summary ─consolidate→ insights ─reflect→ slots.
+"""Learning: observations ─summarize→ session summary ─consolidate→ insights.
 
 Every step works without a language model, by extraction; with one, summaries are written by it and the
 extractive one stands in when it fails. Each step can be repeated: the same input gives the same records.
@@ -10,8 +10,6 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-
-import orjson
 
 from holdfast.desk import Desk
 from holdfast.errors import NotFound, UpstreamFailed
@@ -26,19 +24,17 @@ from holdfast.learn.digest import (
     find_facts,
     find_procedures,
     parse_llm_summary,
-    reflect,
     session_text,
     summarize_session,
 )
 from holdfast.learn.narrative import LEAST_WORTH
 from holdfast.learn.relations import keep_relation
-from holdfast.learn.slots import change_slot, list_slots
 from holdfast.learn.supersession import replaced_ids
-from holdfast.model import CleanText, Insight, Note, Observation, Session, Slot, Summary
+from holdfast.model import CleanText, Insight, Observation, Session, Summary
 from holdfast.project_key import is_path
 from holdfast.redact import redact_text
 from holdfast.store.port import Condition, Tx, where
-from holdfast.store.tables import INSIGHTS, NOTES, OBSERVATIONS, SESSIONS, STATEMENTS, SUMMARIES, reflected_key
+from holdfast.store.tables import INSIGHTS, OBSERVATIONS, SESSIONS, STATEMENTS, SUMMARIES
 
 SESSION_OBSERVATIONS = 2_000
 SESSION_STATEMENTS = 500
@@ -48,16 +44,19 @@ MODEL_CHARS = 24_000
 EXTRACTIVE = "extractive"
 
 
-def summarize(desk: Desk, session_id: str) -> tuple[Summary, Insight]:
+def summarize(desk: Desk, session_id: str, *, extractive: bool = False) -> tuple[Summary, Insight]:
     """A session's summary and its crystal, stored; repeating it brings them up to date.
+
+    `extractive`: no language model is asked.
 
     Raises:
         NotFound: no such session, or one without observations.
     """
-    session, seen = _session(desk, session_id, SESSION_OBSERVATIONS)
+    session, seen = session_with(desk, session_id, SESSION_OBSERVATIONS)
     if not seen:
         raise NotFound("summarize: the session holds no observations")
-    digest, maker = _digest(desk, session, seen)
+    asked = dataclasses.replace(desk, summarizer=None) if extractive else desk
+    digest, maker = _digest(asked, session, seen)
     summary = _summary(desk, session, digest, maker)
     crystal = crystallize(seen, digest)
     crystal = dataclasses.replace(crystal, source_ids=(session.id, *crystal.source_ids))
@@ -80,7 +79,12 @@ def summarize(desk: Desk, session_id: str) -> tuple[Summary, Insight]:
     return desk.store.write(store)
 
 
-def _session(desk: Desk, session_id: str, limit: int) -> tuple[Session, list[Observation]]:
+def session_with(desk: Desk, session_id: str, limit: int) -> tuple[Session, list[Observation]]:
+    """A session with its newest observations, in their order.
+
+    Raises:
+        NotFound: no such session, or not the caller's to see.
+    """
     reader = desk.store.read()
     session = reader.get(SESSIONS, desk.tenant, desk.session_key(reader, session_id))
     if session is None or not desk.may_see(session):
@@ -191,43 +195,3 @@ def keep_finding(desk: Desk, tx: Tx, finding: Finding, maker: str) -> tuple[Insi
     )
     tx.replace(INSIGHTS, insight)
     return insight, known is None
-
-
-@dataclass(frozen=True, slots=True)
-class Reflected:
-    applied: tuple[Slot, ...]
-    reviewed: int
-
-
-def reflect_session(desk: Desk, session_id: str, max_observations: int) -> Reflected:
-    """Write what a session taught into the slots: preferences, unfinished work, habits; never the same twice.
-
-    Raises:
-        NotFound: no such session, or not the caller's to see.
-    """
-    session, seen = _session(desk, session_id, max_observations)
-    slots = list_slots(desk, session.project or None)
-    changes = reflect(seen, slots)
-
-    def store(tx: Tx) -> tuple[Slot, ...]:
-        by_id = {slot.id: slot for slot in slots}
-        done = []
-        for change in changes:
-            slot = by_id[change.slot_id]
-            if not slot.read_only:
-                done.append(change_slot(desk, tx, slot, change.content, "slot_reflect"))
-                _note_lines(desk, tx, session.id, slot.id, change.text)
-        return tuple(done)
-
-    applied = desk.store.write(store) if changes else ()
-    return Reflected(applied, len(seen))
-
-
-def _note_lines(desk: Desk, tx: Tx, session_id: str, slot_id: str, text: str) -> None:
-    """Remember where the lines came from: they go when the session is forgotten."""
-    id = reflected_key(session_id)
-    known = tx.get(NOTES, desk.tenant, id)
-    lines = orjson.loads(known.content) if known else {}
-    lines[slot_id] = [*lines.get(slot_id, []), *(one for one in text.split("\n") if one)]
-    seq = known.seq if known else tx.next_seq()
-    tx.replace(NOTES, Note(desk.tenant, id, seq, "reflected", orjson.dumps(lines).decode(), desk.clock.now_ms()))
