@@ -119,8 +119,9 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="an export as JSON, or a folder or .jsonl of transcripts; - reads standard input",
+        help="an export as JSON, Markdown rules (CLAUDE.md), a folder or .jsonl of transcripts; - reads standard input",
     )
+    parser.add_argument("--project", help="of a Markdown file: the project of its rules, instead of its folder's")
     parser.add_argument("--replace", action="store_true", help="replace records that exist")
     parser.add_argument("--from", dest="system", choices=SYSTEMS, help="the memory system whose export it is")
     parser.add_argument("--platform", default="", help="with --from: where the names of owners are sender ids")
@@ -128,7 +129,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(given: argparse.Namespace) -> int:
-    from holdfast.cli.importing import import_document, import_foreign, import_transcripts
+    from holdfast.cli.importing import MARKDOWN, import_document, import_foreign, import_rules, import_transcripts
     from holdfast.cli.reach import door_of, settings_of
 
     settings = settings_of(given)
@@ -144,6 +145,10 @@ def _import(given: argparse.Namespace) -> int:
         roots = (*settings.import_roots, str(path.resolve()))
         with door_of(given, dataclasses.replace(settings, import_roots=roots)) as door:
             _show(given, import_transcripts(door, path))
+        return 0
+    if path.suffix.lower() in MARKDOWN:
+        with door_of(given, settings) as door:
+            _show(given, import_rules(door, path, given.project))
         return 0
     document = _read_document(given.file)
     with door_of(given, settings) as door:
@@ -253,11 +258,15 @@ def _key_recover(given: argparse.Namespace) -> int:
 
 
 def _doctor(given: argparse.Namespace) -> int:
-    from holdfast.cli.doctor import examine
+    from holdfast.cli.doctor import examine, lines_of
     from holdfast.cli.reach import settings_of
+    from holdfast.cli.show import print_json, print_lines
 
     checks = examine(settings_of(given))
-    _show(given, {"checks": [check.shape() for check in checks]})
+    if given.json:
+        print_json({"checks": [check.shape() for check in checks]})
+    else:
+        print_lines(lines_of(checks))
     return 0 if all(check.ok for check in checks) else 1
 
 
@@ -315,7 +324,9 @@ COMMANDS = (
     Command("service status", "Show whether the server is a service and runs.", _add_nothing, _service_status),
     Command("service remove", "Take the service back; the memory stays.", _add_dry_run, _service_remove),
     Command("mcp", "Speak MCP on standard input and output.", _add_mcp, _mcp),
-    Command("import", "Import an export, or transcripts of Claude Code and Codex.", _add_import, _import),
+    Command(
+        "import", "Import an export, Markdown rules, or transcripts of Claude Code and Codex.", _add_import, _import
+    ),
     Command(
         "connect",
         "Write the MCP entry and hooks of an agent; --undo takes them back.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -85,6 +85,13 @@ def _print_passages(console: Console, answer: Json) -> None:
         _print_line(console, _printable(str(answer["notice"])))
 
 
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines for a person, each as long as it is."""
+    console = Console(highlight=False)
+    for line in lines:
+        _print_line(console, _printable(line))
+
+
 def _print_line(console: Console, line: str, style: str = "") -> None:
     """As one line, however long and with its tabs: a path or a statement that is cut in two cannot be copied."""
     console.print(Segments([Segment(f"{line}\n", Style.parse(style))]), soft_wrap=True)
@@ -151,7 +158,8 @@ def _print_table(console: Console, name: str, rows: list[Json]) -> None:
         columns = [column for column in columns if column != "content"]
     columns = columns[:_SHOWN]
     cells = [[_in_column(column, row.get(column)) for column in columns] for row in rows]
-    heads = [Head(column, column in _WHOLE) for column in columns]
+    # Beside an id an address need not be whole: either leads to the memory.
+    heads = [Head(one, one in _WHOLE and not (one == "uri" and "id" in columns)) for one in columns]
     print_table(console, heads, cells, f"{name} ({len(rows)})")
 
 

@@ -179,8 +179,8 @@ def _expire(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
 
 
 def _drop_observation(desk: Desk, tx: Tx, seen: Observation, tally: Tally) -> None:
-    tx.delete(OBSERVATIONS, desk.tenant, seen.id)
     take_prompt(desk, tx, seen)
+    tx.delete(OBSERVATIONS, desk.tenant, seen.id)
     tally.add("observations", seen.id)
 
 

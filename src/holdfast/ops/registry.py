@@ -13,6 +13,7 @@ from holdfast.ops.addresses import ADDRESS_OPERATIONS
 from holdfast.ops.admin import ADMIN
 from holdfast.ops.aging import AGING
 from holdfast.ops.changing import CHANGING
+from holdfast.ops.damaged import DAMAGED
 from holdfast.ops.declare import Operation
 from holdfast.ops.folders import FOLDERS
 from holdfast.ops.foreign import FOREIGN
@@ -29,6 +30,7 @@ from holdfast.ops.progenly import PROGENLY
 from holdfast.ops.recalling import RECALL
 from holdfast.ops.removing import REMOVING
 from holdfast.ops.restoring import RESTORING
+from holdfast.ops.rules import RULES
 from holdfast.ops.slots import SLOT_OPERATIONS
 from holdfast.ops.snapshots import SNAPSHOTS
 from holdfast.ops.transfer import TRANSFER
@@ -49,10 +51,12 @@ OPERATIONS: tuple[Operation, ...] = (
     *LEARNING,
     *NOTE_OPERATIONS,
     *TRANSFER,
+    *RULES,
     *PROGENLY,
     *SNAPSHOTS,
     *RESTORING,
     *MERGING,
+    *DAMAGED,
     *REMOVING,
     *VAULTS,
     *FOREIGN,
