@@ -164,14 +164,15 @@ def test_consolidating_draws_knowledge_once(world: World) -> None:
     assert world.call("crystals")["total"] == 3
 
 
-def test_reflection_writes_preferences_into_slots_once(world: World) -> None:
+def test_reflection_writes_preferences_into_the_projects_slot_once(world: World) -> None:
     a_working_day(world, "s1")
     first = world.call("reflect", sessionId="s1")
     assert first["applied"] >= 1
-    preferences = world.call("slot", label="user_preferences")["slot"]["content"]
-    assert "pytest" in preferences
+    wishes = world.call("slot", label="guidance", project="proj")["slot"]["content"]
+    assert "pytest" in wishes
+    assert world.call("slot", label="user_preferences")["slot"]["content"] == ""
     world.call("reflect", sessionId="s1")
-    assert world.call("slot", label="user_preferences")["slot"]["content"] == preferences
+    assert world.call("slot", label="guidance", project="proj")["slot"]["content"] == wishes
 
 
 def test_the_profile_is_really_computed(world: World) -> None:

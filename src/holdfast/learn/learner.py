@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from holdfast.desk import Desk
 from holdfast.keys import key_of
+from holdfast.learn.backlog import mark_outdated
 from holdfast.learn.changes import Verdict
 from holdfast.learn.extract import MOST_OF_ONE, Drawn, draw
 from holdfast.learn.supersession import WORTH_COMPARING, Comparer, as_candidate, in_force, is_knowledge, supersede
@@ -111,6 +112,7 @@ def _learn_turn(desk: Desk, comparer: Comparer, turn: Turn) -> tuple[int, int]:
         made = [_statement(desk, tx, one) for one in fresh]
         for statement in made:
             tx.replace(STATEMENTS, statement)
+        mark_outdated(desk, tx, [one.session_id for one in made])
         return made
 
     made = desk.store.write(store)

@@ -17,6 +17,7 @@ import numpy as np
 
 from holdfast.desk import Desk
 from holdfast.errors import EmbedderUnavailable, UpstreamFailed
+from holdfast.learn.backlog import mark_sessions_of
 from holdfast.learn.changes import Claim, Nearness, Verdict, likelihood, of_two_things, signs, subject_of, verdict
 from holdfast.learn.relations import keep_relation
 from holdfast.learn.turns import Turn, turn_around
@@ -161,4 +162,6 @@ def supersede(desk: Desk, tx: Tx, new: str, old: str, said: Verdict, agent: str 
     if tx.find(RELATIONS, desk.tenant, *both_hold, limit=1):
         return False
     keep_relation(desk, tx, new, old, RELATION[said], agent)
+    if said == "replaced":
+        mark_sessions_of(desk, tx, [old])
     return said == "replaced"
