@@ -18,6 +18,7 @@ from holdfast.model import Caller, Json
 from holdfast.ops.registry import BY_NAME
 from holdfast.serve.run import RunningServer
 from holdfast.settings import Settings, load
+from holdfast.store.damage import Damage, note_damage
 
 NOON = 1_790_000_000_000
 MINUTE = 60_000
@@ -102,9 +103,12 @@ def inside(arguments: Json, home: Path) -> Json:
     }
 
 
-def still_engine(settings: Settings) -> Engine:
+def still_engine(settings: Settings, *, rescue: bool = False) -> Engine:
     """An engine whose answers depend on the requests alone."""
-    return Engine(settings, StillClock(), CountingEntropy())
+    return Engine(settings, StillClock(), CountingEntropy(), rescue=rescue)
+
+
+DAMAGED_GENERATION = "gen-000000"
 
 
 def prepare(home: Path, nexo: Path) -> Prepared:
@@ -122,6 +126,9 @@ def prepare(home: Path, nexo: Path) -> Prepared:
     finally:
         engine.close()
     (home / "vault").mkdir()  # empty: a folder that is not there is none
+    # As a restore leaves a memory that was found damaged.
+    shutil.copytree(home / "gen-000001", home / DAMAGED_GENERATION)
+    note_damage(home / DAMAGED_GENERATION, Damage("records", "memories: the row does not match its checksum"))
     return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "nexo": str(nexo)})
 
 
@@ -222,7 +229,7 @@ def _write_transcript(folder: Path) -> None:
 def still_folders() -> Iterator[None]:
     """Folders opened by a command or a client in this process have still time, and chance that goes on counting."""
     clock, entropy = StillClock(), CountingEntropy()
-    with patch("holdfast.door.Engine", lambda settings: Engine(settings, clock, entropy)):
+    with patch("holdfast.door.Engine", lambda settings, **how: Engine(settings, clock, entropy, **how)):
         yield
 
 

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from parity_world import MARK, NOON, PROJECT
+from parity_world import DAMAGED_GENERATION, MARK, NOON, PROJECT
 
 from holdfast.model import Json
 from holdfast.ops.declare import Operation
@@ -321,6 +321,9 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("snapshot_merge", {"a": "<snapshot-later>", "prefer": "b", "yes": True}, also="really"),
     Sample("snapshot_set_aside", {"limit": 3}),
     Sample("snapshot_damaged", {}),
+    Sample("snapshot_salvage", {"dryRun": True, "limit": 3}),
+    Sample("snapshot_salvage", {"generation": DAMAGED_GENERATION, "yes": True}, also="really"),
+    Sample("snapshot_discard", {"generation": DAMAGED_GENERATION, "yes": True}),
     Sample("key_new", {}),
     Sample("key_trust", {"did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "note": "The pilot"}),
     Sample("key_show", {}),
@@ -358,7 +361,7 @@ MISSING: tuple[Sample, ...] = (
     Sample("snapshot_search", {"id": "000099", "query": "x"}),
     Sample("snapshot_restore", {"id": "000099", "yes": True}),
     Sample("snapshot_merge", {"a": "000099", "yes": True}),
-    Sample("snapshot_salvage", {"yes": True}),
+    Sample("snapshot_salvage", {"generation": "gen-000099", "yes": True}),
     Sample("snapshot_discard", {"generation": "gen-000099", "yes": True}),
     Sample("snapshot_export", {"id": "000099", "to": "{home}/exported"}),
     Sample("snapshot_delete", {"id": "000099"}),

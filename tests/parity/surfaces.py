@@ -63,7 +63,7 @@ class Outcome:
 
 # What a file weighs depends on when its pages were written, which the surfaces decide for themselves.
 WEIGHTS = {"sha256", "size", "bytes", "sentBytes", "remainingBytes", "free"}
-_HOME = re.compile(r"/[^\s'\"]*?/(?=(snapshots|exported)/|vault(-copy)?(?![\w/-]))")
+_HOME = re.compile(r"/[^\s'\"]*?/(?=(snapshots|exported)/|gen-\d+|vault(-copy)?(?![\w/-]))")
 
 
 def anywhere(value: Any) -> Any:
