@@ -1,6 +1,6 @@
 """Fits the table by which sentences are weighed (src/holdfast/learn/worth.json) and tells how well it does.
 
-    python bench/agent_day/fit.py            # fit on turns_dev.jsonl, report on turns_held_out.jsonl
+    python bench/agent_day/fit.py            # fit, and report on turns_held_out.jsonl
     python bench/agent_day/fit.py --report   # report alone
 
 Logistic regression with a ridge, by Newton's method; cross-validated by domain on the half that it is fitted on.
@@ -31,14 +31,16 @@ TABLE = HERE.parents[1] / "src" / "holdfast" / "learn" / "worth.json"
 # Larger: fewer signs count. Chosen by cross-validation on the half that is fitted on.
 RIDGE_SIGNS, RIDGE_MEANING = 1.0, 4.0
 FOLDS = 8
+FITTED, HELD_OUT = ("turns_dev.jsonl", "turns_more.jsonl"), "turns_held_out.jsonl"
 Array = Any
 
 
 class Labelled:
     """The sentences of a file of labelled turns, and what is computed of them once."""
 
-    def __init__(self, path: Path, embedder: Any):
-        rows = [row for line in path.read_text().splitlines() for row in _rows(json.loads(line))]
+    def __init__(self, embedder: Any, *names: str):
+        lines = [line for name in names for line in (HERE / "data" / name).read_text().splitlines()]
+        rows = [row for line in lines for row in _rows(json.loads(line))]
         self.said = [(sentence, setting) for _domain, sentence, setting, _label in rows]
         self.domains = np.array([domain for domain, *_ in rows])
         self.labels = np.array([label for *_, label in rows])
@@ -139,7 +141,7 @@ def main() -> None:
         embedder = embedder_from(load({"home": home}), SystemClock(), SystemEntropy())
         assert embedder is not None
         embedder.prepare()
-        dev = Labelled(HERE / "data" / "turns_dev.jsonl", embedder)
+        dev = Labelled(embedder, *FITTED)
         if not given.report:
             both = np.hstack([dev.signs, dev.vectors])
             for how, rows in (("signs alone", dev.signs), ("with meaning", both)):
@@ -149,9 +151,7 @@ def main() -> None:
             table = {"embedder": embedder.name.split("/")[0], "models": models}
             TABLE.write_text(json.dumps(table, separators=(",", ":")) + "\n")
         report("dev (fitted on it)", dev, embedder)
-        held_out = HERE / "data" / "turns_held_out.jsonl"
-        if held_out.exists():
-            report("held out", Labelled(held_out, embedder), embedder)
+        report("held out", Labelled(embedder, HELD_OUT), embedder)
 
 
 if __name__ == "__main__":

@@ -174,3 +174,10 @@ def test_doctor_repeats_the_warnings(tmp_path: Path) -> None:
 
     assert checks["no snapshot"].ok
     assert checks["no snapshot"].hint == "Make one: holdfast snapshot create"
+
+
+def test_events_of_hooks_that_were_not_kept_are_told() -> None:
+    found = {one.code: one for one in warnings(Measured(spooled=100, unspooled=2))}
+    assert found["spool_behind"].values == {"waiting": 100}
+    assert found["spool_refused"].values == {"refused": 2}
+    assert not {"spool_behind", "spool_refused"} & {one.code for one in warnings(Measured(spooled=99))}

@@ -259,6 +259,7 @@ def still_server(settings: Settings) -> Iterator[Serving]:
         patch("holdfast.serve.run.Engine", still_engine),
         patch("holdfast.serve.maintenance.INDEX_SECONDS", 3_600.0),
         patch("holdfast.serve.vector_worker.VectorWorker.start", lambda self: None),
+        patch("holdfast.serve.learning.LOOK_SECONDS", 3_600.0),
         patch("holdfast.serve.schedule.LOOK_SECONDS", 3_600.0),
     ):
         server = RunningServer(settings, on_ready)

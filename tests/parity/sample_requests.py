@@ -275,6 +275,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("import_", {"exportData": _PROGENLY}, also="of Progenly"),
     Sample("progenly_export", {}),
     Sample("import_jsonl", {"path": "<transcripts>", "maxFiles": 3}),
+    Sample("import_rules", {"file": "CLAUDE.md", "text": f"# A\n\n- Light the {MARK} at dusk\n", "project": PROJECT}),
     # the server itself
     Sample("livez", {}),
     Sample("overview", {"days": 30}),
@@ -388,6 +389,7 @@ BAD: tuple[Sample, ...] = (
     Sample("second_brain", {"file": "../etc/passwd"}, also="with a path"),
     Sample("import_", {"exportData": "text"}, also="with a text"),
     Sample("import_jsonl", {"path": "/etc", "maxFiles": 1}, also="outside the roots"),
+    Sample("import_rules", {"file": "CLAUDE.md", "text": " "}, also="of an empty file"),
     Sample("token_create", {"tenant": "no/tenant"}, also="with a slash"),
     Sample("snapshot_restore", {"id": "latest"}, also="without a yes"),
     Sample("snapshot_merge", {"a": "latest"}, also="without a yes"),

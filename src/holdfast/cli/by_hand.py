@@ -90,22 +90,25 @@ def _add_mcp(parser: argparse.ArgumentParser) -> None:
 def _mcp(given: argparse.Namespace) -> int:
     import asyncio
 
+    from holdfast.cli.hook_payload import project
     from holdfast.cli.reach import settings_of
     from holdfast.door import LateDoor, OpenDoor
     from holdfast.model import Chat
     from holdfast.serve.stdio import serve_stdio
+    from holdfast.settings import environment
 
     if given.sender_id and not given.umo:
         raise InvalidRequest("mcp: --sender-id needs --umo")
     chat = Chat(given.umo, given.sender_id or "") if given.umo is not None else None
     settings = settings_of(given)
     tools = given.tools or settings.mcp_tools
+    here = None if chat else project(os.getcwd(), environment())
     if settings.daemon and not settings.url:
         with closing(LateDoor(settings, chat)) as late:
-            asyncio.run(serve_stdio(late, tools))
+            asyncio.run(serve_stdio(late, tools, here))
         return 0
     with OpenDoor(settings, chat) as door:
-        asyncio.run(serve_stdio(door, tools))
+        asyncio.run(serve_stdio(door, tools, here))
     return 0
 
 
@@ -116,8 +119,9 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="an export as JSON, or a folder or .jsonl of transcripts; - reads standard input",
+        help="an export as JSON, Markdown rules (CLAUDE.md), a folder or .jsonl of transcripts; - reads standard input",
     )
+    parser.add_argument("--project", help="of a Markdown file: the project of its rules, instead of its folder's")
     parser.add_argument("--replace", action="store_true", help="replace records that exist")
     parser.add_argument("--from", dest="system", choices=SYSTEMS, help="the memory system whose export it is")
     parser.add_argument("--platform", default="", help="with --from: where the names of owners are sender ids")
@@ -125,7 +129,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(given: argparse.Namespace) -> int:
-    from holdfast.cli.importing import import_document, import_foreign, import_transcripts
+    from holdfast.cli.importing import MARKDOWN, import_document, import_foreign, import_rules, import_transcripts
     from holdfast.cli.reach import door_of, settings_of
 
     settings = settings_of(given)
@@ -141,6 +145,10 @@ def _import(given: argparse.Namespace) -> int:
         roots = (*settings.import_roots, str(path.resolve()))
         with door_of(given, dataclasses.replace(settings, import_roots=roots)) as door:
             _show(given, import_transcripts(door, path))
+        return 0
+    if path.suffix.lower() in MARKDOWN:
+        with door_of(given, settings) as door:
+            _show(given, import_rules(door, path, given.project))
         return 0
     document = _read_document(given.file)
     with door_of(given, settings) as door:
@@ -316,7 +324,9 @@ COMMANDS = (
     Command("service status", "Show whether the server is a service and runs.", _add_nothing, _service_status),
     Command("service remove", "Take the service back; the memory stays.", _add_dry_run, _service_remove),
     Command("mcp", "Speak MCP on standard input and output.", _add_mcp, _mcp),
-    Command("import", "Import an export, or transcripts of Claude Code and Codex.", _add_import, _import),
+    Command(
+        "import", "Import an export, Markdown rules, or transcripts of Claude Code and Codex.", _add_import, _import
+    ),
     Command(
         "connect",
         "Write the MCP entry and hooks of an agent; --undo takes them back.",

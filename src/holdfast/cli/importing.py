@@ -13,6 +13,7 @@ from holdfast.errors import InvalidRequest
 from holdfast.intake.adopting import REFUSALS_SHOWN, adopt
 from holdfast.intake.transcripts import find_transcripts
 from holdfast.model import Json
+from holdfast.project_key import project_key
 from holdfast.protocol.importers import (
     Reading,
     read_basic_memory,
@@ -26,6 +27,8 @@ from holdfast.protocol.importers.notes import FILE_BYTES
 
 PIECE = 500
 MOST_FILES = 1_000
+MOST_RULES_BYTES = 1_000_000
+MARKDOWN = (".md", ".markdown", ".mdc")
 
 
 def import_document(door: Door, document: Json, strategy: str) -> Json:
@@ -124,6 +127,49 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 FILES = {"plugin": read_plugin, "mem0": read_mem0, "letta": read_letta}
 FOLDERS = {"basic-memory": read_basic_memory, "markdown": read_markdown}
+
+
+def import_rules(door: Door, path: Path, project: str | None) -> Json:
+    """Import a Markdown file of rules; without a project, those of the project that its folder belongs to.
+
+    Raises:
+        InvalidRequest: it cannot be read, or is no text.
+    """
+    real = path.expanduser().resolve()
+    try:
+        with real.open("rb") as file:
+            raw = file.read(MOST_RULES_BYTES + 1)
+        text = raw.decode()
+    except OSError as error:
+        raise InvalidRequest(f"import: {path} cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"import: {path} is not UTF-8 text") from None
+    if len(raw) > MOST_RULES_BYTES:
+        raise InvalidRequest(f"import: {path} has more than {MOST_RULES_BYTES} bytes", hint="Split the file.")
+    arguments: Json = {"file": _in_its_project(real), "text": text}
+    if named := _project_of(real) if project is None else project:
+        arguments["project"] = named
+    answer: Json = door.call(endpoint("import_rules"), arguments)
+    if answer["removed"]:
+        answer["hint"] = "These are no longer in the file and still told. Remove one with: holdfast forget ID"
+    return answer
+
+
+def _project_of(file: Path) -> str | None:
+    """The project of the file's folder; none for rules that an agent keeps in the home folder, as ~/.claude/CLAUDE.md:
+    they hold everywhere."""
+    folder, home = file.parent, Path.home().resolve()
+    if folder == home or (folder.name.startswith(".") and folder.parent in (home, home / ".config")):
+        return None
+    return project_key(str(folder))
+
+
+def _in_its_project(file: Path) -> str:
+    """The file's path from the root of its repository, so that clones agree on it; its name where there is none."""
+    for root in file.parents:
+        if (root / ".git").exists():
+            return file.relative_to(root).as_posix()
+    return file.name
 
 
 def import_transcripts(door: Door, path: Path) -> Json:

@@ -53,6 +53,9 @@ def print_answer(answer: Any) -> None:
     if not isinstance(answer, dict):
         console.print(Text(_printable(str(answer))))
         return
+    if answer.get("format") == "passages":
+        _print_passages(console, answer)
+        return
     for name, value in answer.items():
         if name == "exitCode":  # the command ends with it
             continue
@@ -68,6 +71,18 @@ def print_answer(answer: Any) -> None:
                 _print_line(console, f"  {_printable(one)}")
         elif value not in (None, ""):
             _print_line(console, f"{name}: {_shown(value)}")
+
+
+def _print_passages(console: Console, answer: Json) -> None:
+    """Hits as a person reads them: when, the passage, and the id by which the record is shown, forgotten or kept."""
+    for number, hit in enumerate(answer["results"], 1):
+        of = f", {_printable(str(hit['project']))}" if hit.get("project") else ""
+        console.print(Text(f"{number}. {hit['when']}{of}  {_printable(str(hit['text']))}"))
+        console.print(Text(f"   {hit['id']}", style="dim"), soft_wrap=True)
+    if not answer["results"]:
+        console.print(Text("Nothing was found.", style="dim"))
+    if answer.get("notice"):
+        _print_line(console, _printable(str(answer["notice"])))
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -143,7 +158,8 @@ def _print_table(console: Console, name: str, rows: list[Json]) -> None:
         columns = [column for column in columns if column != "content"]
     columns = columns[:_SHOWN]
     cells = [[_in_column(column, row.get(column)) for column in columns] for row in rows]
-    heads = [Head(column, column in _WHOLE) for column in columns]
+    # Beside an id an address need not be whole: either leads to the memory.
+    heads = [Head(one, one in _WHOLE and not (one == "uri" and "id" in columns)) for one in columns]
     print_table(console, heads, cells, f"{name} ({len(rows)})")
 
 

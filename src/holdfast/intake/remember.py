@@ -108,6 +108,21 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     return Remembered(memory, tuple(similar[:SIMILAR_SHOWN]))
 
 
+def remember_apart(desk: Desk, tx: Tx, draft: MemoryDraft) -> Memory:
+    """Keep a fact at its address, as a memory of its own however alike others are; what lies there already becomes a
+    new version."""
+    agent = desk.writes_as(draft.agent)
+    memory = _first_version(desk, tx, draft, agent)
+    desk.check_change(memory)
+    there = owner_of(desk, tx, draft.uri)
+    if there is not None:
+        return _revised(desk, tx, there, memory)
+    tx.add(MEMORIES, memory)
+    keep_address(desk, tx, memory, memory.uri)
+    _tell(desk, tx, memory, agent)
+    return memory
+
+
 def _addressed(desk: Desk, tx: Tx, memory: Memory) -> Memory:
     """The memory with an address: its own, or one of chance if it was made in a chat or is of a domain."""
     if memory.uri or not (memory.umo or memory.domain):

@@ -96,6 +96,7 @@ class Operation:
     tool_also: tuple[str, ...] = ()
     tool_defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     tool_required: tuple[str, ...] = ()
+    brief: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # defaults where the reader pays for each word
     cli: str | None = None
     positional: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()  # arguments that may name files: a relative one is meant from where the caller stands

@@ -263,6 +263,8 @@ def _measured(desk: Desk, state: HealthAnswer, shelf: Health, disk: DiskAnswer |
         keys=tuple(key_warnings(archive)) if archive and desk.caller.may("admin") else (),
         encrypted=newest is not None and newest.encrypted,
         embedder=desk.embedder is not None,
+        spooled=state["spool"]["waiting"],
+        unspooled=state["spool"]["refused"] + state["spool"]["dropped"],
     )
 
 

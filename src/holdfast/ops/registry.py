@@ -30,6 +30,7 @@ from holdfast.ops.progenly import PROGENLY
 from holdfast.ops.recalling import RECALL
 from holdfast.ops.removing import REMOVING
 from holdfast.ops.restoring import RESTORING
+from holdfast.ops.rules import RULES
 from holdfast.ops.slots import SLOT_OPERATIONS
 from holdfast.ops.snapshots import SNAPSHOTS
 from holdfast.ops.transfer import TRANSFER
@@ -50,6 +51,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *LEARNING,
     *NOTE_OPERATIONS,
     *TRANSFER,
+    *RULES,
     *PROGENLY,
     *SNAPSHOTS,
     *RESTORING,

@@ -18,6 +18,7 @@ Level = Literal["error", "warning", "note"]
 LOW_SPACE = 200_000_000
 MANY_PENDING = 10_000
 MANY_EVENTS = 1_000
+MANY_SPOOLED = 100
 DAY_MS = 86_400_000
 # With a schedule one round may fail and be made up for; without one a week is the usual habit.
 ROUNDS, BY_HAND_MS = 3, 7 * DAY_MS
@@ -64,11 +65,14 @@ class Measured:
     keys: tuple[KeyWarning, ...] = ()
     encrypted: bool = False
     embedder: bool = True
+    spooled: int = 0  # requests of hooks that the server has not taken in
+    unspooled: int = 0  # those that it could not take, or that found no room
 
 
 def warnings(found: Measured) -> list[Warned]:
     """The worst first."""
-    every = [*_storage(found), *_backlog(found), *_snapshots(found), *_vault(found), *_keys(found), *_advice(found)]
+    every = [*_storage(found), *_backlog(found), *_hooks(found), *_snapshots(found)]
+    every += [*_vault(found), *_keys(found), *_advice(found)]
     return sorted(every, key=lambda one: ("error", "warning", "note").index(one.level))
 
 
@@ -121,6 +125,25 @@ def _backlog(found: Measured) -> Iterator[Warned]:
             f"{found.events} events wait for the broker",
             "See whether the broker of HOLDFAST_NATS_URL can be reached.",
             {"pending": found.events},
+        )
+
+
+def _hooks(found: Measured) -> Iterator[Warned]:
+    if found.spooled >= MANY_SPOOLED:
+        yield Warned(
+            "spool_behind",
+            "warning",
+            f"{found.spooled} events of hooks wait to be taken in",
+            "Let the server run; if the number does not fall, see holdfast doctor.",
+            {"waiting": found.spooled},
+        )
+    if found.unspooled:
+        yield Warned(
+            "spool_refused",
+            "warning",
+            f"{found.unspooled} events of hooks could not be kept",
+            "holdfast doctor says where they are and why.",
+            {"refused": found.unspooled},
         )
 
 
