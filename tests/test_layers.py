@@ -29,7 +29,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("desk", "embedder", "colony", "transport"),
     ("daemon", "projects"),
     ("intake", "recall", "learn", "snapshot"),
-    ("engine", "rescue"),
+    ("engine",),
     ("ops",),
     ("door",),
     ("client_snapshots",),

@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.project_key import KEY_CHARS, ends_with, is_key, is_path, last_part, project_key, remote_key
+from holdfast.project_key import (
+    KEY_CHARS,
+    ends_with,
+    is_key,
+    is_path,
+    last_part,
+    project_key,
+    remote_key,
+    repository_key,
+)
 
 
 def git(folder: Path, *words: str) -> None:
@@ -119,6 +128,11 @@ def test_without_a_repository_the_folder_itself_counts(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "plain")
     assert project_key(str(tmp_path / "link")) == str((tmp_path / "plain").resolve())
     assert project_key(str(tmp_path / "gone")) == str(tmp_path.resolve() / "gone")
+
+
+def test_a_folder_outside_of_any_repository_has_no_key_of_one(tmp_path: Path) -> None:
+    assert repository_key(str(tmp_path)) is None
+    assert repository_key(str(repository(tmp_path / "shop"))) == str((tmp_path / "shop").resolve())
 
 
 def test_origin_comes_before_other_remotes_and_the_first_counts_without_it(tmp_path: Path) -> None:

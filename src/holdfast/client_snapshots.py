@@ -82,6 +82,10 @@ class Snapshots:
         """Take the last restore or merge back."""
         return self._asked("snapshot_undo", yes=yes)
 
+    def salvage(self, generation: str | None = None, *, yes: bool = True, **how: Any) -> Json:
+        """Save what can still be read of a damaged memory; calling this is the confirmation. `dry_run` only shows."""
+        return self._asked("snapshot_salvage", generation=generation, yes=yes, **how)
+
     def export(self, id: str, to: str) -> Json:
         """Copy its files to a folder."""
         return self._asked("snapshot_export", id=id, to=str(to))

@@ -11,16 +11,14 @@ from typing import Any, Protocol
 import orjson
 
 from holdfast.daemon import running_server, server_door, start_server
-from holdfast.engine import Engine
-from holdfast.errors import DataDamaged, DataLocked, DataTooNew, EmbedderUnavailable, Fault, UpstreamFailed
+from holdfast.engine import CANNOT_OPEN, Engine
+from holdfast.errors import DataLocked, EmbedderUnavailable, Fault, UpstreamFailed
 from holdfast.intake.follow import Follower
 from holdfast.model import Caller, Chat, CleanText
 from holdfast.ops.declare import Operation, Stream
 from holdfast.ops.registry import BY_NAME
 from holdfast.ops.tally import counted
-from holdfast.rescue import Rescue
 from holdfast.settings import Settings
-from holdfast.snapshot.verify import UNUSABLE
 from holdfast.transport import Endpoint, RemoteDoor, fault_from, from_here
 
 __all__ = ["Door", "LocalDoor", "OpenDoor", "RemoteDoor", "fault_from", "folder_door", "open_door"]
@@ -32,9 +30,6 @@ LOCK_PAUSE_SECONDS = 0.1
 # Operations that find by meaning.
 SEARCHES = frozenset({"search", "smart_search"})
 FOLLOW_SECONDS = 3.0
-
-# What a restore mends: a memory that is damaged, or a vault that an empty folder could not begin from.
-CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, *UNUSABLE)
 
 
 class Door(Protocol):
@@ -59,7 +54,7 @@ class Door(Protocol):
 class LocalDoor:
     """An engine in this process."""
 
-    def __init__(self, engine: Engine | Rescue, caller: Caller, *, here: bool = True):
+    def __init__(self, engine: Engine, caller: Caller, *, here: bool = True):
         """Call operations for somebody who stands `here`, in this process's folder, or elsewhere."""
         self.engine = engine
         self._here = here
@@ -83,6 +78,7 @@ class LocalDoor:
             pass
 
     def call(self, operation: Endpoint, arguments: Mapping[str, Any]) -> Any:
+        self.engine.try_again()
         if operation.name in SEARCHES:
             self._follow()
         if self._here:
@@ -123,19 +119,11 @@ def folder_door(settings: Settings, pause: Callable[[float], None] = time.sleep,
         if running_server(settings):
             return server_door(settings, chat)
         try:
-            return LocalDoor(_engine(settings), Caller(chat=chat))
+            return LocalDoor(Engine(settings, rescue=True), Caller(chat=chat))
         except DataLocked as fault:
             last = fault
             pause(LOCK_PAUSE_SECONDS)
     raise last
-
-
-def _engine(settings: Settings) -> Engine | Rescue:
-    """The engine of the folder; of a damaged one, or one that a vault cannot fill, what is needed to restore it."""
-    try:
-        return Engine(settings)
-    except CANNOT_OPEN as fault:
-        return Rescue(settings, fault)
 
 
 class LateDoor:

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from holdfast.desk import Desk
 from holdfast.embedder import embedder_from
-from holdfast.errors import Fault
+from holdfast.errors import DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.metrics import Metrics
 from holdfast.model import DEFAULT_TENANT, Caller, Event
 from holdfast.ports import Clock, Embedder, Entropy, Publisher
 from holdfast.recalls import Recalls
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
+from holdfast.snapshot.apart import begun_apart
 from holdfast.snapshot.archive import Archive, archive_of
-from holdfast.snapshot.first import begin_from_vault
+from holdfast.snapshot.bootstrap import begin_from_vault, fill_from_vault, is_blank
 from holdfast.snapshot.folders_back import settle_folders, sweep_staged
 from holdfast.snapshot.lines import told_of
+from holdfast.snapshot.way_out import way_out
+from holdfast.store.damage import Damage
 from holdfast.store.folder import DataFolder, FolderLock
-from holdfast.store.generations import Generations
+from holdfast.store.live import LiveStore
+from holdfast.store.port import Store
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.system import SystemClock, SystemEntropy
 
 log = logging.getLogger("holdfast")
 
 LARGE_IMPORT = 10_000  # records written by one process
+AGAIN_SECONDS = 5.0  # between two looks at a vault that could not be restored from
+
+# What a restore mends: a memory that is damaged or too new, or one that is still in the vault.
+CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, RestorePending)
 
 
 class Engine:
@@ -39,12 +48,15 @@ class Engine:
         clock: Clock | None = None,
         entropy: Entropy | None = None,
         embedder: Embedder | None = None,
+        *,
+        rescue: bool = False,
     ):
-        """Open the folder.
+        """Open the folder. With `rescue` a memory that cannot be opened is held all the same: its snapshots can be
+        listed, verified and restored, and everything else gets the fault that opening it gave.
 
         Raises:
             DataLocked: another process has it open.
-            DataTooNew: a newer Holdfast wrote it.
+            DataDamaged, DataTooNew, RestorePending: it cannot be opened, and `rescue` was not said.
         """
         self.settings = settings
         self.clock = clock or SystemClock()
@@ -57,54 +69,114 @@ class Engine:
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
         self.folder.make()
+        self._live = LiveStore(self.folder, self._open_store)
+        self._opened_at = 0
+        self._tried_at = self.clock.steady()
+        self._trying = threading.Lock()
+        self._apart: RestorePending | None = None  # the vault holds another memory than this one
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
         try:
-            begun_with = self._begin()
-            self._generations = Generations(self.folder, self._open_store)
-            if begun_with is not None:
-                self._say_begun(begun_with)
-            self._opened_at = self.store.last_seq()
+            self._open(rescue)
         except BaseException:
+            self._live.close_anyway()
             self._lock.__exit__()
             raise
 
-    def _begin(self) -> str | None:
-        """Finish what a restore began with memory folders; fill an empty folder from the vault if there is one, and say
-        with which snapshot."""
+    def _open(self, rescue: bool) -> None:
+        try:
+            self._begin()
+        except CANNOT_OPEN as fault:
+            if isinstance(fault, DataDamaged) and fault.hint == DataDamaged.hint:
+                fault.hint = self._way_out(Damage("records", fault.message))
+            if not rescue:
+                raise
+            self._live.refuse(fault)
+
+    def _begin(self) -> None:
+        """Open the store; an empty folder is filled from the vault, if there is one, before anything reads it."""
         archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
         self.folder.sweep()
         with suppress(Fault):  # the memory is there without them; doctor says what is wrong, and snapshot mend mends it
             settle_folders(self.folder)
             sweep_staged(archive)
+        begun = None
         if self.settings.vault and not self.folder.generations():
-            return begin_from_vault(archive, self.folder)
+            begun = begin_from_vault(archive, self.folder)
+        self._live.open()
+        if self.settings.vault and begun is None:
+            begun = self._fill()
+        self._live.accept()
+        if begun is not None:
+            self._say_begun(begun)
+        with suppress(Fault):  # a vault that cannot be asked stops no memory that is there
+            self._apart = begun_apart(archive_of(self.desk(Caller(name="first start"))))
+        self._opened_at = self._live.sqlite().last_seq()
+
+    def _fill(self) -> str | None:
+        """Bring the vault's memory into one that holds nothing, if that is so; the snapshot's id."""
+        archive = archive_of(self.desk(Caller(name="first start")))
+        with suppress(DataDamaged):  # the next reader is told
+            if is_blank(archive, self._live.opened().read()):
+                return fill_from_vault(archive)
         return None
 
     def _say_begun(self, snapshot: str) -> None:
-        """In the audit log, and what the vault holds beside it: nobody else is there to be told."""
+        """In the audit log, and what the vault holds beside it: no caller is there to be told."""
         desk = self.desk(Caller(name="first start"))
         desk.store.write(lambda tx: desk.audit(tx, "snapshot_restore", (snapshot,), None))
+        log.info("the memory was restored from the vault: %s", snapshot)
         with suppress(Fault):  # the memory is there, whatever the vault answers now
             for warning in told_of(archive_of(desk), self.settings.vault):
                 log.warning("%s", warning)
 
+    def trouble(self) -> Fault | None:
+        """See `port.Home.trouble`."""
+        if (failure := self.store.failure()) is not None:
+            return failure
+        if self._apart is not None:
+            with suppress(Fault):  # it is asked again the next time
+                self._apart = begun_apart(archive_of(self.desk(Caller(name="first start"))))
+        return self._apart
+
     @property
-    def store(self) -> SqliteStore:
+    def fault(self) -> Fault | None:
+        """Why the memory cannot be used; None while it can."""
+        return self._live.fault
+
+    def try_again(self) -> None:
+        """Restore from the vault if that is what is missing, and the last look at it is some seconds ago."""
+        if not isinstance(self.fault, RestorePending) or self.clock.steady() - self._tried_at < AGAIN_SECONDS:
+            return
+        if self._trying.acquire(blocking=False):  # others are answered with the fault meanwhile
+            try:
+                self._open(rescue=True)
+                if self.fault is None:
+                    log.warning("the vault is there again, and the memory was restored from it")
+            finally:
+                self._tried_at = self.clock.steady()
+                self._trying.release()
+
+    @property
+    def store(self) -> Store:
         """The live store. Whoever begins something keeps to the one it began with."""
-        return self._generations.store
+        return self._live.store
 
     def exchange(self, build: Callable[[Path | None], str]) -> str:
-        """Make the generation live whose name `build` gives; it gets the database of the live one, which takes no
-        writes until this has ended. See `Generations.exchange`."""
-        name = self._generations.exchange(build)
+        """Make the generation live whose name `build` gives; see `port.Home.exchange`."""
+        name = self._live.exchange(build)
         self.recalls.take()  # counted for records of the old store
-        self._opened_at = self.store.last_seq()
+        self._opened_at = self._live.sqlite().last_seq()
         return name
 
     def _open_store(self, database: Path) -> SqliteStore:
         """A store of this engine: what is written to it is published, and kept for the broker if there is one."""
-        return SqliteStore(database, self._publish, self.clock if self.settings.nats_url else None)
+        telling = self.clock if self.settings.nats_url else None
+        return SqliteStore(database, self._publish, telling, self._way_out)
+
+    def _way_out(self, damage: Damage) -> str:
+        archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
+        return way_out(archive, damage)
 
     @property
     def started(self) -> tuple[int, float]:
@@ -116,10 +188,10 @@ class Engine:
         return self.folder.home
 
     def database(self) -> Path:
-        return self.store.path
+        return self._live.sqlite().path
 
     def content_tag(self) -> str:
-        return self.store.content_tag()
+        return self._live.sqlite().content_tag()
 
     def desk(self, caller: Caller) -> Desk:
         """A caller's place at this engine."""
@@ -142,10 +214,13 @@ class Engine:
 
         What a large import wrote without a server is folded first: the next to open it would read it row by row.
         """
-        if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
-            with suppress(Fault):  # a disk that takes no more must not keep the folder locked
-                self.store.fold_words()
-        self._generations.close()
+        if self.fault is not None:
+            self._live.close_anyway()
+        else:
+            if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
+                with suppress(Fault):  # a disk that takes no more must not keep the folder locked
+                    self.store.fold_words()
+            self._live.close()
         self._lock.__exit__()
 
     def _publish(self, event: Event) -> None:

@@ -148,6 +148,20 @@ class DataTooNew(Fault):
     hint = "Upgrade Holdfast; this version would lose what it does not know."
 
 
+class DataReadOnly(DataDamaged):
+    """The memory is damaged and takes no writes; nothing of this request was stored."""
+
+    code, http_status, exit_code = "read_only", 503, 25
+    hint = "Run holdfast verify --repair-index. Reads go on where the data can be read."
+
+
+class RestorePending(Fault):
+    """This memory is in the vault and was not restored yet; until then nothing is read or written."""
+
+    code, http_status, exit_code, retryable = "restore_pending", 503, 26, True
+    hint = "Run holdfast doctor."
+
+
 class UpstreamFailed(Fault):
     """A remote model or service did not give a usable answer."""
 

@@ -40,6 +40,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("holdfast_uptime_seconds", "gauge", "Seconds since the start."),
     Metric("process_start_time_seconds", "gauge", "When the process began, in seconds since 1970."),
     Metric("process_resident_memory_bytes", "gauge", "Memory that the process holds."),
+    Metric("holdfast_degraded", "gauge", "1 while the memory is damaged or was not restored, else 0."),
     Metric("holdfast_records", "gauge", "Records in the store.", ("table",)),
     Metric("holdfast_vectors_pending", "gauge", "Records that wait for their vector."),
     Metric(

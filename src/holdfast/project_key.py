@@ -28,10 +28,14 @@ _CASELESS = frozenset({"github.com", "gitlab.com", "bitbucket.org"})
 
 def project_key(folder: str) -> str:
     """The key of the project that the folder belongs to; never a password of a remote."""
-    real = os.path.realpath(folder)
-    found = _repository(real)
+    return repository_key(folder) or _bounded(os.path.realpath(folder))
+
+
+def repository_key(folder: str) -> str | None:
+    """The same for a folder in a repository; None for any other."""
+    found = _repository(os.path.realpath(folder))
     if found is None:
-        return _bounded(real)
+        return None
     root, git = found
     common = _common(git)
     url = _remote_url(os.path.join(common, "config"))

@@ -16,7 +16,7 @@ from holdfast.desk import Desk
 from holdfast.errors import InvalidRequest
 from holdfast.keys import key_of
 from holdfast.model import Note
-from holdfast.project_key import ends_with, is_key, is_path, last_part, project_key
+from holdfast.project_key import ends_with, is_key, is_path, last_part, repository_key
 from holdfast.store.port import Condition, Reader, Table, Tx, where
 from holdfast.store.tables import LESSONS, MEMORIES, NOTES, OBSERVATIONS, SESSIONS, SLOTS
 
@@ -86,7 +86,8 @@ def project_for_write(desk: Desk, project: str) -> str:
 def project_of_event(desk: Desk, project: str, cwd: str) -> str:
     """The project of an event: the key that its hook sent, or the one that the working folder leads to.
 
-    The server looks into a folder only for a caller that may do everything, and only on its own machine.
+    The server looks into a folder only for a caller that may do everything, and only on its own machine. A folder
+    outside of any repository is no more than its name.
     """
     if not cwd or not _is_folder_name(project, cwd):
         return project
@@ -94,7 +95,8 @@ def project_of_event(desk: Desk, project: str, cwd: str) -> str:
     if known is not None:
         return known
     local = desk.settings.host in _LOOPBACK and desk.caller.may("root")
-    return project_key(cwd) if local and os.path.isabs(cwd) and os.path.isdir(cwd) else project
+    found = repository_key(cwd) if local and os.path.isabs(cwd) and os.path.isdir(cwd) else None
+    return found or project
 
 
 def note_project(desk: Desk, tx: Tx, project: str, cwd: str) -> None:

@@ -374,4 +374,7 @@ def fault_from(body: Mapping[str, Any], status: int) -> Fault:
     kind = _BY_CODE.get(str(body.get("code")), Fault)
     shown = {"error", "code", "hint", "retryable"}
     details = {name: value for name, value in body.items() if name not in shown}
-    return kind(str(body.get("error", f"the server answered {status}")), hint=body.get("hint"), details=details)
+    fault = kind(str(body.get("error", f"the server answered {status}")), hint=body.get("hint"), details=details)
+    if (cause := _BY_CODE.get(str(body.get("cause")))) is not None:  # it ends a command as its cause would
+        fault.exit_code = cause.exit_code
+    return fault

@@ -9,6 +9,7 @@ import pytest
 from world import DAY, World, settings
 
 from holdfast.cli.doctor import examine
+from holdfast.errors import DataReadOnly, RestorePending, StorageFailed
 from holdfast.ops.warnings import (
     DAY_MS,
     LOW_SPACE,
@@ -40,7 +41,10 @@ def test_nothing_is_said_where_all_is_well() -> None:
 @pytest.mark.parametrize(
     ("changed", "code", "level"),
     [
-        ({"storage_failure": "the disk failed"}, "storage_failed", "error"),
+        ({"trouble": StorageFailed("the disk failed")}, "storage_failed", "error"),
+        ({"trouble": DataReadOnly("rows are damaged")}, "data_damaged", "error"),
+        ({"trouble": RestorePending("the vault is away")}, "restore_pending", "error"),
+        ({"kept_damaged": (("gen-000001", "Remove it"),)}, "damaged_kept", "note"),
         ({"free_bytes": LOW_SPACE - 1}, "disk_low", "error"),
         ({"pending": MANY_PENDING}, "index_behind", "warning"),
         ({"events": MANY_EVENTS}, "events_behind", "warning"),
@@ -170,3 +174,10 @@ def test_doctor_repeats_the_warnings(tmp_path: Path) -> None:
 
     assert checks["no snapshot"].ok
     assert checks["no snapshot"].hint == "Make one: holdfast snapshot create"
+
+
+def test_events_of_hooks_that_were_not_kept_are_told() -> None:
+    found = {one.code: one for one in warnings(Measured(spooled=100, unspooled=2))}
+    assert found["spool_behind"].values == {"waiting": 100}
+    assert found["spool_refused"].values == {"refused": 2}
+    assert not {"spool_behind", "spool_refused"} & {one.code for one in warnings(Measured(spooled=99))}

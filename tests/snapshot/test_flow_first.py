@@ -82,6 +82,7 @@ def test_a_memory_that_is_there_is_never_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", [".tar.zst", ".manifest.json"])
 def test_a_damaged_newest_does_not_let_an_empty_memory_start(tmp_path: Path, end: str) -> None:
     first, second = made(tmp_path)
+    older = first.good("snapshot", "list")["snapshots"][0]["id"]
     newest = first.create()
     path = next((tmp_path / "vault").rglob(f"{newest}{end}"))
     data = bytearray(path.read_bytes())
@@ -92,11 +93,10 @@ def test_a_damaged_newest_does_not_let_an_empty_memory_start(tmp_path: Path, end
     for _ in range(2):
         said = second("memories")
         assert said.code == 40, said.out + said.err
-        assert "snapshot restore ID --from" in said.fault["hint"]
+        assert said.fault["hint"].endswith(f": holdfast snapshot restore {older} --yes")
         assert not list(second.home.glob("gen-*"))
     assert second.good("vault", "list")["count"] == 2
-    older = first.good("snapshot", "list")["snapshots"][1]["id"]
-    second.good("snapshot", "restore", older, "--from", str(tmp_path / "vault"), "--yes")
+    second.good("snapshot", "restore", older, "--yes")
     assert second.texts() == {OLD}
 
 

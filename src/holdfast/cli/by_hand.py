@@ -90,22 +90,25 @@ def _add_mcp(parser: argparse.ArgumentParser) -> None:
 def _mcp(given: argparse.Namespace) -> int:
     import asyncio
 
+    from holdfast.cli.hook_payload import project
     from holdfast.cli.reach import settings_of
     from holdfast.door import LateDoor, OpenDoor
     from holdfast.model import Chat
     from holdfast.serve.stdio import serve_stdio
+    from holdfast.settings import environment
 
     if given.sender_id and not given.umo:
         raise InvalidRequest("mcp: --sender-id needs --umo")
     chat = Chat(given.umo, given.sender_id or "") if given.umo is not None else None
     settings = settings_of(given)
     tools = given.tools or settings.mcp_tools
+    here = None if chat else project(os.getcwd(), environment())
     if settings.daemon and not settings.url:
         with closing(LateDoor(settings, chat)) as late:
-            asyncio.run(serve_stdio(late, tools))
+            asyncio.run(serve_stdio(late, tools, here))
         return 0
     with OpenDoor(settings, chat) as door:
-        asyncio.run(serve_stdio(door, tools))
+        asyncio.run(serve_stdio(door, tools, here))
     return 0
 
 
@@ -255,11 +258,15 @@ def _key_recover(given: argparse.Namespace) -> int:
 
 
 def _doctor(given: argparse.Namespace) -> int:
-    from holdfast.cli.doctor import examine
+    from holdfast.cli.doctor import examine, lines_of
     from holdfast.cli.reach import settings_of
+    from holdfast.cli.show import print_json, print_lines
 
     checks = examine(settings_of(given))
-    _show(given, {"checks": [check.shape() for check in checks]})
+    if given.json:
+        print_json({"checks": [check.shape() for check in checks]})
+    else:
+        print_lines(lines_of(checks))
     return 0 if all(check.ok for check in checks) else 1
 
 

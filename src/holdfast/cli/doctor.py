@@ -8,23 +8,28 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from shlex import quote
 
 import apsw
 
 from holdfast.door import Door, RemoteDoor, open_door
 from holdfast.embedder import embedder_from
+from holdfast.engine import CANNOT_OPEN
 from holdfast.errors import Fault, Forbidden
 from holdfast.model import DEFAULT_TENANT, CleanText, Json
 from holdfast.ops.registry import BY_NAME
-from holdfast.ops.warnings import LOW_SPACE
+from holdfast.ops.warnings import LOW_SPACE, STORAGE
 from holdfast.settings import Settings
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.bootstrap import has_any
 from holdfast.snapshot.folder_exchange import MEND
 from holdfast.snapshot.folder_mending import unfinished
-from holdfast.snapshot.key_care import KEY_CODES, key_texts, needs_keys
+from holdfast.snapshot.key_care import KEY_CODES, key_warnings, needs_keys
 from holdfast.spool import spool_status
 from holdfast.store import kernel
+from holdfast.store.damage import RESTORE
 from holdfast.store.folder import DataFolder
 from holdfast.system import SystemClock, SystemEntropy
 
@@ -40,6 +45,14 @@ class Check:
 
     def shape(self) -> Json:
         return {"name": self.name, "ok": self.ok, "found": self.found, "hint": self.hint}
+
+
+def lines_of(checks: list[Check]) -> Iterator[str]:
+    """The checks for a person, a hint on a line of its own: a command that is cut in two cannot be pasted."""
+    for one in checks:
+        yield f"{'ok   ' if one.ok else 'WRONG'} {one.name}: {one.found}"
+        if one.hint:
+            yield f"      {one.hint}"
 
 
 def examine(settings: Settings) -> list[Check]:
@@ -73,13 +86,29 @@ def _sqlite(settings: Settings) -> Iterator[Check]:
 def _folder(settings: Settings) -> Iterator[Check]:
     home = settings.folder
     if not home.exists():
-        yield Check("data folder", True, f"{home} does not exist yet; the first write makes it")
+        yield _no_folder(settings)
         return
     writable = os.access(home, os.W_OK | os.X_OK)
     yield Check("data folder", writable, str(home), "" if writable else f"Make it yours: chown -R $USER {home}")
     loose = stat.S_IMODE(home.stat().st_mode) & 0o077
     hint = f"Close it to others: chmod 700 {home}" if loose else ""
     yield Check("folder permissions", not loose, oct(stat.S_IMODE(home.stat().st_mode)), hint)
+
+
+def _no_folder(settings: Settings) -> Check:
+    """A folder that is not there is new, or it was lost; the vault tells which."""
+    found = f"{settings.folder} does not exist yet; the first write makes it"
+    if not settings.vault or settings.url:
+        return Check("data folder", True, found)
+    archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
+    try:
+        lies_there = has_any(archive)
+    except Fault as fault:
+        return Check("data folder", False, f"{settings.folder} does not exist; {fault.message}", fault.hint)
+    if not lies_there:
+        return Check("data folder", True, found)
+    found = f"{settings.folder} does not exist, and the vault holds its memory"
+    return Check("data folder", False, found, f"Restore it: {RESTORE}")
 
 
 def _space(settings: Settings) -> Iterator[Check]:
@@ -98,16 +127,12 @@ def _server(settings: Settings) -> Iterator[Check]:
         return
     door = RemoteDoor(url, settings.secret or (str(card["token"]) if card else None))
     try:
-        answer = door.call(BY_NAME["health"], {})
-        yield Check("server", answer["status"] == "healthy", f"{url} is {answer['status']}", _server_hint(answer))
+        answer = door.call(BY_NAME["health"], {})  # what is wrong with its memory is the store's to say
+        yield Check("server", True, f"{url} is {answer['status']}")
     except Fault as fault:
         yield Check("server", False, f"{url}: {fault.message}", fault.hint)
     finally:
         door.close()
-
-
-def _server_hint(answer: Json) -> str:
-    return "" if answer["status"] == "healthy" else f"Storage: {answer['databaseStatus']}. Check the disk, restart."
 
 
 def _store(settings: Settings) -> Iterator[Check]:
@@ -119,19 +144,45 @@ def _store(settings: Settings) -> Iterator[Check]:
         yield Check("store", False, fault.message, fault.hint)
         return
     try:
-        answer = door.call(BY_NAME["verify"], {})
-        found = "sound" if answer["sound"] else f"{len(answer['findings'])} findings"
-        hint = "" if answer["sound"] else "See them with holdfast verify; an index is mended with --repair-index."
-        yield Check("store", answer["sound"], found, hint)
+        yield (store := _verified(door))
         known = door.call(BY_NAME["overview"], {"days": 1})
         # Those of keys here have a check of their own.
         yield from _warned(known["warnings"], () if settings.url else KEY_CODES)
-        if known["snapshots"]["vault"]:
+        if known["snapshots"]["vault"] and store.ok:  # of a memory that waits for its vault all was said
             yield from _vault(door)
+        elif settings.vault and not known["snapshots"]["vault"]:
+            yield from _unknown_vault(door, settings.vault)
     except Fault as fault:
         yield Check("store", False, fault.message, fault.hint)
     finally:
         door.close()
+
+
+def _verified(door: Door) -> Check:
+    """Whether every row is as it was written, and whether the memory can be used at all: one problem, one command."""
+    answer: Json = {"sound": True, "findings": []}
+    with suppress(*CANNOT_OPEN):  # health says why
+        answer = door.call(BY_NAME["verify"], {})
+    health = door.call(BY_NAME["health"], {})  # after it: it may have found out what is damaged
+    if health["status"] != "healthy":
+        return Check("store", False, health["databaseStatus"], health.get("hint", ""))
+    found = "sound" if answer["sound"] else f"{len(answer['findings'])} findings"
+    return Check("store", answer["sound"], found, answer.get("hint", ""))
+
+
+def _unknown_vault(door: Door, place: str) -> Iterator[Check]:
+    """The environment names a vault that the running server was started without."""
+    found = f"the server was started without {place}"
+    try:
+        status = door.call(BY_NAME["vault_status"], {"vault": place})
+    except Fault as fault:
+        yield Check("vault", False, f"{found}; {fault.message}", fault.hint)
+        return
+    if status["here"]:
+        yield Check("vault", False, found, "Restart the server with HOLDFAST_VAULT set as it is here.")
+    else:
+        hint = f"Merge its memory into this one: holdfast snapshot merge latest now --from {quote(place)} --yes"
+        yield Check("vault", False, f"{found}, and what that vault holds was never restored here", hint)
 
 
 def _vault(door: Door) -> Iterator[Check]:
@@ -144,13 +195,14 @@ def _vault(door: Door) -> Iterator[Check]:
         yield Check("vault", False, fault.message, fault.hint)
         return
     said = f"{found['place']}: {found['snapshots']} snapshots, {len(found['missing'])} still to be sent"
-    hints = [*found.get("warnings", ())]
     if found["damaged"]:
         said += f", {len(found['damaged'])} damaged"
-        hints.append("See which are damaged: holdfast vault status")
+    hint = "See which are damaged: holdfast vault status" if found["damaged"] else ""
+    yield Check("vault", not found["damaged"], said, hint)
     if found["public"]:
-        hints.append("Anybody can read it: make it private.")
-    yield Check("vault", not found["damaged"] and not found["public"], said, " ".join(hints))
+        yield Check("vault access", False, "anybody can read it", "Make it private where it is kept.")
+    for warning in found.get("warnings", ()):
+        yield Check("vault note", True, warning)
 
 
 def _folders(settings: Settings) -> Iterator[Check]:
@@ -182,7 +234,7 @@ def _warned(warnings: list[Json], seen: Collection[str]) -> Iterator[Check]:
             yield Check(one["code"].replace("_", " "), one["level"] != "error", one["message"], one["hint"])
 
 
-_SEEN_ALREADY = ("disk_low", "storage_failed", "no_embedder")
+_SEEN_ALREADY = ("disk_low", *STORAGE, "no_embedder")
 
 
 def _secret(settings: Settings) -> Iterator[Check]:
@@ -197,12 +249,15 @@ def _keys(settings: Settings) -> Iterator[Check]:
         return
     archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
     try:
-        found = key_texts(archive)
+        found = key_warnings(archive)
+        well = "copied and tested" if needs_keys(archive) else "none; snapshots are neither signed nor encrypted"
     except Fault as fault:
         yield Check("keys", False, fault.message, fault.hint)
         return
-    well = "copied and tested" if needs_keys(archive) else "none; snapshots are neither signed nor encrypted"
-    yield Check("keys", not found, f"{len(found)} to see to" if found else well, " ".join(found))
+    for one in found:
+        yield Check("keys", False, one.message, one.hint)
+    if not found:
+        yield Check("keys", True, well)
 
 
 def _summarizer(settings: Settings) -> Iterator[Check]:

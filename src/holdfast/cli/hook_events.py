@@ -87,8 +87,16 @@ def session_start(call: Call) -> str:
 
 
 def prompt_submit(call: Call) -> str:
-    _observe(call, "prompt_submit", {"prompt": read.prompt(call.data)})
-    return ""
+    """Keep the prompt; what clearly bears on it goes to the agent, unless the user turned that off."""
+    prompt = read.prompt(call.data)
+    _observe(call, "prompt_submit", {"prompt": prompt})
+    # Windsurf shows what a hook prints to the user; the agent does not read it.
+    if call.wants("AGENTMEMORY_INJECT_CONTEXT") == "false" or "agent_action_name" in call.data:
+        return ""
+    body = {"sessionId": call.session, **call.place, "prompt": prompt}
+    named = call.field("hook_event_name")
+    event = named if isinstance(named, str) else "UserPromptSubmit"
+    return _shaped(call, event, _context(call.send("POST", "/agentmemory/context/prompt", body, QUICK)))
 
 
 def pre_tool_use(call: Call) -> str:
@@ -217,7 +225,9 @@ class HookEvent(NamedTuple):
 
 EVENTS: dict[str, HookEvent] = {
     "session-start": HookEvent(session_start, "Opens the session. Prints what the agent should know of the project."),
-    "prompt-submit": HookEvent(prompt_submit, "Keeps what the user wrote."),
+    "prompt-submit": HookEvent(
+        prompt_submit, "Keeps what the user wrote, and prints memories that clearly bear on it."
+    ),
     "pre-tool-use": HookEvent(
         pre_tool_use, "With AGENTMEMORY_INJECT_CONTEXT=true, prints what is known of the files a tool will touch."
     ),

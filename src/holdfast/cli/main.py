@@ -136,6 +136,8 @@ def _operation(given: argparse.Namespace) -> int:
 
     row: Row = given.operation
     arguments = arguments_of(row, given)
+    if not given.json:
+        arguments = {**row.brief, **arguments}
     with door_of(given) as door, whose_settings(door):
         if row.steps and "limit" not in arguments:
             from holdfast.cli.steps import in_steps

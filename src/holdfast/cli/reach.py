@@ -69,7 +69,8 @@ def _door(settings: Settings) -> Door:
 
 def _folder_door(settings: Settings, fault: Fault) -> Door:
     """The folder itself, where the server could not open it: what is in it may still be restored."""
-    from holdfast.door import CANNOT_OPEN, folder_door
+    from holdfast.door import folder_door
+    from holdfast.engine import CANNOT_OPEN
 
     if isinstance(fault, CANNOT_OPEN):
         return folder_door(settings)

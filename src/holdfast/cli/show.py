@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -53,6 +53,9 @@ def print_answer(answer: Any) -> None:
     if not isinstance(answer, dict):
         console.print(Text(_printable(str(answer))))
         return
+    if answer.get("format") == "passages":
+        _print_passages(console, answer)
+        return
     for name, value in answer.items():
         if name == "exitCode":  # the command ends with it
             continue
@@ -68,6 +71,25 @@ def print_answer(answer: Any) -> None:
                 _print_line(console, f"  {_printable(one)}")
         elif value not in (None, ""):
             _print_line(console, f"{name}: {_shown(value)}")
+
+
+def _print_passages(console: Console, answer: Json) -> None:
+    """Hits as a person reads them: when, the passage, and the id by which the record is shown, forgotten or kept."""
+    for number, hit in enumerate(answer["results"], 1):
+        of = f", {_printable(str(hit['project']))}" if hit.get("project") else ""
+        console.print(Text(f"{number}. {hit['when']}{of}  {_printable(str(hit['text']))}"))
+        console.print(Text(f"   {hit['id']}", style="dim"), soft_wrap=True)
+    if not answer["results"]:
+        console.print(Text("Nothing was found.", style="dim"))
+    if answer.get("notice"):
+        _print_line(console, _printable(str(answer["notice"])))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines for a person, each as long as it is."""
+    console = Console(highlight=False)
+    for line in lines:
+        _print_line(console, _printable(line))
 
 
 def _print_line(console: Console, line: str, style: str = "") -> None:

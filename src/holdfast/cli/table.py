@@ -44,6 +44,7 @@ class Row:
     long: bool
     asks: bool
     steps: bool
+    brief: Mapping[str, Any]  # defaults of an answer that a person reads
     arguments: tuple[Argument, ...]
 
     def read(self, arguments: Mapping[str, Any]) -> Any:

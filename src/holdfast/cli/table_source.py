@@ -30,6 +30,7 @@ def _row(operation: Operation) -> Json:
         "long": operation.long,
         "asks": operation.asks,
         "steps": operation.steps,
+        "brief": dict(operation.brief),
         "arguments": list(_arguments(operation)) if operation.cli else [],
     }
 

@@ -131,7 +131,7 @@ class Setting:
 
 NAMES = (
     *WAYS, "code", "codes", "path", "number", "quantity", "identifier", "name", "asks", "announces list", "length",
-    "short", "long", "listed", "under open", "under done", "of the user", "alone", "answers", "answers briefly",
+    "short", "long", "listed", "under open", "under done", "of the user", "answers", "answers briefly",
     "names of things",
 )  # fmt: skip
 
@@ -145,8 +145,10 @@ def signs(sentence: Sentence, setting: Setting) -> Floats:
     quantity = _QUANTITY.search(text) is not None
     named = codes > 0 or _IDENTIFIER.search(text) is not None or _PATH.search(text) is not None
     asked = not setting.in_prompt and _asks(setting.prompt)
+    ways = {name: pattern.search(text) is not None for name, pattern in WAYS.items()}
+    ways["requests"] = ways["requests"] and not ways["wishes"]  # "please keep commits small" asks for nothing now
     values = [
-        *(pattern.search(text) is not None for pattern in WAYS.values()),
+        *ways.values(),
         codes > 0,
         min(3, codes) / 3,
         _PATH.search(text) is not None,
@@ -163,7 +165,6 @@ def signs(sentence: Sentence, setting: Setting) -> Floats:
         _OPEN_HEADING.search(above) is not None,
         _DONE_HEADING.search(above) is not None,
         setting.in_prompt,
-        setting.total <= 2,
         asked,
         asked and setting.total <= 3 and (quantity or named),
         named + quantity + (_NAME.search(text) is not None),

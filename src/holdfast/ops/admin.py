@@ -10,19 +10,23 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
-from holdfast.errors import Forbidden, NotFound
+from holdfast.errors import DataDamaged, DataTooNew, Forbidden, NotFound, RestorePending
 from holdfast.learn.lessons import decay_lessons
 from holdfast.model import CleanText, Json, Token
 from holdfast.ops.answers import AuditShape, Success, TokenShape
 from holdfast.ops.declare import Nothing, Operation, Request, SeeingAll
 from holdfast.ops.features import flags
 from holdfast.ops.fields import CleanLine, CleanName, Name, Offset, limit
+from holdfast.ops.restoring import damaged_shape
 from holdfast.shapes import shape
 from holdfast.snapshot.archive import archive_of
+from holdfast.snapshot.damaged import damaged_generations
 from holdfast.snapshot.health import age_of_newest
 from holdfast.snapshot.key_care import key_texts
+from holdfast.snapshot.repair import repair_index
 from holdfast.snapshot.waiting import waiting
 from holdfast.spool import spool_status
+from holdfast.store.damage import REPAIR
 from holdfast.store.port import Reader, Table, Tx, where
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
 from holdfast.version import VERSION
@@ -80,31 +84,59 @@ class HealthAnswer(TypedDict):
     counts: dict[str, int]
     summarizer: str
     viewerPort: int
+    hint: NotRequired[str]  # what to do, while it is degraded
     warnings: NotRequired[list[str]]  # for an admin: about keys that would be missed
 
 
+class _Measures(TypedDict):
+    index: IndexHealth
+    events: EventsHealth
+    counts: dict[str, int]
+
+
 def health(desk: Desk, ask: Nothing) -> HealthAnswer:
-    """Show whether the memory is well: its store, its index backlog, its newest snapshot and its size."""
-    reader = desk.store.read()
-    tables = (("sessions", SESSIONS), ("observations", OBSERVATIONS), ("memories", MEMORIES))
-    failed = desk.store.failure()
-    hidden = desk.settings.isolated and desk.writes_as(None) is None  # nobody to count for
+    """Show whether the memory is well: its store, its index backlog, its newest snapshot and its size.
+
+    While it is degraded, databaseStatus says why and hint what to do.
+    """
+    trouble = desk.home.trouble() if desk.home is not None else desk.store.failure()
+    measures = _NOTHING_MEASURED
+    try:
+        measures = _measures(desk)
+    except (DataDamaged, DataTooNew, RestorePending) as fault:  # it cannot be read: that is the answer
+        trouble = (desk.home.trouble() if desk.home is not None else None) or fault
     answer: HealthAnswer = {
-        "status": "degraded" if failed else "healthy",
+        "status": "degraded" if trouble else "healthy",
         "service": "holdfast",
         "version": VERSION,
         "database": "sqlite",
-        "databaseStatus": failed or "ok",
-        "index": _index_health(desk, reader),
-        "events": {"pending": reader.undispatched(desk.tenant)},
+        "databaseStatus": trouble.message if trouble else "ok",
+        "index": measures["index"],
+        "events": measures["events"],
+        "counts": measures["counts"],
         "snapshots": _snapshots_health(desk),
         "spool": _spool_health(desk),
-        "counts": {} if hidden else {name: _count(desk, reader, table) for name, table in tables},
         "summarizer": desk.summarizer.name if desk.summarizer else "none",
         "viewerPort": desk.settings.port,
     }
+    if trouble:
+        answer["hint"] = trouble.hint
     warnings = key_texts(archive_of(desk)) if desk.home is not None and desk.caller.may("admin") else []
     return {**answer, "warnings": warnings} if warnings else answer
+
+
+_NOTHING_MEASURED: _Measures = {"index": {"pending": 0, "model": "none"}, "events": {"pending": 0}, "counts": {}}
+
+
+def _measures(desk: Desk) -> _Measures:
+    reader = desk.store.read()
+    tables = (("sessions", SESSIONS), ("observations", OBSERVATIONS), ("memories", MEMORIES))
+    hidden = desk.settings.isolated and desk.writes_as(None) is None  # nobody to count for
+    return {
+        "index": _index_health(desk, reader),
+        "events": {"pending": reader.undispatched(desk.tenant)},
+        "counts": {} if hidden else {name: _count(desk, reader, table) for name, table in tables},
+    }
 
 
 def _count(desk: Desk, reader: Reader, table: Table[Any]) -> int:
@@ -287,14 +319,18 @@ class VerifyAnswer(TypedDict):
     sound: bool
     findings: list[Json]
     repaired: NotRequired[int]
+    hint: NotRequired[str]  # what to do, if it is not sound
+    damaged: NotRequired[list[Json]]  # generations that are kept aside, and how to go on with them
 
 
 def verify(desk: Desk, ask: Verify) -> VerifyAnswer:
     """Check that every row is as it was written and the word index says what the rows say.
 
-    With repairIndex the index is built anew from the rows first. Nothing is ever deleted.
+    With repairIndex the index is built anew from the rows first, in a new generation where its pages are damaged.
+    Nothing is ever deleted: the damaged generation is kept aside.
     """
-    repaired = desk.store.repair_index() if ask.repair_index else None
+    repaired = repair_index(archive_of(desk)) if ask.repair_index else None
+    desk = dataclasses.replace(desk, store=desk.home.store if desk.home is not None else desk.store)
     found = desk.store.verify()
     answer: VerifyAnswer = {
         "sound": not found,
@@ -302,6 +338,11 @@ def verify(desk: Desk, ask: Verify) -> VerifyAnswer:
     }
     if repaired is not None:
         answer["repaired"] = repaired
+    if found:
+        failure = desk.store.failure()
+        answer["hint"] = failure.hint if failure is not None else f"Repair the index: {REPAIR}"
+    if desk.home is not None and (kept := damaged_generations(desk.home.path)):
+        answer["damaged"] = [damaged_shape(one) for one in kept]
     return answer
 
 
@@ -317,7 +358,7 @@ def lesson_decay(desk: Desk, ask: Nothing) -> DecayAnswer:
 
 ADMIN = (
     Operation(livez, "GET", "/livez", unguarded=True),
-    Operation(health, "GET", "/health", tool="memory_diagnose", cli="health"),
+    Operation(health, "GET", "/health", tool="memory_diagnose", cli="health", tells=True),
     Operation(flags, "GET", "/config/flags", cli="flags"),
     Operation(audit, "GET", "/audit", tool="memory_audit", cli="audit"),
     Operation(write_log, "GET", "/dolt/commits"),

@@ -96,6 +96,7 @@ class Operation:
     tool_also: tuple[str, ...] = ()
     tool_defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     tool_required: tuple[str, ...] = ()
+    brief: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # defaults where the reader pays for each word
     cli: str | None = None
     positional: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()  # arguments that may name files: a relative one is meant from where the caller stands
@@ -106,6 +107,7 @@ class Operation:
     asks: bool = False  # removes by a plan: the command line shows what its dryRun says and asks before it does it
     steps: bool = False  # takes a limit and answers what remains: the command line asks on and shows how far it is
     bulk: bool = False  # the body may be as large as an import
+    tells: bool = False  # its answer says what is wrong with the memory anyway
 
     @property
     def name(self) -> str:
@@ -208,7 +210,18 @@ class Operation:
         Raises:
             Fault: the operation's own, or those of `prepare`.
         """
-        return self.run(*self.prepare(desk, arguments))
+        return self.answer(*self.prepare(desk, arguments))
+
+    def answer(self, desk: Desk, request: Request) -> Any:
+        """Run, and say with the answer what is wrong with the memory: an agent that is told "nothing found" by a memory
+        that is damaged, or was never restored, would believe it."""
+        answer = self.run(desk, request)
+        if desk.home is None or self.tool is None or self.tells or not isinstance(answer, dict):
+            return answer
+        trouble = desk.home.trouble()
+        if trouble is None:
+            return answer
+        return {**answer, "notice": f"{trouble.message}. {trouble.hint}"}
 
 
 def _hints(run: Callable[..., Any]) -> dict[str, Any]:

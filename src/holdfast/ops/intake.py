@@ -29,6 +29,7 @@ from holdfast.ops.fields import (
     limit,
 )
 from holdfast.projects import of_project, project_for_write, project_of_event
+from holdfast.recall.told import note_told
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS, SUMMARIES
@@ -164,8 +165,9 @@ def session_start(desk: Desk, ask: SessionStart) -> SessionStartAnswer:
     summary = desk.store.read().get(SUMMARIES, desk.tenant, session.id)
     text = ""
     if ask.context:
-        budget = desk.settings.token_budget
-        text = context_for(desk, session.project, ask.session_id, budget, ask.agent_id).text
+        made = context_for(desk, session.project, ask.session_id, desk.settings.token_budget, ask.agent_id)
+        note_told(desk, session.id, (id for one in made.told for id in one.ids))
+        text = made.text
     return {"session": _with_summary(shape(session), summary), "context": text}
 
 

@@ -13,8 +13,9 @@ from holdfast.learn.flow import (
     summarize as summarize_one,
     unsummarized,
 )
+from holdfast.learn.still_true import still_true as mark_still_true
 from holdfast.model import Json
-from holdfast.ops.answers import InsightShape, SlotShape, SummaryShape
+from holdfast.ops.answers import InsightShape, RelationShape, SlotShape, SummaryShape
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, Offset, limit
 from holdfast.shapes import shape
@@ -183,7 +184,25 @@ def insights(desk: Desk, ask: Insights) -> InsightsAnswer:
     return {"insights": found, "total": total}
 
 
+class StillTrue(Request):
+    id: Name = Field(description="A memory, an observation or a statement that is marked as outdated.")
+
+
+class StillTrueAnswer(TypedDict):
+    success: bool
+    restored: list[RelationShape]
+
+
+def still_true(desk: Desk, ask: StillTrue) -> StillTrueAnswer:
+    """Say that something marked as outdated still holds: the mark goes, and does not come back.
+
+    A newer statement supersedes an older one by itself where one subject clearly has another value now. This undoes it.
+    """
+    return {"success": True, "restored": [shape(one) for one in mark_still_true(desk, ask.id)]}
+
+
 LEARNING = (
+    Operation(still_true, "POST", "/still-true", effect="write", cli="still-true", positional=("id",)),
     Operation(
         summarize,
         "POST",

@@ -13,8 +13,8 @@ from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.model import Json
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, limit
-from holdfast.ops.restoring import WAITING
-from holdfast.ops.snapshot_use import SnapshotUse, audit_snapshot
+from holdfast.ops.restoring import PREVIEW_FIRST, WAITING
+from holdfast.ops.snapshot_use import SnapshotUse, also_in_vault, audit_snapshot
 from holdfast.snapshot.archive import archive_of
 from holdfast.snapshot.difference import NOW
 from holdfast.snapshot.finding import Named
@@ -76,13 +76,14 @@ def snapshot_merge(desk: Desk, ask: SnapshotMerge) -> SnapshotMergeAnswer:
     if not (ask.dry_run or ask.yes):
         raise InvalidRequest(
             "snapshot_merge: this replaces the live memory, and was not confirmed",
-            hint="Look with --dry-run what would change; then say --yes (REST and MCP: yes).",
+            hint=PREVIEW_FIRST,
         )
     if ask.a == ask.b == NOW:
         raise InvalidRequest("snapshot_merge: both are the memory as it is now", hint="Name a snapshot.")
-    one, other = ask.sides(desk)
-    done = merge(archive_of(desk), one, other, ask.prefer, dry_run=ask.dry_run)
-    answer = _shape(done, ask.limit)
+    archive = archive_of(desk)
+    one, other = (also_in_vault(archive, side) if side else None for side in ask.sides(desk))
+    done = merge(archive, one, other, ask.prefer, dry_run=ask.dry_run)
+    answer = merged_shape(done, ask.limit)
     if ask.dry_run:
         return {"success": True, "dryRun": True, **answer}  # type: ignore[typeddict-item]
     # Also of one that brought nothing: the log is what says that this memory holds it.
@@ -93,7 +94,7 @@ def snapshot_merge(desk: Desk, ask: SnapshotMerge) -> SnapshotMergeAnswer:
     return {"success": True, "dryRun": False, **answer, **made}  # type: ignore[typeddict-item]
 
 
-def _shape(done: MergedMemories, most: int) -> Json:
+def merged_shape(done: MergedMemories, most: int) -> Json:
     """Sides are called as they were named: a and b."""
     sides = ("a", "b") if done.base == "a" else ("b", "a")
     names = {"base": sides[0], "other": sides[1]}

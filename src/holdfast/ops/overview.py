@@ -10,17 +10,20 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
+from holdfast.errors import DataDamaged, DataTooNew, RestorePending
 from holdfast.keys import session_name
 from holdfast.model import Json, Memory, Observation
 from holdfast.ops.admin import EventsHealth, HealthAnswer, IndexHealth, health
 from holdfast.ops.declare import ChatRequest, Nothing, Operation
-from holdfast.ops.warnings import Measured, warnings
+from holdfast.ops.warnings import STORAGE, Measured, warnings
 from holdfast.recall.growth import DAY_MS, Growth, growth
 from holdfast.snapshot.archive import archive_of
+from holdfast.snapshot.damaged import damaged_generations, live_name
 from holdfast.snapshot.health import Health, snapshot_health
 from holdfast.snapshot.key_care import key_warnings
 from holdfast.snapshot.waiting import waiting_ms
-from holdfast.store.port import Condition, where
+from holdfast.store.folder import DataFolder
+from holdfast.store.port import Condition, Home, where
 from holdfast.store.tables import ACTIONS, LESSONS, MEMORIES, OBSERVATIONS
 from holdfast.times import iso
 
@@ -80,24 +83,40 @@ def overview(desk: Desk, ask: Overview) -> OverviewAnswer:
     Warnings come with what to do.
     """
     state = health(desk, Nothing())
-    grown = growth(desk, ask.days, ask.agent_id)
+    try:
+        grown, counts, recent = _contents(desk, ask)
+    except (DataDamaged, DataTooNew, RestorePending):  # the warnings say so
+        grown, counts, recent = _unread(desk, ask.days), {}, []
     shelf = snapshot_health(archive_of(desk)) if desk.home else _EMPTY
     disk = _disk(desk, shelf) if desk.caller.may("root") else None
     answer: OverviewAnswer = {
         "status": state["status"],
         "version": state["version"],
         "now": iso(desk.clock.now_ms()),
-        "counts": _counts(desk, grown, ask.agent_id),
+        "counts": counts,
         "growth": _growth_shape(grown),
         "index": state["index"],
         "events": state["events"],
         "summarizer": state["summarizer"],
         "agentScope": desk.settings.agent_scope,
         "snapshots": _snapshot_shape(desk, shelf),
-        "recent": _recent(desk, ask.agent_id),
+        "recent": recent,
         "warnings": [one.shape() for one in warnings(_measured(desk, state, shelf, disk, grown))],
     }
     return {**answer, "disk": disk} if disk else answer
+
+
+def _contents(desk: Desk, ask: Overview) -> tuple[Growth, dict[str, int], list[Json]]:
+    """What is in the memory: how it grew, how much there is now, what came last."""
+    grown = growth(desk, ask.days, ask.agent_id)
+    return grown, _counts(desk, grown, ask.agent_id), _recent(desk, ask.agent_id)
+
+
+def _unread(desk: Desk, days: int) -> Growth:
+    """In the place of a growth that cannot be read."""
+    none = {name: 0 for name in ("memories", "observations", "sessions")}
+    by_day = {name: (0,) * days for name in none}
+    return Growth(desk.clock.now_ms() // DAY_MS - days + 1, by_day, none)
 
 
 def _counts(desk: Desk, grown: Growth, agent: str | None) -> dict[str, int]:
@@ -160,15 +179,20 @@ def _disk(desk: Desk, shelf: Health) -> DiskAnswer | None:
     home = desk.home
     if home is None:
         return None
-    live = home.database().parent
+    live = _live_folder(home)
     earlier = [one for one in home.path.glob("gen-*") if one != live]
     return {
-        "database": _bytes_in(live),
+        "database": _bytes_in(live) if live else 0,
         "earlier": sum(_bytes_in(one) for one in earlier),
         "snapshots": shelf.size,
         "free": shutil.disk_usage(home.path).free,
         "path": str(home.path),
     }
+
+
+def _live_folder(home: Home) -> Path | None:
+    name = live_name(DataFolder(home.path))
+    return home.path / name if name else None
 
 
 def _bytes_in(folder: Path) -> int:
@@ -222,7 +246,8 @@ def _measured(desk: Desk, state: HealthAnswer, shelf: Health, disk: DiskAnswer |
     newest = shelf.manifest
     archive = archive_of(desk) if desk.home else None
     return Measured(
-        storage_failure=desk.store.failure(),
+        trouble=desk.home.trouble() if desk.home else desk.store.failure(),
+        kept_damaged=_kept_damaged(desk),
         free_bytes=disk["free"] if disk else None,
         pending=state["index"]["pending"],
         events=state["events"]["pending"],
@@ -238,7 +263,15 @@ def _measured(desk: Desk, state: HealthAnswer, shelf: Health, disk: DiskAnswer |
         keys=tuple(key_warnings(archive)) if archive and desk.caller.may("admin") else (),
         encrypted=newest is not None and newest.encrypted,
         embedder=desk.embedder is not None,
+        spooled=state["spool"]["waiting"],
+        unspooled=state["spool"]["refused"] + state["spool"]["dropped"],
     )
+
+
+def _kept_damaged(desk: Desk) -> tuple[tuple[str, str], ...]:
+    if desk.home is None or not desk.caller.may("root"):
+        return ()
+    return tuple((one.name, one.next) for one in damaged_generations(desk.home.path) if not one.live)
 
 
 class DiagnosticsAnswer(TypedDict):
@@ -253,7 +286,7 @@ def diagnostics(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
     wrong = {one["code"]: one for one in state["warnings"] if one["level"] != "note"}
     pending = f"{state['index']['pending']} pending"
     checks = [
-        _check("storage", "ok", wrong.pop("storage_failed", None)),
+        _check("storage", "ok", next((wrong.pop(code) for code in STORAGE if code in wrong), None)),
         _check("index", pending, wrong.pop("index_behind", None)),
         _check("summarizer", state["summarizer"]),
         _check("agent-scope", state["agentScope"]),
@@ -275,7 +308,7 @@ def diagnostics_followup(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
 
 
 OVERVIEW = (
-    Operation(overview, "GET", "/overview", tool="memory_overview", cli="overview"),
+    Operation(overview, "GET", "/overview", tool="memory_overview", cli="overview", tells=True),
     Operation(diagnostics, "GET", "/diagnostics", also=(("POST", "/diagnostics"),), cli="diagnostics"),
     Operation(diagnostics_followup, "GET", "/diagnostics/followup", also=(("POST", "/diagnostics/followup"),)),
 )

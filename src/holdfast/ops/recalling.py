@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Literal, NotRequired
 
@@ -20,11 +20,15 @@ from holdfast.ops.context import context_for, enrichment, profile_shape
 from holdfast.ops.declare import ChatRequest, Operation, Request
 from holdfast.ops.fields import Name, Names, Offset, Query, When, limit, moment
 from holdfast.ops.past import SnapshotShape, past_desk
+from holdfast.projects import project_names, project_of_event
 from holdfast.recall.chats import chat_context
 from holdfast.recall.explain import why
 from holdfast.recall.flow import search as search_records
+from holdfast.recall.here import search_here
 from holdfast.recall.hits import Hit, Question
+from holdfast.recall.shown import shown
 from holdfast.recall.timeline import frames, remembered, replay, timeline as around
+from holdfast.recall.told import note_told, reminder
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, Reader
 from holdfast.store.tables import OBSERVATIONS, SESSIONS
@@ -32,6 +36,8 @@ from holdfast.times import iso
 from holdfast.tokens import estimate
 
 SHOWN = 600  # characters of a record in the short form
+# Characters of a passage: five hits with their ids and dates stay below 3,000, which an agent reads at no great cost.
+PASSAGE = 480
 
 
 class Search(ChatRequest):
@@ -46,7 +52,14 @@ class Search(ChatRequest):
     after: When | None = None
     as_of: When | None = None
     kind: Literal["memory", "observation"] | None = None
-    format: Literal["full", "compact", "narrative"] = "full"
+    format: Literal["full", "compact", "narrative", "passages"] = Field(
+        default="full", description="passages: of each hit the text that matched, once, and little else."
+    )
+    full: bool = Field(default=False, description="Everything that is stored of each hit.")
+    here: Name | None = Field(
+        default=None,
+        description="The project of the folder you work in: others answer only where it does not, and are named.",
+    )
     token_budget: int | None = Field(
         default=None,
         ge=1,
@@ -109,21 +122,50 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
         files=ask.files,
         kinds=(ask.kind,) if ask.kind else ("memory", "observation"),
         per_session=ask.per_session,
+        here=ask.here,
     )
-    hits = search_records(desk, question)
-    form = _full if ask.format == "full" else _compact
-    shown, used = _fitting(hits, ask)
-    _count(desk, shown)
+    hits = search_here(desk, question)
+    if ask.full and ask.format == "passages":
+        ask = ask.model_copy(update={"format": "full"})
+    form = _form(desk, ask)
+    chosen, used = _fitting(hits, ask)
+    _count(desk, chosen)
     answer: SearchAnswer = {
         "format": ask.format,
-        "results": [{**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit) for hit in shown],
+        "results": [{**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit) for hit in chosen],
         "tokens_used": used,
         "tokens_budget": ask.token_budget,
-        "truncated": len(shown) < len(hits),
+        "truncated": len(chosen) < len(hits),
     }
     if ask.format == "narrative":
-        answer["text"] = "\n\n".join(_text_of(hit) for hit in shown)
+        answer["text"] = "\n\n".join(_text_of(hit) for hit in chosen)
     return answer
+
+
+def _form(desk: Desk, ask: Search) -> Callable[[Hit], Json]:
+    if ask.format == "passages":
+        reader = desk.store.read()
+        return lambda hit: _passage(desk, reader, hit, ask)
+    return _full if ask.format == "full" else _compact
+
+
+def _passage(desk: Desk, reader: Reader, hit: Hit, ask: Search) -> Json:
+    """The passage that matched, and what a reader must know of it: when, what came since, and of which project."""
+    record = hit.record
+    answer: Json = {
+        "id": record.id,
+        "when": iso(_when(record))[:10],
+        "text": shown(desk, reader, hit, ask.query, PASSAGE),
+    }
+    if ask.here and record.project and record.project not in project_names(desk, ask.here):
+        answer["project"] = record.project
+    if hit.outdated is not None and hit.outdated.sure:
+        answer |= {"outdated": True, "supersededBy": hit.outdated.id}
+    return answer
+
+
+def _when(record: Memory | Observation) -> int:
+    return record.created_at if isinstance(record, Memory) else record.at
 
 
 def _fitting(hits: Sequence[Hit], ask: Search) -> tuple[list[Hit], int]:
@@ -166,8 +208,17 @@ def _compact(hit: Hit) -> Json:
         "title": record.title,
         "type": record.type,
         "score": hit.score,
-        "timestamp": iso(record.created_at if isinstance(record, Memory) else record.at),
+        "timestamp": iso(_when(record)),
+        **_since(hit),
     }
+
+
+def _since(hit: Hit) -> Json:
+    """What came in the place of what this hit states."""
+    if hit.outdated is None:
+        return {}
+    newer = {"id": hit.outdated.id, "text": hit.outdated.text, "timestamp": iso(hit.outdated.at)}
+    return {"outdated": True, "supersededBy": newer} if hit.outdated.sure else {"newer": newer}
 
 
 def _session_of(record: Memory | Observation) -> str | None:
@@ -264,6 +315,7 @@ class Context(ChatRequest):
     budget: int | None = Field(default=None, ge=50, le=200_000)
     query: Query | None = Field(default=None, description="In a chat: what was just said, to recall by.")
     locale: Literal["en", "zh"] = Field(default="en", description="In a chat: the language around the memories.")
+    explain: bool = Field(default=False, description="With each line, why it is told and which records it is from.")
 
     @model_validator(mode="before")
     @classmethod
@@ -277,27 +329,60 @@ class ContextAnswer(TypedDict):
     tokens: int
     omitted: dict[str, int]
     shortened: dict[str, int]
+    lines: NotRequired[list[Json]]
 
 
 def context(desk: Desk, ask: Context) -> ContextAnswer:
     """Get what an agent should know before it works on a project, within a budget of tokens.
 
-    Pinned slots, the project's profile, lessons, memories and past sessions, in that order. With sessionId, memories
-    that answer what this session is about come first. What was left out or shortened is counted by section. With umo,
-    only what whoever asks may see there: a block of memories by scope, each with where it came from, whose and when.
+    The user's wishes and rules, decisions and facts in force, what was found out, open work, the last sessions and the
+    files that matter, in that order. With sessionId, memories that answer what this session is about come first. What
+    was left out or shortened is counted by section. With umo, only what the caller may see there: a block of memories
+    by scope, each with where it came from, whose and when.
     """
     budget = ask.budget or desk.settings.token_budget
     if desk.in_chat:
         text, shown = chat_context(desk, ask.project, ask.query or "", budget, ask.locale, ask.agent_id)
         return {"context": text, "blocks": shown, "tokens": estimate(text), "omitted": {}, "shortened": {}}
     made = context_for(desk, ask.project, ask.session_id, budget, ask.agent_id)
-    return {
+    answer: ContextAnswer = {
         "context": made.text,
         "blocks": made.blocks,
         "tokens": made.tokens,
         "omitted": made.omitted,
         "shortened": made.shortened,
     }
+    if ask.explain:
+        answer["lines"] = [
+            {"section": one.section, "text": one.text, "reason": one.reason, "ids": list(one.ids)} for one in made.told
+        ]
+    return answer
+
+
+class ContextPrompt(Request):
+    session_id: Name
+    prompt: Query
+    project: Name | None = None
+    cwd: Name | None = None
+
+
+class ContextPromptAnswer(TypedDict):
+    context: str
+    ids: list[str]
+
+
+def context_prompt(desk: Desk, ask: ContextPrompt) -> ContextPromptAnswer:
+    """Get up to three memories that clearly bear on a prompt and were not told in this session, or nothing.
+
+    For hooks that run when the user submits a prompt; at most 300 tokens.
+    """
+    reader = desk.store.read()
+    key = desk.session_key(reader, ask.session_id)
+    session = reader.get(SESSIONS, desk.tenant, key)
+    named = session.project if session is not None and desk.may_see(session) else ask.project or ""
+    found = reminder(desk, ask.session_id, project_of_event(desk, named, ask.cwd or ""), ask.prompt, ask.agent_id)
+    note_told(desk, key, found.ids)
+    return {"context": found.text, "ids": list(found.ids)}
 
 
 class Enrich(Request):
@@ -444,7 +529,14 @@ def replay_frames(desk: Desk, ask: ReplayFrames) -> ReplayFramesAnswer:
 
 RECALL = (
     Operation(
-        search, "POST", "/search", tool="memory_recall", cli="recall", positional=("query",), paths=("identity",)
+        search,
+        "POST",
+        "/search",
+        tool="memory_recall",
+        brief={"format": "passages"},
+        cli="recall",
+        positional=("query",),
+        paths=("identity",),
     ),
     Operation(
         smart_search,
@@ -456,6 +548,7 @@ RECALL = (
         positional=("query",),
     ),
     Operation(context, "POST", "/context", cli="context", positional=("project",)),
+    Operation(context_prompt, "POST", "/context/prompt", effect="write", cli="context-prompt", positional=("prompt",)),
     Operation(enrich, "POST", "/enrich", cli="enrich"),
     Operation(
         timeline,

@@ -13,6 +13,7 @@ from holdfast.ops.addresses import ADDRESS_OPERATIONS
 from holdfast.ops.admin import ADMIN
 from holdfast.ops.aging import AGING
 from holdfast.ops.changing import CHANGING
+from holdfast.ops.damaged import DAMAGED
 from holdfast.ops.declare import Operation
 from holdfast.ops.folders import FOLDERS
 from holdfast.ops.foreign import FOREIGN
@@ -55,6 +56,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *SNAPSHOTS,
     *RESTORING,
     *MERGING,
+    *DAMAGED,
     *REMOVING,
     *VAULTS,
     *FOREIGN,

@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
-from holdfast.errors import InvalidRequest
+from holdfast.errors import DataDamaged, DataTooNew, InvalidRequest, RestorePending
 from holdfast.model import Json
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.snapshot_use import SnapshotName, audit_snapshot, shown
@@ -31,7 +31,7 @@ class SnapshotDeleteAnswer(TypedDict):
 
 def snapshot_delete(desk: Desk, ask: SnapshotDelete) -> SnapshotDeleteAnswer:
     """Remove a snapshot. The last whole one stays, and so does one that is in use."""
-    desk.store.last_seq()  # without a store that can be opened nothing is removed: it may be all there is
+    _check_live(desk)
     archive = archive_of(desk)
     if ask.dry_run:
         one = archive.shelf.find(ask.id)
@@ -39,6 +39,13 @@ def snapshot_delete(desk: Desk, ask: SnapshotDelete) -> SnapshotDeleteAnswer:
     id = keeping.delete(archive, ask.id)
     audit_snapshot(desk, "snapshot_delete", id)
     return {"success": True, "id": id, "dryRun": False, "remove": [id]}
+
+
+def _check_live(desk: Desk) -> None:
+    """Without a sound live memory nothing is removed: the snapshots may be all there is."""
+    fault = desk.store.failure()
+    if isinstance(fault, DataDamaged | DataTooNew | RestorePending):
+        raise fault
 
 
 class KeepRules(Request):
@@ -79,7 +86,7 @@ class SnapshotPruneAnswer(TypedDict):
 def snapshot_prune(desk: Desk, ask: SnapshotPrune) -> SnapshotPruneAnswer:
     """Remove snapshots that no rule keeps; never the last whole one, never one in use."""
     policy = ask.policy("snapshot_prune")
-    desk.store.last_seq()  # as in delete
+    _check_live(desk)
     done = keeping.prune(archive_of(desk), policy, dry_run=ask.dry_run)
     if done.removed:
         audit_snapshot(desk, "snapshot_prune", "", removed=list(done.removed))

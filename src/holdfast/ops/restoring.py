@@ -15,17 +15,20 @@ from holdfast.errors import Fault, Forbidden, InvalidRequest
 from holdfast.model import Json
 from holdfast.ops.declare import Nothing, Operation, Request
 from holdfast.ops.fields import Name, limit
-from holdfast.ops.snapshot_use import SnapshotUse, audit_snapshot, check_whole, root_for
+from holdfast.ops.snapshot_use import SnapshotUse, also_in_vault, audit_snapshot, check_whole, root_for
 from holdfast.snapshot.archive import Archive, archive_of
+from holdfast.snapshot.damaged import SEE, DamagedGeneration, damaged_generations
 from holdfast.snapshot.finding import LATEST, Named
 from holdfast.snapshot.folder_mending import mend_folders
 from holdfast.snapshot.lines import told_of
-from holdfast.snapshot.restore import Restored, branch, preview, restore, undo
+from holdfast.snapshot.restore import Restored, branch, preview, restore
 from holdfast.snapshot.shapes import difference_shape
+from holdfast.snapshot.undo import undo
 
 PLAIN_BEFORE = "Keep what is live in the clear, though snapshots are encrypted."
+PREVIEW_FIRST = "Preview with --dry-run, then pass --yes (REST and MCP: yes)."
 WAITING = "The vault gets the snapshot of what was live later:"
-LEFT_BEHIND = "What was live cannot be read: its tokens, unsent events and other tenants stay in its old files."
+LEFT_BEHIND = "Tokens, unsent events and other tenants' memory that could not be read stay in the old files."
 
 
 class SnapshotRestore(SnapshotUse):
@@ -33,6 +36,9 @@ class SnapshotRestore(SnapshotUse):
     yes: bool = Field(default=False, description="Really replace the live memory.")
     take_over: Name | None = Field(
         default=None, alias="as", description="Take another agent's memory over as this agent's."
+    )
+    trust: Name | None = Field(
+        default=None, description="The did:key that signed it: trust this key from now on, if the snapshot is its."
     )
     plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
     into: Name | None = Field(default=None, description="Start a second memory from it in this new folder.")
@@ -55,6 +61,8 @@ class SnapshotRestoreAnswer(TypedDict):
     waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
     warnings: NotRequired[list[str]]  # of what other hosts sent to the same vault
     difference: NotRequired[Json]
+    damaged: NotRequired[list[Json]]  # generations that were found damaged and are kept
+    next: NotRequired[str]  # how to go on with them
 
 
 def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
@@ -62,31 +70,42 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
 
     With dryRun it shows what would change; with into it starts a second memory in a new folder instead.
     """
-    root_for(desk, into=ask.into)
+    root_for(desk, into=ask.into, trust=ask.trust)
     check_whole(into=ask.into)
     if ask.alone and not desk.caller.may("root"):
         raise Forbidden("alone: only root may leave other tenants' memory behind")
     archive = archive_of(desk)
-    named = dataclasses.replace(ask.named(desk, take_over=ask.take_over), plain_before=ask.plain_before)
+    use = ask.named(desk, take_over=ask.take_over, trust=ask.trust)
+    named = also_in_vault(archive, dataclasses.replace(use, plain_before=ask.plain_before))
     if ask.dry_run:
         changes = preview(archive, named, ask.limit, replaces=not ask.into)
-        return {"success": True, "snapshot": changes.b, "dryRun": True, "difference": difference_shape(changes)}
+        answer: SnapshotRestoreAnswer = {"success": True, "snapshot": changes.b, "dryRun": True}
+        if changes.unread:
+            answer["warnings"] = [f"The live memory is damaged: {changes.unread}."]
+        return {**answer, "difference": difference_shape(changes)}
     if ask.into:
         made = branch(archive, named, Path(ask.into))
         return {**_restored_shape(made), "path": str(Path(ask.into).expanduser().resolve())}
     if not ask.yes:
         raise InvalidRequest(
             "snapshot_restore: this replaces the live memory, and was not confirmed",
-            hint="Look with --dry-run what would change; then say --yes (REST and MCP: yes).",
+            hint=PREVIEW_FIRST,
         )
     made = restore(archive, named, alone=ask.alone)
+    if ask.trust and ask.trust == made.manifest.signer:
+        archive.keyring.trust(ask.trust, "signed what was restored")
     audit_snapshot(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
     answer = _restored_shape(made)
+    if made.damaged:
+        answer["damaged"] = [
+            damaged_shape(one) for one in damaged_generations(archive.home) if one.name in made.damaged
+        ]
+        answer["next"] = f"The damaged memory is kept. See what in it is newer than this snapshot: {SEE}"
     if made.alone:
         answer["leftBehind"] = LEFT_BEHIND
     if made.waiting:
         answer["waiting"] = f"{WAITING} {made.waiting}"
-    if ask.source and (warnings := _of_lines(archive, ask.source)):
+    if named.vault and (warnings := _of_lines(archive, named.vault)):
         answer["warnings"] = warnings
     return answer
 
@@ -109,6 +128,12 @@ def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
         "rows": made.rows,
         "folders": list(made.folders),
     }
+
+
+def damaged_shape(one: DamagedGeneration) -> Json:
+    """A damaged generation, what is offered for it and how it goes."""
+    shape: Json = {"id": one.name, "path": str(one.path), "size": one.size, "why": one.why, "live": one.live}
+    return shape if one.live else {**shape, "next": one.next, "remove": one.removal}
 
 
 class SnapshotUndo(Request):

@@ -9,11 +9,13 @@ from typing import Any
 from pydantic import Field
 
 from holdfast.desk import Desk
-from holdfast.errors import Forbidden, InvalidRequest
+from holdfast.errors import Forbidden, InvalidRequest, NotFound
 from holdfast.model import Json
 from holdfast.ops.declare import Request
 from holdfast.ops.fields import Name
-from holdfast.snapshot.finding import Named
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.finding import LATEST, Named
+from holdfast.snapshot.manifest import is_id
 from holdfast.snapshot.shapes import shelved_shape
 from holdfast.snapshot.shelved import Shelved
 
@@ -51,7 +53,7 @@ class SnapshotUse(Request):
     allow_older: bool = Field(default=False, description="Though a newer one is known.")
     allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
 
-    def named(self, desk: Desk, *, take_over: str | None = None) -> Named:
+    def named(self, desk: Desk, *, take_over: str | None = None, trust: str | None = None) -> Named:
         """What it means.
 
         Raises:
@@ -61,8 +63,27 @@ class SnapshotUse(Request):
         root_for(desk, id=path, **{"from": self.source}, identity=self.identity)
         if (self.allow_older or self.allow_unsigned) and not desk.caller.may("admin"):
             raise Forbidden("allowOlder, allowUnsigned: only an admin may waive a check")
-        waived = {"allow_older": self.allow_older, "allow_unsigned": self.allow_unsigned}
-        return Named(self.id, self.source, self.identity, take_over=take_over, **waived)
+        return Named(
+            self.id,
+            self.source,
+            self.identity,
+            allow_older=self.allow_older,
+            allow_unsigned=self.allow_unsigned,
+            take_over=take_over,
+            trust=trust,
+        )
+
+
+def also_in_vault(archive: Archive, named: Named) -> Named:
+    """The same snapshot, in the vault of the settings if it is not here: the newest where none is here, or one by its
+    whole id. So a command that brings a memory back needs no address."""
+    if named.vault or not archive.settings.vault or not (named.name == LATEST or is_id(named.name)):
+        return named
+    try:
+        archive.shelf.find(named.name)
+    except NotFound:
+        return dataclasses.replace(named, vault=archive.settings.vault)
+    return named
 
 
 def audit_snapshot(desk: Desk, operation: str, id: str, **details: Any) -> None:

@@ -90,6 +90,7 @@ class VaultStatusAnswer(TypedDict):
     snapshots: int
     bytes: int
     newest: str | None
+    here: bool  # this memory made, restored or merged one of them
     damaged: list[Json]
     missing: list[str]
     leftovers: int
@@ -112,6 +113,7 @@ def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
         "snapshots": len(found.snapshots),
         "bytes": sum(one.size for one in found.snapshots),
         "newest": next((one.id for one in found.snapshots if not one.damaged), None),
+        "here": not found.snapshots or not held_by(archive).isdisjoint(one.id for one in found.snapshots),
         "damaged": [_shape(one) for one in found.snapshots if one.damaged],
         "missing": list(found.missing),
         "leftovers": found.leftovers,

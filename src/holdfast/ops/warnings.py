@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from holdfast.errors import Fault, RestorePending, StorageFailed
 from holdfast.model import Json
 from holdfast.snapshot.key_care import KeyWarning
 
@@ -17,6 +18,7 @@ Level = Literal["error", "warning", "note"]
 LOW_SPACE = 200_000_000
 MANY_PENDING = 10_000
 MANY_EVENTS = 1_000
+MANY_SPOOLED = 100
 DAY_MS = 86_400_000
 # With a schedule one round may fail and be made up for; without one a week is the usual habit.
 ROUNDS, BY_HAND_MS = 3, 7 * DAY_MS
@@ -46,7 +48,8 @@ class Warned:
 class Measured:
     """What the warnings follow from. None: the caller may not know it, or there is none."""
 
-    storage_failure: str | None = None
+    trouble: Fault | None = None  # why nothing is written, or what everybody has to know
+    kept_damaged: tuple[tuple[str, str], ...] = ()  # damaged generations that are not live: name, and what to do
     free_bytes: int | None = None
     pending: int = 0
     events: int = 0
@@ -62,23 +65,24 @@ class Measured:
     keys: tuple[KeyWarning, ...] = ()
     encrypted: bool = False
     embedder: bool = True
+    spooled: int = 0  # requests of hooks that the server has not taken in
+    unspooled: int = 0  # those that it could not take, or that found no room
 
 
 def warnings(found: Measured) -> list[Warned]:
     """The worst first."""
-    every = [*_storage(found), *_backlog(found), *_snapshots(found), *_vault(found), *_keys(found), *_advice(found)]
+    every = [*_storage(found), *_backlog(found), *_hooks(found), *_snapshots(found)]
+    every += [*_vault(found), *_keys(found), *_advice(found)]
     return sorted(every, key=lambda one: ("error", "warning", "note").index(one.level))
 
 
 def _storage(found: Measured) -> Iterator[Warned]:
-    if found.storage_failure:
-        yield Warned(
-            "storage_failed",
-            "error",
-            f"Nothing is written any more: {found.storage_failure}",
-            "Check the disk, then restart the server.",
-            {"why": found.storage_failure},
-        )
+    yield from _trouble(found.trouble)
+    if found.kept_damaged:
+        names = ", ".join(name for name, _ in found.kept_damaged)
+        hint = found.kept_damaged[0][1]
+        message = f"Damaged files of this memory are kept: {names}"
+        yield Warned("damaged_kept", "note", message, hint, {"names": names, "hint": hint})
     if found.free_bytes is not None and found.free_bytes < LOW_SPACE:
         free = found.free_bytes // 1_000_000
         yield Warned(
@@ -88,6 +92,21 @@ def _storage(found: Measured) -> Iterator[Warned]:
             "Free some space, or remove old snapshots: holdfast snapshot prune --keep 5",
             {"free": found.free_bytes},
         )
+
+
+STORAGE = ("storage_failed", "data_damaged", "restore_pending")
+
+
+def _trouble(fault: Fault | None) -> Iterator[Warned]:
+    if isinstance(fault, StorageFailed):
+        message = f"Nothing is written any more: {fault.message}"
+        yield Warned(
+            "storage_failed", "error", message, "Check the disk, then restart the server.", {"why": fault.message}
+        )
+    elif fault is not None:
+        code = "restore_pending" if isinstance(fault, RestorePending) else "data_damaged"
+        message = f"{fault.message[:1].upper()}{fault.message[1:]}"
+        yield Warned(code, "error", message, fault.hint, {"why": fault.message, "hint": fault.hint})
 
 
 def _backlog(found: Measured) -> Iterator[Warned]:
@@ -106,6 +125,25 @@ def _backlog(found: Measured) -> Iterator[Warned]:
             f"{found.events} events wait for the broker",
             "See whether the broker of HOLDFAST_NATS_URL can be reached.",
             {"pending": found.events},
+        )
+
+
+def _hooks(found: Measured) -> Iterator[Warned]:
+    if found.spooled >= MANY_SPOOLED:
+        yield Warned(
+            "spool_behind",
+            "warning",
+            f"{found.spooled} events of hooks wait to be taken in",
+            "Let the server run; if the number does not fall, see holdfast doctor.",
+            {"waiting": found.spooled},
+        )
+    if found.unspooled:
+        yield Warned(
+            "spool_refused",
+            "warning",
+            f"{found.unspooled} events of hooks could not be kept",
+            "holdfast doctor says where they are and why.",
+            {"refused": found.unspooled},
         )
 
 

@@ -158,7 +158,9 @@ def _hits(desk: Desk, reader: Reader, ranked: Sequence[Ranked], pools: Sequence[
 
 def memory_bounds(desk: Desk, question: Question) -> tuple[Condition, ...]:
     """Conditions on memories: the latest versions, or those that held at a moment."""
-    conditions = [*desk.sees_memories(question.agent), *of_project(desk, question.project), *where(type=question.type)]
+    unbound = [Condition("project", "is null")] if question.unbound else []
+    place = (*unbound, *of_project(desk, question.project))
+    conditions = [*desk.sees_memories(question.agent), *place, *where(type=question.type)]
     if question.as_of is None:
         conditions += where(latest=True)
     else:

@@ -25,6 +25,7 @@ class Question:
     after: int | None = None
     as_of: int | None = None
     kinds: tuple[str, ...] = ("memory", "observation")
+    unbound: bool = False  # only memories of no project
     strict: bool = False  # only what holds one of the words itself, or clearly means the same
     per_session: int | None = None  # at most so many of one session, for answers from several
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from holdfast.desk import Desk
 from holdfast.model import Memory, Observation, Relation, Statement
 from holdfast.recall.hits import Hit, Newer
-from holdfast.recall.passage import best_sentence
+from holdfast.recall.passage import answering
 from holdfast.recall.shown import statements_of
 from holdfast.recall.standing import SUPERSEDES, relations_to
 from holdfast.recall.turns import as_turns
@@ -57,11 +57,11 @@ def _newer(desk: Desk, reader: Reader, hit: Hit, query: str) -> Newer | None:
 
 
 def _matching(hit: Hit, said: Sequence[Statement], relations: Mapping[str, Relation], query: str) -> Relation | None:
-    """The relation of the statement that answers the question best, if that one was replaced."""
+    """The relation of a statement that answers the question, if it was replaced."""
     if isinstance(hit.record, Memory):
         return relations.get(hit.record.id)
-    best = best_sentence([one.text for one in said], query)
-    return relations.get(said[best].id) if best is not None else None
+    best = answering([one.text for one in said], query)
+    return next((relations[said[at].id] for at in best if said[at].id in relations), None)
 
 
 def _followed(desk: Desk, reader: Reader, relation: Relation) -> Newer | None:

@@ -13,16 +13,14 @@ from holdfast.store import words
 GAP = " … "
 SHORT = 200  # characters that are told whole
 STATED = 0.35  # what a statement that was found worth keeping gets beside its words, as a share of the best match
-BESIDE = 0.25  # what the sentence before or after a matching one gets of its match
 
 
-def best_sentence(texts: Sequence[str], query: str) -> int | None:
-    """Which of the texts answers best by its words; None if none shares any with the question."""
-    if not texts:
-        return None
-    scores = _scores(texts, query)
-    best = max(range(len(texts)), key=lambda at: scores[at])
-    return best if scores[best] > 0 else None
+def answering(texts: Sequence[str], query: str) -> list[int]:
+    """Which of the texts answer by their words, best first: the best, and those at least half as good."""
+    scores = _scores(texts, query) if texts else []
+    best = max(scores, default=0.0)
+    order = sorted(range(len(texts)), key=lambda at: -scores[at])
+    return [at for at in order if best > 0 and scores[at] >= best / 2]
 
 
 def passage(text: str, query: str, chars: int, stated: Sequence[str] = ()) -> str:
@@ -38,12 +36,7 @@ def passage(text: str, query: str, chars: int, stated: Sequence[str] = ()) -> st
     scores = _scores(parts, query)
     top = max(scores) or 1.0
     kept = " ".join(stated)
-    weights = [
-        score
-        + BESIDE * max(scores[at - 1] if at else 0.0, scores[at + 1] if at + 1 < len(parts) else 0.0)
-        + (STATED * top if part in kept else 0.0)
-        for at, (part, score) in enumerate(zip(parts, scores, strict=True))
-    ]
+    weights = [score + (STATED * top if part in kept else 0.0) for part, score in zip(parts, scores, strict=True)]
     chosen: list[int] = []
     room = chars
     for at in sorted(range(len(parts)), key=lambda at: (-weights[at], at)):

@@ -9,11 +9,12 @@ from hashlib import sha256
 from urllib.parse import unquote
 
 from holdfast.engine import Engine
-from holdfast.errors import InvalidRequest, Unauthorized
-from holdfast.model import Caller, Chat, Scope
+from holdfast.errors import InvalidRequest, RestorePending, Unauthorized
+from holdfast.model import Caller, Chat, Scope, Token
 from holdfast.ops.admin import TOKEN_PREFIX
 
 UMO_HEADER, SENDER_HEADER = b"holdfast-umo", b"holdfast-sender"
+CLOSED = "Run holdfast doctor on the machine that the server runs on."
 _SCOPES: dict[str, Scope] = {"read": "read", "write": "write", "admin": "admin"}
 
 
@@ -75,12 +76,18 @@ class Auth:
         if prefix == TOKEN_PREFIX and id and secret:
             digest = sha256(secret.encode()).hexdigest()
             now = self._engine.clock.now_ms()
-            for token in self._engine.store.read().tokens_by_id(id):
+            for token in self._tokens(id):
                 alive = token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
                 if _same(digest, token.secret_hash) and alive:
                     scopes = frozenset(_SCOPES[scope] for scope in token.scopes if scope in _SCOPES)
                     return Caller(token.tenant, token.agent, scopes, f"token:{token.id}")
         raise Unauthorized("unauthorized")
+
+    def _tokens(self, id: str) -> list[Token]:
+        """Nobody is known yet, so nothing of the memory's state is told but that it is closed."""
+        if self._engine.fault is not None:
+            raise RestorePending("this server has no memory open, so no token can be checked", hint=CLOSED)
+        return self._engine.store.read().tokens_by_id(id)
 
 
 def chat_of(headers: Iterable[tuple[bytes, bytes]]) -> Chat | None:

@@ -58,7 +58,9 @@ class Learning:
                 log.error("learning: unexpected %s", type(error).__name__)
 
     def learn(self) -> None:
-        """Learn all that is new, of every tenant."""
+        """Learn all that is new, of every tenant; nothing while the memory takes no writes."""
+        if self._engine.store.failure() is not None:
+            return
         last = self._engine.store.last_seq()
         if last == self._seen:
             return

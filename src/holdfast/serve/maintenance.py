@@ -58,6 +58,8 @@ class Maintenance:
         clock, due, count_due = self._engine.clock, 0.0, 0.0
         while not self._stop.wait(INDEX_SECONDS):
             try:
+                if not self._is_well():
+                    continue
                 self._engine.store.fold_words(stop=self._stop.is_set)
                 if clock.steady() >= count_due:
                     count_due = clock.steady() + RECALLS_SECONDS
@@ -71,6 +73,12 @@ class Maintenance:
                 log.warning("maintenance: %s (%s)", fault.message, fault.code)
             except Exception as error:  # noqa: BLE001 - a bug in one run must not end all later ones
                 log.error("maintenance: unexpected %s", type(error).__name__)
+
+    def _is_well(self) -> bool:
+        """Whether there is a store to work on. One that is still in the vault is looked for; one that takes no writes
+        is told by everything that asks, not again each second."""
+        self._engine.try_again()
+        return self._engine.store.failure() is None
 
     def keep_recalls(self) -> None:
         """Write what searches returned since the last time, in one transaction."""

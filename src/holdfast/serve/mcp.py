@@ -16,6 +16,7 @@ from holdfast.door import Door
 from holdfast.errors import Fault, InvalidRequest
 from holdfast.model import Json
 from holdfast.ops.registry import BY_NAME, TOOLS, Tool, tool
+from holdfast.project_key import ends_with
 from holdfast.recall.context import cut_to
 from holdfast.serve.core_tools import CORE_TOOLS, CoreTool
 from holdfast.serve.strict_json import dumps
@@ -43,6 +44,24 @@ def call_tool(door: Door, name: str, arguments: Mapping[str, Any]) -> Any:
     """
     found = tool(name)
     return door.call(found.operation, found.arguments(arguments))
+
+
+def call_for_agent(door: Door, name: str, arguments: Mapping[str, Any], here: str | None) -> Any:
+    """The same for an agent that works in a folder: in brief, and of its project first.
+
+    Raises:
+        Fault: as above.
+    """
+    operation = tool(name).operation
+    fields = {field.alias or key for key, field in operation.request.model_fields.items()}
+    given = {**operation.brief, **arguments}
+    if here and isinstance(given.get("project"), str) and ends_with(here, given["project"]):
+        given["project"] = here  # the folder's name, which other projects may have as well
+    if here and "here" in fields:
+        given.setdefault("here", here)
+    elif here and operation.effect == "write" and "project" in fields and not given.get("project"):
+        given["project"] = here
+    return call_tool(door, name, given)
 
 
 def tool_list() -> list[Json]:
@@ -83,11 +102,13 @@ def text_of(answer: Any) -> str:
 class McpSurface:
     """The handlers of an MCP server; `door_of` says for each request where its operations are called.
 
-    `tools` is the set that is listed unless a request names another; every tool can be called.
+    `tools` is the set that is listed unless a request names another; every tool can be called. `here` is the project of
+    the folder that the agent works in.
     """
 
-    def __init__(self, door_of: DoorOf, pool: ThreadPoolExecutor, tools: str = "core"):
+    def __init__(self, door_of: DoorOf, pool: ThreadPoolExecutor, tools: str = "core", here: str | None = None):
         self._door_of = door_of
+        self._here = here
         self._pool = pool
         self._usual = tools
         self._tools = {
@@ -131,11 +152,14 @@ class McpSurface:
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            answer = await self._call(ctx, lambda door: call_tool(door, params.name, params.arguments or {}))
+            answer = await self._call(ctx, lambda door: self._answer(door, params))
         except Fault as fault:
             content: list[types.ContentBlock] = [types.TextContent(text=text_of(fault.to_dict()))]
             return types.CallToolResult(content=content, is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text_of(answer))])
+
+    def _answer(self, door: Door, params: types.CallToolRequestParams) -> Any:
+        return call_for_agent(door, params.name, params.arguments or {}, self._here)
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         project = types.PromptArgument(name="project", description="The project's name.", required=True)

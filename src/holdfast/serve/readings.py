@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from holdfast.desk import Desk
-from holdfast.engine import Engine
+from holdfast.engine import CANNOT_OPEN, Engine
 from holdfast.metrics import gauge
 from holdfast.model import Caller
 from holdfast.serve.broker import Broker
@@ -26,7 +27,7 @@ def readings(engine: Engine, caller: Caller, broker: Broker | None) -> str:
     """The whole text, in the format of Prometheus."""
     lines = [*gauge("holdfast_build_info", {(VERSION,): 1})]
     if caller.may("root"):
-        lines += [*_process(engine), *_store(engine), *_snapshots(engine), *_broker(broker), *engine.metrics.lines()]
+        lines += [*_process(engine), *_memory(engine), *_broker(broker), *engine.metrics.lines()]
     else:
         lines += _own_records(engine.desk(caller))
     return "\n".join(lines) + "\n"
@@ -47,6 +48,14 @@ def _resident_bytes() -> int | None:
     except OSError:
         return None
     return int(pages) * resource.getpagesize()
+
+
+def _memory(engine: Engine) -> list[str]:
+    """Of a memory that cannot be read only that it is so."""
+    lines = [*gauge("holdfast_degraded", {(): int(engine.trouble() is not None)})]
+    with suppress(*CANNOT_OPEN):
+        lines += [*_store(engine), *_snapshots(engine)]
+    return lines
 
 
 def _store(engine: Engine) -> Iterator[str]:

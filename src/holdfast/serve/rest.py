@@ -146,7 +146,7 @@ def _is_quick(raw: bytes) -> bool:
 
 
 def _finish(operation: Operation, prepared: tuple[Desk, Request]) -> Reply:
-    return _reply(operation, operation.run(*prepared))
+    return _reply(operation, operation.answer(*prepared))
 
 
 def _reply(operation: Operation, answer: Any) -> Reply:

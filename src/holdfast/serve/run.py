@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -23,6 +24,8 @@ RUN_TOKEN_CHARS = 64
 LOCK_TRIES = 50
 LOCK_PAUSE_SECONDS = 0.1
 
+log = logging.getLogger("holdfast")
+
 
 class RunningServer:
     """A server for one data folder. `run` blocks until it is stopped."""
@@ -33,12 +36,13 @@ class RunningServer:
         """Open the folder. A server `on_demand` takes another port if its own is in use, and ends when it is idle.
 
         Raises:
-            DataLocked: another process has it open.
+            DataLocked: another process has it open. One that cannot be opened is served all the same: every answer
+                says why, and it can be restored.
             InvalidSettings: the address may not be listened on.
         """
         self._on_ready = on_ready
         self._on_demand = on_demand
-        self.engine = Engine(settings)
+        self.engine = Engine(settings, rescue=True)
         self._run_token = self.engine.entropy.hex(RUN_TOKEN_CHARS)
         self.app = App(self.engine, self._run_token)
         self._usage = Usage(self.app.asgi, self.engine.clock)
@@ -63,6 +67,8 @@ class RunningServer:
         if self._on_demand:
             self._idle.start()
         self._on_ready(url)
+        if (fault := self.engine.trouble()) is not None:
+            log.error("%s. %s", fault.message, fault.hint)
 
     def run(self) -> None:
         """Serve until stop, SIGTERM or SIGINT; then close everything in order."""

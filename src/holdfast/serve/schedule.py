@@ -18,6 +18,7 @@ from holdfast.snapshot.layouts import Fresh
 from holdfast.snapshot.sending import NOTHING, send_waiting
 from holdfast.snapshot.waiting import waiting
 from holdfast.snapshot.works import read_works
+from holdfast.store.port import Store
 
 LOOK_SECONDS = 60.0
 EXCHANGES = ("restore", "undo", "merge")
@@ -36,6 +37,7 @@ class Schedule:
         self._followed: dict[str, int | None] = {}  # by tenant: the last exchange that a snapshot followed
         self._unsent: set[str] = set()  # tenants whose newest snapshot the vault may not have yet
         self._passed: set[str] = set()  # snapshots that were read, and of which no note could be taken
+        self._looked_at: Store | None = None  # the last store whose pages were looked at
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="snapshots", daemon=True)
 
@@ -60,6 +62,12 @@ class Schedule:
     def run_once(self) -> None:
         """Make what is due. What fails for one tenant is raised once the others had their turn."""
         faults: list[Fault] = []
+        if self._engine.store.failure() is not None:  # nothing that could be sealed
+            return
+        if self._looked_at is not (store := self._engine.store):  # once for each: damage is met here, not by a user
+            self._looked_at = store
+            if not store.check_pages():
+                return
         for tenant in self._engine.store.read().tenants():
             if self._stop.is_set():
                 return

@@ -64,7 +64,12 @@ class SpoolIntake:
                 return
 
     def take_in(self) -> int:
-        """Take in what waits, in order, some hundred at most; how many left the spool."""
+        """Take in what waits, in order, some hundred at most; how many left the spool.
+
+        It waits on while the memory takes no writes, as one that was not restored from its vault yet.
+        """
+        if self._engine.store.failure() is not None:
+            return 0
         done = 0
         for name in spool.waiting(self._folder)[:AT_ONCE]:
             if self._stop.is_set() or not self._take(name):

@@ -39,7 +39,7 @@ class VectorWorker:
         self._follower = Follower(engine.store, engine.embedder, engine.clock)
         self._began = engine.clock.steady()
         self._mark = _Mark(0, self._began)
-        self._seen = engine.store.last_seq()  # the last write that was noticed
+        self._seen = 0  # the last write that was noticed
         self._thread = threading.Thread(target=self._run, name="vectors", daemon=True)
 
     def start(self) -> None:
@@ -65,7 +65,8 @@ class VectorWorker:
                 self._stop.wait(SETTLE_SECONDS)
             self._written.clear()
             try:
-                self.follow()
+                if self._engine.store.failure() is None:
+                    self.follow()
             except Exception as error:  # noqa: BLE001 - a broken model must not end all later runs
                 self._follower.failed(error)
 

@@ -7,7 +7,7 @@ from holdfast.settings.row import Setting, boolean, embedder, one_of, secret, te
 ROWS: tuple[Setting, ...] = (
     Setting(
         "consolidation",
-        "false",
+        "true",
         "Consolidate sessions in the background.",
         boolean,
         ("CONSOLIDATION_ENABLED",),
@@ -21,7 +21,7 @@ ROWS: tuple[Setting, ...] = (
     ),
     Setting(
         "auto_compress",
-        "false",
+        "true",
         "Summarize ended sessions in the background.",
         boolean,
         ("AGENTMEMORY_AUTO_COMPRESS",),

@@ -10,7 +10,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from holdfast.disk import write_durably
+from holdfast.disk import disk_faults, write_durably
 from holdfast.errors import StorageFailed
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.memory import folders_of
@@ -45,6 +45,12 @@ def _files(folder: Path) -> list[str]:
 def note_seen(archive: Archive, tag: str) -> None:
     """Keep what the newest snapshot holds."""
     write_durably(archive.shelf.root / SEEN, tag.encode())
+
+
+def forget_seen(archive: Archive) -> None:
+    """The newest snapshot is taken away again: what it held is in none."""
+    with disk_faults(f"remove {SEEN}"):
+        (archive.shelf.root / SEEN).unlink(missing_ok=True)
 
 
 def is_changed(archive: Archive) -> bool:

@@ -7,12 +7,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.errors import DataDamaged
 from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.damaged import live_name
 from holdfast.snapshot.finding import Named
 from holdfast.snapshot.folder_diff import FolderDiff, StateChange, diff_folders, diff_state
 from holdfast.snapshot.memory import capture_around, live_database
 from holdfast.snapshot.travel import LaidOut, laid_out
+from holdfast.store.folder import DATABASE, DataFolder
 from holdfast.store.sqlite.compare import TableDiff, compare_stores
+from holdfast.store.sqlite.salvage import make_empty, salvage
 
 NOW = "now"
 
@@ -26,6 +30,7 @@ class Difference:
     tables: tuple[TableDiff, ...]
     folders: tuple[FolderDiff, ...]
     state: tuple[StateChange, ...]
+    unread: str | None = None  # why what is live could not be read, so that it counts as empty
 
     @property
     def same(self) -> bool:
@@ -83,3 +88,17 @@ def live_side(archive: Archive) -> Iterator[Side]:
         database = live_database(archive)
         capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
         yield Side(NOW, database, staging)
+
+
+@contextmanager
+def readable_side(archive: Archive, folder: Path) -> Iterator[Side]:
+    """In the place of a damaged live memory: its sound rows, or none. Its folders count as the other side's."""
+    live = live_name(DataFolder(archive.home))
+    with archive.shelf.staging() as staging:
+        try:
+            if live is None:
+                raise DataDamaged("there is no live memory")
+            salvage(archive.home / live / DATABASE, staging / DATABASE, archive.tenant)
+        except DataDamaged:
+            make_empty(staging / DATABASE)
+        yield Side(NOW, staging / DATABASE, folder)

@@ -41,6 +41,7 @@ class Named:
     reading: bool = False  # it is only looked at: what was made here before there was a key need not be signed
     plain_before: bool = False  # what it replaces may be kept in the clear, though snapshots are encrypted
     take_over: str | None = None  # the agent that another agent's snapshot is restored as
+    trust: str | None = None  # a did:key that the caller trusts for this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,7 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
         allow_unsigned=named.allow_unsigned or found.vouched or (named.reading and here),
         older_is_note=found.own or named.allow_older,
         schema=(("store", store_schema()),),
+        signer=named.trust,
     )
     identities = identities_of(archive, named)
     place = None if here else found.place

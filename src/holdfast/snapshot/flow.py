@@ -14,7 +14,7 @@ import apsw
 import zstandard
 
 from holdfast.desk import HOUR_MS
-from holdfast.errors import RateLimited
+from holdfast.errors import DataReadOnly, RateLimited
 from holdfast.snapshot.age import fingerprint
 from holdfast.snapshot.archive import Archive
 from holdfast.snapshot.changes import note_seen, seen_now
@@ -115,6 +115,7 @@ def create_locked(archive: Archive, wish: Wish) -> Shelved:
 def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
     shelf = archive.shelf
     shelf.sweep()
+    _check_undamaged(archive)
     seen = seen_now(archive)
     identity = _identity(archive, shelf, wish)
     if archive.settings.vault:
@@ -129,6 +130,13 @@ def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
     archive.moved("create", body.size)
     archive.tell("created", shelved_shape(made))
     return Made(made, Fresh(capture, body, recipients))
+
+
+def _check_undamaged(archive: Archive) -> None:
+    """What is known to be damaged is not sealed: as the newest snapshot it would be taken for the memory."""
+    fault = archive.live.store.failure() if archive.live is not None else None
+    if isinstance(fault, DataReadOnly):
+        raise fault
 
 
 def _packed(archive: Archive, wish: Wish, staging: Path, id: str, recipients: tuple[str, ...]) -> tuple[Capture, Body]:
@@ -202,8 +210,9 @@ def _sealed(
         tools=tuple(sorted(_tools().items())),
     )
     keyring = archive.keyring
-    # Where there is a key, what is not signed is not trusted: then all is signed unless that is not wanted.
-    if not _said(wish.sign, archive.settings.snapshot_sign or keyring.own() is not None):
+    # Where there is a key, what is not signed is not trusted: then all is signed unless that is not wanted. A memory
+    # that came back with a trusted key and none of its own gets one, or it could not restore what it makes.
+    if not _said(wish.sign, archive.settings.snapshot_sign or keyring.demands()):
         return manifest
     claimed = replace(manifest, signer=keyring.own() or keyring.new())
     return replace(claimed, signature=keyring.sign(signed_bytes(claimed)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from holdfast.errors import Fault, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew
 from holdfast.ports import Vault
@@ -137,8 +138,8 @@ def told(lines: Sequence[Line], held: Collection[str], place: str) -> list[str]:
     """For people: which lines this memory lacks, and how to bring them in."""
     return [
         f"Another host sent to this vault as well, and what it kept since is not in this memory: {line.newest} of "
-        f"{iso(line.created_at)}. See what it would bring with holdfast snapshot merge {line.newest} now "
-        f"--from {place} --dry-run; then say --yes."
+        f"{iso(line.created_at)}. Preview what it would bring: holdfast snapshot merge {line.newest} now "
+        f"--from {quote(place)} --dry-run"
         for line in not_here(lines, held)
     ]
 

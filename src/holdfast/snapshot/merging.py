@@ -110,6 +110,23 @@ def merge(
     return replace(told, waiting=offer_waiting(archive))
 
 
+def merge_file(archive: Archive, name: str, database: Path, *, dry_run: bool = False) -> MergedMemories:
+    """Bring the memory of a private database file into the live one, for a caller that holds the lock of snapshots.
+
+    Raises:
+        DataDamaged: one of the two is not sound.
+    """
+    with ExitStack() as stack:
+        wish = wish_of(archive, BEFORE, Named(""), None)
+        before = None if dry_run else keep(archive, wish)
+        now = stack.enter_context(_now(archive))
+        guest = _Side(name, database, now.folder, None)  # without folders of its own
+        work = _Work(archive, guest, now, "newest", stack.enter_context(archive.shelf.staging()))
+        if dry_run:
+            return work.told(work.merged(stack.enter_context(archive.shelf.staging())))
+        return _made_live(archive, DataFolder(archive.home), work, wish, before)
+
+
 def _wish(archive: Archive, sides: Iterable[_Side], named: Named) -> Wish:
     """What is live is sealed no weaker than what comes into it."""
     manifests = [one.manifest for one in sides]

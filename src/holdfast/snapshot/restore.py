@@ -7,20 +7,20 @@ is live. Memory folders follow by a journal that the next start finishes if this
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.disk import disk_fault, write_durably
-from holdfast.errors import Conflict, NotFound
+from holdfast.errors import Conflict, DataDamaged, DataTooNew, RestorePending
 from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.difference import Difference, compared, live_side, side_of
-from holdfast.snapshot.finding import LATEST, SHELF, Found, Named, highest_at, identities_of, sought, trusted
+from holdfast.snapshot.damaged import keep_aside, leaving
+from holdfast.snapshot.difference import Difference, compared, live_side, readable_side, side_of
+from holdfast.snapshot.finding import SHELF, Found, Named, highest_at, identities_of, sought, trusted
 from holdfast.snapshot.flow import Wish
 from holdfast.snapshot.folder_exchange import Exchange, intend, pending
 from holdfast.snapshot.folders_back import (
     drop_kept,
     drop_staged,
-    folders_of_generation,
     settle_folders,
     stage_folders,
 )
@@ -33,7 +33,6 @@ from holdfast.snapshot.switching import (
     BEFORE_RESTORE,
     ORIGIN,
     give_up,
-    is_closed,
     keep,
     keep_last,
     live_of,
@@ -46,10 +45,8 @@ from holdfast.snapshot.unpack import unpack
 from holdfast.snapshot.values import Manifest
 from holdfast.store.folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.port import Home
-from holdfast.store.sqlite.graft import prepare, rejoin
+from holdfast.store.sqlite.graft import prepare
 
-BEFORE_UNDO = Wish(label="before undo", made_by="before-restore")
-LAST = Named(LATEST)
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]
 
@@ -65,17 +62,9 @@ class Restored:
     before: str | None  # the snapshot of what was live
     rows: dict[str, int]
     folders: tuple[str, ...]
-    alone: bool = False  # nothing was taken along from what was live
+    alone: bool = False  # not everything was taken along from what was live
+    damaged: tuple[str, ...] = ()  # generations that were found damaged, and are kept aside
     waiting: str | None = None  # why the vault has not got the snapshot of what was live
-
-
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """What is live again, and the snapshot of what was left."""
-
-    generation: str
-    before: str | None
-    waiting: str | None
 
 
 def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
@@ -94,7 +83,6 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         DataDamaged: what was in it is not sound, or what is live cannot be read.
     """
     live = live_of(archive)
-    closed = is_closed(live)
     with archive.locked("restore") as result, sought(archive, named) as found:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
@@ -102,11 +90,13 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         wish = wish_of(archive, BEFORE_RESTORE, named, manifest)
         before = keep(archive, wish)
         archive.moved("restore", manifest.body_size)
-        name, rows, folders, later = _restored(archive, live, named, found, manifest, wish, alone)
+        damaged = leaving(archive, live)
+        name, rows, folders, later, behind = _restored(archive, live, named, found, manifest, wish, alone, damaged)
         before = later or before
         result.about = name
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
-    return Restored(manifest, name, before, dict(rows), folders, alone or closed, offer_waiting(archive))
+    waiting = offer_waiting(archive)
+    return Restored(manifest, name, before, dict(rows), folders, behind, damaged, waiting)
 
 
 def preview(archive: Archive, named: Named, limit: int, *, replaces: bool = True) -> Difference:
@@ -115,44 +105,17 @@ def preview(archive: Archive, named: Named, limit: int, *, replaces: bool = True
     Raises:
         Conflict: what is live would be replaced, and could not be kept as well sealed as the snapshots are.
     """
-    with live_side(archive) as now, laid_out(archive, named, reading=False) as laid:
+    with laid_out(archive, named, reading=False) as laid:
         if replaces:
             wish_of(archive, BEFORE_RESTORE, named, laid.manifest)
-        return compared(archive, now, side_of(laid), limit)
-
-
-def undo(archive: Archive, named: Named = LAST) -> Undone:
-    """Make the generation live again that was live before the last switch; `named` says how what is left is kept.
-
-    Raises:
-        NotFound: there is none.
-        Conflict: what is left would have to be encrypted, and nobody is known for whom.
-        SnapshotsBusy: another process makes, restores or removes snapshots.
-    """
-    live, folder = live_of(archive), DataFolder(archive.home)
-    with archive.locked("undo") as result:
-        settle_folders(folder)
-        name, leaving = folder.previous(), folder.current()
-        if name is None:
-            raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
-        _check_origin(archive, leaving)
-        # The next restore removes the generation that is left, with what was remembered in it since it became live.
-        wish = wish_of(archive, BEFORE_UNDO, named, None)
-        before = keep(archive, wish)
-        later: list[str | None] = [None]
-
-        def build(old: Path | None) -> str:
-            if old is not None:
-                later[0] = keep_last(archive, wish)
-                rejoin(archive.home / name / DATABASE, old, archive.tenant)
-            intend(archive.home, name, folders_of_generation(archive, name, leaving))
-            return name
-
-        switched(archive, live, build)
-        before = later[0] or before
-        result.about = name
-    archive.tell("restored", {"id": None, "generation": name, "before": before})
-    return Undone(name, before, offer_waiting(archive))
+        try:
+            with live_side(archive) as now:
+                return compared(archive, now, side_of(laid), limit)
+        except (DataDamaged, DataTooNew, RestorePending) as fault:
+            with readable_side(archive, laid.folder) as rest:
+                found = compared(archive, rest, side_of(laid), limit)
+            unread = "what can be read of it is compared" if isinstance(fault, DataDamaged) else fault.message
+            return replace(found, unread=unread)
 
 
 def branch(archive: Archive, named: Named, target: Path) -> Restored:
@@ -199,23 +162,19 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
     return Restored(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))
 
 
-def _check_origin(archive: Archive, leaving: str) -> None:
-    """Refuse to take another tenant's restore back: it would bring this tenant's memory back to that time as well."""
-    try:
-        origin = (archive.home / leaving / ORIGIN).read_text("utf-8")
-    except FileNotFoundError:  # it was not restored: an undo is taken back
-        return
-    except OSError as error:
-        raise disk_fault(error, f"read {ORIGIN}") from error
-    if origin != archive.tenant:
-        raise Conflict("undo: the last restore was another tenant's", hint="Restore a snapshot instead.")
-
-
 def _restored(
-    archive: Archive, live: Home, named: Named, found: Found, manifest: Manifest, wish: Wish, alone: bool
-) -> tuple[str, Rows, Names, str | None]:
+    archive: Archive,
+    live: Home,
+    named: Named,
+    found: Found,
+    manifest: Manifest,
+    wish: Wish,
+    alone: bool,
+    damaged: Names,
+) -> tuple[str, Rows, Names, str | None, bool]:
     folder = DataFolder(archive.home)
-    later: list[str | None] = [None]
+    later: list[str | None] = []
+    whole: list[bool] = []  # whether all that is to come along could be read
     building = folder.new_generation()
     exchanges: tuple[Exchange, ...] = ()
     try:
@@ -225,9 +184,10 @@ def _restored(
 
         def build(old: Path | None) -> str:
             if old is not None:
-                later[0] = keep_last(archive, wish)
-            if old is not None and not alone:
-                take_along(building / DATABASE, old, archive.tenant)
+                later.append(keep_last(archive, wish))
+            if not alone and (source := old or _left(archive.home, damaged)) is not None:
+                whole.append(take_along(building / DATABASE, source, archive.tenant))
+            keep_aside(archive.home, damaged)
             name = folder.finish(building)
             intend(archive.home, name, exchanges)
             return name
@@ -240,7 +200,15 @@ def _restored(
         raise
     if folder.previous() is not None:  # otherwise nothing says which of the others was live: all of them stay
         drop_kept(archive, folder.drop_old())
-    return name, rows, tuple(one.live.name for one in exchanges), later[0]
+    behind = alone or (bool(damaged) and whole != [True])
+    return name, rows, tuple(one.live.name for one in exchanges), next(iter(later), None), behind
+
+
+def _left(home: Path, damaged: Names) -> Path | None:
+    """The database of the one generation that cannot be opened, if there is something to read."""
+    if len(damaged) != 1 or not (home / damaged[0] / DATABASE).is_file():
+        return None
+    return home / damaged[0] / DATABASE
 
 
 def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, building: Path) -> Rows:

@@ -18,8 +18,9 @@ from holdfast.snapshot.memory import folders_of
 from holdfast.snapshot.sealed_alike import sealed_alike
 from holdfast.snapshot.values import Manifest
 from holdfast.store.folder import DataFolder
-from holdfast.store.port import Home
+from holdfast.store.port import Home, is_damaged
 from holdfast.store.sqlite.graft import join
+from holdfast.store.sqlite.salvage import salvage, unreadable
 from holdfast.store.tables import ANSWERS, AUDIT, TABLES, TOKENS
 
 BEFORE_RESTORE = Wish(label="before restore", made_by="before-restore")
@@ -54,7 +55,9 @@ def wish_of(archive: Archive, wish: Wish, named: Named, manifest: Manifest | Non
 def _will_be_kept(archive: Archive) -> bool:
     """Nothing is kept of a memory with nothing in it: as the newest snapshot it would only be taken for the memory."""
     live = live_of(archive)
-    return "restore" in archive.settings.snapshot_before and not is_closed(live) and not _is_empty(archive, live)
+    if "restore" not in archive.settings.snapshot_before or is_closed(live) or is_damaged(live.store):
+        return False  # what is damaged is not sealed: its files are kept instead
+    return not _is_empty(archive, live)
 
 
 def _is_empty(archive: Archive, live: Home) -> bool:
@@ -73,7 +76,7 @@ def keep(archive: Archive, wish: Wish) -> str | None:
         return None
     try:
         return create_locked(archive, wish).id
-    except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and undo goes back to it
+    except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and its files are kept
         if _is_sound(archive):  # what is damaged is the shelf or a key, and a sound memory is not given up for that
             raise
         return None
@@ -96,20 +99,28 @@ def _is_sound(archive: Archive) -> bool:
         return False
 
 
-def take_along(database: Path, old: Path, tenant: str) -> None:
-    """Tokens, unsent events and other tenants' memory come from what is live.
+def take_along(database: Path, old: Path, tenant: str) -> bool:
+    """Tokens, unsent events and other tenants' memory come from what is live; False if not all of it could be read.
 
     Raises:
-        DataDamaged: it cannot be read.
+        DataDamaged: nothing of it can be read.
     """
+    with suppress(DataDamaged):
+        if unreadable(old) is None:
+            join(database, old, tenant)
+            return True
+    scratch = database.with_name("readable.db")
     try:
-        join(database, old, tenant)
+        whole = salvage(old, scratch).whole
+        join(database, scratch, tenant)
     except DataDamaged as fault:
         raise DataDamaged(
             "restore: what is live is too damaged to take its tokens and other tenants' memory along",
-            hint="With --alone they are left behind, in the files of the old generation; holdfast snapshot undo goes "
-            "back to it.",
+            hint="Pass --alone as well to leave them behind, in the files of the old generation, which are kept.",
         ) from fault
+    finally:
+        scratch.unlink(missing_ok=True)
+    return whole
 
 
 def give_up(folder: DataFolder, building: Path) -> None:

@@ -47,7 +47,8 @@ _FAULTS: dict[Code, type[Fault]] = {
 }
 
 
-UNSIGNED_HINT = "There is a key here, so signatures are expected. If you know its origin, say --allow-unsigned."
+UNSIGNED_HINT = "There is a key here, so signatures are expected. If you know its origin, pass --allow-unsigned."
+TRUST_HINT = "If you know that this key is yours or a friend's, trust it: holdfast key trust {}"
 UNUSABLE = tuple(_FAULTS.values())
 
 
@@ -62,6 +63,7 @@ class Expect:
     older_is_note: bool = False
     require_sidecars: bool = True
     schema: tuple[tuple[str, int], ...] = ()  # by name, the highest version that can be read
+    signer: str | None = None  # a key that the caller trusts for this one
 
 
 def verify(
@@ -98,9 +100,21 @@ def fault_of(report: Verified) -> Fault | None:
     for code, fault in _FAULTS.items():
         for one in report.findings:
             if one.code == code and not one.note:
-                unsigned = code == "untrusted" and "not signed" in one.message
-                return fault(one.message, hint=UNSIGNED_HINT if unsigned else None)
+                return _told(fault(one.message), report)
     return None
+
+
+def _told(fault: Fault, report: Verified) -> Fault:
+    """The fault with what can be done about this one snapshot."""
+    if not isinstance(fault, SnapshotUntrusted):
+        return fault
+    signer = report.manifest.signer if isinstance(report, Report) and report.manifest else None
+    if signer is None:
+        fault.hint = UNSIGNED_HINT
+    else:
+        fault.hint = TRUST_HINT.format(signer)
+        fault.details = {"signer": signer}
+    return fault
 
 
 class Verified(Protocol):
@@ -176,7 +190,7 @@ class _Looking:
             return
         if not verify_signature(manifest.signer, signed_bytes(manifest), manifest.signature):
             self._find("damaged", "snapshot: the signature is not that of its manifest")
-        if not keyring.accepts(manifest.signer):
+        if manifest.signer != expect.signer and not keyring.accepts(manifest.signer):
             self._find("untrusted", f"snapshot: it is signed by {manifest.signer}, which is not trusted here")
         self.checked.append("signature")
 

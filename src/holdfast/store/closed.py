@@ -38,8 +38,11 @@ class ClosedStore:
     ) -> int:
         self._refuse()
 
-    def failure(self) -> str | None:
-        return self._fault.message
+    def failure(self) -> Fault | None:
+        return self._fault
+
+    def check_pages(self) -> bool:
+        self._refuse()
 
     def verify(self) -> list[Finding]:
         self._refuse()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # the command line loads this module, and does without the re
     from holdfast.model import Json
 
 DATABASE = "memory.db"
+DAMAGED = "damaged"  # beside a database that was found damaged: what is known of it
 MADE = "made"  # beside a database that was made: without the database, something was lost
 _GENERATION = re.compile(r"gen-\d{6,}")
 _UNFINISHED = re.compile(r"\.gen-\d{6,}(-old)?")
@@ -84,10 +85,7 @@ class DataFolder:
             raise disk_fault(error, f"open {self.home}") from error
         database = folder / DATABASE
         if (folder / MADE).exists() and not (database.exists() and database.stat().st_size):
-            raise DataDamaged(
-                f"data folder: {database} was there and is gone",
-                hint="Put it back, or restore a snapshot. To start anew, choose another folder with --data.",
-            )
+            raise DataDamaged(f"data folder: {database} was there and is gone")
         return database
 
     def settle(self, database: Path) -> None:
@@ -245,17 +243,20 @@ class DataFolder:
 
     def drop_old(self, keep: int = 1) -> list[str]:
         """Remove old generations until `keep` are left beside the live one; those that went. Call it with the lock
-        held. The one that `undo` goes back to is never removed.
+        held. The one that `undo` goes back to is never removed, nor is one that was found damaged.
         """
         live, undo = self.current(), self.previous()
-        old = [name for name in self.generations() if name not in (live, undo)]
+        old = [name for name in self.generations() if name not in (live, undo) and not self._is_damaged(name)]
         stay = max(0, keep - (undo is not None))
         going = old[: max(0, len(old) - stay)]
         for name in going:
-            self._remove(name)
+            self.remove(name)
         return going
 
-    def _remove(self, name: str) -> None:
+    def _is_damaged(self, name: str) -> bool:
+        return (self.home / name / DAMAGED).exists()
+
+    def remove(self, name: str) -> None:
         """Take a generation out of sight first: a kill in the middle must not leave half of one under its name."""
         try:
             hidden = self.home / f".{name}-old"

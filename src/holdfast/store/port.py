@@ -16,6 +16,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.errors import DataReadOnly, Fault
 from holdfast.model import CleanText, Dispatch, Event, Json, Token
 
 R = TypeVar("R")
@@ -433,8 +434,12 @@ class Store(Protocol):
         """
         ...
 
-    def failure(self) -> str | None:
-        """Why writing has stopped, or None while all is well."""
+    def failure(self) -> Fault | None:
+        """The fault that every write gets, or None while all is well."""
+        ...
+
+    def check_pages(self) -> bool:
+        """Whether all of it can be read, without comparing anything: much quicker than `verify`."""
         ...
 
     def verify(self) -> list[Finding]:
@@ -446,6 +451,11 @@ class Store(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def is_damaged(store: Store) -> bool:
+    """Whether it is open, known to be damaged and takes no writes."""
+    return isinstance(store.failure(), DataReadOnly)
 
 
 class Home(Protocol):
@@ -473,6 +483,10 @@ class Home(Protocol):
         Raises:
             DataDamaged, DataTooNew: as above.
         """
+        ...
+
+    def trouble(self) -> Fault | None:
+        """What everybody who uses this memory has to know, and what to do about it; None while all is well."""
         ...
 
     def exchange(self, build: Callable[[Path | None], str]) -> str:

@@ -20,9 +20,10 @@ import apsw
 from holdfast.errors import DataDamaged, Fault, Restoring, StorageFailed, StorageFull
 from holdfast.model import Event
 from holdfast.ports import Clock
+from holdfast.store.damage import DamageWatch
 from holdfast.store.port import Tx
 from holdfast.store.sqlite.alike import Alike
-from holdfast.store.sqlite.faults import storage_fault
+from holdfast.store.sqlite.faults import damage_in, storage_fault
 from holdfast.store.sqlite.rows import signed64
 from holdfast.store.sqlite.tx import SqliteTx
 from holdfast.store.sqlite.vectorcodes import VectorCodes
@@ -39,11 +40,12 @@ _NOBODY_YET = -1  # a leader was named but has not woken; no thread has this id
 class _Job:
     """A caller's work and the gate it waits at until it is done, or until it must lead."""
 
-    __slots__ = ("again", "done", "error", "gate", "result", "run")
+    __slots__ = ("again", "done", "error", "gate", "mends", "result", "run")
 
-    def __init__(self, run: Callable[[Tx], Any], again: bool):
+    def __init__(self, run: Callable[[Tx], Any], again: bool, mends: bool):
         self.run = run
         self.again = again
+        self.mends = mends
         self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -79,8 +81,10 @@ class GroupCommit:
         publish: Callable[[Event], None],
         codes: VectorCodes,
         telling: Clock | None = None,
+        watch: DamageWatch | None = None,
     ):
         self._db = db
+        self._watch = watch
         self._telling = telling
         self._codes = codes
         self._publish = publish
@@ -122,8 +126,8 @@ class GroupCommit:
         return self._seq
 
     @property
-    def failure(self) -> str | None:
-        return self._failed.message if self._failed else None
+    def failure(self) -> StorageFailed | None:
+        return self._failed
 
     def retire(self) -> None:
         """Let no write begin any more, each raises `Restoring` instead, and wait until those that run are durable.
@@ -154,10 +158,10 @@ class GroupCommit:
         if seq > self._seq:
             self.write(skip)
 
-    def write(self, run: Callable[[Tx], T], again: bool = False) -> T:
-        """See `port.Store.write`."""
+    def write(self, run: Callable[[Tx], T], again: bool = False, mends: bool = False) -> T:
+        """See `port.Store.write`. What `mends` is run though the store is damaged."""
         me = threading.get_ident()
-        job = _Job(run, again)
+        job = _Job(run, again, mends)
         if self._leader == me:  # inside another write: part of its transaction
             (self._run_trusted if self._trusting else self._run)(job)
             return _outcome(job)  # type: ignore[no-any-return]
@@ -194,6 +198,8 @@ class GroupCommit:
         try:
             if self._failed:
                 raise StorageFailed(self._failed.message)
+            if not (batch := self._allowed(batch)):
+                return
             self._db.execute("BEGIN IMMEDIATE")
             self._done = []
             if len(batch) == 1:
@@ -204,6 +210,7 @@ class GroupCommit:
             self._record(self._done)
             self._db.execute("COMMIT" if self._done else "ROLLBACK")
         except apsw.Error as error:
+            self._look_at(error)
             self._abandon(batch, storage_fault(error))
         except Fault as fault:
             self._abandon(batch, fault)
@@ -217,6 +224,14 @@ class GroupCommit:
                     self._publish(event)
         finally:
             self._done = []  # a transaction holds us, and would keep all of us once the store is replaced
+
+    def _allowed(self, batch: list[_Job]) -> list[_Job]:
+        """The jobs that may run: all of them, or of a damaged store those that mend it; the others are refused."""
+        refusal = self._watch.refusal() if self._watch else None
+        if refusal is None:
+            return batch
+        _tell([job for job in batch if not job.mends], refusal)
+        return [job for job in batch if job.mends]
 
     def _run(self, job: _Job) -> None:
         """Run one job in a savepoint."""
@@ -265,12 +280,18 @@ class GroupCommit:
             raise
         except BaseException as error:  # noqa: BLE001 - handed to the thread that asked, which raises it
             job.error = storage_fault(error) if isinstance(error, apsw.Error) else error
+            self._look_at(error)
             del self._done[before:]  # writes made inside this one go with it
             return False
         self._done.append(tx)
         for entry in tx.sketches:
             self._alike_index().add(*entry)
         return True
+
+    def _look_at(self, error: BaseException) -> None:
+        """Damage that a write met ends all writing, as damage that a read met does."""
+        if self._watch and (why := damage_in(error)):
+            self._watch.met(why)
 
     def _record(self, done: list[SqliteTx]) -> None:
         """Write the counter and the tallies of all jobs, in the same transaction."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 import apsw
+import orjson
 
-from holdfast.errors import DataDamaged, Fault, StorageFailed, StorageFull
+from holdfast.errors import DataDamaged, DataReadOnly, Fault, StorageFailed, StorageFull
+from holdfast.store.damage import DamageWatch
 
 
 def storage_fault(error: apsw.Error) -> Fault:
@@ -22,6 +24,9 @@ def storage_fault(error: apsw.Error) -> Fault:
     return Fault(f"store: SQLite refused ({type(error).__name__})", hint="Run holdfast verify.")
 
 
+PAGES = "pages of the database file are damaged"
+
+
 class _AsFaults(AbstractContextManager[None]):
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, apsw.Error):
@@ -31,6 +36,33 @@ class _AsFaults(AbstractContextManager[None]):
 
 
 _AS_FAULTS = _AsFaults()
+
+
+class Watched(_AsFaults):
+    """The same for one store, which is told of the damage that was met and says what to do about it."""
+
+    def __init__(self, watch: DamageWatch):
+        self._watch = watch
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and (why := damage_in(error)):
+            self._watch.met(why)
+            raise DataDamaged(f"store: {why}", hint=self._watch.hint) from error
+        super().__exit__(kind, error, trace)
+
+
+def damage_in(error: BaseException) -> str | None:
+    """What an error says about damage of the file; None if it says nothing.
+
+    Text that cannot be encoded is a caller's and no damage: it must not stop all writes.
+    """
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return PAGES
+    if isinstance(error, UnicodeDecodeError | orjson.JSONDecodeError):
+        return "a record cannot be read"
+    if isinstance(error, DataDamaged) and not isinstance(error, DataReadOnly):
+        return error.message.removeprefix("store: ")
+    return None
 
 
 def as_faults() -> AbstractContextManager[None]:

@@ -77,6 +77,13 @@ class Shape:
                 values[at] = read(values[at])
         return self.record(*values)
 
+    def is_sound(self, row: Row) -> bool:
+        """Whether a row, whose last value is its checksum, is as it was written."""
+        try:
+            return bool(self.checksum(row[:-1]) == row[-1])
+        except (TypeError, ValueError):  # bytes or bad UTF-8 where text was
+            return False
+
     def checksum(self, values: list[Any] | Row) -> int:
         """64 bits over the table's name and every value; signed, as SQLite keeps integers."""
         return row_checksum(self._bytes(values))

@@ -11,12 +11,14 @@ from typing import Any, TypeVar
 
 import apsw
 
+from holdfast.errors import DataDamaged, Fault
 from holdfast.model import Event
 from holdfast.ports import Clock
+from holdfast.store.damage import DamageWatch, WayOut
 from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.sqlite.commit import GroupCommit
 from holdfast.store.sqlite.connect import migrate, open_checker, open_reader, open_writer
-from holdfast.store.sqlite.faults import as_faults
+from holdfast.store.sqlite.faults import PAGES, Watched, as_faults
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.recalls import sweep_recalls
 from holdfast.store.sqlite.segments import Folder
@@ -63,14 +65,23 @@ def _write_words(
 class SqliteStore:
     """One database file. Open it only while holding the data folder's lock."""
 
-    def __init__(self, path: Path, publish: Callable[[Event], None], telling: Clock | None = None):
-        """Open the file. With a clock, events of what is written are kept for a broker."""
+    def __init__(
+        self,
+        path: Path,
+        publish: Callable[[Event], None],
+        telling: Clock | None = None,
+        way_out: WayOut | None = None,
+    ):
+        """Open the file. With a clock, events of what is written are kept for a broker. `way_out` says what to do once
+        the file is damaged."""
         self.path = path
+        self._watch = DamageWatch(path.parent, way_out)
+        self._faults = Watched(self._watch)
         self._writer = open_writer(path)
         self.schema = migrate(self._writer)
         with as_faults():
             self._codes = VectorCodes(lambda: open_reader(path))
-            self._commits = GroupCommit(self._writer, publish, self._codes, telling)
+            self._commits = GroupCommit(self._writer, publish, self._codes, telling, self._watch)
         self._index = WordIndex()
         self._readers = _Readers(path)
         # Its parts never hold the store itself: once replaced, it goes with whoever reads it last.
@@ -79,16 +90,18 @@ class SqliteStore:
         self._folding = threading.Lock()  # what is being folded must not be mended or folded by another meanwhile
 
     def read(self) -> Reader:
-        return SqliteReader(self._readers.mine(), self._codes, lambda: open_reader(self.path), self._index)
+        stream = partial(open_reader, self.path)
+        with self._faults:
+            return SqliteReader(self._readers.mine(), self._codes, stream, self._index, self._watch)
 
     @contextmanager
     def snapshot(self) -> Iterator[Reader]:
         db = open_reader(self.path)
         try:
-            with as_faults():
+            with self._faults:
                 db.execute("BEGIN")
                 db.execute("SELECT 1 FROM tallies LIMIT 1").fetchall()  # time stands still from the first read on
-            yield SqliteReader(db, self._codes)
+            yield SqliteReader(db, self._codes, watch=self._watch)
         finally:
             db.close()
 
@@ -101,27 +114,43 @@ class SqliteStore:
     def fold_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
-        with self._folding, as_faults():
+        with self._folding, self._faults:
             return self._folder.fold_all(least, stop, thorough)
 
     def content_tag(self) -> str:
         """How many records of memory there are and the sum of their checksums, by table."""
-        with as_faults():
+        with self._faults:
             rows: Any = self._readers.mine().execute(
                 "SELECT source, rows, sum FROM tallies WHERE source NOT IN ('seq', 'audit', 'answers', 'tokens') "
                 "ORDER BY source"
             )
             return " ".join(f"{source} {count} {total}" for source, count, total in rows)
 
-    def failure(self) -> str | None:
-        return self._commits.failure
+    def failure(self) -> Fault | None:
+        return self._commits.failure or self._watch.refusal()
+
+    def check_pages(self) -> bool:
+        """Whether the file's pages can be read, without comparing what is in them; damage is noted as if it was met."""
+        db = open_checker(self.path)
+        try:
+            with self._faults:
+                sound = bool(db.execute("PRAGMA quick_check(1)").get == "ok")
+        except DataDamaged:
+            return False
+        finally:
+            db.close()
+        if not sound:
+            self._watch.met(PAGES)
+        return sound
 
     def verify(self) -> list[Finding]:
         db = open_checker(self.path)
         try:
-            return verify(db)
+            found = verify(db)
         finally:
             db.close()
+        self._watch.verified(found)
+        return found
 
     def repair_index(self) -> int:
         def rebuild(tx: Tx) -> int:
@@ -134,9 +163,10 @@ class SqliteStore:
             return fill_words(db, tx.next_seq)
 
         with self._folding:
-            filled = self._commits.write(rebuild)
+            filled = self._commits.write(rebuild, mends=True)
             self._codes.forget()
-            self._folder.fold_all()
+            if self._watch.refusal() is None:  # which is only about speed
+                self._folder.fold_all()
         return filled
 
     def retire(self) -> None:

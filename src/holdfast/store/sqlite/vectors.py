@@ -6,6 +6,7 @@ What a thread reads and what a job writes stand here; `reader.py` and `tx.py` ta
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from hashlib import blake2b
 from typing import Any
 
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from holdfast.errors import DataDamaged
 from holdfast.store.codes import Seqs, code_of
 from holdfast.store.port import MadeVector, Missing, R, StoredVectors, Table, VectorHit, Waiting
-from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.vectorcodes import CodeChange, VectorCodes, add_codes, count_codes, erase_code
 from holdfast.store.tables import TABLES
 
@@ -91,6 +91,7 @@ class VectorReads:
 
     _db: apsw.Connection
     _codes: VectorCodes
+    _faults: AbstractContextManager[None]
 
     def nearest(
         self,
@@ -105,7 +106,7 @@ class VectorReads:
             return []
         if allowed is not None and len(allowed) <= FEW:
             return _best(self.vectors(tenant, model, len(query), allowed).cosines(query), limit)
-        with as_faults():
+        with self._faults:
             space = space_of(self._db, tenant, model, len(query))
         return [] if space is None else self._by_codes(space, query, limit, allowed, meeting)
 
@@ -117,7 +118,8 @@ class VectorReads:
         allowed: Seqs | None,
         meeting: Callable[[Sequence[int]], set[int]] | None,
     ) -> list[VectorHit]:
-        table = self._codes.of(space, len(query))
+        with self._faults:
+            table = self._codes.of(space, len(query))
         count = max(RESCORED, int(RESCORED_SHARE * limit))
         looked = count if meeting is None else count + count // 4  # most are the latest of their line
         while True:
@@ -131,13 +133,13 @@ class VectorReads:
             looked *= 2 if meeting is None else 4
 
     def vectors(self, tenant: str, model: str, dims: int, seqs: Sequence[int] | Seqs) -> StoredVectors:
-        with as_faults():
+        with self._faults:
             space = space_of(self._db, tenant, model, dims)
         return self._vectors(space, dims, np.asarray(seqs, dtype=np.int64))
 
     def _vectors(self, space: int | None, dims: int, seqs: Seqs) -> StoredVectors:
         rows: Any = []
-        with as_faults():
+        with self._faults:
             if space is not None and len(seqs):
                 sql = "SELECT seq, vector FROM vectors WHERE seq IN carray(?) AND space = ?"
                 rows = self._db.execute(sql, (apsw.carray(np.sort(seqs)), space)).fetchall()
@@ -145,25 +147,25 @@ class VectorReads:
 
     def with_vector(self, tenant: str, model: str) -> int:
         sql = "SELECT number FROM vector_spaces WHERE tenant = ? AND model = ?"
-        with as_faults():
+        with self._faults:
             spaces: Any = self._db.execute(sql, (tenant, model)).fetchall()
             return sum(count_codes(self._db, space) for (space,) in spaces)
 
     def pending(self, tenant: str | None = None) -> int:
-        with as_faults():
+        with self._faults:
             found: Any = self._db.execute("SELECT count(*) FROM outbox WHERE ?1 IS NULL OR tenant = ?1", (tenant,)).get
         return int(found)
 
     def index_work(self, limit: int, after: int = 0, *, newest: bool = False) -> list[Waiting]:
         order = "DESC" if newest else "ASC"
         sql = f"SELECT tenant, source, seq, ticket FROM outbox WHERE seq > ? ORDER BY seq {order} LIMIT ?"
-        with as_faults():
+        with self._faults:
             rows: Any = self._db.execute(sql, (after, limit)).fetchall()
         return [Waiting(*row) for row in rows]
 
     def known_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, Query]:
         known: dict[bytes, Query] = {}
-        with as_faults():
+        with self._faults:
             for hash in dict.fromkeys(hashes):
                 found: Any = self._db.execute(_KNOWN, (hash,)).get
                 if found is not None:
@@ -172,14 +174,14 @@ class VectorReads:
         return known
 
     def followed_model(self) -> str | None:
-        with as_faults():
+        with self._faults:
             rows: Any = self._db.execute("SELECT source, model FROM followed").fetchall()
         models = {model for source, model in rows}
         whole = {source for source, _ in rows} >= {table.name for table in EMBEDDED}
         return models.pop() if whole and len(models) == 1 else None
 
     def missing(self, model: str, limit: int) -> Missing | None:
-        with as_faults():
+        with self._faults:
             rows: Any = self._db.execute("SELECT source, upto FROM followed WHERE upto < ? ORDER BY source", (ALL,))
             for source, upto in rows.fetchall():
                 if any(table.name == source for table in EMBEDDED):

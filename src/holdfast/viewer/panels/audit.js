@@ -15,7 +15,8 @@ export const OPERATIONS = [
   "slot_append", "slot_replace", "slot_delete", "slot_reflect", "action_create", "action_update", "relate",
   "address_alias", "address_move", "import", "second_brain_write", "see_all_chats", "token_create", "token_revoke",
   "key_new", "key_rotate", "key_follow", "key_trust", "key_untrust", "snapshot_delete", "snapshot_prune",
-  "snapshot_restore", "snapshot_undo", "snapshot_merge", "snapshot_mend", "vault_prune",
+  "snapshot_restore", "snapshot_undo", "snapshot_merge", "snapshot_mend", "snapshot_salvage",
+  "snapshot_discard", "vault_prune",
 ];
 const ROW = 58;
 

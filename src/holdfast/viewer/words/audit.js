@@ -62,6 +62,8 @@ export default {
     op_snapshot_undo: "undid a restore",
     op_snapshot_merge: "merged a snapshot",
     op_snapshot_mend: "mended memory folders",
+    op_snapshot_salvage: "saved what could be read of a damaged memory",
+    op_snapshot_discard: "removed damaged files",
     op_vault_prune: "removed old snapshots from the vault",
   },
   zh: {
@@ -127,6 +129,8 @@ export default {
     op_snapshot_undo: "撤销恢复",
     op_snapshot_merge: "合并快照",
     op_snapshot_mend: "修复记忆文件夹",
+    op_snapshot_salvage: "抢救受损记忆中可读的内容",
+    op_snapshot_discard: "删除受损文件",
     op_vault_prune: "清理存放处的旧快照",
   },
 };

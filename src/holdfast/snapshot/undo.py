@@ -1,0 +1,111 @@
+"""Taking the last restore back: what was live before it is live again, if it is still whole."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.disk import disk_fault
+from holdfast.errors import Conflict, DataDamaged, Fault, NotFound
+from holdfast.snapshot.archive import Archive
+from holdfast.snapshot.changes import forget_seen
+from holdfast.snapshot.damaged import SEE
+from holdfast.snapshot.finding import LATEST, Named
+from holdfast.snapshot.flow import Wish
+from holdfast.snapshot.folder_exchange import intend
+from holdfast.snapshot.folders_back import folders_of_generation, settle_folders
+from holdfast.snapshot.sending import offer_waiting
+from holdfast.snapshot.switching import ORIGIN, keep, keep_last, live_of, switched, wish_of
+from holdfast.store.damage import read_damage
+from holdfast.store.folder import DATABASE, DataFolder
+from holdfast.store.sqlite.graft import rejoin
+from holdfast.store.sqlite.salvage import unreadable
+
+BEFORE_UNDO = Wish(label="before undo", made_by="before-restore")
+LAST = Named(LATEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What is live again, and the snapshot of what was left."""
+
+    generation: str
+    before: str | None
+    waiting: str | None
+
+
+def undo(archive: Archive, named: Named = LAST) -> Undone:
+    """Make the generation live again that was live before the last switch; `named` says how what is left is kept.
+
+    Raises:
+        NotFound: there is none.
+        DataDamaged: it is damaged; nothing was changed, and no snapshot made.
+        Conflict: what is left would have to be encrypted, and nobody is known for whom.
+        SnapshotsBusy: another process makes, restores or removes snapshots.
+    """
+    live, folder = live_of(archive), DataFolder(archive.home)
+    with archive.locked("undo") as result:
+        settle_folders(folder)
+        name, now = folder.previous(), folder.current()
+        if name is None:
+            raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
+        _check_origin(archive, now)
+        _check_whole(archive, name)
+        # The next restore removes the generation that is left, with what was remembered in it since it became live.
+        wish = wish_of(archive, BEFORE_UNDO, named, None)
+        before = keep(archive, wish)
+        later: list[str | None] = [None]
+
+        def build(old: Path | None) -> str:
+            if old is not None:
+                later[0] = keep_last(archive, wish)
+                rejoin(archive.home / name / DATABASE, old, archive.tenant)
+            intend(archive.home, name, folders_of_generation(archive, name, now))
+            return name
+
+        try:
+            switched(archive, live, build)
+        except BaseException:
+            _take_back(archive, before, later[0])
+            raise
+        before = later[0] or before
+        result.about = name
+    archive.tell("restored", {"id": None, "generation": name, "before": before})
+    return Undone(name, before, offer_waiting(archive))
+
+
+def _check_whole(archive: Archive, name: str) -> None:
+    """Refuse to go back to a damaged generation, before anything is kept for it.
+
+    Raises:
+        DataDamaged: it is damaged, or cannot be opened.
+    """
+    damage = read_damage(archive.home / name)
+    why = damage.why if damage is not None else unreadable(archive.home / name / DATABASE)
+    if why is not None:
+        raise DataDamaged(
+            f"undo: the memory that was live before is damaged ({why})",
+            hint=f"See what can be saved from it: {SEE}",
+        )
+
+
+def _take_back(archive: Archive, *made: str | None) -> None:
+    """Remove the snapshots that an undo made and does not need: it changed nothing. They were sent nowhere yet."""
+    for id in made:
+        if id is not None:
+            with suppress(Fault):  # what is wrong is told by the fault that ended the undo
+                archive.shelf.delete(id, last_too=True)
+                forget_seen(archive)
+
+
+def _check_origin(archive: Archive, leaving: str) -> None:
+    """Refuse to take another tenant's restore back: it would bring this tenant's memory back to that time as well."""
+    try:
+        origin = (archive.home / leaving / ORIGIN).read_text("utf-8")
+    except FileNotFoundError:  # it was not restored: an undo is taken back
+        return
+    except OSError as error:
+        raise disk_fault(error, f"read {ORIGIN}") from error
+    if origin != archive.tenant:
+        raise Conflict("undo: the last restore was another tenant's", hint="Restore a snapshot instead.")

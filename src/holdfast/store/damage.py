@@ -1,0 +1,146 @@
+"""Damage that was found in a generation, noted beside its database: it outlives the process that met it.
+
+A generation with this note takes no writes, is never removed by the next restore and is not what undo goes back to.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import orjson
+
+from holdfast.disk import disk_faults, sync_folder, write_durably
+from holdfast.errors import DataReadOnly, Fault
+from holdfast.store.folder import DAMAGED
+from holdfast.store.port import Finding
+
+log = logging.getLogger("holdfast")
+
+_MOST_BYTES = 4_096
+
+Extent = Literal["unknown", "index", "records", "copied"]
+"""unknown: a read or a write met it, and nothing was verified since. index: only what follows from the records. copied:
+what can be read of it is in the live memory."""
+
+REPAIR = "holdfast verify --repair-index"
+RESTORE = "holdfast snapshot restore latest --yes"
+SALVAGE = "holdfast snapshot salvage --yes"
+
+# What follows from the records, and the file as a whole: if records are on its damaged pages, their own table says so.
+_DERIVED = frozenset({"database", "words", "sketches", "vectors"})
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """What is known of it. `why` never holds memory text."""
+
+    extent: Extent
+    why: str
+
+    def fault(self, hint: str | None = None) -> DataReadOnly:
+        """The refusal of a write."""
+        return DataReadOnly(f"the memory is damaged and read-only: {self.why}", hint=hint or self.hint)
+
+    @property
+    def hint(self) -> str:
+        if self.extent == "records":
+            return f"Restore the newest snapshot: {RESTORE}"
+        return f"Find out what is damaged, and repair the index if that is all: {REPAIR}"
+
+
+def damage_of(findings: Iterable[Finding]) -> Damage | None:
+    """The damage that findings of a verification tell of. An index that is only out of step is none: it is sound data,
+    and writes to it do no harm."""
+    broken = [one for one in findings if one.kind != "index_out_of_step"]
+    if not broken:
+        return None
+    records = [one for one in broken if one.table not in _DERIVED]
+    worst = (records or broken)[0]
+    why = " ".join(worst.message.replace("*** in database main ***", "").split())
+    return Damage("records" if records else "index", f"{worst.table}: {why}")
+
+
+def read_damage(generation: Path) -> Damage | None:
+    """What was noted of a generation. A note that cannot be read is a note all the same."""
+    try:
+        with (generation / DAMAGED).open("rb") as file:
+            said = orjson.loads(file.read(_MOST_BYTES))
+        extent: Extent = said["extent"] if said["extent"] in ("index", "records", "copied") else "unknown"
+        return Damage(extent, str(said["why"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return Damage("unknown", "it was found damaged before")
+
+
+def note_damage(generation: Path, damage: Damage) -> None:
+    """Note it, durably.
+
+    Raises:
+        StorageFull, StorageFailed: the note could not be written.
+    """
+    write_durably(generation / DAMAGED, orjson.dumps({"extent": damage.extent, "why": damage.why[:1_000]}))
+
+
+def clear_damage(generation: Path) -> None:
+    """The generation was verified and is sound."""
+    with disk_faults(f"remove {DAMAGED}"), suppress(FileNotFoundError):
+        (generation / DAMAGED).unlink()
+        sync_folder(generation)
+
+
+WayOut = Callable[[Damage], str]
+
+
+class DamageWatch:
+    """Whether one generation is known to be damaged; any thread may tell it."""
+
+    def __init__(self, generation: Path, way_out: WayOut | None = None):
+        """`way_out` says what to do about damage; it knows which snapshots there are."""
+        self._generation = generation
+        self._way_out = way_out
+        self._lock = threading.Lock()
+        self._damage = read_damage(generation)
+
+    def refusal(self) -> DataReadOnly | None:
+        """The fault of every write, or None while nothing is known to be damaged."""
+        damage = self._damage
+        return None if damage is None else damage.fault(self.hint)
+
+    @property
+    def hint(self) -> str | None:
+        """What to do about the damage that is known."""
+        damage = self._damage
+        if damage is None:
+            return None
+        return self._way_out(damage) if self._way_out else damage.hint
+
+    def met(self, why: str) -> None:
+        """Somebody met damage: from now on nothing is written, in this process and the next."""
+        with self._lock:
+            if self._damage is None:
+                self._set(Damage("unknown", why))
+
+    def verified(self, findings: Iterable[Finding]) -> None:
+        """What a verification of the whole generation found: it may end a suspicion as well."""
+        found = damage_of(findings)
+        with self._lock:
+            if found is not None and found != self._damage:
+                self._set(found)
+            elif found is None and self._damage is not None:
+                clear_damage(self._generation)
+                self._damage = None
+
+    def _set(self, damage: Damage) -> None:
+        self._damage = damage
+        log.error("the memory is damaged and takes no writes any more: %s", damage.why)
+        try:
+            note_damage(self._generation, damage)
+        except Fault as fault:  # a disk that is full: this process knows it, and the next one meets it again
+            log.error("damage could not be noted: %s", fault.message)

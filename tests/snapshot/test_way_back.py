@@ -1,0 +1,301 @@
+"""The data folder is gone, the vault is there. Whoever follows the printed hints, and nothing else, has the memory back."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from flows import NEW, OLD, STRANGER, Cli, Said, identity_file, recipient
+from processes import serving
+from world import running
+
+from holdfast.client import Holdfast
+from holdfast.engine import Engine
+from holdfast.errors import RestorePending
+from holdfast.settings import load
+
+A = "/agentmemory"
+PENDING = "restore_pending"
+WAIT_SECONDS = 60
+
+
+@pytest.fixture
+def lost(tmp_path: Path) -> Callable[..., Cli]:
+    """A memory that was copied to a vault, and whose folder is gone with its keys."""
+
+    def lose(*words: str, **environment: str) -> Cli:
+        (tmp_path / "vault").mkdir()
+        cli = Cli(tmp_path / "memory", HOLDFAST_VAULT=str(tmp_path / "vault"), **environment)
+        cli.remember(OLD)
+        cli.create(*words)
+        shutil.rmtree(cli.home)
+        return cli
+
+    return lose
+
+
+def command_in(hint: str) -> list[str]:
+    """The one command that a hint tells to paste."""
+    found = re.findall(r"holdfast ((?:snapshot|verify|vault|key|doctor) .*)$", hint)
+    assert len(found) == 1, hint
+    return shlex.split(found[0])
+
+
+def followed(cli: Cli, said: Said, **values: str) -> None:
+    """Do what a refusal said."""
+    words = [values.get(word, word) for word in command_in(said.fault["hint"])]
+    cli.good(*words)
+
+
+def test_snapshots_signed_by_the_key_that_is_gone_come_back_by_one_command(lost: Callable[..., Cli]) -> None:
+    cli = lost("--sign")
+    for words in (("memories",), ("recall", "amber"), ("remember", NEW), ("export",)):
+        said = cli(*words)
+        assert (said.code, said.fault["code"]) == (41, PENDING)
+    followed(cli, said)
+    assert cli.texts() == {OLD}
+    newest = cli.create()  # signed by a key of its own: it can be restored here
+    cli.good("snapshot", "restore", newest, "--yes")
+
+
+def test_only_the_key_that_was_named_is_trusted(lost: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = lost("--sign")
+    other = Cli(tmp_path / "other").good("key", "new")["did"]
+    assert cli("snapshot", "restore", "latest", "--trust", other, "--yes").code == 41
+    assert cli.good("key", "show")["trusted"] == []
+    did = cli("memories").fault["hint"].split("--trust ")[1].split()[0]
+    cli.good("snapshot", "restore", "latest", "--trust", did, "--dry-run")
+    assert cli.good("key", "show")["trusted"] == []
+    assert cli("memories").code == 41
+
+
+def test_unsigned_ones_come_back_to_a_folder_that_has_a_key(lost: Callable[..., Cli]) -> None:
+    cli = lost()
+    Cli(cli.home).good("key", "new")  # without the vault, so that nothing is restored yet
+    said = cli("memories")
+    assert said.code == 41
+    followed(cli, said)
+    assert cli.texts() == {OLD}
+
+
+def test_encrypted_ones_come_back_with_their_identity(lost: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = lost("--encrypt", recipient())
+    said = cli("memories")
+    assert said.code == 45
+    wrong = cli(*[{"FILE": identity_file(tmp_path, STRANGER)}.get(w, w) for w in command_in(said.fault["hint"])])
+    assert wrong.code == 45
+    assert cli("memories").code == 45
+    followed(cli, said, FILE=identity_file(tmp_path))
+    assert cli.texts() == {OLD}
+
+
+def test_an_identity_file_that_is_gone_is_told_by_its_name(lost: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = lost("--encrypt", recipient())
+    cli.environment["HOLDFAST_SNAPSHOT_IDENTITY"] = str(tmp_path / "gone.txt")
+    said = cli("memories")
+    assert "gone.txt" in said.fault["error"]
+    followed(cli, said, FILE=identity_file(tmp_path))
+    assert cli.texts() == {OLD}
+
+
+@pytest.mark.parametrize("left", ["keys/trusted.json", "lock", "server.log", "spool/0001.json", "hooks/state.json"])
+def test_a_folder_with_a_key_a_lock_a_log_or_spooled_events_is_empty(lost: Callable[..., Cli], left: str) -> None:
+    cli = lost()
+    place = cli.home / left
+    if left.startswith("keys"):
+        did = Cli(cli.home.parent / "other").good("key", "new")["did"]
+        Cli(cli.home).good("key", "trust", did)
+        shutil.rmtree(cli.home / "gen-000001")
+        (cli.home / "CURRENT").unlink()
+        followed(cli, cli("memories"))
+    else:
+        place.parent.mkdir(parents=True)
+        place.write_bytes(b"{}")
+    assert cli.texts() == {OLD}
+
+
+def test_a_memory_that_was_begun_without_the_vault_and_holds_nothing_is_filled(lost: Callable[..., Cli]) -> None:
+    """As by an agent whose environment does not name the vault."""
+    cli = lost()
+    ignorant = Cli(cli.home)
+    assert ignorant.texts() == set()
+    token = ignorant.good("token", "create")["record"]["id"]
+    assert cli.texts() == {OLD}
+    assert token in str(cli.good("token", "list"))
+    assert cli.good("verify")["sound"]
+
+
+def test_what_was_written_without_the_vault_is_kept_and_the_rest_is_one_command_away(lost: Callable[..., Cli]) -> None:
+    cli = lost()
+    Cli(cli.home).remember(NEW)
+    assert cli.texts() == {NEW}
+    told = cli.good("recall", "ferry")
+    assert "never restored here" in told["notice"]
+    health = cli.good("health")
+    assert health["status"] == "degraded"
+    assert command_in(health["hint"]) == command_in(told["notice"])
+    cli.create()  # also once the vault holds snapshots of both
+    assert cli.good("health")["status"] == "degraded"
+    cli.good(*command_in(cli.good("health")["hint"]))
+    assert cli.texts() == {OLD, NEW}
+    assert cli.good("health")["status"] == "healthy"
+    assert "notice" not in cli.good("recall", "ferry")
+
+
+def test_a_newest_that_is_damaged_leads_to_the_one_before(lost: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = lost()
+    assert cli.texts() == {OLD}
+    cli.remember(NEW)
+    newest = cli.create()
+    shutil.rmtree(cli.home)
+    body = next((tmp_path / "vault").rglob(f"{newest}.tar.zst"))
+    body.chmod(0o600)
+    body.write_bytes(b"\0" * body.stat().st_size)
+    followed(cli, cli("memories"))
+    assert cli.texts() == {OLD}
+
+
+def test_doctor_says_it_before_anything_is_started(lost: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = lost("--sign")
+    checks = _wrong(cli)
+    assert [one["name"] for one in checks] == ["data folder"]
+    assert command_in(checks[0]["hint"]) == ["snapshot", "restore", "latest", "--yes"]
+    assert not cli.home.exists()
+    followed(cli, cli(*command_in(checks[0]["hint"])))
+    assert cli.texts() == {OLD}
+    assert _wrong(cli) == []
+
+
+def test_doctor_says_one_command_for_a_memory_that_is_still_in_the_vault(lost: Callable[..., Cli]) -> None:
+    cli = lost("--sign")
+    cli("memories")
+    (check,) = _wrong(cli)
+    assert check["name"] == "store"
+    cli.good(*command_in(check["hint"]))
+    assert _wrong(cli) == []
+
+
+def test_doctor_prints_a_command_on_a_line_of_its_own(lost: Callable[..., Cli]) -> None:
+    cli = lost("--sign")
+    cli("memories")
+    hint = cli("memories").fault["hint"]
+    assert f"      {hint}\n" in cli.plain("doctor").out
+
+
+def _wrong(cli: Cli) -> list[Any]:
+    return [one for one in cli("doctor").answer["checks"] if not one["ok"]]
+
+
+def test_doctor_tells_of_a_vault_that_the_server_does_not_know(lost: Callable[..., Cli]) -> None:
+    cli = lost()
+    with running(cli.home):
+        (check,) = _wrong(cli)
+        assert check["name"] == "vault"
+        cli.good(*command_in(check["hint"]))
+        assert cli.texts() == {OLD}
+        (check,) = _wrong(cli)
+        assert "Restart the server" in check["hint"]
+
+
+@contextmanager
+def started(cli: Cli) -> Iterator[httpx.Client]:
+    with running(cli.home, vault=cli.environment["HOLDFAST_VAULT"]) as client:
+        yield client
+
+
+def test_a_server_that_could_not_restore_is_degraded_on_every_surface(lost: Callable[..., Cli]) -> None:
+    cli = lost("--sign")
+    with started(cli) as client:
+        assert client.get("/livez").json()["status"] == "ok"
+        assert client.get(f"{A}/livez").status_code == 200
+        health = client.get(f"{A}/health").json()
+        assert health["status"] == "degraded"
+        assert "not trusted here" in health["databaseStatus"]
+        assert client.get(f"{A}/overview").json()["warnings"][0]["code"] == PENDING
+        assert client.get(f"{A}/diagnostics").json()["status"] == "unwell"
+        assert "holdfast_degraded 1" in client.get("/metrics").text
+        assert client.get("/viewer").status_code == 200
+        for path, body in (
+            ("/remember", {"content": NEW}),
+            ("/search", {"query": "amber"}),
+            ("/context", {"project": "p"}),
+        ):
+            answer = client.post(A + path, json=body)
+            assert (answer.status_code, answer.json()["code"]) == (503, PENDING)
+            assert answer.json()["hint"] == health["hint"]
+        tool = client.post(f"{A}/mcp/call", json={"name": "memory_recall", "arguments": {"query": "amber"}})
+        assert tool.json()["isError"]
+        assert health["hint"] in tool.json()["hint"]
+        assert cli("recall", "amber").code == 41  # through the server as without it
+        cli.good(*command_in(health["hint"]))
+        assert client.get(f"{A}/health").json()["status"] == "healthy"
+        assert cli.texts() == {OLD}
+        assert client.post(f"{A}/remember", json={"content": NEW}).status_code == 201
+    assert cli.texts() == {OLD, NEW}
+
+
+def test_a_token_learns_no_more_than_that_the_memory_is_closed(lost: Callable[..., Cli]) -> None:
+    cli = lost("--sign")
+    with started(cli) as client:
+        answer = client.get(f"{A}/memories", headers={"Authorization": "Bearer hft_0123_4567"})
+        assert answer.status_code == 503
+        assert "vault" not in answer.text
+
+
+def test_the_server_restores_by_itself_once_the_vault_is_there(lost: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = lost()
+    (tmp_path / "vault").rename(tmp_path / "away")
+    with serving(cli.home, HOLDFAST_VAULT=str(tmp_path / "vault")) as server:
+        assert server.get("/health").json()["status"] == "degraded"
+        refused = server.remember(NEW)
+        assert (refused.status_code, refused.json()["retryable"]) == (503, True)
+        (tmp_path / "away").rename(tmp_path / "vault")
+        ends = time.monotonic() + WAIT_SECONDS
+        while server.get("/health").json()["status"] != "healthy":
+            assert time.monotonic() < ends, "the memory did not come back"
+        assert len(server.found("amber cabinet")) == 1
+        assert server.remember(NEW).status_code == 201
+    assert "is not there" in server.complaints
+    assert "was restored from it" in server.complaints
+    assert cli.texts() == {OLD, NEW}
+
+
+def test_a_long_lived_process_without_a_server_restores_once_the_vault_is_there(
+    lost: Callable[..., Cli], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli = lost()
+    (tmp_path / "vault").rename(tmp_path / "away")
+    for name, value in cli.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("holdfast.engine.AGAIN_SECONDS", 0.0)
+    with Holdfast(cli.home) as memory:
+        with pytest.raises(RestorePending):
+            memory.search("amber")
+        (tmp_path / "away").rename(tmp_path / "vault")
+        assert [one["observation"]["content"] for one in memory.search("amber")] == [OLD]
+
+
+def test_an_engine_that_is_not_to_be_rescued_says_why_it_does_not_open(lost: Callable[..., Cli]) -> None:
+    cli = lost("--sign")
+    settings = load({"home": str(cli.home), "vault": cli.environment["HOLDFAST_VAULT"], "embedder": "none"}, {})
+    for _ in range(2):  # and frees the folder
+        with pytest.raises(RestorePending):
+            Engine(settings)
+
+
+def test_a_memory_that_waits_for_its_vault_makes_and_removes_no_snapshot(lost: Callable[..., Cli]) -> None:
+    cli = lost("--sign")
+    vault = {path.name for path in Path(cli.environment["HOLDFAST_VAULT"]).rglob("*")}
+    for words in (("create",), ("prune", "--keep", "1", "--yes"), ("undo", "--yes"), ("salvage", "--yes")):
+        assert cli("snapshot", *words).code != 0
+    assert {path.name for path in Path(cli.environment["HOLDFAST_VAULT"]).rglob("*")} == vault
+    followed(cli, cli("memories"))
+    assert cli.texts() == {OLD}
