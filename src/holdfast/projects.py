@@ -15,7 +15,7 @@ import orjson
 from holdfast.desk import Desk
 from holdfast.errors import InvalidRequest
 from holdfast.keys import key_of
-from holdfast.model import Note
+from holdfast.model import CleanText, Note
 from holdfast.project_key import ends_with, is_key, is_path, last_part, repository_key
 from holdfast.store.port import Condition, Reader, Table, Tx, where
 from holdfast.store.tables import LESSONS, MEMORIES, NOTES, OBSERVATIONS, SESSIONS, SLOTS
@@ -81,6 +81,11 @@ def project_for_write(desk: Desk, project: str) -> str:
     known = _known(desk, reader)
     called = [one.key for one in known.values() if ends_with(one.key, project)]
     return called[0] if len(called) == 1 and not _has_records(desk, reader, project) else project
+
+
+def written_project(desk: Desk, project: CleanText | None) -> CleanText | None:
+    """The same for an optional project."""
+    return CleanText(project_for_write(desk, project)) if project else project
 
 
 def project_of_event(desk: Desk, project: str, cwd: str) -> str:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from holdfast.desk import Desk
 from holdfast.errors import NotFound
 from holdfast.model import CleanText, Event, Lesson
+from holdfast.projects import of_project, project_names
 from holdfast.store.near import distinct_words
 from holdfast.store.port import Condition, Tx, where
 from holdfast.store.tables import LESSONS
@@ -144,7 +145,7 @@ def count_lessons(desk: Desk, project: str | None, source: str | None, min_confi
 
 
 def _fitting(desk: Desk, project: str | None, source: str | None, min_confidence: float) -> tuple[Condition, ...]:
-    conditions = (*desk.sees_shared(), *where(deleted=False, project=project, source=source))
+    conditions = (*desk.sees_shared(), *of_project(desk, project), *where(deleted=False, source=source))
     return (*conditions, Condition("confidence", ">=", min_confidence))
 
 
@@ -152,7 +153,7 @@ def lessons_for(desk: Desk, project: str, min_confidence: float, limit: int) -> 
     """The surest lessons of a project and of no project, as many of each at most."""
     bounds = (*desk.sees_shared(), *where(deleted=False), Condition("confidence", ">=", min_confidence))
     reader = desk.store.read()
-    places = [Condition("project", "is null"), *where(project=project or None)]
+    places = [Condition("project", "is null"), *of_project(desk, project)]
     return [
         lesson
         for place in places
@@ -168,10 +169,10 @@ def search_lessons(
     Lessons of the project and those of no project are looked at.
     """
     terms = {word for word in distinct_words(query) if len(word) > 1 or not word.isascii()}
-    now = desk.clock.now_ms()
+    now, names = desk.clock.now_ms(), project_names(desk, project)
     found = []
     for lesson in list_lessons(desk, None, None, min_confidence, LOOKED_AT):
-        if project and lesson.project and lesson.project != project:
+        if names and lesson.project and lesson.project not in names:
             continue
         share = _share(terms, lesson)
         if share:

@@ -9,6 +9,7 @@ from holdfast.desk import Desk
 from holdfast.errors import Conflict, LimitReached, NotFound
 from holdfast.keys import key_of
 from holdfast.model import CleanText, Slot
+from holdfast.projects import project_for_write, project_names
 from holdfast.store.port import Reader, Tx, where
 from holdfast.store.set_aside import drop_set_aside
 from holdfast.store.tables import SLOTS
@@ -47,7 +48,7 @@ def list_slots(desk: Desk, project: str | None) -> list[Slot]:
     reader = desk.store.read()
     stored = reader.find(SLOTS, desk.tenant, *desk.sees_shared(), order="label")
     if project is not None:
-        stored = [slot for slot in stored if slot.project in (None, project)]
+        stored = [slot for slot in stored if slot.project in (None, *project_names(desk, project))]
     labels = {slot.label for slot in stored}
     standard = [_standard(desk, one, project) for one in STANDARD_SLOTS if one.label not in labels]
     return sorted([*stored, *standard], key=lambda slot: (slot.label, slot.scope, slot.project or ""))
@@ -77,7 +78,7 @@ def find_slot(desk: Desk, reader: Reader, label: str, project: str | None) -> Sl
     found = [
         slot
         for slot in reader.find(SLOTS, desk.tenant, *desk.sees_shared(), *where(label=label))
-        if slot.project in (None, project)
+        if slot.project in (None, *project_names(desk, project))
     ]
     if found:
         return max(found, key=_nearness)
@@ -89,7 +90,7 @@ def find_slot(desk: Desk, reader: Reader, label: str, project: str | None) -> Sl
 
 def _standard(desk: Desk, one: Standard, project: str | None) -> Slot:
     agent = desk.shared_agent()
-    project = project if one.scope == "project" else None
+    project = project_for_write(desk, project) if project and one.scope == "project" else None
     return Slot(
         tenant=desk.tenant,
         id=slot_id(one.label, one.scope, project, agent),

@@ -17,6 +17,7 @@ from holdfast.model import Action, CleanText, Json, Memory, Relation
 from holdfast.ops.answers import ActionShape, RelationShape
 from holdfast.ops.declare import ChatRequest, Nothing, Operation, Request
 from holdfast.ops.fields import CleanList, CleanLoose, CleanName, Name, Offset, limit
+from holdfast.projects import of_project, written_project
 from holdfast.recall.links import seen_relations
 from holdfast.shapes import shape
 from holdfast.store.port import Condition, Reader, Tx, where
@@ -43,7 +44,7 @@ class ActionsAnswer(TypedDict):
 def actions(desk: Desk, ask: Actions) -> ActionsAnswer:
     """List actions, newest first."""
     reader = desk.store.read()
-    bounds = (*desk.sees(), *where(status=ask.status, project=ask.project))
+    bounds = (*desk.sees(), *of_project(desk, ask.project), *where(status=ask.status))
     found = reader.find(ACTIONS, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
     return {"actions": [shape(one) for one in found], "total": reader.count(ACTIONS, desk.tenant, *bounds)}
 
@@ -78,7 +79,7 @@ def action_create(desk: Desk, ask: ActionCreate) -> ActionAnswer:
             status=ask.status,
             tags=ask.tags,
             session_id=ask.session_id,
-            project=ask.project,
+            project=written_project(desk, ask.project),
             agent=desk.writes_as(None),
             created_at=now,
             updated_at=now,
@@ -201,7 +202,7 @@ class GraphAnswer(TypedDict):
 def graph(desk: Desk, ask: GraphAsk) -> GraphAnswer:
     """Draw memories, their concepts and files, and the relations between them as nodes and edges."""
     reader = desk.store.read()
-    bounds = (*desk.sees_memories(), *where(latest=True, project=ask.project))
+    bounds = (*desk.sees_memories(), *of_project(desk, ask.project), *where(latest=True))
     kept = [one for one in reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit) if desk.may_see(one)]
     weights: Counter[tuple[str, str]] = Counter()
     edges: list[Json] = []

@@ -43,7 +43,7 @@ def context_for(desk: Desk, project: str, session_id: str | None, budget: int, a
     statements = standing(desk, names, agent)
     sources = Sources(
         slots=tuple(pinned_slots(desk, project)),
-        lessons=ranked_lessons(lessons_for(desk, project, SURE_ENOUGH, LESSONS_RANKED), project),
+        lessons=ranked_lessons(lessons_for(desk, project, SURE_ENOUGH, LESSONS_RANKED)),
         memories=memories,
         other_memories=others,
         statements=tuple(statements),

@@ -18,6 +18,7 @@ from holdfast.model import Json
 from holdfast.ops.answers import InsightShape, RelationShape, SlotShape, SummaryShape
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, Offset, limit
+from holdfast.projects import of_project
 from holdfast.shapes import shape
 from holdfast.snapshot.automatic import before
 from holdfast.store.port import where
@@ -155,7 +156,7 @@ class InsightsAnswer(TypedDict):
 
 def _insights(desk: Desk, ask: Insights, kind: str | None) -> tuple[list[Json], int]:
     reader = desk.store.read()
-    bounds = (*desk.sees(), *where(kind=kind, project=ask.project))
+    bounds = (*desk.sees(), *of_project(desk, ask.project), *where(kind=kind))
     found = reader.find(INSIGHTS, desk.tenant, *bounds, order="-updated_at", limit=ask.limit, offset=ask.offset)
     return [shape(one) for one in found], reader.count(INSIGHTS, desk.tenant, *bounds)
 

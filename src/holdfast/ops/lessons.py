@@ -18,6 +18,7 @@ from holdfast.model import CleanText
 from holdfast.ops.answers import LessonShape, Success
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import CleanBody, CleanLine, CleanList, CleanName, Name, Offset, Query, Share, limit
+from holdfast.projects import written_project
 from holdfast.shapes import shape
 
 
@@ -66,7 +67,7 @@ def lesson_save(desk: Desk, ask: LessonSave) -> LessonSaveAnswer:
     draft = LessonDraft(
         content=ask.content,
         context=ask.context,
-        project=ask.project,
+        project=written_project(desk, ask.project),
         confidence=ask.confidence,
         source=ask.source or CleanText("manual"),
         source_ids=ask.source_ids,

@@ -33,6 +33,7 @@ from holdfast.ops.fields import (
     limit,
     moment,
 )
+from holdfast.projects import of_project, written_project
 from holdfast.protocol.address import check_address
 from holdfast.protocol.ownership import owned
 from holdfast.recall.chats import Page, chat_list
@@ -97,14 +98,14 @@ class RememberAnswer(TypedDict):
     redacted: NotRequired[list[str]]
 
 
-def _draft(ask: Remember) -> MemoryDraft:
+def _draft(desk: Desk, ask: Remember) -> MemoryDraft:
     return MemoryDraft(
         content=ask.content,
         type=ask.type,
         title=ask.title or None,
         concepts=ask.concepts,
         files=ask.files,
-        project=ask.project,
+        project=written_project(desk, ask.project),
         agent=ask.agent_id,
         session_id=ask.session_id,
         source_ids=ask.source_observation_ids,
@@ -146,7 +147,7 @@ def remember(desk: Desk, ask: Remember) -> RememberAnswer:
     One fact per call, in a full sentence. Saying nearly the same again makes a new version of the old memory.
     `similarTo` names memories that may need to be forgotten or evolved instead.
     """
-    return _remembered(desk, remember_fact(desk, _draft(ask)))
+    return _remembered(desk, remember_fact(desk, _draft(desk, ask)))
 
 
 def agent_remember(desk: Desk, ask: Remember) -> RememberAnswer:
@@ -259,7 +260,7 @@ class MemoriesAnswer(TypedDict):
 def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
     """List memories, newest first; with asOf, those that were known at that moment."""
     reader = desk.store.read()
-    bounds = [*desk.sees_memories(ask.agent_id), *where(project=ask.project, type=ask.type)]
+    bounds = [*desk.sees_memories(ask.agent_id), *of_project(desk, ask.project), *where(type=ask.type)]
     if ask.session_id:
         bounds.append(Condition("session_ids", "has", desk.session_key(reader, ask.session_id)))
     as_of = moment(desk, ask.as_of, "asOf")

@@ -21,6 +21,7 @@ from holdfast.model import CleanText, Json, Slot
 from holdfast.ops.answers import SlotShape, Success
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import CleanBody, CleanLine, CleanLoose, CleanName, Label, Name
+from holdfast.projects import written_project
 from holdfast.shapes import shape
 
 MOST_CHARS = 20_000
@@ -89,7 +90,7 @@ def slot_create(desk: Desk, ask: SlotCreate) -> SlotCreateAnswer:
         label=ask.label,
         content=ask.content,
         scope=ask.scope,
-        project=ask.project,
+        project=written_project(desk, ask.project),
         size_limit=ask.size_limit,
         pinned=ask.pinned,
         description=ask.description,

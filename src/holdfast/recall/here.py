@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from holdfast.desk import Desk
-from holdfast.errors import InvalidRequest
-from holdfast.projects import project_names
 from holdfast.recall.flow import search
 from holdfast.recall.hits import Hit, Question
 
@@ -19,7 +17,7 @@ def search_here(desk: Desk, question: Question) -> list[Hit]:
     """The best records of the caller's project and of none; of other projects only if these do not answer."""
     if not question.here or question.project or question.session_id:
         return search(desk, question)
-    own = search(desk, replace(question, project=_known(desk, question.here)))
+    own = search(desk, replace(question, project=question.here))
     unbound = replace(question, unbound=True, kinds=("memory",))
     general = search(desk, unbound) if "memory" in question.kinds else []
     hits = sorted([*own, *general], key=lambda hit: -hit.score)
@@ -34,15 +32,6 @@ def search_here(desk: Desk, question: Question) -> list[Hit]:
 def is_clear(hit: Hit) -> bool:
     """Whether a hit clearly bears on the question."""
     return hit.parts.words >= CLEAR_WORDS or (hit.cosine or 0.0) >= CLEAR_LIKENESS
-
-
-def _known(desk: Desk, project: str) -> str:
-    """The project, unless its name is that of several: then what is stored under the very name."""
-    try:
-        project_names(desk, project)
-    except InvalidRequest:
-        return project
-    return project
 
 
 def _in_order(own: list[Hit], hits: list[Hit]) -> list[Hit]:

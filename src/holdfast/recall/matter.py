@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from holdfast.desk import Desk
 from holdfast.model import Lesson, Memory
+from holdfast.projects import of_project, project_names
 from holdfast.protocol.lifecycle import Life, Rules, strength
 from holdfast.recall.flow import search
 from holdfast.recall.hits import Hit, Question
@@ -123,7 +124,7 @@ def _candidates(desk: Desk, project: str | None, agent: str | None) -> Iterable[
     reader = desk.store.read()
     lasting = (Condition("forget_after", "until", now), Condition("valid_to", "until", now))
     bounds = (*desk.sees_memories(agent), *where(latest=True), *lasting)
-    places = [Condition("project", "is null"), *where(project=project or None)]
+    places = [Condition("project", "is null"), *of_project(desk, project)]
     for place in places:
         newest = reader.find(MEMORIES, desk.tenant, *bounds, place, limit=NEWEST)
         yield from newest
@@ -138,15 +139,15 @@ def _relevant(desk: Desk, project: str | None, agent: str | None, about: str) ->
     if not any(char.isalnum() for char in about):
         return
     question = Question(about, limit=RELEVANT, project=project or None, agent=agent, kinds=("memory",))
-    hits = [hit for hit in hits_here(desk, question) if hit.record.project in (None, project)]
+    own = (None, *project_names(desk, project))
+    hits = [hit for hit in hits_here(desk, question) if hit.record.project in own]
     best = max((hit.score for hit in hits), default=0.0)
     for hit in hits:
         if isinstance(hit.record, Memory) and hit.score > 0:
             yield hit.record, hit.score / best
 
 
-def ranked_lessons(lessons: Iterable[Lesson], project: str | None) -> tuple[Lesson, ...]:
-    """Lessons of no project and of this one; this one's count half as much again."""
-    fitting = [lesson for lesson in lessons if lesson.project in (None, project)]
-    weight = {lesson.id: lesson.confidence * (1.5 if lesson.project else 1.0) for lesson in fitting}
-    return tuple(sorted(fitting, key=lambda lesson: (-weight[lesson.id], lesson.seq))[:LESSONS_SHOWN])
+def ranked_lessons(lessons: Sequence[Lesson]) -> tuple[Lesson, ...]:
+    """The surest lessons first; a project's own count half as much again as those of none."""
+    weight = {lesson.id: lesson.confidence * (1.5 if lesson.project else 1.0) for lesson in lessons}
+    return tuple(sorted(lessons, key=lambda lesson: (-weight[lesson.id], lesson.seq))[:LESSONS_SHOWN])
