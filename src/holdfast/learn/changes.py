@@ -222,13 +222,19 @@ def _base(file: str) -> str:
 
 
 def _pieces(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[A-Za-z]{3,}|\d+(?:\.\d+)*", re.sub(r"(?<=\d)_(?=\d)", "", text)))
+    """Words, numbers and whole names of an edit's side."""
+    plain = re.sub(r"(?<=\d)_(?=\d)", "", text)
+    names = re.findall(r"[A-Za-z][\w-]*[-_][\w-]*\w", plain)
+    return frozenset([*re.findall(r"[A-Za-z]{3,}|\d+(?:\.\d+)*", plain), *names])
 
 
 def _names_any(text: str, pieces: frozenset[str]) -> bool:
-    """Whether the text names one of the pieces; 60 is named by 60_000, a limit in another unit."""
-    stated = {_digits(value.core) for value in values(text) if value.is_number or value.kind in ("clock", "address")}
-    numbers = {_digits(piece) for piece in pieces if piece[0].isdigit()}
+    """Whether the text names one of the pieces. 60 is named by 60_000, a limit in another unit, and 14.11 by 14."""
+    found = [value.core for value in values(text) if value.is_number or value.kind in ("clock", "address")]
+    stated = {_digits(core) for core in found} | {core.partition(".")[0] for core in found if "." in core}
+    numbers = {_digits(piece) for piece in pieces if piece[0].isdigit()} | {
+        piece for piece in pieces if piece[0].isdigit()
+    }
     plain = _tokens(text)
     return bool((stated - {""}) & numbers) or any(piece.lower() in plain for piece in pieces if piece[0].isalpha())
 

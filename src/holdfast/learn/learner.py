@@ -18,9 +18,10 @@ from holdfast.learn.turns import Turn, turn_around
 from holdfast.model import Memory, Note, Observation, Statement
 from holdfast.store.port import Condition, Reader, Tx
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, STATEMENTS
+from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS
 
 ROWS = 200  # observations and memories looked at in one step
-SPOKEN = ("prompt_submit", "UserPromptSubmit", "user_prompt_submit", "assistant_message")
+SPOKEN = (*PROMPT_HOOKS, MESSAGE_HOOK)
 CURSOR = "learner"
 
 
