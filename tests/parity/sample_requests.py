@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from parity_world import DAMAGED_GENERATION, MARK, NOON, PROJECT
+from parity_world import MARK, NOON, PROJECT
 
 from holdfast.model import Json
 from holdfast.ops.declare import Operation
