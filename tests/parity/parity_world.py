@@ -125,9 +125,6 @@ def prepare(home: Path, nexo: Path) -> Prepared:
         engine.close()
     _keep_a_damaged_one(home)
     (home / "vault").mkdir()  # empty: a folder that is not there is none
-    # As a restore leaves a memory that was found damaged.
-    shutil.copytree(home / "gen-000001", home / DAMAGED_GENERATION)
-    note_damage(home / DAMAGED_GENERATION, Damage("records", "memories: the row does not match its checksum"))
     return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "nexo": str(nexo)})
 
 
