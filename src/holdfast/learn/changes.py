@@ -245,6 +245,12 @@ def _gone(value: Value, text: str) -> bool:
     )
 
 
+def _put_back(value: Value, text: str) -> bool:
+    """Whether a text says that a value holds again."""
+    name = re.escape(value.core)
+    return re.search(rf"\bback (?:down |up )?(?:to|at|on) (?:\w+ ){{0,2}}{name}\b", text.lower()) is not None
+
+
 _NO_MORE = (
     r"\b(?:gone|no longer|any ?more|deleted|uninstalled|removed|switched off|turned off|ran out|left|leaves|closed|out|"
     r"replaced|retired|dropped|drop|dead|down|rejected|is too|are too|too (?:low|high|small|late|slow)|not enough|"
@@ -376,6 +382,8 @@ def of_two_things(old: Claim, new: Claim) -> bool:
     before, after = values(old.text), values(new.text)
     nothing_new = all(any(one.same(other) for other in before) for one in after)
     gone = any(_gone(one, new.text) or _gone(one, new.prompt) for one in before)
+    if any(_put_back(one, new.text) for one in before):
+        return True
     nothing_changed = nothing_new and not gone and _CHANGE.search(new.text) is None
     other_key = edit.other_key and not edit.chained
     return other_key or (bool(before) and nothing_changed) or (_repeats_number(before, after) and not gone)
