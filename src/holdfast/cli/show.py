@@ -56,6 +56,9 @@ def print_answer(answer: Any) -> None:
     if answer.get("format") == "passages":
         _print_passages(console, answer)
         return
+    if "context" in answer and _is_rows(answer.get("lines")):
+        _print_context(console, answer)
+        return
     for name, value in answer.items():
         if name == "exitCode":  # the command ends with it
             continue
@@ -83,6 +86,22 @@ def _print_passages(console: Console, answer: Json) -> None:
         console.print(Text("Nothing was found.", style="dim"))
     if answer.get("notice"):
         _print_line(console, _printable(str(answer["notice"])))
+
+
+def _print_context(console: Console, answer: Json) -> None:
+    """What an agent is told, line by line; under each line why, and the records it is from."""
+    section = ""
+    for line in answer["lines"]:
+        if line["section"] != section:
+            section = line["section"]
+            console.print(Text(_printable(section), style="bold"))
+        console.print(Text(_printable(str(line["text"]))))
+        _print_line(console, "    " + _printable(", ".join([line["reason"], *line["ids"]])), "dim")
+    for name, said in (("omitted", "Left out for space"), ("shortened", "Shortened")):
+        counts = ", ".join(f"{count} of {head}" for head, count in answer.get(name, {}).items())
+        if counts:
+            _print_line(console, f"{said}: {counts}.")
+    _print_line(console, f"{answer['tokens']} tokens.")
 
 
 def print_lines(lines: Iterable[str]) -> None:
