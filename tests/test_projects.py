@@ -62,7 +62,11 @@ def test_a_write_under_a_bare_name_goes_to_the_one_project_of_that_name(world: W
     start(world, "s1", SHOP, "/home/a/platform")
     assert project_for_write(world.desk(), "platform") == SHOP
     assert project_for_write(world.desk(), "other") == "other"
+
+
+def test_a_write_under_a_bare_name_that_has_records_stays_with_them(world: World) -> None:
     world.call("remember", content="an older memory", project="platform")
+    start(world, "s1", SHOP, "/home/a/platform")
     assert project_for_write(world.desk(), "platform") == "platform"
 
 

@@ -217,7 +217,7 @@ class Engine:
         """
         if self.fault is not None:
             self._live.close_anyway()
-        else:
+        elif self._live.is_open:
             if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
                 with suppress(Fault):  # a disk that takes no more must not keep the folder locked
                     self.store.fold_words()

@@ -11,8 +11,9 @@ from world import World, running
 
 from holdfast.model import Answer, Caller, Insight
 from holdfast.serve.idempotency import KEPT_MS, drop_old_answers
+from holdfast.serve.learning import Learning
 from holdfast.store.port import Tx
-from holdfast.store.tables import ANSWERS, INSIGHTS
+from holdfast.store.tables import ANSWERS, INSIGHTS, OBSERVATIONS, STATEMENTS, SUMMARIES
 
 SAID = "We decided to use QUETZALDB because it is faster. Always prefer QUETZALDB for storage."
 PREFIX = "/agentmemory"
@@ -36,6 +37,78 @@ def test_a_forgotten_session_is_not_quoted_in_the_context_by_its_reflection(worl
     world.call("reflect", sessionId="s1")
     world.call("forget", sessionId="s1")
     assert "QUETZALDB" not in world.call("context", project="proj")["context"]
+    assert "QUETZALDB" not in _all(world)
+
+
+def test_forgetting_an_observation_takes_its_slot_lines_and_no_others_and_counts_them(world: World) -> None:
+    told = world.observe(hook="prompt_submit", prompt="Always prefer QUETZALDB for storage.")["observationId"]
+    world.observe(hook="prompt_submit", at=world.clock.now + 1, prompt="Never push to the main branch.")
+    world.call("reflect", sessionId="s1")
+    done = world.call("forget", sessionId="s1", observationIds=[told])
+    assert done["counts"]["lines"] == 1
+    assert done["deleted"] == sum(done["counts"].values())
+    assert world.call("slot", label="guidance", project="proj")["slot"]["content"] == "- Never push to the main branch."
+
+
+def test_a_line_that_was_said_twice_stays_until_both_are_forgotten(world: World) -> None:
+    ids = [
+        world.observe(hook="prompt_submit", at=world.clock.now + n, prompt=f"{text}QUETZALDB.")["observationId"]
+        for n, text in enumerate(("Always use ", "Hello. Always use "))
+    ]
+    world.call("reflect", sessionId="s1")
+    assert "lines" not in world.call("forget", sessionId="s1", observationIds=ids[:1])["counts"]
+    assert world.call("forget", sessionId="s1", observationIds=ids[1:])["counts"]["lines"] == 1
+    assert "QUETZALDB" not in _all(world)
+
+
+def test_a_forgotten_prompt_is_not_repeated_beside_its_answer(world: World) -> None:
+    told = world.observe(hook="prompt_submit", prompt="What is QUETZALDB?")["observationId"]
+    world.observe(hook="assistant_message", at=world.clock.now + 1, message="A store for rows.")
+    answer = next(one for one in world.engine.store.read().find(OBSERVATIONS, "default") if one.id != told)
+    assert "QUETZALDB" in answer.subtitle
+    world.call("forget", sessionId="s1", observationIds=[told])
+    assert "QUETZALDB" not in _all(world)
+
+
+def test_a_session_is_known_by_the_first_prompt_that_is_left(world: World) -> None:
+    told = world.observe(hook="prompt_submit", prompt="What is QUETZALDB?")["observationId"]
+    world.observe(hook="prompt_submit", at=world.clock.now + 1, prompt="Sort the rows.")
+    world.call("forget", sessionId="s1", observationIds=[told])
+    assert world.call("sessions")["sessions"][0]["firstPrompt"] == "Sort the rows."
+
+
+def test_a_summary_is_made_anew_from_what_is_left(world: World) -> None:
+    told = world.observe(hook="prompt_submit", prompt=SAID)["observationId"]
+    world.observe(hook="prompt_submit", at=world.clock.now + 1, prompt="Sort the rows.")
+    world.call("summarize", sessionId="s1")
+    done = world.call("forget", sessionId="s1", observationIds=[told])
+    assert done["counts"]["summaries"] == 1
+    summary = world.engine.store.read().get(SUMMARIES, "default", "s1")
+    assert summary is not None
+    assert (summary.title, summary.observation_count) == ("Sort the rows.", 1)
+
+
+def test_a_lesson_goes_with_the_last_of_its_sources(world: World) -> None:
+    ids = [world.observe(at=world.clock.now + n, tool_name="Bash", n=n)["observationId"] for n in range(2)]
+    world.call("lesson_save", content="QUETZALDB needs a lock", sourceIds=ids)
+    world.call("lesson_save", content="Rows are sorted", sourceIds=[])
+    assert "lessons" not in world.call("forget", sessionId="s1", observationIds=ids[:1])["counts"]
+    assert world.call("forget", sessionId="s1", observationIds=ids[1:])["counts"]["lessons"] == 1
+    assert [one["content"] for one in world.call("lessons")["lessons"]] == ["Rows are sorted"]
+
+
+def test_statements_of_a_forgotten_observation_are_counted_and_others_stay(world: World) -> None:
+    said = "We decided to use {} 14 for the orders service because the managed plan includes it."
+    ids = []
+    for number, name in enumerate(("QUETZALDB", "Postgres")):
+        at = world.clock.now + 10 * number
+        world.observe("s1", "prompt_submit", at=at, prompt=f"Which one is number {number}?")
+        seen = world.observe("s1", "assistant_message", at=at + 1, message=said.format(name))
+        ids.append(seen["observationId"])
+    Learning(world.engine).learn()
+    done = world.call("forget", sessionId="s1", observationIds=ids[:1])
+    assert done["counts"]["statements"] == 1
+    assert [one.source_id for one in world.engine.store.read().find(STATEMENTS, "default")] == ids[1:]
     assert "QUETZALDB" not in _all(world)
 
 

@@ -22,6 +22,7 @@ RECORDED = json.loads(Path(__file__).with_name("hook_calls.json").read_text(enco
 # Each needs more than its payload: a transcript or a repository on disk, or it is where Holdfast differs.
 APART = {"session-end-transcript-bridge", "post-commit", "stop"}
 OWN = {"agent-message"}  # events that the recorded scripts do not have
+PROMPT_CONTEXT = "/agentmemory/context/prompt"  # nor do they ask for this
 NOW = 1_794_775_103_107  # 2026-11-15T20:38:23.107Z
 
 
@@ -57,7 +58,8 @@ def test_an_event_makes_the_requests_that_were_recorded(run: dict[str, Any]) -> 
     told = Server()
     name, _, value = run["env"].partition("=")
     ran(run["event"], run["stdin"], told, **{name: value})
-    assert timeless(told.requests) == timeless(run["requests"])
+    known = [request for request in told.requests if request["path"] != PROMPT_CONTEXT]
+    assert timeless(known) == timeless(run["requests"])
 
 
 def test_every_recorded_event_is_known() -> None:
@@ -133,7 +135,7 @@ def test_context_can_be_turned_off() -> None:
 
 def test_only_events_that_bring_context_print_anything() -> None:
     payload = {"session_id": "s", "tool_name": "Edit", "tool_input": {"file_path": "a.py"}, "prompt": "p"}
-    silent = set(EVENTS) - {"session-start", "pre-compact", "pre-tool-use"}
+    silent = set(EVENTS) - {"session-start", "prompt-submit", "pre-compact", "pre-tool-use"}
     assert [name for name in silent if ran(name, payload, Server("facts")).stdout] == []
 
 
@@ -142,6 +144,29 @@ def test_context_that_gemini_puts_before_a_prompt_is_not_remembered_as_the_users
     said = "<hook_context>REMEMBERED-FACT</hook_context>\n\nhello <b>you</b>"  # as Gemini CLI 0.61 sends it
     ran("prompt-submit", {"session_id": "s", "hook_event_name": "BeforeAgent", "prompt": said}, told)
     assert told.requests[0]["body"]["data"] == {"prompt": "hello <b>you</b>"}
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "BeforeAgent"])
+def test_a_prompt_brings_what_bears_on_it_in_the_shape_of_the_agent(event: str) -> None:
+    told = Server("The limit is 240.")
+    printed = ran("prompt-submit", {"session_id": "s", "hook_event_name": event, "prompt": "which limit?"}, told).stdout
+    shape = {"hookEventName": event, "additionalContext": "The limit is 240."}
+    assert json.loads(printed) == {"hookSpecificOutput": shape}
+    assert [request["path"] for request in told.requests] == ["/agentmemory/observe", PROMPT_CONTEXT]
+
+
+@pytest.mark.parametrize(
+    ("payload", "switch"),
+    [
+        ({"prompt": "which limit?"}, "false"),
+        ({"prompt": "which limit?", "cursor_version": "1.7", "hook_event_name": "beforeSubmitPrompt"}, ""),
+        ({"agent_action_name": "pre_user_prompt", "tool_info": {"user_prompt": "which limit?"}}, ""),
+    ],
+    ids=["turned off", "Cursor", "Windsurf"],
+)
+def test_a_prompt_of_an_agent_that_does_not_read_it_prints_nothing(payload: Any, switch: str) -> None:
+    told = Server("The limit is 240.")
+    assert ran("prompt-submit", {"session_id": "s", **payload}, told, AGENTMEMORY_INJECT_CONTEXT=switch).stdout == ""
 
 
 def test_compacting_gets_its_context_as_plain_text() -> None:
@@ -263,8 +288,8 @@ def test_the_project_is_the_repository_above_the_folder(tmp_path: Path) -> None:
     (tmp_path / "repo/.git").mkdir(parents=True)
     (tmp_path / "repo/src/deep").mkdir(parents=True)
     told = Server()
-    ran("prompt-submit", {"session_id": "s", "cwd": str(tmp_path / "repo/src/deep")}, told)
-    ran("prompt-submit", {"session_id": "s", "cwd": "/"}, told, AGENTMEMORY_PROJECT_NAME="named")
+    ran("session-start", {"session_id": "s", "cwd": str(tmp_path / "repo/src/deep")}, told)
+    ran("session-start", {"session_id": "s", "cwd": "/"}, told, AGENTMEMORY_PROJECT_NAME="named")
     assert [request["body"]["project"] for request in told.requests] == [str((tmp_path / "repo").resolve()), "named"]
 
 

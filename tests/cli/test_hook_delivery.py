@@ -17,7 +17,8 @@ import pytest
 from world import running
 
 from holdfast import spool
-from holdfast.cli import hook_place
+from holdfast.cli import hook_events, hook_place, hook_transcript
+from holdfast.cli.hook import run_hook
 from holdfast.cli.hook_delivery import Delivery
 from holdfast.cli.hook_place import Place, place_of
 from holdfast.settings import SETTINGS
@@ -118,6 +119,41 @@ def test_a_server_that_hangs_is_given_up_and_the_event_waits(tmp_path: Path) -> 
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         hook("prompt-submit", home, {"prompt": "hello"}, "--url", url)
     assert [entry.body["data"] for entry in waiting(home)] == [{"prompt": "hello"}]
+
+
+def test_a_subagents_last_words_are_told_once(tmp_path: Path, transcript: Path) -> None:
+    home = tmp_path / "data"
+    said = {"agent_id": "a1", "agent_type": "Explore", "last_assistant_message": "The cache key has the date."}
+    hook("subagent-stop", home, {**said, "agent_transcript_path": str(transcript)})
+    piece, stop = (entry.body for entry in waiting(home))
+    assert piece["lastMessage"] == "The cache key has the date."
+    assert stop["data"]["last_message"] == ""
+
+
+def test_when_the_time_is_up_the_rest_of_a_long_transcript_waits(
+    tmp_path: Path, transcript: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each piece takes longer than the session's end may take."""
+    monkeypatch.setattr(hook_transcript, "PIECE_BYTES", 300)
+    with transcript.open("a") as more:
+        more.write("".join(line("assistant", number, text(f"point {number}")) for number in range(3, 9)))
+    steady, kept, sent = iter(range(1_000)), [], []
+
+    def send(method: str, path: str, body: Any, timeout: float) -> dict[str, Any]:
+        sent.append(path)
+        return {"consumedLines": body["text"].count("\n") if "text" in body else None}
+
+    def keep(path: str, body: Any) -> bool:
+        kept.append(body)
+        return True
+
+    monkeypatch.setattr(hook_events.time, "monotonic", lambda: float(next(steady)))
+    payload = json.dumps({"session_id": SESSION, "transcript_path": str(transcript)})
+    run_hook("session-end", payload, {}, send, lambda: 1, keep, str(tmp_path / "data"))
+    assert len(kept) > 1
+    assert sent[-1] == "/agentmemory/session/end"
+    whole = transcript.read_text()
+    assert whole.endswith("".join(body["text"] for body in kept))
 
 
 def test_a_restarted_server_is_found_again_by_its_card(tmp_path: Path) -> None:
@@ -223,8 +259,11 @@ def test_a_token_is_who_the_caller_means_to_be(tmp_path: Path) -> None:
     assert (found.secret, found.own) == ("hft_abc", False)
 
 
-def test_a_port_of_the_environment_counts_where_no_folder_is_named(tmp_path: Path) -> None:
-    assert place_of(["stop"], {"HOME": str(tmp_path), "PORT": "4000"}).port() in ("4000", "")
+def test_a_port_of_the_environment_counts_where_no_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert place_of(["stop"], {"PORT": "4000"}).url == "http://127.0.0.1:4000"
     assert place_of(["stop"], {"HOLDFAST_HOME": str(tmp_path), "PORT": "4000"}).url == ""
 
 

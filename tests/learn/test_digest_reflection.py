@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 from session_of_steps import answered, asked, edited, planned, ran, slot, step
 
 from holdfast.learn.digest import SlotChange, reflect
-from holdfast.model import Observation
+from holdfast.model import Observation, Statement
 
 LABELS = (
     "persona", "user_preferences", "tool_guidelines", "project_context", "guidance", "pending_items",
@@ -152,3 +152,37 @@ def test_every_change_fits_its_slot(texts: list[str], content: str, limit: int) 
         assert len(change.content) <= limit
         assert change.text.count("\n") < 8
         assert change.content.endswith(change.text)
+
+
+def held(seq: int, kind: str, text: str) -> Statement:
+    return Statement("default", f"stm_{seq}", seq, f"obs_{seq}", "s1", "proj", None, kind, text, 0.8, seq)
+
+
+def test_a_session_with_statements_is_reflected_by_them_and_not_by_words() -> None:
+    steps = [asked(1, "Always use uv."), answered(2, "TODO: write docs.")]
+    said = [held(1, "preference", "Keep commits small."), held(2, "open", "The exporter lacks a test.")]
+    made = {one.label: one.text for one in reflect(steps, SLOTS, said)}
+    assert made == {"user_preferences": "- Keep commits small.", "pending_items": "- The exporter lacks a test."}
+
+
+def test_lines_of_what_holds_no_more_leave_the_slot() -> None:
+    have = slot("pending_items", "- The exporter lacks a test.\n- mine")
+    (change,) = reflect([answered(1, "Done.")], [have], [], gone=["The exporter lacks a test."])
+    assert (change.content, change.dropped) == ("- mine", ("- The exporter lacks a test.",))
+
+
+def test_what_a_project_taught_goes_into_its_own_slots() -> None:
+    made = reflect([asked(1, "Always use uv.")], SLOTS, own=True)
+    assert [one.label for one in made] == ["guidance"]
+
+
+def test_every_line_names_the_observations_that_it_came_from() -> None:
+    steps = [
+        asked(1, "Always use uv."),
+        asked(2, "always use uv"),
+        ran(3, "npm test", "sh: npm: not found", 127),
+        ran(4, "npm run test", "3 passed in 1s"),
+    ]
+    made = {line: groups for one in reflect(steps, SLOTS) for line, groups in one.sources.items()}
+    assert made["- Always use uv."] == (("obs_1",), ("obs_2",))
+    assert [groups for line, groups in made.items() if "failed" in line] == [(("obs_3", "obs_4"),)]

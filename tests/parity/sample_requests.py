@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from parity_world import DAMAGED_GENERATION, MARK, NOON, PROJECT
+from parity_world import MARK, NOON, PROJECT
 
 from holdfast.model import Json
 from holdfast.ops.declare import Operation
@@ -169,14 +169,17 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("governance_delete", {"memoryIds": ["<memory-governed>", "mem_unknown"], "reason": "asked for"}),
     Sample("auto_forget", {"dryRun": True}),
     # recall
-    Sample("search", {"query": f"{MARK} lamp", "limit": 3, "project": PROJECT, "concepts": ["coast"]}),
+    Sample(
+        "search", {"query": f"{MARK} lamp", "limit": 3, "project": PROJECT, "concepts": ["coast"], "format": "full"}
+    ),
     Sample("search", {"query": MARK, "format": "narrative", "token_budget": 40}, also="within a budget"),
     Sample(
         "search",
         {"query": MARK, "format": "compact", "kind": "observation", "before": str(NOON), "files": []},
         also="compact",
     ),
-    Sample("search", {"query": f"{MARK} key", "umo": _PRIVATE, "senderId": "ada"}, also="in a chat"),
+    Sample("search", {"query": f"{MARK} lamp", "format": "passages", "here": PROJECT, "limit": 3}, also="passages"),
+    Sample("search", {"query": f"{MARK} key", "umo": _PRIVATE, "senderId": "ada", "format": "full"}, also="in a chat"),
     Sample("smart_search", {"query": f"{MARK} storm", "limit": 4, "project": PROJECT}),
     Sample("smart_search", {"query": MARK, "after": "3 days ago", "asOf": "now"}, also="with words for times"),
     Sample("smart_search", {"query": "x", "expandIds": ["<memory>", "<s-build/1>", "unknown"]}, also="expanded"),
@@ -185,6 +188,11 @@ SAMPLES: tuple[Sample, ...] = (
         "context",
         {"project": PROJECT, "umo": _PRIVATE, "senderId": "ada", "query": f"{MARK} key", "locale": "zh"},
         also="in a chat",
+    ),
+    Sample("context", {"project": PROJECT, "explain": True}, also="with its reasons"),
+    Sample(
+        "context_prompt",
+        {"sessionId": "s-new", "prompt": f"How often does the {MARK} lamp turn?", "project": PROJECT, "cwd": "/w"},
     ),
     Sample("enrich", {"files": [f"/w/{MARK}/lamp.py"], "terms": ["wick", "horn"], "project": PROJECT}),
     Sample("timeline", {"anchor": "<s-build/1>", "before": 1, "after": 5, "project": PROJECT}),
@@ -252,6 +260,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("folder_graph", {"project": PROJECT, "limit": 100}),
     Sample("folder_memories", {"kind": "concept", "name": "coast", "limit": 5, "offset": 0}),
     # learning
+    Sample("still_true", {"id": "<memory-outdated>"}),
     Sample("summarize", {"sessionId": "s-build"}),
     Sample("consolidate", {"project": PROJECT, "minObservations": 1}),
     Sample("reflect", {"sessionId": "s-build", "maxObservations": 20}),
@@ -304,7 +313,11 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("snapshot_diff", {"a": "<snapshot>", "b": "<snapshot-later>", "limit": 5}),
     Sample("snapshot_diff", {"a": "<snapshot-later>"}, also="with now"),
     Sample("snapshot_search", {"id": "<snapshot>", "query": f"{MARK} lamp", "limit": 2}),
-    Sample("search", {"query": f"{MARK} keeper sleeps", "at": "<snapshot>", "limit": 2}, also="at a snapshot"),
+    Sample(
+        "search",
+        {"query": f"{MARK} keeper sleeps", "at": "<snapshot>", "limit": 2, "format": "full"},
+        also="at a snapshot",
+    ),
     Sample("snapshot_export", {"id": "<snapshot>", "to": "{home}/exported"}),
     Sample("snapshot_import", {"path": "<nexo>"}),
     Sample("vault_sync", {"vault": "{home}/vault", "limit": 1}),
@@ -322,9 +335,8 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("snapshot_merge", {"a": "<snapshot-later>", "prefer": "b", "yes": True}, also="really"),
     Sample("snapshot_set_aside", {"limit": 3}),
     Sample("snapshot_damaged", {}),
-    Sample("snapshot_salvage", {"dryRun": True, "limit": 3}),
-    Sample("snapshot_salvage", {"generation": DAMAGED_GENERATION, "yes": True}, also="really"),
-    Sample("snapshot_discard", {"generation": DAMAGED_GENERATION, "yes": True}),
+    Sample("snapshot_salvage", {"generation": "gen-000000", "dryRun": True, "limit": 3}),
+    Sample("snapshot_discard", {"generation": "gen-000000", "yes": True}),
     Sample("key_new", {}),
     Sample("key_trust", {"did": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "note": "The pilot"}),
     Sample("key_show", {}),
@@ -352,6 +364,7 @@ MISSING: tuple[Sample, ...] = (
     Sample("slot_replace", {"label": "nowhere", "content": "x"}),
     Sample("slot_delete", {"label": "nowhere"}),
     Sample("action_update", {"actionId": "act_nowhere", "status": "done"}),
+    Sample("still_true", {"id": "mem_nowhere"}),
     Sample("summarize", {"sessionId": "s-nowhere"}),
     Sample("reflect", {"sessionId": "s-nowhere", "maxObservations": 20}),
     Sample("second_brain", {"file": "nowhere.md"}),
@@ -388,7 +401,7 @@ BAD: tuple[Sample, ...] = (
     Sample("session_by_commit", {"sha": "ab"}, also="with too little of a sha"),
     Sample("second_brain", {"file": "../etc/passwd"}, also="with a path"),
     Sample("import_", {"exportData": "text"}, also="with a text"),
-    Sample("import_jsonl", {"path": "/etc", "maxFiles": 1}, also="outside the roots"),
+    Sample("import_jsonl", {"path": "/nothing/there", "maxFiles": 1}, also="outside the roots"),
     Sample("import_rules", {"file": "CLAUDE.md", "text": " "}, also="of an empty file"),
     Sample("token_create", {"tenant": "no/tenant"}, also="with a slash"),
     Sample("snapshot_restore", {"id": "latest"}, also="without a yes"),

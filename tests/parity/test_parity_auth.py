@@ -268,7 +268,7 @@ def _for_readers(name: str, owners: Any) -> Any:
     if name == "overview":
         kept = {key: value for key, value in owners.items() if key != "disk"}
         warnings = [one for one in owners["warnings"] if one["code"] != "damaged_kept"]
-        return {**kept, "snapshots": {**owners["snapshots"], "path": None}, "warnings": warnings}
+        return {**kept, "warnings": warnings, "snapshots": {**owners["snapshots"], "path": None}}
     return _without_paths(owners) if "snapshot" in name else owners
 
 

@@ -9,7 +9,7 @@ from recall_records import lesson, memory, slot
 from world import DAY, World
 
 from holdfast.model import Caller
-from holdfast.recall.context import OPENING, Sources, build
+from holdfast.recall.context import IN_FORCE, OPENING, RULES, Sources, build
 from holdfast.tokens import estimate
 
 LONG = "the quick brown fox jumps over the lazy dog and runs away. "
@@ -23,8 +23,13 @@ def facts(many: int, project: str | None = None) -> tuple[str, ...]:
 def shown(world: World, **ask: object) -> list[str]:
     """The memories of a context, in order."""
     text = world.call("context", **{"project": "proj", **ask})["context"]
-    section = text.split("## Memories\n")[-1] if "## Memories\n" in text else ""
-    return [one.split("] ", 1)[1] for one in section.split("\n") if one.startswith("- [")]
+    return section(text, IN_FORCE)
+
+
+def section(text: str, head: str) -> list[str]:
+    """What the items of a section say, in order."""
+    after = text.partition(f"## {head}\n")[2].partition("\n## ")[0]
+    return [one.removeprefix("- ") for one in after.split("\n") if one.startswith("- ")]
 
 
 # The block
@@ -33,15 +38,15 @@ def shown(world: World, **ask: object) -> list[str]:
 def test_one_long_slot_leaves_room_for_everything_else() -> None:
     sources = Sources(
         slots=(slot(LONG * 500),),
-        profile=("often about: tea",),
+        files=("tea.py",),
         lessons=(lesson("Boil water first"),),
         memories=(memory("The kettle is red"),),
     )
     made = build(sources, 500)
-    assert all(part in made.text for part in ("## Pinned", "often about: tea", "Boil water", "kettle"))
-    assert made.shortened == {"Pinned": 1}
+    assert all(part in made.text for part in (f"## {RULES}", "tea.py", "Boil water", "kettle"))
+    assert made.shortened == {RULES: 1}
     assert made.omitted == {}
-    assert "Shortened: 1 of Pinned." in made.text
+    assert f"Shortened: 1 of {RULES}." in made.text
     assert made.tokens <= 500
 
 
@@ -52,9 +57,9 @@ def test_many_full_slots_do_not_starve_the_sections_after_them() -> None:
         memories=tuple(memory(text) for text in facts(20)),
     )
     made = build(sources, 1000)
-    assert {"## Pinned", "## Lessons", "## Memories"} <= set(made.text.split("\n"))
-    assert set(made.omitted) >= {"Pinned"}
-    assert f"{made.omitted['Pinned']} of Pinned" in made.text
+    assert {f"## {RULES}", f"## {IN_FORCE}"} <= set(made.text.split("\n"))
+    assert set(made.omitted) >= {RULES}
+    assert f"{made.omitted[RULES]} of {RULES}" in made.text
 
 
 def test_room_that_others_do_not_need_is_used() -> None:
@@ -90,7 +95,7 @@ def test_texts_that_differ_are_both_said() -> None:
 def test_no_budget_is_overrun_and_nothing_vanishes_uncounted(budget: int) -> None:
     sources = Sources(
         slots=(slot(LONG * 3), slot("ж" * 800, label="b"), slot("🚀" * 300, label="c")),
-        profile=("often about: tea, kettles",),
+        files=("tea.py", "kettle.py"),
         lessons=tuple(lesson(text) for text in facts(5)),
         memories=(*(memory(text) for text in facts(30)[10:]), memory("é" * 3000)),
     )
@@ -105,7 +110,7 @@ def test_no_budget_is_overrun_and_nothing_vanishes_uncounted(budget: int) -> Non
 def test_fifty_tokens_still_say_something_short() -> None:
     made = build(Sources(memories=(memory("Port 8080"), *(memory(text) for text in facts(20)))), 60)
     assert "Port 8080" in made.text
-    assert made.omitted == {"Memories": 20}
+    assert made.omitted == {IN_FORCE: 20}
 
 
 # The memories that matter
@@ -128,8 +133,7 @@ def test_a_session_started_with_a_title_gets_what_answers_it(world: World) -> No
     for text in facts(40):
         world.call("remember", content=text, project="proj")
     started = world.call("session_start", sessionId="s1", project="proj", cwd="/", title="Descale the kettles")
-    first = started["context"].split("## Memories\n")[1].split("\n")[0]
-    assert "vinegar" in first
+    assert "vinegar" in section(started["context"], IN_FORCE)[0]
 
 
 def test_important_memories_come_first_however_old(world: World) -> None:
@@ -171,9 +175,11 @@ def test_lessons_of_other_projects_do_not_crowd_out_ours(world: World) -> None:
     assert "Warm the pot" in world.call("context", project="proj")["context"]
 
 
-def test_a_convention_is_told_among_the_memories_only(world: World) -> None:
+def test_a_convention_is_told_among_the_rules_only(world: World) -> None:
     world.call("remember", content="Always name tests as sentences", type="convention", project="proj")
-    assert world.call("context", project="proj")["context"].count("name tests as sentences") == 1
+    text = world.call("context", project="proj")["context"]
+    assert text.count("name tests as sentences") == 1
+    assert section(text, RULES) == ["Always name tests as sentences"]
 
 
 def test_the_same_store_gives_the_same_context(world: World) -> None:

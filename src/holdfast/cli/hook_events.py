@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Protocol
 from holdfast.cli import hook_payload as read
 
 # Long enough for a commit on a busy disk, short enough that an agent whose server hangs stays usable.
-# Claude Code ends a SessionEnd hook after 1.5 s: there is room for one time-out and the spool.
-QUICK, START, COMPACT, TRANSCRIPT, END = 1.0, 1.5, 3.0, 3.0, 0.7
+# Claude Code ends a SessionEnd hook after 1.5 s: what is not delivered by then must be in the spool.
+QUICK, START, COMPACT, TRANSCRIPT, END = 1.0, 1.5, 3.0, 3.0, 1.0
+LEAST = 0.1
 MOST_PIECES = 8
 
 MESSAGE_CHARS, TASK_CHARS = 4000, 2000
@@ -140,7 +141,7 @@ def post_tool_failure(call: Call) -> str:
 
 def pre_compact(call: Call) -> str:
     """The context as plain text: Claude Code hands what PreCompact prints to the model that writes the summary."""
-    _said_since(call, TRANSCRIPT)
+    _said_since(call, time.monotonic() + TRANSCRIPT)
     if call.wants("CLAUDE_MEMORY_BRIDGE") == "true":
         call.send("POST", "/agentmemory/claude-bridge/sync", {}, COMPACT)
     body = {"sessionId": call.session, "project": call.place["project"], "budget": COMPACT_TOKENS}
@@ -153,13 +154,11 @@ def subagent_start(call: Call) -> str:
 
 
 def subagent_stop(call: Call) -> str:
-    """What the subagent came to; its own transcript, where it has one, tells the rest."""
-    last = call.field("last_assistant_message")
-    message = last if isinstance(last, str) else ""
-    _observe(call, "subagent_stop", {**_subagent(call), "last_message": message[: read.SAID_CHARS]})
-    path = read.transcript(call.data, "agent_transcript_path")
-    if path is not None and call.folder is not None:
-        _transcript(call, path, call.folder, "", TRANSCRIPT)
+    """What the subagent came to: its own transcript tells it; without one, its last message."""
+    last, path = read.last_message(call.data), read.transcript(call.data, "agent_transcript_path")
+    ends = time.monotonic() + TRANSCRIPT
+    sent = path is not None and call.folder is not None and _transcript(call, path, call.folder, last, ends)
+    _observe(call, "subagent_stop", {**_subagent(call), "last_message": "" if sent else last})
     return ""
 
 
@@ -182,7 +181,7 @@ def task_completed(call: Call) -> str:
 
 def stop(call: Call) -> str:
     """What was said and done since the last time; the session goes on until its own end."""
-    _said_since(call, TRANSCRIPT)
+    _said_since(call, time.monotonic() + TRANSCRIPT)
     return ""
 
 
@@ -196,10 +195,11 @@ def agent_message(call: Call) -> str:
 
 def session_end(call: Call) -> str:
     """Close the session; what the transcript has gained is sent first."""
-    _said_since(call, END)
+    ends = time.monotonic() + END
+    _said_since(call, ends)
     if call.wants("CLAUDE_MEMORY_BRIDGE") == "true":
-        call.send("POST", "/agentmemory/claude-bridge/sync", None, QUICK)
-    call.tell("/agentmemory/session/end", {"sessionId": call.session, "timestamp": call.now}, END)
+        call.send("POST", "/agentmemory/claude-bridge/sync", None, _left(ends))
+    call.tell("/agentmemory/session/end", {"sessionId": call.session, "timestamp": call.now}, _left(ends))
     return ""
 
 
@@ -259,16 +259,21 @@ def _observe(call: Call, kind: str, data: dict[str, Any], timeout: float = QUICK
     call.tell(_OBSERVE, body, timeout)
 
 
-def _said_since(call: Call, timeout: float) -> None:
+def _left(ends: float) -> float:
+    """The seconds until a moment of the steady clock."""
+    return max(LEAST, ends - time.monotonic())
+
+
+def _said_since(call: Call, ends: float) -> None:
     """Send what the transcript has gained; without one, what the agent said last."""
     last, path = read.last_message(call.data), read.transcript(call.data)
-    sent = path is not None and call.folder is not None and _transcript(call, path, call.folder, last, timeout)
+    sent = path is not None and call.folder is not None and _transcript(call, path, call.folder, last, ends)
     if not sent and last:
-        _observe(call, "assistant_message", {"message": last}, timeout)
+        _observe(call, "assistant_message", {"message": last}, _left(ends))
 
 
-def _transcript(call: Call, path: str, folder: str, last: str, timeout: float) -> bool:
-    """Send the pieces of a transcript that are new; whether there were any."""
+def _transcript(call: Call, path: str, folder: str, last: str, ends: float) -> bool:
+    """Send the pieces of a transcript that are new, to the spool once the time is up; whether there were any."""
     from holdfast.cli.hook_transcript import keep_mark, next_piece
 
     sent = False
@@ -284,7 +289,7 @@ def _transcript(call: Call, path: str, folder: str, last: str, timeout: float) -
             "firstLine": piece.mark.lines + 1,
             "lastMessage": "" if piece.more else last,
         }
-        answer = call.send("POST", _PIECE, body, timeout)
+        answer = call.send("POST", _PIECE, body, _left(ends)) if time.monotonic() < ends else None
         lines = answer.get("consumedLines") if answer else None
         if not is_taken(answer):
             lines = piece.settled_lines() if call.keep(_PIECE, body) else None

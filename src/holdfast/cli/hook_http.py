@@ -25,7 +25,7 @@ def ask(url: str, secret: str | None, method: str, path: str, body: object, time
     What the server will never take is answered with `refused`, and what it cannot take for now because of the state of
     its memory with `unavailable`: why, and what to do.
     """
-    data = b"" if body is None else json.dumps(body).encode("utf-8")
+    data = b"" if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
     try:
         scheme, _, rest = url.rstrip("/").partition("://")
         place, slash, base = rest.partition("/")

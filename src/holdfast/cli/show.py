@@ -55,9 +55,15 @@ def print_answer(answer: Any) -> None:
         return
     if answer.get("format") == "passages":
         _print_passages(console, answer)
-        return
+    else:
+        _print_fields(console, answer)
+    if answer.get("notice"):
+        say(_printable(str(answer["notice"])))
+
+
+def _print_fields(console: Console, answer: Json) -> None:
     for name, value in answer.items():
-        if name == "exitCode":  # the command ends with it
+        if name in ("exitCode", "notice"):  # the command ends with the one and says the other apart from the answer
             continue
         if _is_rows(value):
             _print_rows(console, name, value)
@@ -81,8 +87,6 @@ def _print_passages(console: Console, answer: Json) -> None:
         console.print(Text(f"   {hit['id']}", style="dim"), soft_wrap=True)
     if not answer["results"]:
         console.print(Text("Nothing was found.", style="dim"))
-    if answer.get("notice"):
-        _print_line(console, _printable(str(answer["notice"])))
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from holdfast.errors import LimitReached
 from holdfast.intake.compress import Compressed, compress
 from holdfast.intake.event import CleanEvent
 from holdfast.intake.identity import content_hash, same_event
-from holdfast.intake.turns import give_prompt, with_prompt
+from holdfast.intake.turns import FIRST_CHARS, give_prompt, with_prompt
 from holdfast.model import Observation, Session
 from holdfast.projects import note_project
 from holdfast.store.port import Tx
@@ -119,5 +119,5 @@ def _observation(
 
 
 def _counted(session: Session, seen: Observation, draft: Compressed) -> Session:
-    first = session.first_prompt or (draft.prompt or "")[:500]
+    first = session.first_prompt or (draft.prompt or "")[:FIRST_CHARS]
     return dataclasses.replace(session, observation_count=session.observation_count + 1, first_prompt=first)

@@ -9,10 +9,10 @@ from holdfast.intake.toolkinds import hook_name
 from holdfast.model import Observation
 from holdfast.store.port import Condition, Tx, where
 from holdfast.store.tables import OBSERVATIONS
+from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS, turn_of
 
 PROMPT_CHARS = 2_000
-PROMPT_HOOKS = ("prompt_submit", "UserPromptSubmit", "user_prompt_submit")
-MESSAGE_HOOK = "assistant_message"
+FIRST_CHARS = 500  # of the prompt that a session is known by
 _MOST_MESSAGES = 1_000
 
 
@@ -20,24 +20,36 @@ def with_prompt(desk: Desk, tx: Tx, seen: Observation) -> Observation:
     """The observation; if it is a message of the agent, with the prompt that it answers as its subtitle."""
     if hook_name(seen.hook) != MESSAGE_HOOK:
         return seen
-    before = (*_prompts(seen), Condition("at", "<=", seen.at))
-    asked = tx.find(OBSERVATIONS, desk.tenant, *before, order="-at", limit=1)
-    return dataclasses.replace(seen, subtitle=_short(asked[0])) if asked else seen
+    asked = turn_of(tx, desk.tenant, seen, 1).prompt
+    return dataclasses.replace(seen, subtitle=_short(asked)) if asked else seen
 
 
 def give_prompt(desk: Desk, tx: Tx, seen: Observation) -> None:
     """If it is a prompt that came late, put it on the messages that answer it and were stored before."""
     if hook_name(seen.hook) != "prompt_submit":
         return
-    later = tx.find(OBSERVATIONS, desk.tenant, *_prompts(seen), Condition("at", ">", seen.at), order="at", limit=1)
-    times = [Condition("at", ">=", seen.at)] + [Condition("at", "<", one.at) for one in later]
-    answers = where(session_id=seen.session_id, hook=MESSAGE_HOOK)
-    for one in tx.find(OBSERVATIONS, desk.tenant, *answers, *times, order="at", limit=_MOST_MESSAGES):
+    for one in _answers(desk, tx, seen):
         tx.replace(OBSERVATIONS, dataclasses.replace(one, subtitle=_short(seen)))
 
 
-def _prompts(seen: Observation) -> tuple[Condition, ...]:
-    return (*where(session_id=seen.session_id), Condition("hook", "in", PROMPT_HOOKS))
+def take_prompt(desk: Desk, tx: Tx, seen: Observation) -> None:
+    """If it is a prompt that is about to be forgotten, take it off the messages that answer it."""
+    if hook_name(seen.hook) != "prompt_submit":
+        return
+    for one in _answers(desk, tx, seen):
+        if one.subtitle == _short(seen):
+            tx.replace(OBSERVATIONS, dataclasses.replace(one, subtitle=""))
+
+
+def first_prompt(desk: Desk, tx: Tx, session_id: str) -> str:
+    """The text of the first prompt of a session that is left."""
+    prompts = (*where(session_id=session_id), Condition("hook", "in", PROMPT_HOOKS))
+    found = tx.find(OBSERVATIONS, desk.tenant, *prompts, order="at", limit=1)
+    return found[0].narrative[:FIRST_CHARS] if found else ""
+
+
+def _answers(desk: Desk, tx: Tx, prompt: Observation) -> list[Observation]:
+    return turn_of(tx, desk.tenant, prompt, _MOST_MESSAGES, *where(hook=MESSAGE_HOOK)).rows
 
 
 def _short(prompt: Observation) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 
@@ -33,6 +34,18 @@ class Finding:
     agent: str | None = None
 
 
+Sources = tuple[tuple[str, ...], ...]
+"""The observations that a line was drawn from: groups, each of which alone would give the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line for a slot, and where it came from."""
+
+    text: str
+    sources: Sources
+
+
 @dataclass(frozen=True, slots=True)
 class SlotChange:
     """Lines to append to a slot. `content` is the whole slot afterwards, within its limit."""
@@ -43,6 +56,8 @@ class SlotChange:
     slot_id: str
     dropped: tuple[str, ...] = ()
     """Old lines that are settled or had to make room."""
+    sources: Mapping[str, Sources] = field(default_factory=dict)
+    """Where each new line came from."""
 
 
 @dataclass(frozen=True, slots=True)

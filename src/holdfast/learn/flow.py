@@ -1,4 +1,4 @@
-"""Learning: observations ─summarize→ session summary ─consolidate→ insights ─reflect→ slots.
+"""Learning: observations ─summarize→ session summary ─consolidate→ insights.
 
 Every step works without a language model, by extraction; with one, summaries are written by it and the
 extractive one stands in when it fails. Each step can be repeated: the same input gives the same records.
@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-import orjson
-
 from holdfast.desk import Desk
 from holdfast.errors import NotFound, UpstreamFailed
 from holdfast.keys import session_name
+from holdfast.learn.backlog import is_stale, mark_current
 from holdfast.learn.digest import (
     SESSION_ANSWER_TOKENS,
     SESSION_INSTRUCTION,
@@ -25,35 +24,40 @@ from holdfast.learn.digest import (
     find_facts,
     find_procedures,
     parse_llm_summary,
-    reflect,
     session_text,
     summarize_session,
 )
+from holdfast.learn.narrative import LEAST_WORTH
 from holdfast.learn.relations import keep_relation
-from holdfast.learn.slots import change_slot, list_slots
-from holdfast.model import CleanText, Insight, Note, Observation, Session, Slot, Summary
+from holdfast.learn.supersession import replaced_ids
+from holdfast.model import CleanText, Insight, Observation, Session, Summary
+from holdfast.project_key import is_path
 from holdfast.redact import redact_text
-from holdfast.store.port import Tx, where
-from holdfast.store.tables import INSIGHTS, NOTES, OBSERVATIONS, SESSIONS, SUMMARIES, reflected_key
+from holdfast.store.port import Condition, Tx, where
+from holdfast.store.tables import INSIGHTS, OBSERVATIONS, SESSIONS, STATEMENTS, SUMMARIES
 
 SESSION_OBSERVATIONS = 2_000
+SESSION_STATEMENTS = 500
 CONSOLIDATED_OBSERVATIONS = 5_000
 CONSOLIDATED_SUMMARIES = 200
 MODEL_CHARS = 24_000
 EXTRACTIVE = "extractive"
 
 
-def summarize(desk: Desk, session_id: str) -> tuple[Summary, Insight]:
+def summarize(desk: Desk, session_id: str, *, extractive: bool = False) -> tuple[Summary, Insight]:
     """A session's summary and its crystal, stored; repeating it brings them up to date.
+
+    `extractive`: no language model is asked.
 
     Raises:
         NotFound: no such session, or one without observations.
     """
-    session, seen = _session(desk, session_id, SESSION_OBSERVATIONS)
+    session, seen = session_with(desk, session_id, SESSION_OBSERVATIONS)
     if not seen:
         raise NotFound("summarize: the session holds no observations")
-    digest, maker = _digest(desk, seen)
-    summary = _summary(desk, session, digest, maker, len(seen))
+    asked = dataclasses.replace(desk, summarizer=None) if extractive else desk
+    digest, maker = _digest(asked, session, seen)
+    summary = _summary(desk, session, digest, maker)
     crystal = crystallize(seen, digest)
     crystal = dataclasses.replace(crystal, source_ids=(session.id, *crystal.source_ids))
 
@@ -61,6 +65,7 @@ def summarize(desk: Desk, session_id: str) -> tuple[Summary, Insight]:
         known = tx.get(SUMMARIES, desk.tenant, session.id)
         kept = dataclasses.replace(summary, seq=known.seq if known else tx.next_seq())
         tx.replace(SUMMARIES, kept)
+        mark_current(desk, tx, session.id)
         insight = keep_finding(desk, tx, crystal, maker)[0]
         if desk.settings.graph_extraction:
             for concept in digest.concepts:
@@ -74,7 +79,12 @@ def summarize(desk: Desk, session_id: str) -> tuple[Summary, Insight]:
     return desk.store.write(store)
 
 
-def _session(desk: Desk, session_id: str, limit: int) -> tuple[Session, list[Observation]]:
+def session_with(desk: Desk, session_id: str, limit: int) -> tuple[Session, list[Observation]]:
+    """A session with its newest observations, in their order.
+
+    Raises:
+        NotFound: no such session, or not the caller's to see.
+    """
     reader = desk.store.read()
     session = reader.get(SESSIONS, desk.tenant, desk.session_key(reader, session_id))
     if session is None or not desk.may_see(session):
@@ -84,7 +94,7 @@ def _session(desk: Desk, session_id: str, limit: int) -> tuple[Session, list[Obs
     return session, seen
 
 
-def _digest(desk: Desk, seen: Sequence[Observation]) -> tuple[SessionDigest, str]:
+def _digest(desk: Desk, session: Session, seen: Sequence[Observation]) -> tuple[SessionDigest, str]:
     """The model's digest if there is a model and it answers usefully, else the extractive one."""
     if desk.summarizer is not None:
         text = CleanText(session_text(seen, MODEL_CHARS))  # made of stored text, which is clean
@@ -92,14 +102,24 @@ def _digest(desk: Desk, seen: Sequence[Observation]) -> tuple[SessionDigest, str
             answer = desk.summarizer.complete(CleanText(SESSION_INSTRUCTION), text, max_tokens=SESSION_ANSWER_TOKENS)
         except UpstreamFailed:
             # The user asked for a summary, not for this model: the extractive one serves and says so.
-            return summarize_session(seen), EXTRACTIVE
+            return _extracted(desk, session, seen), EXTRACTIVE
         parsed = parse_llm_summary(redact_text(answer).value)
         if parsed is not None:
             return parsed, desk.summarizer.name
-    return summarize_session(seen), EXTRACTIVE
+    return _extracted(desk, session, seen), EXTRACTIVE
 
 
-def _summary(desk: Desk, session: Session, digest: SessionDigest, maker: str, count: int) -> Summary:
+def _extracted(desk: Desk, session: Session, seen: Sequence[Observation]) -> SessionDigest:
+    reader = desk.store.read()
+    worthy = (*where(session_id=session.id), Condition("worth", ">=", LEAST_WORTH))
+    said = reader.find(STATEMENTS, desk.tenant, *worthy, order="-at", limit=SESSION_STATEMENTS)
+    replaced = replaced_ids(desk, reader, [one.id for one in said])
+    folders = [name for name in (session.project, session.cwd) if is_path(name)]
+    held = [one for one in said if one.id not in replaced]
+    return summarize_session(seen, held if said else None, folders)
+
+
+def _summary(desk: Desk, session: Session, digest: SessionDigest, maker: str) -> Summary:
     return Summary(
         tenant=desk.tenant,
         id=session.id,
@@ -111,18 +131,10 @@ def _summary(desk: Desk, session: Session, digest: SessionDigest, maker: str, co
         decisions=digest.decisions,
         files=digest.files,
         concepts=digest.concepts,
-        observation_count=count,
+        observation_count=session.observation_count,
         maker=maker,
         created_at=desk.clock.now_ms(),
     )
-
-
-def unsummarized(desk: Desk, project: str | None, limit: int) -> list[Session]:
-    """Ended sessions with observations that no summary covers yet, newest first."""
-    reader = desk.store.read()
-    bounds = (*desk.sees(), *where(project=project, status="completed"))
-    found = reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=limit)
-    return [one for one in found if _stale(reader.get(SUMMARIES, desk.tenant, one.id), one)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +153,7 @@ def consolidate(desk: Desk, project: str | None, min_observations: int) -> Conso
     summarized = 0
     for session in reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=CONSOLIDATED_SUMMARIES):
         enough = session.observation_count >= min_observations
-        if enough and _stale(reader.get(SUMMARIES, desk.tenant, session.id), session):
+        if enough and is_stale(reader.get(SUMMARIES, desk.tenant, session.id), session):
             summarize(desk, session_name(session.id))
             summarized += 1
     seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=CONSOLIDATED_OBSERVATIONS)
@@ -156,10 +168,6 @@ def consolidate(desk: Desk, project: str | None, min_observations: int) -> Conso
 
     new_facts, new_procedures = desk.store.write(store)
     return Consolidated(summarized, new_facts, new_procedures, len(seen), len(summaries))
-
-
-def _stale(summary: Summary | None, session: Session) -> bool:
-    return session.observation_count > 0 and (summary is None or summary.observation_count < session.observation_count)
 
 
 def keep_finding(desk: Desk, tx: Tx, finding: Finding, maker: str) -> tuple[Insight, bool]:
@@ -187,43 +195,3 @@ def keep_finding(desk: Desk, tx: Tx, finding: Finding, maker: str) -> tuple[Insi
     )
     tx.replace(INSIGHTS, insight)
     return insight, known is None
-
-
-@dataclass(frozen=True, slots=True)
-class Reflected:
-    applied: tuple[Slot, ...]
-    reviewed: int
-
-
-def reflect_session(desk: Desk, session_id: str, max_observations: int) -> Reflected:
-    """Write what a session taught into the slots: preferences, unfinished work, habits; never the same twice.
-
-    Raises:
-        NotFound: no such session, or not the caller's to see.
-    """
-    session, seen = _session(desk, session_id, max_observations)
-    slots = list_slots(desk, session.project or None)
-    changes = reflect(seen, slots)
-
-    def store(tx: Tx) -> tuple[Slot, ...]:
-        by_id = {slot.id: slot for slot in slots}
-        done = []
-        for change in changes:
-            slot = by_id[change.slot_id]
-            if not slot.read_only:
-                done.append(change_slot(desk, tx, slot, change.content, "slot_reflect"))
-                _note_lines(desk, tx, session.id, slot.id, change.text)
-        return tuple(done)
-
-    applied = desk.store.write(store) if changes else ()
-    return Reflected(applied, len(seen))
-
-
-def _note_lines(desk: Desk, tx: Tx, session_id: str, slot_id: str, text: str) -> None:
-    """Remember where the lines came from: they go when the session is forgotten."""
-    id = reflected_key(session_id)
-    known = tx.get(NOTES, desk.tenant, id)
-    lines = orjson.loads(known.content) if known else {}
-    lines[slot_id] = [*lines.get(slot_id, []), *(one for one in text.split("\n") if one)]
-    seq = known.seq if known else tx.next_seq()
-    tx.replace(NOTES, Note(desk.tenant, id, seq, "reflected", orjson.dumps(lines).decode(), desk.clock.now_ms()))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from holdfast.desk import Desk
 from holdfast.keys import key_of
+from holdfast.learn.backlog import mark_outdated
 from holdfast.learn.changes import Verdict
 from holdfast.learn.extract import MOST_OF_ONE, Drawn, draw
 from holdfast.learn.supersession import WORTH_COMPARING, Comparer, as_candidate, in_force, is_knowledge, supersede
@@ -18,9 +19,10 @@ from holdfast.learn.turns import Turn, turn_around
 from holdfast.model import Memory, Note, Observation, Statement
 from holdfast.store.port import Condition, Reader, Tx
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, STATEMENTS
+from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS
 
 ROWS = 200  # observations and memories looked at in one step
-SPOKEN = ("prompt_submit", "UserPromptSubmit", "user_prompt_submit", "assistant_message")
+SPOKEN = (*PROMPT_HOOKS, MESSAGE_HOOK)
 CURSOR = "learner"
 
 
@@ -110,6 +112,7 @@ def _learn_turn(desk: Desk, comparer: Comparer, turn: Turn) -> tuple[int, int]:
         made = [_statement(desk, tx, one) for one in fresh]
         for statement in made:
             tx.replace(STATEMENTS, statement)
+        mark_outdated(desk, tx, [one.session_id for one in made])
         return made
 
     made = desk.store.write(store)

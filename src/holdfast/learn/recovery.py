@@ -17,6 +17,7 @@ class Recovery:
     failed: str
     reason: str
     worked: str
+    steps: tuple[str, str] = ("", "")  # ids of the two observations
 
     def __str__(self) -> str:
         reason = f" ({clip(self.reason, 60)})" if self.reason else ""
@@ -33,6 +34,6 @@ def recoveries(steps: Sequence[Observation]) -> list[Recovery]:
             continue
         for later, after in runs[place + 1 : place + 1 + _AHEAD]:
             if not failed(after) and later != command and program_of(later) == program_of(command):
-                found.setdefault((command, later), Recovery(command, error_of(step), later))
+                found.setdefault((command, later), Recovery(command, error_of(step), later, (step.id, after.id)))
                 break
     return list(found.values())

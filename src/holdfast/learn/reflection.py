@@ -6,10 +6,11 @@ a rule. Lines carry no counts and no times, so that the same insight is the same
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from holdfast.learn.findings import SlotChange
+from holdfast.learn.findings import Line, SlotChange, Sources
 from holdfast.learn.recovery import recoveries
 from holdfast.learn.statements import DECISION, PENDING, PREFERENCE, REASON, clip, matching, normal
 from holdfast.learn.steps import (
@@ -23,22 +24,44 @@ from holdfast.learn.steps import (
     tests_of,
     todos_of,
 )
-from holdfast.model import Observation, Slot
+from holdfast.model import Observation, Slot, Statement
 
 MAX_LINES = 8
+SLOT_LINE_CHARS = 600  # a sentence is at most as long: none is cut
 _TESTS_FAIL = "Tests fail"
+# Slots that all projects share. What a session of a project taught goes into a slot of the project instead.
+OWN_LABEL = {"user_preferences": "guidance", "tool_guidelines": "guidance"}
 
 
-def reflect(observations: Sequence[Observation], slots: Sequence[Slot]) -> list[SlotChange]:
-    """One change for each slot that has something new to say or something settled to drop."""
+def reflect(
+    observations: Sequence[Observation],
+    slots: Sequence[Slot],
+    statements: Sequence[Statement] | None = None,
+    *,
+    gone: Collection[str] = (),
+    own: bool = False,
+) -> list[SlotChange]:
+    """One change for each slot that has something new to say or something settled to drop.
+
+    `statements` are those of the session that hold; None if none were drawn, then sentences are found by their words.
+    Lines that say what is `gone` leave. With `own`, only slots of a project are written.
+    """
     steps = in_order(observations)
+    proposed: dict[str, list[Line]] = defaultdict(list)
+    for label, propose in (_PROPOSALS if statements is None else _OF_STEPS).items():
+        proposed[OWN_LABEL.get(label, label) if own else label] += propose(steps)
+    for one in statements or ():
+        if one.kind in _OF_STATEMENTS:
+            label = _OF_STATEMENTS[one.kind]
+            proposed[OWN_LABEL.get(label, label) if own else label].append(Line(one.text, ((one.source_id,),)))
+    untrue = frozenset(map(normal, gone))
     changes = []
-    for label, propose in _PROPOSALS.items():
+    for label, lines in proposed.items():
         slot = _slot(slots, label)
         if slot is None:
             continue
-        settled = _settled(steps) if label == "pending_items" else frozenset()
-        change = _changed(slot, propose(steps), settled)
+        settled = untrue | (_settled(steps) if label == "pending_items" else frozenset())
+        change = _changed(slot, lines, settled)
         if change is not None:
             changes.append(change)
     return changes
@@ -50,20 +73,25 @@ def _slot(slots: Sequence[Slot], label: str) -> Slot | None:
     return min(fitting, key=lambda slot: (slot.scope != "project", slot.project is None, slot.id), default=None)
 
 
-def _preferences(steps: Sequence[Observation]) -> list[str]:
-    return matching((prompt_of(step) for step in steps), PREFERENCE)
+def _preferences(steps: Sequence[Observation]) -> list[Line]:
+    return _found(((step, prompt_of(step)) for step in steps), PREFERENCE)
 
 
-def _pending(steps: Sequence[Observation]) -> list[str]:
-    lists = [todos for step in steps if any(todos := todos_of(step))]
-    lines = list(lists[-1][0]) if lists else []
-    spoken = [text for step in steps if (text := said_of(step))]
-    lines += matching(spoken[-2:], PENDING)
+def _planned(steps: Sequence[Observation]) -> list[Line]:
+    """Open items of the last plan, and tests that failed at the end."""
+    plans = [(todos, step) for step in steps if any(todos := todos_of(step))]
+    lines = [Line(item, ((plans[-1][1].id,),)) for item in plans[-1][0][0]] if plans else []
     tested = [step for step in steps if tests_of(step)]
     if tested and tests_fail(tests_of(tested[-1])):
         command = command_of(tested[-1])
-        lines.append(f"{_TESTS_FAIL}: {tests_of(tested[-1])}" + (f" (`{clip(command, 80)}`)" if command else ""))
+        told = f"{_TESTS_FAIL}: {tests_of(tested[-1])}" + (f" (`{clip(command, 80)}`)" if command else "")
+        lines.append(Line(told, ((tested[-1].id,),)))
     return lines
+
+
+def _pending(steps: Sequence[Observation]) -> list[Line]:
+    spoken = [(step, text) for step in steps if (text := said_of(step))]
+    return [*_planned(steps), *_found(spoken[-2:], PENDING)]
 
 
 def _settled(steps: Sequence[Observation]) -> frozenset[str]:
@@ -74,42 +102,72 @@ def _settled(steps: Sequence[Observation]) -> frozenset[str]:
     return frozenset(done - still_open) | (frozenset({_TESTS_FAIL.lower()}) if tested else frozenset())
 
 
-def _patterns(steps: Sequence[Observation]) -> list[str]:
+def _patterns(steps: Sequence[Observation]) -> list[Line]:
     """Commands that this session ran again and again, and those that followed edits."""
-    times: Counter[str] = Counter()
-    after: Counter[str] = Counter()
+    runs: dict[str, list[str]] = defaultdict(list)
+    after: dict[str, int] = defaultdict(int)
     edited = False
     for step in steps:
         command = command_of(step)
         if changed_files(step):
             edited = True
         elif command and not only_looks(command) and not command.endswith("…"):
-            times[command] += 1
+            runs[command].append(step.id)
             after[command] += edited
             edited = False
-    often = [command for command, count in times.most_common() if count >= 3 or after[command] >= 2]
-    return [f"Runs `{command}`" + (" after edits" if after[command] >= 2 else " often") for command in often[:3]]
+    often = sorted(runs, key=lambda command: -len(runs[command]))
+    often = [command for command in often if len(runs[command]) >= 3 or after[command] >= 2]
+    return [
+        Line(f"Runs `{one}`" + (" after edits" if after[one] >= 2 else " often"), tuple((id,) for id in runs[one]))
+        for one in often[:3]
+    ]
 
 
-def _context(steps: Sequence[Observation]) -> list[str]:
-    tested = [command for step in steps if tests_of(step) and (command := command_of(step))]
-    lines = [f"Tests run with `{clip(Counter(tested).most_common(1)[0][0], 100)}`"] if tested else []
-    return lines + matching(_spoken(steps), DECISION)[:5]
+def _test_command(steps: Sequence[Observation]) -> list[Line]:
+    tested: dict[str, list[str]] = defaultdict(list)
+    for step in steps:
+        if tests_of(step) and (command := command_of(step)):
+            tested[command].append(step.id)
+    if not tested:
+        return []
+    usual = max(tested, key=lambda command: len(tested[command]))
+    return [Line(f"Tests run with `{clip(usual, 100)}`", tuple((id,) for id in tested[usual]))]
 
 
-def _guidance(steps: Sequence[Observation]) -> list[str]:
-    return matching(_spoken(steps), REASON)[:4]
+def _context(steps: Sequence[Observation]) -> list[Line]:
+    return [*_test_command(steps), *_found(_spoken(steps), DECISION)[:5]]
 
 
-def _tools(steps: Sequence[Observation]) -> list[str]:
-    return [str(recovery) for recovery in recoveries(steps)[:4]]
+def _guidance(steps: Sequence[Observation]) -> list[Line]:
+    return _found(_spoken(steps), REASON)[:4]
 
 
-def _spoken(steps: Sequence[Observation]) -> list[str]:
-    return [text for step in steps for text in (prompt_of(step), said_of(step)) if text]
+def _tools(steps: Sequence[Observation]) -> list[Line]:
+    return [Line(str(one), (one.steps,)) for one in recoveries(steps)[:4]]
 
 
-_PROPOSALS: dict[str, Callable[[Sequence[Observation]], list[str]]] = {
+def _spoken(steps: Sequence[Observation]) -> list[tuple[Observation, str]]:
+    return [(step, text) for step in steps for text in (prompt_of(step), said_of(step)) if text]
+
+
+def _found(said: Iterable[tuple[Observation, str]], pattern: re.Pattern[str]) -> list[Line]:
+    """Every sentence that the pattern finds, once, with all the steps that said it."""
+    texts: dict[str, str] = {}
+    sources: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for step, text in said:
+        for sentence in matching([text], pattern):
+            texts.setdefault(normal(sentence), sentence)
+            sources[normal(sentence)].append((step.id,))
+    return [Line(text, tuple(sources[key])) for key, text in texts.items()]
+
+
+_OF_STEPS: dict[str, Callable[[Sequence[Observation]], list[Line]]] = {
+    "pending_items": _planned,
+    "tool_guidelines": _tools,
+    "project_context": _test_command,
+    "session_patterns": _patterns,
+}
+_PROPOSALS: dict[str, Callable[[Sequence[Observation]], list[Line]]] = {
     "user_preferences": _preferences,
     "pending_items": _pending,
     "tool_guidelines": _tools,
@@ -117,18 +175,20 @@ _PROPOSALS: dict[str, Callable[[Sequence[Observation]], list[str]]] = {
     "guidance": _guidance,
     "session_patterns": _patterns,
 }
+_OF_STATEMENTS = {"preference": "user_preferences", "open": "pending_items"}
 
 
-def _changed(slot: Slot, proposed: Sequence[str], settled: frozenset[str]) -> SlotChange | None:
+def _changed(slot: Slot, proposed: Sequence[Line], settled: frozenset[str]) -> SlotChange | None:
     old = [line for line in slot.content.splitlines() if line.strip()]
-    still = {normal(text) for text in proposed}
+    still = {normal(one.text) for one in proposed}
     kept = [line for line in old if normal(line) in still or not _is_settled(line, settled)]
     known = {normal(line) for line in kept}
-    fresh: dict[str, str] = {}
-    for text in proposed:
-        if normal(text) and normal(text) not in known:
-            fresh.setdefault(normal(text), f"- {clip(text, max(2, min(240, slot.size_limit - 2)))}")
-    new = _fitting(list(fresh.values())[:MAX_LINES], slot.size_limit)
+    fresh: dict[str, tuple[str, Sources]] = {}
+    for one in proposed:
+        if normal(one.text) and normal(one.text) not in known:
+            line = f"- {clip(one.text, max(2, min(SLOT_LINE_CHARS, slot.size_limit - 2)))}"
+            fresh.setdefault(normal(one.text), (line, one.sources))
+    new = _fitting([line for line, _ in fresh.values()][:MAX_LINES], slot.size_limit)
     while kept and len("\n".join([*kept, *new])) > slot.size_limit:
         kept.pop(0)
     if not new and len(kept) == len(old):
@@ -138,7 +198,9 @@ def _changed(slot: Slot, proposed: Sequence[str], settled: frozenset[str]) -> Sl
         "\n".join(kept) if dropped or len(slot.content) + 1 + len("\n".join(new)) > slot.size_limit else slot.content
     )
     text = "\n".join(new)
-    return SlotChange(slot.label, text, "\n".join(part for part in (before, text) if part), slot.id, dropped)
+    sources = {line: from_ids for line, from_ids in fresh.values() if line in new}
+    whole = "\n".join(part for part in (before, text) if part)
+    return SlotChange(slot.label, text, whole, slot.id, dropped, sources)
 
 
 def _is_settled(line: str, settled: frozenset[str]) -> bool:

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from holdfast.learn.findings import Finding, SessionDigest, subject_key
+from holdfast.learn.narrative import NARRATIVE_CHARS, digest_of
 from holdfast.learn.recovery import recoveries
-from holdfast.learn.statements import clip, closed, counted, joined
+from holdfast.learn.statements import clip, closed, counted, joined, normal
 from holdfast.learn.steps import (
     changed_files,
     command_of,
@@ -22,20 +23,27 @@ from holdfast.learn.steps import (
     tests_of,
     weighed_concepts,
 )
-from holdfast.model import Observation, Summary
+from holdfast.model import Observation, Statement, Summary
 
-NARRATIVE_CHARS = 1_200
 CRYSTAL_CHARS = 4_000
 _MAX_SOURCES = 5_000  # as many as are looked at: whoever forgets one of them must find this again
 
 
-def summarize_session(observations: Sequence[Observation]) -> SessionDigest:
-    """What was asked, what was changed, what failed, how it ended; the same for the same observations."""
+def summarize_session(
+    observations: Sequence[Observation], statements: Sequence[Statement] | None = None, folders: Sequence[str] = ()
+) -> SessionDigest:
+    """What was asked, found, decided and changed, and how it ended; the same for the same observations.
+
+    `statements` are those of the session that are in force; where it never had any, its steps are told. Files inside
+    one of the `folders` are named relative to it.
+    """
     steps = in_order(observations)
     if not steps:
         return SessionDigest("Empty session", "Nothing was observed.")
+    files = _relative(modified_files(steps), folders)
+    if statements is not None:
+        return digest_of(_title(steps, files), steps, statements, files)
     decisions = decisions_of(steps)[:10]
-    files = modified_files(steps)
     story = (
         _asked(steps),
         _changed(files),
@@ -52,6 +60,23 @@ def summarize_session(observations: Sequence[Observation]) -> SessionDigest:
         files=tuple(path for path, _ in files.most_common(50)),
         concepts=tuple(weighed_concepts(steps)[:12]),
     )
+
+
+def _relative(files: Counter[str], folders: Sequence[str]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for path, times in files.items():
+        found[relative(path, folders)] += times
+    return found
+
+
+def relative(path: str, folders: Sequence[str]) -> str:
+    """The path as seen from the first of the folders that it is in, else as it is."""
+    plain = path.replace("\\", "/")
+    for folder in folders:
+        start = folder.replace("\\", "/").rstrip("/") + "/"
+        if start != "/" and plain.startswith(start) and len(plain) > len(start):
+            return plain[len(start) :]
+    return path
 
 
 def _title(steps: Sequence[Observation], files: Counter[str]) -> str:
@@ -153,7 +178,8 @@ def crystallize(observations: Sequence[Observation], summary: Summary | SessionD
     digest = summary if summary is not None else summarize_session(steps)
     session_id = summary.id if isinstance(summary, Summary) else steps[0].session_id if steps else ""
     parts = [digest.narrative]
-    parts += _listed("Decisions", digest.decisions)
+    story = normal(digest.narrative)
+    parts += _listed("Decisions", [text for text in digest.decisions if normal(text) not in story])
     parts += _listed("What failed and what worked", [str(recovery) for recovery in recoveries(steps)[:5]])
     parts += _listed("Files", [_tail(path) for path in digest.files[:10]])
     weight = max((step.importance for step in steps), default=1)

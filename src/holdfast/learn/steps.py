@@ -32,6 +32,8 @@ _NOD = re.compile(
     r"(?:yes|yep|y|no|ok|okay|sure|go on|go ahead|continue|proceed|next|thanks?|hi|hello|好|好的|继续)[.! ]*",
     re.I,
 )
+# What a client puts in the place of a prompt.
+_INSERTED = re.compile(r"<(?:system-reminder|command-|local-command|ide_)|\[Request interrupted|Caveat:")
 
 
 def in_order(observations: Iterable[Observation]) -> list[Observation]:
@@ -52,7 +54,8 @@ def prompt_of(step: Observation) -> str:
 
 def requests(steps: Sequence[Observation]) -> list[str]:
     """The prompts that ask for something, in order."""
-    return [text for step in steps if (text := prompt_of(step).strip()) and not _NOD.fullmatch(text)]
+    asked = [text for step in steps if (text := prompt_of(step).strip()) and not _NOD.fullmatch(text)]
+    return [text for text in asked if not _INSERTED.match(text)]
 
 
 def said_of(step: Observation) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.desk import Desk
 from holdfast.errors import NotFound
+from holdfast.learn.backlog import mark_sessions_of
 from holdfast.learn.relations import keep_relation
 from holdfast.learn.supersession import HOLDS, SUPERSEDES, UPDATES
 from holdfast.model import Relation
@@ -33,6 +34,7 @@ def still_true(desk: Desk, id: str) -> list[Relation]:
         for one in found:
             tx.delete(RELATIONS, desk.tenant, one.id)
             keep_relation(desk, tx, one.source_id, one.target_id, HOLDS, one.agent)
+        mark_sessions_of(desk, tx, [one.target_id for one in found])
         desk.audit(tx, "still_true", (id, *(one.target_id for one in found)))
         return found
 

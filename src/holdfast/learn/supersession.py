@@ -7,6 +7,7 @@ relation `holds` says that the user took such a relation away: then it is not ma
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import numpy as np
 
 from holdfast.desk import Desk
 from holdfast.errors import EmbedderUnavailable, UpstreamFailed
+from holdfast.learn.backlog import mark_sessions_of
 from holdfast.learn.changes import Claim, Nearness, Verdict, likelihood, of_two_things, signs, subject_of, verdict
 from holdfast.learn.relations import keep_relation
 from holdfast.learn.turns import Turn, turn_around
@@ -103,13 +105,18 @@ class Comparer:
 
 
 def _comparable(old: str, new: str) -> bool:
-    """Whether two texts share a word of their subject or a value; all others are of different things."""
-    return bool(_subject(old) & _subject(new)) or bool(_cores(old) & _cores(new))
+    """Whether two texts share a word of their subject, or the newer names a value; all others are of other things."""
+    return bool(_subject(old) & _subject(new)) or not _cores(old).isdisjoint(_tokens(new))
 
 
 @lru_cache(maxsize=8_192)
 def _subject(text: str) -> frozenset[str]:
     return subject_of(text)
+
+
+@lru_cache(maxsize=8_192)
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[\w./:-]*\w", text.lower()))
 
 
 @lru_cache(maxsize=8_192)
@@ -155,4 +162,6 @@ def supersede(desk: Desk, tx: Tx, new: str, old: str, said: Verdict, agent: str 
     if tx.find(RELATIONS, desk.tenant, *both_hold, limit=1):
         return False
     keep_relation(desk, tx, new, old, RELATION[said], agent)
+    if said == "replaced":
+        mark_sessions_of(desk, tx, [old])
     return said == "replaced"

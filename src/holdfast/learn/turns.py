@@ -10,10 +10,9 @@ from holdfast.desk import Desk
 from holdfast.learn.changes import Edit
 from holdfast.learn.steps import prompt_of, said_of, tool_input
 from holdfast.model import Json, Observation
-from holdfast.store.port import Condition, Reader, where
-from holdfast.store.tables import OBSERVATIONS
+from holdfast.store.port import Reader
+from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS, turn_of
 
-PROMPT_HOOKS = ("prompt_submit", "UserPromptSubmit", "user_prompt_submit")
 MOST_ROWS = 1_000  # of one turn
 MOST_EDITS = 40
 EDIT_CHARS = 2_000
@@ -50,7 +49,7 @@ def turns_of(rows: Sequence[Observation]) -> list[Turn]:
             continue
         if not turns:
             turns.append(Turn(None))
-        if row.hook == "assistant_message" and said_of(row):
+        if row.hook == MESSAGE_HOOK and said_of(row):
             turns[-1].said.append(row)
         elif row.type == "file_edit" and len(turns[-1].edits) < MOST_EDITS:
             turns[-1].edits += edits_of(row)
@@ -59,21 +58,10 @@ def turns_of(rows: Sequence[Observation]) -> list[Turn]:
 
 def turn_around(desk: Desk, reader: Reader, row: Observation) -> Turn:
     """The turn that an observation is part of."""
-    session = where(session_id=row.session_id)
-    prompts = Condition("hook", "in", PROMPT_HOOKS)
-    before = reader.find(
-        OBSERVATIONS, desk.tenant, *session, prompts, Condition("at", "<=", row.at), order="-at", limit=1
-    )
-    start = before[0].at if before else 0
-    after = reader.find(OBSERVATIONS, desk.tenant, *session, prompts, Condition("at", ">", row.at), order="at", limit=1)
-    bounds = [Condition("at", ">=", start)] + [Condition("at", "<", one.at) for one in after]
-    rows = reader.find(OBSERVATIONS, desk.tenant, *session, *bounds, order="at", limit=MOST_ROWS)
-    found = turns_of(rows)
-    return next((turn for turn in found if row.id in _ids(turn)), found[-1] if found else Turn(None))
-
-
-def _ids(turn: Turn) -> set[str]:
-    return {one.id for one in (turn.prompt, *turn.said) if one is not None}
+    found = turn_of(reader, desk.tenant, row, MOST_ROWS)
+    rows = [found.prompt, *found.rows] if found.prompt is not None else found.rows
+    turns = turns_of(rows)
+    return turns[-1] if turns else Turn(None)
 
 
 def edits_of(row: Observation) -> list[Edit]:

@@ -7,13 +7,15 @@ from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
 from holdfast.errors import InvalidRequest, NotFound
-from holdfast.intake.forget import Tally, forget_memories, forget_observations, forget_session, plan_sweep, sweep
+from holdfast.intake.drawn import Tally
+from holdfast.intake.forget import forget_memories, forget_observations, forget_session, plan_sweep, sweep
+from holdfast.learn.flow import summarize
 from holdfast.model import CleanText
 from holdfast.ops.declare import ChatRequest, Operation, Request
 from holdfast.ops.fields import CleanLine, Name, Names
 from holdfast.snapshot.automatic import BULK, before
 from holdfast.store.port import where
-from holdfast.store.tables import MEMORIES, SESSIONS
+from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 
 
 class Forget(ChatRequest):
@@ -58,12 +60,22 @@ def _forget_of_session(desk: Desk, ask: Forget, session_id: str) -> Tally:
     if ask.observation_ids:
         if len(ask.observation_ids) >= BULK:
             before(desk, "forget")
-        return forget_observations(desk, session_id, ask.observation_ids, agent=ask.agent_id)
+        return _forget_observations(desk, session_id, ask)
     reader = desk.store.read()
     if reader.get(SESSIONS, desk.tenant, desk.session_key(reader, session_id)) is None:
         return Tally()
     before(desk, "forget")
     return forget_session(desk, session_id, agent=ask.agent_id)
+
+
+def _forget_observations(desk: Desk, session_id: str, ask: Forget) -> Tally:
+    """Forget some observations of a session; its summary is made anew from what is left."""
+    tally = forget_observations(desk, session_id, ask.observation_ids, agent=ask.agent_id)
+    reader = desk.store.read()
+    left = where(session_id=desk.session_key(reader, session_id))
+    if tally.counts.get("summaries") and reader.find(OBSERVATIONS, desk.tenant, *left, limit=1):
+        summarize(desk, session_id, extractive=True)  # at once: a language model may take long
+    return tally
 
 
 class GovernanceDelete(ChatRequest):

@@ -7,18 +7,19 @@ from typing_extensions import TypedDict
 
 from holdfast.desk import Desk
 from holdfast.keys import session_name
+from holdfast.learn.backlog import unsummarized
 from holdfast.learn.flow import (
     consolidate as consolidate_records,
-    reflect_session,
     summarize as summarize_one,
-    unsummarized,
 )
+from holdfast.learn.slot_lines import reflect_session
 from holdfast.learn.still_true import still_true as mark_still_true
-from holdfast.model import Json
+from holdfast.model import Json, Statement
 from holdfast.ops.answers import InsightShape, RelationShape, SlotShape, SummaryShape
 from holdfast.ops.declare import Operation, Request
 from holdfast.ops.fields import Name, Offset, limit
-from holdfast.projects import of_project
+from holdfast.projects import of_project, project_names
+from holdfast.recall.standing import standing
 from holdfast.shapes import shape
 from holdfast.snapshot.automatic import before
 from holdfast.store.port import where
@@ -100,11 +101,15 @@ class ReflectAnswer(TypedDict):
 
 
 def reflect(desk: Desk, ask: Reflect) -> ReflectAnswer:
-    """Write what a session taught into the slots: preferences, unfinished work, habits.
+    """Write what a session taught into the slots of its project: preferences, unfinished work, habits.
 
-    Call it at the end of a session, so that the next one starts with it.
+    The context tells the user's wishes and open work without it. Call it to have them in slots that you can edit.
     """
-    done = reflect_session(desk, ask.session_id, ask.max_observations)
+
+    def holding(project: str) -> list[Statement]:
+        return [one.statement for one in standing(desk, project_names(desk, project), None)]
+
+    done = reflect_session(desk, ask.session_id, ask.max_observations, holding)
     return {
         "success": True,
         "applied": len(done.applied),

@@ -152,7 +152,7 @@ def _rows(
 MEMORY_COLUMNS = ("seq", "session_ids", "created_at", "importance", "content", "disclosure")
 OBSERVATION_COLUMNS = ("seq", "session_id", "at", "importance", "title", "narrative", "type")
 # What a tool did, as against what was said of it.
-DEEDS = frozenset("command_run file_edit file_write file_read search web_fetch error notification".split())
+DEEDS = frozenset("command_run file_edit file_write file_read search web_fetch error notification subagent".split())
 
 
 def _memory(row: Sequence[Any]) -> Row:

@@ -6,9 +6,9 @@ from holdfast.desk import Desk
 from holdfast.model import Memory, Statement
 from holdfast.recall.hits import Hit
 from holdfast.recall.passage import passage, stems
-from holdfast.recall.turns import MESSAGE_HOOK, PROMPT_HOOKS
 from holdfast.store.port import Condition, Reader
 from holdfast.store.tables import STATEMENTS
+from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS
 from holdfast.times import iso
 
 ASKED_CHARS = 110

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.desk import Desk
 from holdfast.model import Memory, Observation
 from holdfast.recall.hits import Hit
 from holdfast.store.port import Condition, Reader, where
-from holdfast.store.tables import OBSERVATIONS
+from holdfast.store.tables import STATEMENTS
+from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS, turn_of
 
-PROMPT_HOOKS = ("prompt_submit", "UserPromptSubmit", "user_prompt_submit")
-MESSAGE_HOOK = "assistant_message"
 SPOKEN = frozenset({*PROMPT_HOOKS, MESSAGE_HOOK})
 MOST_MESSAGES = 60  # of one turn
+WORTH = 0.1  # what a turn gets for the best that was stated in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +53,19 @@ def as_turns(desk: Desk, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
     return found
 
 
+def by_worth(desk: Desk, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits in their order, turns that left something worth knowing a little before those that did not."""
+    ids = [row.id for hit in hits for row in hit.turn]
+    if not ids:
+        return list(hits)
+    best: dict[str, float] = {}
+    for one in reader.find(STATEMENTS, desk.tenant, Condition("source_id", "in", ids)):
+        best[one.source_id] = max(one.worth, best.get(one.source_id, 0.0))
+    worth = {id(hit): max((best.get(row.id, 0.0) for row in hit.turn), default=0.0) for hit in hits}
+    return sorted(hits, key=lambda hit: -hit.score - WORTH * worth[id(hit)])
+
+
 def _turn(desk: Desk, reader: Reader, row: Observation) -> _Turn:
-    session = where(session_id=row.session_id)
-    prompts = Condition("hook", "in", PROMPT_HOOKS)
-    until = Condition("at", "<=", row.at)
-    before = reader.find(OBSERVATIONS, desk.tenant, *session, prompts, until, order="-at", limit=1)
-    later = Condition("at", ">", row.at)
-    after = reader.find(OBSERVATIONS, desk.tenant, *session, prompts, later, order="at", limit=1)
-    bounds = [Condition("at", ">=", one.at) for one in before] + [Condition("at", "<", one.at) for one in after]
-    said = where(session_id=row.session_id, hook=MESSAGE_HOOK)
-    messages = reader.find(OBSERVATIONS, desk.tenant, *said, *bounds, order="at", limit=MOST_MESSAGES)
-    visible = tuple(one for one in messages if desk.may_see(one))
-    return _Turn(before[0] if before and desk.may_see(before[0]) else None, visible)
-
-
-def texts(records: Iterable[Observation]) -> list[str]:
-    """What was said, whole."""
-    return [one.narrative for one in records if one.narrative]
+    found = turn_of(reader, desk.tenant, row, MOST_MESSAGES, *where(hook=MESSAGE_HOOK))
+    prompt = found.prompt if found.prompt is not None and desk.may_see(found.prompt) else None
+    return _Turn(prompt, tuple(one for one in found.rows if desk.may_see(one)))

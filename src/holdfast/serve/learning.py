@@ -1,4 +1,4 @@
-"""The thread that learns: statements of new turns, then summaries of sessions that ended; each step short and bounded.
+"""The thread that learns: statements of new turns, then summaries of sessions that are over, in short bounded steps.
 
 Nothing that a user asked for depends on it. A step that fails is logged and tried again.
 """
@@ -13,7 +13,8 @@ from holdfast.desk import Desk
 from holdfast.engine import Engine
 from holdfast.errors import Fault, Restoring
 from holdfast.keys import session_name
-from holdfast.learn.flow import summarize, unsummarized
+from holdfast.learn.backlog import IDLE_MS, unsummarized
+from holdfast.learn.flow import summarize
 from holdfast.learn.learner import learn_step
 from holdfast.model import Caller
 from holdfast.settings import Settings
@@ -21,6 +22,9 @@ from holdfast.settings import Settings
 LOOK_SECONDS = 0.5
 PAUSE_SECONDS, LONGEST_PAUSE = 5.0, 300.0
 SUMMARIZED_PER_STEP = 5
+IDLE_LOOK_SECONDS = 60.0  # how often sessions are looked for that had no event for long
+# All sessions are looked through at the start and then as often as this, the recent ones at each look.
+WHOLE_LOOK_SECONDS = 3_600.0
 
 log = logging.getLogger("holdfast")
 
@@ -32,6 +36,8 @@ class Learning:
         self._engine = engine
         self._stop = threading.Event()
         self._seen = -1  # the last write up to which everything was learnt
+        self._idle_due = 0.0
+        self._whole_due: dict[str, float] = {}  # by tenant
         self._thread = threading.Thread(target=self._loop, name="learning", daemon=True)
 
     def start(self) -> None:
@@ -61,9 +67,10 @@ class Learning:
         """Learn all that is new, of every tenant; nothing while the memory takes no writes."""
         if self._engine.store.failure() is not None:
             return
-        last = self._engine.store.last_seq()
-        if last == self._seen:
+        last, now = self._engine.store.last_seq(), self._engine.clock.steady()
+        if last == self._seen and now < self._idle_due:
             return
+        self._idle_due = now + IDLE_LOOK_SECONDS
         for tenant in self._engine.store.read().tenants():
             desk = dataclasses.replace(self._engine.desk(Caller(tenant=tenant, name="learning")), whole=True)
             while not self._stop.is_set() and learn_step(desk).more:
@@ -75,9 +82,16 @@ class Learning:
     def _summarize(self, desk: Desk, settings: Settings) -> None:
         if settings.isolated or not settings.auto_compress:  # isolated agents must not be drawn together
             return
-        for session in unsummarized(desk, None, SUMMARIZED_PER_STEP):
-            if not self._stop.is_set():
-                summarize(desk, session_name(session.id))
+        now = desk.clock.steady()
+        whole = now >= self._whole_due.get(desk.tenant, 0.0)
+        since = 0 if whole else desk.clock.now_ms() - 2 * IDLE_MS
+        found = unsummarized(desk, None, SUMMARIZED_PER_STEP, since=since)
+        for session in found:
+            if self._stop.is_set():
+                return
+            summarize(desk, session_name(session.id))
+        if whole and len(found) < SUMMARIZED_PER_STEP:
+            self._whole_due[desk.tenant] = now + WHOLE_LOOK_SECONDS
 
 
 def _longer(pause: float) -> float:

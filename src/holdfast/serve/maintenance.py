@@ -15,8 +15,7 @@ from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.intake.aging import age, plan_aging, rules_of
 from holdfast.intake.forget import plan_sweep, sweep
-from holdfast.keys import session_name
-from holdfast.learn.flow import consolidate, summarize, unsummarized
+from holdfast.learn.flow import consolidate
 from holdfast.learn.lessons import decay_lessons
 from holdfast.model import Caller
 from holdfast.serve.idempotency import drop_old_answers
@@ -26,7 +25,6 @@ from holdfast.snapshot.automatic import BULK, before
 INDEX_SECONDS = 1.0
 RECALLS_SECONDS = 5.0
 CONSOLIDATE_FROM = 3
-SUMMARIZED_PER_RUN = 20
 
 log = logging.getLogger("holdfast")
 
@@ -108,10 +106,6 @@ class Maintenance:
         settings = self._engine.settings
         if settings.isolated:  # isolated agents must not be drawn together
             return
-        if settings.auto_compress:
-            for session in unsummarized(desk, None, SUMMARIZED_PER_RUN):
-                if not self._stop.is_set():
-                    summarize(desk, session_name(session.id))
         if settings.consolidation:
             before(desk, "consolidate")
             consolidate(desk, None, CONSOLIDATE_FROM)

@@ -44,6 +44,10 @@ class LiveStore:
         self._fault = fault
 
     @property
+    def is_open(self) -> bool:
+        return self._generations is not None
+
+    @property
     def fault(self) -> Fault | None:
         return self._fault
 

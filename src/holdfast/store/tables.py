@@ -130,3 +130,13 @@ TABLES: tuple[Table[Any], ...] = (
 def reflected_key(session_id: str) -> str:
     """The note that remembers which slot lines were written from a session."""
     return key_of("reflected", session_id)
+
+
+def reflected_from_key(session_id: str) -> str:
+    """The note that remembers from which observations each of these lines came."""
+    return key_of("reflected-from", session_id)
+
+
+def outdated_summary_key(session_id: str) -> str:
+    """The note that says that a session's summary is to be made anew."""
+    return key_of("outdated-summary", session_id)
