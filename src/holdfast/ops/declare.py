@@ -218,7 +218,7 @@ class Operation:
         """Run, and say with the answer what is wrong with the memory: an agent that is told "nothing found" by a memory
         that is damaged, or was never restored, would believe it."""
         answer = self.run(desk, request)
-        if desk.home is None or self.tool is None or self.tells or not isinstance(answer, dict):
+        if desk.home is None or self.tells or self.unguarded or not isinstance(answer, dict):
             return answer
         trouble = desk.home.trouble()
         notice = f"{trouble.message}. {trouble.hint}" if trouble else words_only(desk) if self.by_meaning else None
