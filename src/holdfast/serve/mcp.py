@@ -58,6 +58,8 @@ def call_for_agent(door: Door, name: str, arguments: Mapping[str, Any], here: st
     given = {**operation.brief, **arguments}
     if here and isinstance(given.get("project"), str) and ends_with(here, given["project"]):
         given["project"] = here  # the folder's name, which other projects may have as well
+    if given.get("umo"):  # a chat speaks, and no folder
+        here = None
     if here and "here" in fields:
         given.setdefault("here", here)
     elif here and operation.effect == "write" and "project" in fields and not given.get("project"):
