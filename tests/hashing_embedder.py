@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from holdfast.errors import UpstreamFailed
+from holdfast.errors import Fault, UpstreamFailed
 from holdfast.model import CleanText
 from holdfast.ports import Vectors
 
@@ -49,7 +49,7 @@ class HashingEmbedder:
         numbers = np.sum([self._word(word) for word in words], axis=0) if words else np.ones(self._dims)
         return (numbers / np.linalg.norm(numbers)).astype(np.float32)
 
-    def fault(self) -> str | None:
+    def fault(self) -> Fault | None:
         return None
 
     def reads(self, text: str) -> float:

@@ -145,14 +145,15 @@ class Engine:
         return self._live.fault
 
     def try_again(self) -> None:
-        """Restore from the vault if that is what is missing, and the last look at it is some seconds ago."""
-        if not isinstance(self.fault, RestorePending) or self.clock.steady() - self._tried_at < AGAIN_SECONDS:
+        """Open what could not be opened before: a vault may be there by now, or files that were put back."""
+        pause = AGAIN_SECONDS if isinstance(self.fault, RestorePending) else 0.0
+        if self.fault is None or self.clock.steady() - self._tried_at < pause:
             return
         if self._trying.acquire(blocking=False):  # others are answered with the fault meanwhile
             try:
                 self._open(rescue=True)
                 if self.fault is None:
-                    log.warning("the vault is there again, and the memory was restored from it")
+                    log.warning("the memory could be opened now, and is there again")
             finally:
                 self._tried_at = self.clock.steady()
                 self._trying.release()
@@ -216,7 +217,7 @@ class Engine:
         """
         if self.fault is not None:
             self._live.close_anyway()
-        else:
+        elif self._live.is_open:
             if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
                 with suppress(Fault):  # a disk that takes no more must not keep the folder locked
                     self.store.fold_words()

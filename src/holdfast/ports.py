@@ -9,6 +9,7 @@ from typing import BinaryIO, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.errors import Fault
 from holdfast.model import CleanText, Event
 
 Vectors = NDArray[np.float32]
@@ -100,7 +101,7 @@ class Embedder(Protocol):
         """
         ...
 
-    def fault(self) -> str | None:
+    def fault(self) -> Fault | None:
         """Why it could not be used when it was last tried; None if it could, or was not tried. Tells no text."""
         ...
 

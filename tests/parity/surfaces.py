@@ -37,6 +37,7 @@ from holdfast.ops.declare import Operation, Stream
 
 HERE = Path(__file__).parent
 COMMAND = Path(sys.executable).with_name("holdfast")
+STILL_COMMAND = [sys.executable, str(HERE / "still_holdfast.py")]
 PREFIX = "/agentmemory"
 BY_CODE = {fault.code: fault for fault in every_fault()}
 
@@ -63,7 +64,7 @@ class Outcome:
 
 # What a file weighs depends on when its pages were written, which the surfaces decide for themselves.
 WEIGHTS = {"sha256", "size", "bytes", "sentBytes", "remainingBytes", "free"}
-_HOME = re.compile(r"/[^\s'\"]*?/(?=(snapshots|exported)/|vault(-copy)?(?![\w/-]))")
+_HOME = re.compile(r"/[^\s'\"]*?/(?=(snapshots|exported)/|vault(-copy)?(?![\w/-])|gen-\d+$)")
 
 
 def anywhere(value: Any) -> Any:
@@ -396,8 +397,7 @@ def _old_mcp(prepared: Prepared, home: Path) -> Iterator[Surface]:
 
 @contextmanager
 def _stdio_folder(prepared: Prepared, home: Path) -> Iterator[Surface]:
-    command = [sys.executable, str(HERE / "still_holdfast.py"), "mcp", "--data", str(home)]
-    with mcp_stdio(command, environment(home)) as surface:
+    with mcp_stdio([*STILL_COMMAND, "mcp", "--data", str(home)], environment(home)) as surface:
         yield surface
 
 
@@ -405,7 +405,7 @@ def _stdio_folder(prepared: Prepared, home: Path) -> Iterator[Surface]:
 def _stdio_server(prepared: Prepared, home: Path) -> Iterator[Surface]:
     with (
         still_server(settings_for(home)),
-        mcp_stdio([str(COMMAND), "mcp", "--data", str(home)], environment(home)) as surface,
+        mcp_stdio([*STILL_COMMAND, "mcp", "--data", str(home)], environment(home)) as surface,
     ):
         yield surface
 

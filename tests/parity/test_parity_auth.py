@@ -267,7 +267,8 @@ def _for_readers(name: str, owners: Any) -> Any:
     """The owner's answer without what tells of the machine."""
     if name == "overview":
         kept = {key: value for key, value in owners.items() if key != "disk"}
-        return {**kept, "snapshots": {**owners["snapshots"], "path": None}}
+        warnings = [one for one in owners["warnings"] if one["code"] != "damaged_kept"]
+        return {**kept, "warnings": warnings, "snapshots": {**owners["snapshots"], "path": None}}
     return _without_paths(owners) if "snapshot" in name else owners
 
 
@@ -298,6 +299,9 @@ _OF_THE_MACHINE = {
     "snapshot_export",
     "snapshot_import",
     "snapshot_mend",
+    "snapshot_damaged",
+    "snapshot_salvage",
+    "snapshot_discard",
     *_KEYS,
     *_VAULTS,
 }

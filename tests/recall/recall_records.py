@@ -6,7 +6,8 @@ from typing import Any
 
 from world import NOON
 
-from holdfast.model import Lesson, Memory, Slot
+from holdfast.model import Lesson, Memory, Slot, Statement
+from holdfast.recall.standing import Standing
 
 
 def memory(content: str, **changes: Any) -> Memory:
@@ -33,3 +34,11 @@ def slot(content: str, label: str = "persona") -> Slot:
         tenant="default", id=label, seq=1, label=label, scope="global", project=None, agent=None, content=content,
         description="", size_limit=10**6, pinned=True, read_only=False, created_at=NOON, updated_at=NOON,
     )  # fmt: skip
+
+
+def standing(text: str, doubtful: bool = False, **changes: Any) -> Standing:
+    fields: dict[str, Any] = {
+        "tenant": "default", "id": f"stm_{text[:20]}", "seq": 1, "source_id": f"obs_{text[:20]}", "session_id": "s0",
+        "project": "proj", "agent": None, "kind": "fact", "text": text, "worth": 0.9, "at": NOON,
+    }  # fmt: skip
+    return Standing(Statement(**{**fields, **changes}), doubtful)

@@ -277,7 +277,7 @@ def _embedder(settings: Settings) -> Iterator[Check]:
             embedder.embed_query(CleanText("ready?"))
         yield Check("embedder", True, embedder.name)
     except Fault as fault:
-        yield Check("embedder", False, fault.message, fault.hint)
+        yield Check("embedder", False, f"{fault.message}; search goes by words", fault.hint)
 
 
 def _loops(settings: Settings) -> Iterator[Check]:

@@ -126,6 +126,7 @@ class Delivery:
         folder = self._elsewhere()
         if not os.path.isdir(folder):
             return
+        from holdfast.cli.hook_events import is_taken
         from holdfast.spool import read, refuse, remove, waiting
 
         for name in waiting(folder)[:DRAINED_AT_ONCE]:
@@ -133,7 +134,7 @@ class Delivery:
                 entry = read(folder, name)
                 if entry is None:
                     refuse(folder, name)
-                elif self.send("POST", entry.path, entry.body, DRAIN_SECONDS) is None:
+                elif not is_taken(self.send("POST", entry.path, entry.body, DRAIN_SECONDS)):
                     return
                 else:
                     remove(folder, name)

@@ -72,7 +72,7 @@ class Call(NamedTuple):
     def tell(self, path: str, body: object, timeout: float) -> dict[str, Any] | None:
         """Deliver what must not be lost: now, or by the spool."""
         answer = self.send("POST", path, body, timeout)
-        if answer is None:
+        if not is_taken(answer):
             self.keep(path, body)
         return answer
 
@@ -84,7 +84,7 @@ def session_start(call: Call) -> str:
     answer = call.tell("/agentmemory/session/start", body, START)
     if call.wants("AGENTMEMORY_INJECT_CONTEXT") == "false":
         return ""
-    return _shaped(call, "SessionStart", _context(answer))
+    return _shaped(call, "SessionStart", "\n\n".join(filter(None, (_context(answer), _missing(answer)))))
 
 
 def prompt_submit(call: Call) -> str:
@@ -291,7 +291,7 @@ def _transcript(call: Call, path: str, folder: str, last: str, ends: float) -> b
         }
         answer = call.send("POST", _PIECE, body, _left(ends)) if time.monotonic() < ends else None
         lines = answer.get("consumedLines") if answer else None
-        if answer is None:
+        if not is_taken(answer):
             lines = piece.settled_lines() if call.keep(_PIECE, body) else None
         if not isinstance(lines, int):
             break
@@ -306,6 +306,17 @@ def _transcript(call: Call, path: str, folder: str, last: str, ends: float) -> b
 def _context(answer: dict[str, Any] | None) -> str:
     context = answer.get("context") if answer else None
     return context if isinstance(context, str) else ""
+
+
+def _missing(answer: dict[str, Any] | None) -> str:
+    """Why the agent is told nothing, or not all, where that is not because nothing is known."""
+    said = answer.get("unavailable") or answer.get("notice") if answer else None
+    return f"Holdfast cannot tell all that it remembers: {said}" if said else ""
+
+
+def is_taken(answer: dict[str, Any] | None) -> bool:
+    """Whether the server has dealt with the request; otherwise it has to be kept."""
+    return answer is not None and "unavailable" not in answer
 
 
 def _shaped(call: Call, event: str, context: str) -> str:

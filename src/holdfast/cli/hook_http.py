@@ -14,13 +14,16 @@ ANSWER_BYTES = 1_000_000
 OK = range(200, 300)
 # The server has read the request and will not take it, now or later.
 REFUSED = (400, 409, 413, 415, 422)
+# The server is there and has no memory that it could read or write; what it was told has to wait.
+UNAVAILABLE = ("restore_pending", "read_only", "data_damaged", "data_too_new")
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def ask(url: str, secret: str | None, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
     """The server's JSON answer; None when there was none in time, or it did not let the caller in.
 
-    What the server will never take is answered with `refused`.
+    What the server will never take is answered with `refused`, and what it cannot take for now because of the state of
+    its memory with `unavailable`: why, and what to do.
     """
     data = b"" if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
     try:
@@ -34,10 +37,14 @@ def ask(url: str, secret: str | None, method: str, path: str, body: object, time
             status, text = _over_socket(host, port, method, target, headers, data, timeout)
         else:
             status, text = _by_library(f"{scheme}://{place}{target}", method, headers, data, timeout)
-        value = json.loads(text or b"{}") if status in OK else {"refused": status}
+        value = json.loads(text or b"{}") if status in OK or status not in REFUSED else {"refused": status}
     except (OSError, ValueError):
         return None
-    return value if isinstance(value, dict) and (status in OK or status in REFUSED) else None
+    if not isinstance(value, dict):
+        return None
+    if status in OK or status in REFUSED:
+        return value
+    return {"unavailable": f"{value.get('error')}. {value.get('hint')}"} if value.get("code") in UNAVAILABLE else None
 
 
 def _headers(secret: str | None) -> dict[str, str]:
@@ -102,6 +109,6 @@ def _by_library(url: str, method: str, headers: dict[str, str], data: bytes, tim
         with build_opener(NoRedirect).open(request, timeout=timeout) as answer:
             return answer.status, answer.read(ANSWER_BYTES)
     except HTTPError as error:
-        return error.code, b""
+        return error.code, error.read(ANSWER_BYTES)
     except HTTPException as error:
         raise OSError("no HTTP answer") from error

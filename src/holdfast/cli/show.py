@@ -55,12 +55,17 @@ def print_answer(answer: Any) -> None:
         return
     if answer.get("format") == "passages":
         _print_passages(console, answer)
-        return
-    if "context" in answer and _is_rows(answer.get("lines")):
+    elif "context" in answer and _is_rows(answer.get("lines")):
         _print_context(console, answer)
-        return
+    else:
+        _print_fields(console, answer)
+    if answer.get("notice"):
+        say(_printable(str(answer["notice"])))
+
+
+def _print_fields(console: Console, answer: Json) -> None:
     for name, value in answer.items():
-        if name == "exitCode":  # the command ends with it
+        if name in ("exitCode", "notice"):  # the command ends with the one and says the other apart from the answer
             continue
         if _is_rows(value):
             _print_rows(console, name, value)
@@ -84,8 +89,6 @@ def _print_passages(console: Console, answer: Json) -> None:
         console.print(Text(f"   {hit['id']}", style="dim"), soft_wrap=True)
     if not answer["results"]:
         console.print(Text("Nothing was found.", style="dim"))
-    if answer.get("notice"):
-        _print_line(console, _printable(str(answer["notice"])))
 
 
 def _print_context(console: Console, answer: Json) -> None:

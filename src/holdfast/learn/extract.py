@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.errors import EmbedderUnavailable, UpstreamFailed
+from holdfast.learn.changes import names_what_was_put
 from holdfast.learn.signs import Setting
 from holdfast.learn.steps import said_of
 from holdfast.learn.turns import Turn
@@ -16,6 +17,7 @@ from holdfast.ports import Embedder, Vectors
 from holdfast.sentences import Sentence, sentences
 
 LEAST_WORTH = 0.12  # below it three of four sentences are filler (docs/benchmarks/agent_day.md)
+SET_WORTH = 0.35
 MOST_OF_ONE = 16  # of one message
 FEWEST_LETTERS = 8
 LEAD_CHARS = 80
@@ -46,11 +48,16 @@ def draw(turn: Turn, embedder: Embedder | None) -> list[Drawn]:
         rows += _rows(message, said_of(message), asked, in_prompt=False)
     weighed = _weighed([(sentence, setting) for _, sentence, setting in rows], embedder)
     drawn = [
-        Drawn(source, sentence.place, _text(sentence), one.kind, one.worth)
+        Drawn(source, sentence.place, _text(sentence), one.kind, _worth(one.worth, sentence.text, turn))
         for (source, sentence, _), one in zip(rows, weighed, strict=True)
     ]
     kept = _with_referents(drawn, rows)
     return [one for one in kept if one.worth >= LEAST_WORTH]
+
+
+def _worth(worth: float, text: str, turn: Turn) -> float:
+    """What the sentence is worth; one that names a value which the turn set is worth a line at least."""
+    return max(worth, SET_WORTH) if worth < SET_WORTH and names_what_was_put(text, turn.edits) else worth
 
 
 def _rows(

@@ -7,6 +7,7 @@ relation `holds` says that the user took such a relation away: then it is not ma
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -105,13 +106,18 @@ class Comparer:
 
 
 def _comparable(old: str, new: str) -> bool:
-    """Whether two texts share a word of their subject or a value; all others are of different things."""
-    return bool(_subject(old) & _subject(new)) or bool(_cores(old) & _cores(new))
+    """Whether two texts share a word of their subject, or the newer names a value; all others are of other things."""
+    return bool(_subject(old) & _subject(new)) or not _cores(old).isdisjoint(_tokens(new))
 
 
 @lru_cache(maxsize=8_192)
 def _subject(text: str) -> frozenset[str]:
     return subject_of(text)
+
+
+@lru_cache(maxsize=8_192)
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[\w./:-]*\w", text.lower()))
 
 
 @lru_cache(maxsize=8_192)
@@ -121,7 +127,9 @@ def _cores(text: str) -> frozenset[str]:
 
 def in_force(desk: Desk, reader: Reader, project: str, agent: str | None) -> list[Candidate]:
     """The project's newest statements and memories that nothing replaces yet."""
-    own = where(agent=agent) if desk.settings.isolated else ()
+    own: tuple[Condition, ...] = ()
+    if desk.settings.isolated:  # what is of no agent was written before they were
+        own = where(agent=agent) or (Condition("agent", "is null"),)
     of = (*where(project=project), *own)
     worthy = Condition("worth", ">=", WORTH_COMPARING)
     statements = reader.find(STATEMENTS, desk.tenant, *of, worthy, order="-at", limit=COMPARED)

@@ -172,7 +172,7 @@ def _index_health(desk: Desk, reader: Reader) -> IndexHealth:
     if not desk.settings.isolated:
         found |= {"done": done, "total": total}
     if (fault := desk.embedder.fault()) is not None:
-        found["fault"] = fault
+        found["fault"] = fault.message
     return found
 
 

@@ -18,6 +18,7 @@ from holdfast.errors import Forbidden, InvalidRequest
 from holdfast.intake.audiences import tell_chats
 from holdfast.model import Scope
 from holdfast.ops.fields import CleanName, Name, collect_findings
+from holdfast.ops.notices import words_only
 from holdfast.ops.wording import explain
 from holdfast.protocol.access import Viewer
 
@@ -107,6 +108,7 @@ class Operation:
     asks: bool = False  # removes by a plan: the command line shows what its dryRun says and asks before it does it
     steps: bool = False  # takes a limit and answers what remains: the command line asks on and shows how far it is
     bulk: bool = False  # the body may be as large as an import
+    by_meaning: bool = False  # it finds less where search goes by words only
     tells: bool = False  # its answer says what is wrong with the memory anyway
 
     @property
@@ -216,12 +218,11 @@ class Operation:
         """Run, and say with the answer what is wrong with the memory: an agent that is told "nothing found" by a memory
         that is damaged, or was never restored, would believe it."""
         answer = self.run(desk, request)
-        if desk.home is None or self.tool is None or self.tells or not isinstance(answer, dict):
+        if desk.home is None or self.tells or self.unguarded or not isinstance(answer, dict):
             return answer
         trouble = desk.home.trouble()
-        if trouble is None:
-            return answer
-        return {**answer, "notice": f"{trouble.message}. {trouble.hint}"}
+        notice = f"{trouble.message}. {trouble.hint}" if trouble else words_only(desk) if self.by_meaning else None
+        return {**answer, "notice": notice} if notice else answer
 
 
 def _hints(run: Callable[..., Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from holdfast.recall.links import current
 from holdfast.recall.outdated import newest_first
 from holdfast.recall.rank import DATE, Asked, Candidate, Ranked, rank
 from holdfast.recall.signals import asks_for_days_alone
-from holdfast.recall.turns import as_turns
+from holdfast.recall.turns import as_turns, by_worth
 from holdfast.redact import redact_text
 from holdfast.store import words
 from holdfast.store.port import Condition, Reader, Table, where
@@ -46,7 +46,7 @@ def search(desk: Desk, question: Question) -> list[Hit]:
     seen = [hit for hit in hits if desk.may_see(hit.record, question.agent)]
     told = _current(desk, reader, seen, question)
     if question.as_of is None:
-        told = newest_first(desk, reader, as_turns(desk, reader, told), question.query)
+        told = newest_first(desk, reader, by_worth(desk, reader, as_turns(desk, reader, told)), question.query)
     return told[: question.limit]
 
 

@@ -11,7 +11,6 @@ from holdfast.sentences import sentences
 from holdfast.store import words
 
 GAP = " … "
-SHORT = 200  # characters that are told whole
 STATED = 0.35  # what a statement that was found worth keeping gets beside its words, as a share of the best match
 
 
@@ -31,7 +30,7 @@ def passage(text: str, query: str, chars: int, stated: Sequence[str] = ()) -> st
     parts = [_told(one.text, one.lead) for one in sentences(text)]
     if not parts:
         return _cut(" ".join(text.split()), chars)
-    if sum(len(part) + 1 for part in parts) <= min(chars, SHORT):
+    if sum(len(part) + 1 for part in parts) <= chars:
         return " ".join(parts)
     scores = _scores(parts, query)
     top = max(scores) or 1.0
@@ -39,9 +38,7 @@ def passage(text: str, query: str, chars: int, stated: Sequence[str] = ()) -> st
     weights = [score + (STATED * top if part in kept else 0.0) for part, score in zip(parts, scores, strict=True)]
     chosen: list[int] = []
     room = chars
-    for at in sorted(range(len(parts)), key=lambda at: (-weights[at], at)):
-        if chosen and weights[at] <= 0:
-            break
+    for at in _by_weight(weights):
         cost = len(parts[at]) + len(GAP)
         if cost <= room:
             chosen.append(at)
@@ -49,6 +46,12 @@ def passage(text: str, query: str, chars: int, stated: Sequence[str] = ()) -> st
         elif not chosen:
             return _cut(parts[at], chars)
     return _joined(parts, sorted(chosen))
+
+
+def _by_weight(weights: Sequence[float]) -> list[int]:
+    """The sentences by their weight; those without any by how near they stand to the best."""
+    best = max(range(len(weights)), key=lambda at: weights[at])
+    return sorted(range(len(weights)), key=lambda at: (-weights[at], abs(at - best), at))
 
 
 def _joined(parts: Sequence[str], chosen: Sequence[int]) -> str:

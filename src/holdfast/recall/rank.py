@@ -58,7 +58,7 @@ DATE_ALONE = 1.2  # of a question that says nothing else: more than all words th
 EXACT = 0.2
 ASKING = 0.3
 DISCLOSED = 0.25  # of a memory for whose moment the question is: as much as half a perfect match of words
-DEED = 0.25  # docs/benchmarks/agent_day.md: without it tools' output comes before what was concluded from it
+DEED = 0.35  # docs/benchmarks/agent_day.md: without it tools' output comes before what was concluded from it
 ASKING_LENGTH = 50  # a record this long tells something beside its questions
 
 # Tie-breakers: together less than what one more matching word of a question brings.

