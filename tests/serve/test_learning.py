@@ -12,10 +12,11 @@ from world import NOON, World
 from holdfast.desk import Desk
 from holdfast.learn.backlog import IDLE_MS
 from holdfast.learn.supersession import supersede
-from holdfast.model import Session, Statement, Summary
+from holdfast.model import Insight, Session, Statement, Summary
 from holdfast.serve import learning
 from holdfast.serve.learning import Learning
-from holdfast.store.tables import SESSIONS, STATEMENTS, SUMMARIES
+from holdfast.serve.maintenance import Maintenance
+from holdfast.store.tables import INSIGHTS, SESSIONS, STATEMENTS, SUMMARIES
 
 DECIDED = "We decided to use Postgres 14 for the orders service because the managed plan includes it."
 
@@ -150,3 +151,54 @@ def test_a_summary_made_before_its_statements_is_made_anew_with_them(world: Worl
 
 def statements(desk: Desk, session: str) -> list[Statement]:
     return [one for one in desk.store.read().find(STATEMENTS, "default") if one.session_id == session]
+
+
+def test_insights_that_are_drawn_again_write_nothing_and_make_no_snapshot(world: World) -> None:
+    for number in range(4):
+        talk(world, f"s{number}", "Tune the redis cache of the orders service.", CACHED)
+        ended(world, f"s{number}")
+    Learning(world.engine).learn()
+    keeping = Maintenance(world.engine)
+    keeping.sweep_all()
+    assert insights(world)
+    before = world.engine.store.last_seq()
+    Maintenance(world.engine).sweep_all()
+    assert world.engine.store.last_seq() == before
+    assert world.call("snapshot_list")["snapshots"] == []
+
+
+def test_no_insight_tells_a_sentence_twice_or_one_that_was_replaced(world: World) -> None:
+    for number in range(4):
+        world.clock.now += 1_000
+        world.observe("s1", "prompt_submit", prompt=f"Tune the redis cache, part {number}.")
+    talk(world, "s1", "Which cache do we take for redis orders?", CACHED)
+    ended(world)
+    Learning(world.engine).learn()
+    Maintenance(world.engine).sweep_all()
+    assert sum(one.content.count(CACHED) for one in insights(world) if one.kind == "semantic") == 1
+    desk = world.desk()
+    old = statements(desk, "s1")[0]
+    desk.store.write(lambda tx: supersede(desk, tx, "newer", old.id, "replaced", None))
+    Learning(world.engine).learn()
+    Maintenance(world.engine).sweep_all()
+    assert not any(CACHED in one.content for one in insights(world))
+
+
+def test_a_replaced_wish_leaves_the_slot_that_it_was_written_into(world: World) -> None:
+    wish = "Please always run the linter with ruff 0.4 before you commit anything to this repository."
+    talk(world, "s1", "Sort the rows of the export.", "Sorted.")
+    talk(world, "s1", wish, "Understood.")
+    learner = Learning(world.engine)
+    learner.learn()
+    desk = world.desk()
+    said = next(one for one in statements(desk, "s1") if one.kind == "preference")
+    world.call("reflect", sessionId="s1")
+    world.call("slot_append", label="guidance", text="- my own line", project="proj")
+    context = world.call("context", project="proj")["context"]
+    assert context.count(said.text) == 1
+    desk.store.write(lambda tx: supersede(desk, tx, "newer", said.id, "replaced", None))
+    assert world.call("slot", label="guidance", project="proj")["slot"]["content"] == "- my own line"
+
+
+def insights(world: World) -> list[Insight]:
+    return world.engine.store.read().find(INSIGHTS, "default")

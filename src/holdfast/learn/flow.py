@@ -1,4 +1,4 @@
-"""Learning: observations ─summarize→ session summary ─consolidate→ insights.
+"""Learning: observations ─summarize→ a session's summary and its crystal.
 
 Every step works without a language model, by extraction; with one, summaries are written by it and the
 extractive one stands in when it fails. Each step can be repeated: the same input gives the same records.
@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 from holdfast.desk import Desk
 from holdfast.errors import NotFound, UpstreamFailed
 from holdfast.keys import session_name
-from holdfast.learn.backlog import is_stale, mark_current
+from holdfast.learn.backlog import mark_current
 from holdfast.learn.digest import (
     SESSION_ANSWER_TOKENS,
     SESSION_INSTRUCTION,
     Finding,
     SessionDigest,
     crystallize,
-    find_facts,
-    find_procedures,
     parse_llm_summary,
     session_text,
     summarize_session,
@@ -38,8 +35,6 @@ from holdfast.store.tables import INSIGHTS, OBSERVATIONS, SESSIONS, STATEMENTS, 
 
 SESSION_OBSERVATIONS = 2_000
 SESSION_STATEMENTS = 500
-CONSOLIDATED_OBSERVATIONS = 5_000
-CONSOLIDATED_SUMMARIES = 200
 MODEL_CHARS = 24_000
 EXTRACTIVE = "extractive"
 
@@ -137,41 +132,9 @@ def _summary(desk: Desk, session: Session, digest: SessionDigest, maker: str) ->
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Consolidated:
-    summarized: int
-    facts: int
-    procedures: int
-    observations: int
-    summaries: int
-
-
-def consolidate(desk: Desk, project: str | None, min_observations: int) -> Consolidated:
-    """Summarize ended sessions that have no summary, then draw facts and procedures from all of them."""
-    reader = desk.store.read()
-    bounds = (*desk.sees(), *where(project=project))
-    summarized = 0
-    for session in reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=CONSOLIDATED_SUMMARIES):
-        enough = session.observation_count >= min_observations
-        if enough and is_stale(reader.get(SUMMARIES, desk.tenant, session.id), session):
-            summarize(desk, session_name(session.id))
-            summarized += 1
-    seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=CONSOLIDATED_OBSERVATIONS)
-    summaries = reader.find(SUMMARIES, desk.tenant, *bounds, order="-created_at", limit=CONSOLIDATED_SUMMARIES)
-    facts, procedures = find_facts(seen, summaries), find_procedures(seen)
-
-    def store(tx: Tx) -> tuple[int, int]:
-        new_facts = sum(keep_finding(desk, tx, one, EXTRACTIVE)[1] for one in facts)
-        new_procedures = sum(keep_finding(desk, tx, one, EXTRACTIVE)[1] for one in procedures)
-        desk.audit(tx, "consolidate", (), facts=new_facts, procedures=new_procedures, summarized=summarized)
-        return new_facts, new_procedures
-
-    new_facts, new_procedures = desk.store.write(store)
-    return Consolidated(summarized, new_facts, new_procedures, len(seen), len(summaries))
-
-
 def keep_finding(desk: Desk, tx: Tx, finding: Finding, maker: str) -> tuple[Insight, bool]:
-    """The finding as a stored insight, and whether it is new; its id follows from its key."""
+    """The finding as a stored insight, and whether it is new; its id follows from its key. One that says the same as
+    before is left as it is: what is not written needs no snapshot."""
     parts = (finding.kind, finding.key, finding.project or "", finding.agent or "")
     id = f"{finding.kind[:4]}_{sha256(chr(31).join(parts).encode()).hexdigest()[:20]}"
     known = tx.get(INSIGHTS, desk.tenant, id)
@@ -193,5 +156,7 @@ def keep_finding(desk: Desk, tx: Tx, finding: Finding, maker: str) -> tuple[Insi
         created_at=known.created_at if known else now,
         updated_at=now,
     )
+    if known is not None and dataclasses.replace(insight, updated_at=known.updated_at) == known:
+        return known, False
     tx.replace(INSIGHTS, insight)
     return insight, known is None

@@ -19,7 +19,7 @@ WANTED_CHARS = 240
 FILES_NAMED = 5
 FILES_KEPT = 50
 MOST_DECISIONS = 10
-LEAST_WORTH = 0.2  # as for the context: what is worth less is told only where it is searched for
+LEAST_WORTH = 0.35  # a digest has little room, and below this most sentences are small talk of the work
 
 # In the order in which they are told.
 PARTS: dict[str, frozenset[str]] = {

@@ -6,7 +6,8 @@ Group by group and project by project; whoever calls decides whose observations 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from holdfast.learn.findings import Finding, subject_key
 from holdfast.learn.statements import clip, closed, counted, joined
@@ -19,7 +20,7 @@ from holdfast.learn.steps import (
     in_order,
     only_looks,
 )
-from holdfast.model import Observation, Summary
+from holdfast.model import Observation, Statement, Summary
 
 MAX_FINDINGS = 100
 _MAX_SOURCES = 5_000  # as many as are looked at: whoever forgets one of them must find this again
@@ -28,13 +29,21 @@ _NEAR = 3
 
 
 def find_facts(
-    observations: Sequence[Observation], summaries: Sequence[Summary], *, min_observations: int = 3
+    observations: Sequence[Observation],
+    summaries: Sequence[Summary],
+    statements: Mapping[str, Sequence[Statement]] = MappingProxyType({}),
+    *,
+    min_observations: int = 3,
 ) -> list[Finding]:
-    """Concepts and files that at least `min_observations` observations share, strongest first."""
+    """Concepts and files that at least `min_observations` observations share, strongest first.
+
+    What is known of a concept are the `statements` in force, by project; in one that is not among them, sentences found
+    by their words. A sentence is told with one concept.
+    """
     found: list[Finding] = []
     for project, steps in _by_project(observations).items():
         about = [summary for summary in summaries if summary.project == project]
-        stated = {step.id: decisions_of([step]) for step in steps}
+        stated = _stated(steps, statements.get(project))
         concepts = _groups((concept, step) for step in steps for concept in dict.fromkeys(step.concepts))
         files = _groups((path, step) for step in steps for path in dict.fromkeys(step.files))
         for concept, group in _distinct(concepts, min_observations):
@@ -42,6 +51,16 @@ def find_facts(
         for path, group in _distinct(files, min_observations):
             found.append(_file_fact(project, path, group))
     return _strongest(found)
+
+
+def _stated(steps: Sequence[Observation], statements: Sequence[Statement] | None) -> dict[str, list[str]]:
+    """What each step states."""
+    if statements is None:
+        return {step.id: decisions_of([step]) for step in steps}
+    said: dict[str, list[str]] = defaultdict(list)
+    for one in sorted(statements, key=lambda one: (one.at, one.seq)):
+        said[one.source_id].append(one.text)
+    return said
 
 
 def find_procedures(observations: Sequence[Observation], *, min_sessions: int = 2) -> list[Finding]:
@@ -103,14 +122,16 @@ def _concept_fact(
     stated: dict[str, list[str]],
 ) -> Finding:
     sessions = len({step.session_id for step in group})
-    known = [text for step in group for text in stated[step.id] if concept in text.lower()]
+    known = [text for step in group for text in stated.get(step.id, ()) if concept in text.lower()][-3:]
+    for step in group:  # told here, and with no other concept
+        stated[step.id] = [text for text in stated.get(step.id, ()) if text not in known]
     errors = Counter(line for step in group if (line := error_of(step)))
     titles = [summary.title for summary in about if concept in summary.concepts][-2:]
     files = Counter(path for step in group for path in dict.fromkeys(step.files))
     others = Counter(name for step in group for name in dict.fromkeys(step.concepts) if name != concept)
     parts = (
         f"“{concept}” comes up in {counted(len(group), 'observation')} of {counted(sessions, 'session')}.",
-        closed(f"Known: {'; '.join(dict.fromkeys(known[-3:]))}") if known else "",
+        closed(f"Known: {'; '.join(dict.fromkeys(known))}") if known else "",
         closed(f"Last: {clip(group[-1].title, 120)}"),
         f"Files: {_counts(files)}." if files else "",
         f"Errors: {'; '.join(clip(line, 120) for line, _ in errors.most_common(2))}." if errors else "",

@@ -19,6 +19,7 @@ from holdfast.store.port import Tx, where
 from holdfast.store.tables import NOTES, STATEMENTS, reflected_from_key, reflected_key
 
 COMPARED = 800  # of a project's newest statements
+SURE = 0.5  # what is worth less may be no wish at all; a slot is told before everything else
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ def _said(
     told = {normal(one.text) for one in held}
     gone = [one.text for one in every if one.id not in ids and normal(one.text) not in told]
     drawn = any(one.session_id == session_id for one in every)
-    return ([one for one in held if one.session_id == session_id] if drawn else None), gone
+    own = [one for one in held if one.session_id == session_id and one.worth >= SURE]
+    return (own if drawn else None), gone
 
 
 def _note_lines(desk: Desk, tx: Tx, session_id: str, change: SlotChange) -> None:

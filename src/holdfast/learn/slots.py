@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
+import orjson
+
 from holdfast.desk import Desk
 from holdfast.errors import Conflict, LimitReached, NotFound
 from holdfast.keys import key_of
+from holdfast.learn.statements import normal
 from holdfast.model import CleanText, Slot
 from holdfast.projects import project_for_write, project_names
 from holdfast.store.port import Reader, Tx, where
 from holdfast.store.set_aside import drop_set_aside
-from holdfast.store.tables import SLOTS
+from holdfast.store.tables import NOTES, SLOTS, reflected_key
 
 DEFAULT_SIZE = 2_000
 
@@ -218,3 +221,14 @@ def delete_slot(desk: Desk, label: str, project: str | None) -> Slot:
         return slot
 
     return desk.store.write(store)
+
+
+def drop_reflected_line(desk: Desk, tx: Tx, session_id: str, text: str) -> None:
+    """Take a sentence that holds no more out of the slots that reflection on its session wrote it into."""
+    note = tx.get(NOTES, desk.tenant, reflected_key(session_id))
+    for slot_id, lines in (orjson.loads(note.content) if note else {}).items():
+        gone = {line for line in lines if normal(line) == normal(text)}
+        slot = tx.get(SLOTS, desk.tenant, slot_id) if gone else None
+        if slot is not None:
+            left = "\n".join(line for line in slot.content.split("\n") if line not in gone)
+            change_slot(desk, tx, slot, left, "slot_reflect")

@@ -20,6 +20,7 @@ from holdfast.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.learn.backlog import mark_sessions_of
 from holdfast.learn.changes import Claim, Nearness, Verdict, likelihood, of_two_things, signs, subject_of, verdict
 from holdfast.learn.relations import keep_relation
+from holdfast.learn.slots import drop_reflected_line
 from holdfast.learn.turns import Turn, turn_around
 from holdfast.learn.values import values, without_values
 from holdfast.model import CleanText, Memory, Statement
@@ -166,4 +167,7 @@ def supersede(desk: Desk, tx: Tx, new: str, old: str, said: Verdict, agent: str 
     keep_relation(desk, tx, new, old, RELATION[said], agent)
     if said == "replaced":
         mark_sessions_of(desk, tx, [old])
+        statement = tx.get(STATEMENTS, desk.tenant, old)
+        if statement is not None:
+            drop_reflected_line(desk, tx, statement.session_id, statement.text)
     return said == "replaced"

@@ -8,10 +8,8 @@ from typing_extensions import TypedDict
 from holdfast.desk import Desk
 from holdfast.keys import session_name
 from holdfast.learn.backlog import unsummarized
-from holdfast.learn.flow import (
-    consolidate as consolidate_records,
-    summarize as summarize_one,
-)
+from holdfast.learn.consolidation import consolidate as consolidate_records
+from holdfast.learn.flow import summarize as summarize_one
 from holdfast.learn.slot_lines import reflect_session
 from holdfast.learn.still_true import still_true as mark_still_true
 from holdfast.model import Json, Statement

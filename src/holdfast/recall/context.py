@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -258,7 +258,8 @@ def _key(text: str) -> str:
 def _items(sources: Sources) -> Iterable[Item]:
     """Everything there is to say, section by section; within one, what matters most first."""
     items = [*map(_slot_item, sources.slots), *map(_lesson_item, sources.lessons), *map(_memory_item, sources.memories)]
-    items += [*_statement_items(sources.statements), *sources.sessions]
+    pinned = {_key(part) for slot in sources.slots for part in slot.content.splitlines()}
+    items += [*_statement_items(sources.statements, pinned), *sources.sessions]
     if sources.files:
         items.append(Item(FILES, ", ".join(sources.files), _after("- "), reason="changed most often"))
     return sorted(items, key=lambda item: list(KEPT_FOR).index(item.head))  # stable: keeps the order within a section
@@ -283,13 +284,16 @@ def _memory_item(memory: Memory) -> Item:
     return Item(head, memory.content, _after("- "), reason=reason, ids=(memory.id,), source="memory")
 
 
-def _statement_items(statements: Sequence[Standing]) -> list[Item]:
-    """Statements of one message and one section are one item; the items of a section by how much they matter."""
+def _statement_items(statements: Sequence[Standing], told: Collection[str] = ()) -> list[Item]:
+    """Statements of one message and one section are one item; the items of a section by how much they matter.
+
+    `told` are the keys of sentences that stand in slots.
+    """
     age = {
         session: place for place, session in enumerate(dict.fromkeys(one.statement.session_id for one in statements))
     }
     groups: dict[tuple[str, str, int], list[Standing]] = {}
-    said: set[str] = set()
+    said: set[str] = set(told)
     for one in sorted(statements, key=lambda one: -one.statement.at):  # said twice: told as it was said last
         if one.statement.worth >= LEAST_WORTH and (key := _key(one.statement.text)) not in said:
             said.add(key)

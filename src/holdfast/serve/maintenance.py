@@ -15,7 +15,7 @@ from holdfast.engine import Engine
 from holdfast.errors import Fault
 from holdfast.intake.aging import age, plan_aging, rules_of
 from holdfast.intake.forget import plan_sweep, sweep
-from holdfast.learn.flow import consolidate
+from holdfast.learn.consolidation import draw_insights
 from holdfast.learn.lessons import decay_lessons
 from holdfast.model import Caller
 from holdfast.serve.idempotency import drop_old_answers
@@ -24,7 +24,6 @@ from holdfast.snapshot.automatic import BULK, before
 
 INDEX_SECONDS = 1.0
 RECALLS_SECONDS = 5.0
-CONSOLIDATE_FROM = 3
 
 log = logging.getLogger("holdfast")
 
@@ -36,6 +35,7 @@ class Maintenance:
         self._engine = engine
         self._stop = threading.Event()
         self._vectors = VectorWorker(engine)
+        self._drawn: dict[str, int] = {}  # by tenant, the last write from which insights were drawn
         self._thread = threading.Thread(target=self._loop, name="maintenance", daemon=True)
 
     def start(self) -> None:
@@ -106,6 +106,7 @@ class Maintenance:
         settings = self._engine.settings
         if settings.isolated:  # isolated agents must not be drawn together
             return
-        if settings.consolidation:
-            before(desk, "consolidate")
-            consolidate(desk, None, CONSOLIDATE_FROM)
+        # It adds what can be drawn again at any time and touches nothing else, so no snapshot is made before it.
+        if settings.consolidation and self._drawn.get(desk.tenant) != desk.store.last_seq():
+            draw_insights(desk, None)
+            self._drawn[desk.tenant] = desk.store.last_seq()
