@@ -20,7 +20,7 @@ _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)]|\[[ xX]\])\s+(?:\[[ xX]\]\s+)
 _TABLE = re.compile(r"^\s*\|.*\|\s*$")
 _RULE = re.compile(r"^[\s|:*_=-]+$")
 _QUOTE = re.compile(r"^\s*>\s?")
-_MARKS = re.compile(r"\*\*|(?<![\w*/])\*(?=\w[^*\n]*\w\*(?!\w))|(?<=\w)\*(?![\w*/.])")
+_MARKS = re.compile(r"\*\*|(?<![\w*/])\*(?=\w[^*\n]*\w\*(?!\w))|(?<=\w)\*(?![\w*/]|\.\w)")
 # An end mark, perhaps a closing quote or bracket, then space; people at a keyboard go on in small letters.
 _END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=\S)|(?<=[。！？])")
 _SHORT = re.compile(

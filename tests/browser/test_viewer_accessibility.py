@@ -15,7 +15,8 @@ from viewing import PHONE, WIDE, Watch, open_panel
 Watched = Callable[..., tuple[Page, Watch]]
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 PANELS = (
-    "dashboard", "memories", "sessions", "timeline", "replay", "lessons", "slots", "actions", "audit", "graph", "snapshots",
+    "dashboard", "memories", "sessions", "context", "timeline", "replay", "lessons", "slots", "actions", "audit", "graph",
+    "snapshots",
 )  # fmt: skip
 LOOKS = {"light": ("light", WIDE), "dark": ("dark", WIDE), "phone": ("light", PHONE)}
 

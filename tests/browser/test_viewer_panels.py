@@ -390,7 +390,7 @@ def test_a_plan_shows_what_tidying_up_would_remove(show: Show, memory: Filling) 
 
 # Every panel
 
-PANELS = ("timeline", "replay", "lessons", "slots", "actions", "audit", "graph", "snapshots")
+PANELS = ("context", "timeline", "replay", "lessons", "slots", "actions", "audit", "graph", "snapshots")
 
 
 @pytest.mark.parametrize("panel", PANELS)

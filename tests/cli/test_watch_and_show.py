@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -253,7 +254,16 @@ def test_show_has_every_page_of_the_viewer(tmp_path: Path) -> None:
     world.close()
 
     codes = {
-        page: main(["show", page, *(["s1"] if page == "replay" else []), "--json", "--data", str(tmp_path / "memory")])
+        page: main(
+            [
+                "show",
+                page,
+                *(["s1"] if page in ("replay", "context") else []),
+                "--json",
+                "--data",
+                str(tmp_path / "memory"),
+            ]
+        )
         for page in PAGES
     }
 
@@ -282,7 +292,7 @@ def test_every_list_fits_the_terminal_on_one_line_a_row_and_drives_nothing(tmp_p
     answers = {
         page: world.call(name, **arguments, **({second: "s1"} if page == "replay" else {}))
         for page, (name, arguments, second) in PAGES.items()
-        if page != "dashboard"
+        if page not in ("dashboard", "context")  # these are no lists
     }
     world.close()
 
@@ -374,3 +384,20 @@ def test_sizes_are_read_by_people(count: int, text: str) -> None:
 @pytest.mark.parametrize(("ms", "text"), [(0, "0 min"), (3 * 3_600_000, "3 h"), (72 * 3_600_000, "3 days")])
 def test_ages_are_read_by_people(ms: int, text: str) -> None:
     assert age(ms) == text
+
+
+def test_the_context_is_printed_with_the_reason_for_each_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from holdfast.cli.main import main
+
+    world = World(tmp_path / "memory")
+    kept = world.call("remember", content="The harbour light is green.", project="harbour")["memory"]["id"]
+    world.close()
+
+    assert main(["context", "harbour", "--explain", "--data", str(tmp_path / "memory")]) == 0
+
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:2] == ["Decisions and facts in force", "- The harbour light is green."]
+    assert re.fullmatch(rf"    memory of \d{{4}}-\d\d-\d\d, fact, importance \d+, {kept}", printed[2])
+    assert re.fullmatch(r"\d+ tokens\.", printed[3])

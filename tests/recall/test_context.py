@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from recall_records import lesson, memory, slot
+from recall_records import lesson, memory, slot, standing
+from talk import learn, turn
 from world import DAY, World
 
+from holdfast.errors import InvalidRequest
 from holdfast.model import Caller
-from holdfast.recall.context import IN_FORCE, OPENING, RULES, Sources, build
+from holdfast.recall.context import EARLIER, FILES, IN_FORCE, OPEN, OPENING, PAST, RULES, Sources, build
 from holdfast.tokens import estimate
 
+CAUSE = "The export fails because the worker opens `orders.csv` twice."
 LONG = "the quick brown fox jumps over the lazy dog and runs away. "
 
 
@@ -205,3 +208,115 @@ def test_enrichment_says_how_much_it_left_out(world: World) -> None:
     text = world.call("enrich", files=files, terms=["oil", "lamp"])["context"]
     assert len(text) <= 4_000
     assert text.split("\n")[-1].startswith("Left out for space: ")
+
+
+# What was said in sessions
+
+
+def test_slots_lessons_memories_and_statements_share_a_section() -> None:
+    sources = Sources(
+        slots=tuple(slot(LONG * 30, label=f"slot_{at}") for at in range(6)),
+        lessons=tuple(lesson(f"{text} always") for text in facts(40)),
+        memories=tuple(memory(f"{text} by convention", type="convention") for text in facts(40)),
+        statements=tuple(standing(f"never touch {text}", kind="preference") for text in facts(40)),
+    )
+    text = build(sources, 1000).text
+    assert all(part in text for part in ("- slot_0:", "always", "by convention", "never touch"))
+
+
+def test_what_is_kept_does_not_crowd_out_what_was_said() -> None:
+    sources = Sources(
+        memories=tuple(memory(f"{text} {LONG * 4}") for text in facts(24)),
+        statements=tuple(standing(f"{text} as decided", kind="decision", session_id=f"s{at}")
+                         for at, text in enumerate(facts(24))),
+    )  # fmt: skip
+    assert "as decided" in build(sources, 800).text
+
+
+def test_a_doubtful_statement_says_so_and_comes_later() -> None:
+    sure, doubtful = standing("The port is 80"), standing("The host is alpha", doubtful=True, worth=0.95)
+    assert section(build(Sources(statements=(doubtful, sure)), 500).text, IN_FORCE) == [
+        "The port is 80",
+        f"The host is alpha{EARLIER}",
+    ]
+
+
+def test_a_statement_that_is_hardly_worth_anything_is_not_told() -> None:
+    made = build(Sources(statements=(standing("perhaps so", worth=0.1), standing("The port is 80"))), 500)
+    assert "perhaps so" not in made.text
+
+
+def test_what_a_memory_says_is_not_told_again_as_a_statement() -> None:
+    sources = Sources(memories=(memory("The port is 80"),), statements=(standing("the port is 80."),))
+    assert build(sources, 500).text.lower().count("the port is 80") == 1
+
+
+def test_what_was_said_twice_is_told_once() -> None:
+    sources = Sources(
+        statements=(
+            standing("The port is 80", id="a", source_id="one"),
+            standing("The port is 80!", id="b", source_id="other", session_id="s1"),
+        )
+    )
+    assert build(sources, 500).text.count("The port is 80") == 1
+
+
+def test_each_line_says_why_it_is_told_and_of_which_records(world: World) -> None:
+    kept = world.call("remember", content="The kettle is red", project="proj")["memory"]["id"]
+    _, said = turn(world, "Why does the export fail?", CAUSE)
+    learn(world)
+    lines = world.call("context", project="proj", explain=True)["lines"]
+    ids = {one["text"]: one["ids"] for one in lines}
+    assert ids["- The kettle is red"] == [kept]
+    assert said in ids[f"- {CAUSE}"]
+    assert all(one["reason"] for one in lines)
+    assert "lines" not in world.call("context", project="proj")
+
+
+def test_nothing_superseded_is_told_as_current(world: World) -> None:
+    turn(world, "Which database?", "The database is Postgres 14 on `db.internal`.")
+    turn(world, "Postgres 14 is too old, please upgrade it",
+         "I moved the database from Postgres 14 to Postgres 16.", session="s2")  # fmt: skip
+    learn(world)
+    told = section(world.call("context", project="proj")["context"], IN_FORCE)
+    assert told == ["I moved the database from Postgres 14 to Postgres 16."]
+
+
+def test_open_work_that_was_taken_up_is_told_no_more(world: World) -> None:
+    turn(world, "What is left?", "The migration of the invoices table is still missing.")
+    learn(world)
+    assert section(world.call("context", project="proj")["context"], OPEN) != []
+    turn(world, "Go on", "The migration of the invoices table now runs in `0042_invoices.sql`.", session="s2")
+    learn(world)
+    assert section(world.call("context", project="proj")["context"], OPEN) == []
+
+
+def test_the_last_sessions_are_told_with_how_they_ended(world: World) -> None:
+    world.call("session_start", sessionId="s1", project="proj", cwd="/", title="Mend the export")
+    turn(world, "Why does the export fail?", CAUSE)
+    learn(world)
+    world.call("session_start", sessionId="s2", project="proj", cwd="/", title="Next")
+    text = world.call("context", project="proj", sessionId="s2")["context"]
+    assert [one[:29] for one in section(text, PAST)] == ["2026-09-21 “Mend the export”"]
+    assert "Next" not in text
+
+
+def test_files_that_were_changed_most_often_are_told(world: World) -> None:
+    for at, file in enumerate(["a.py", "b.py", "b.py"]):
+        world.clock.now += 1_000
+        world.observe(tool_name="Edit", tool_input={"file_path": file, "old_string": f"x{at}", "new_string": "y"})
+    world.observe(tool_name="Read", tool_input={"file_path": "c.py"})
+    assert section(world.call("context", project="proj")["context"], FILES) == ["b.py, a.py"]
+
+
+def test_two_projects_of_one_folder_name_are_told_apart(world: World) -> None:
+    one, other = "github.com/acme/shop", "github.com/borealis/shop"
+    for session, project, cwd in (("s1", one, "/a/shop"), ("s2", other, "/b/shop")):
+        world.call("session_start", sessionId=session, project=project, cwd=cwd)
+        turn(world, "Where does it listen?", f"The shop of {project} listens on port 80.", session=session,
+             project=project)  # fmt: skip
+    learn(world)
+    assert other not in world.call("context", project=one)["context"]
+    assert one in world.call("context", project=one)["context"]
+    with pytest.raises(InvalidRequest, match="2 projects"):
+        world.call("context", project="shop")

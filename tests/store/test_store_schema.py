@@ -16,7 +16,7 @@ from holdfast.store.port import Table
 from holdfast.store.sqlite import connect
 from holdfast.store.sqlite.connect import APPLICATION_ID, migration_steps
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.tables import MEMORIES, NOTES, TABLES
+from holdfast.store.tables import MEMORIES, NOTES, STATEMENTS, TABLES
 
 SQL_TYPE = {str: "TEXT", int: "INTEGER", float: "REAL", bool: "INTEGER", tuple: "TEXT", dict: "TEXT"}
 
@@ -226,3 +226,21 @@ def test_steps_have_numbers_without_gaps() -> None:
     folder = Path(connect.__file__).parent / "migrations"
     names = sorted(one.name for one in folder.glob("*.sql"))
     assert [name[:4] for name in names] == [f"{number:04}" for number in range(1, len(names) + 1)]
+
+
+def test_a_file_that_was_written_before_there_were_statements_opens_with_all_it_holds(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = migration_steps()[:1]
+    with monkeypatch.context() as before:
+        before.setattr(connect, "migration_steps", lambda: first)
+        store = open_store(path)
+        assert rows(path, "PRAGMA user_version") == [(1,)]
+        kept = add(store, MEMORIES)
+        store.close()
+    store = open_store(path)
+    assert store.read().get(MEMORIES, TENANT, kept.id) == kept
+    assert store.read().find(STATEMENTS, TENANT) == []
+    add(store, STATEMENTS)
+    assert len(store.read().find(STATEMENTS, TENANT)) == 1
+    store.close()

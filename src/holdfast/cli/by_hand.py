@@ -186,6 +186,8 @@ def _add_connect(parser: argparse.ArgumentParser) -> None:
 
 def _connect(given: argparse.Namespace) -> int:
     from holdfast.cli.connect import Place, connect_command
+    from holdfast.cli.reach import settings_of
+    from holdfast.cli.service import service_hint
     from holdfast.cli.show import print_json, print_report
     from holdfast.settings import environment
 
@@ -205,6 +207,8 @@ def _connect(given: argparse.Namespace) -> int:
         list_=given.list_,
         hooks=not given.no_hooks,
     )
+    if given.agent and not given.undo:
+        report = dataclasses.replace(report, notes=(*report.notes, service_hint(settings_of(given))))
     if given.json:
         print_json(report.to_dict())
     else:

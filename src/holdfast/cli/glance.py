@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from holdfast.cli.listing import print_listing, size
-from holdfast.cli.show import moment, one_line, print_json
+from holdfast.cli.show import moment, one_line, print_answer, print_json
 from holdfast.cli.table import endpoint
 from holdfast.errors import InvalidRequest
 
@@ -26,6 +26,7 @@ PAGES: dict[str, tuple[str, Json, str]] = {
     "dashboard": ("overview", {"days": DAYS}, ""),
     "memories": ("memories", {"limit": 30}, "project"),
     "sessions": ("sessions", {"limit": 30}, ""),
+    "context": ("context", {"explain": True}, "project"),
     "timeline": ("timeline", {"before": 30, "after": 0}, "anchor"),
     "lessons": ("lessons", {"limit": 30}, "project"),
     "slots": ("slots", {}, "project"),
@@ -46,11 +47,15 @@ def show_page(door: Door, page: str, word: str | None, as_json: bool) -> None:
     if page not in PAGES:
         raise InvalidRequest(f"show: there is no page {page[:40]!r}", hint=f"Pages: {', '.join(PAGES)}.")
     name, arguments, second = PAGES[page]
+    if page == "context" and not word:
+        raise InvalidRequest("show context: say which project", hint="See them with holdfast show sessions.")
     if page == "replay" and not word:
         raise InvalidRequest("show replay: say which session", hint="See them with holdfast show sessions.")
     answer = door.call(endpoint(name), {**arguments, **({second: word} if second and word else {})})
     if as_json:
         print_json(answer)
+    elif page == "context":
+        print_answer(answer)
     elif page == "dashboard":
         print_dashboard(answer, door.place)
     else:

@@ -55,6 +55,8 @@ def print_answer(answer: Any) -> None:
         return
     if answer.get("format") == "passages":
         _print_passages(console, answer)
+    elif "context" in answer and _is_rows(answer.get("lines")):
+        _print_context(console, answer)
     else:
         _print_fields(console, answer)
     if answer.get("notice"):
@@ -87,6 +89,22 @@ def _print_passages(console: Console, answer: Json) -> None:
         console.print(Text(f"   {hit['id']}", style="dim"), soft_wrap=True)
     if not answer["results"]:
         console.print(Text("Nothing was found.", style="dim"))
+
+
+def _print_context(console: Console, answer: Json) -> None:
+    """What an agent is told, line by line; under each line why, and the records it is from."""
+    section = ""
+    for line in answer["lines"]:
+        if line["section"] != section:
+            section = line["section"]
+            console.print(Text(_printable(section), style="bold"))
+        console.print(Text(_printable(str(line["text"]))))
+        _print_line(console, "    " + _printable(", ".join([line["reason"], *line["ids"]])), "dim")
+    for name, said in (("omitted", "Left out for space"), ("shortened", "Shortened")):
+        counts = ", ".join(f"{count} of {head}" for head, count in answer.get(name, {}).items())
+        if counts:
+            _print_line(console, f"{said}: {counts}.")
+    _print_line(console, f"{answer['tokens']} tokens.")
 
 
 def print_lines(lines: Iterable[str]) -> None:

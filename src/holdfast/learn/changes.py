@@ -274,6 +274,12 @@ def _gone(value: Value, text: str) -> bool:
     return re.search(f"{after}|{before}", text.lower()) is not None
 
 
+def _put_back(value: Value, text: str) -> bool:
+    """Whether a text says that a value holds again."""
+    name = re.escape(value.core)
+    return re.search(rf"\bback (?:down |up )?(?:to|at|on) (?:\w+ ){{0,2}}{name}\b", text.lower()) is not None
+
+
 _IS_GONE = (
     r"(?:gone|no longer|any ?more|deleted|uninstalled|removed|switched off|turned off|ran out|leaves?|left|closed|"
     r"retired|replaced|rejected|on (?:\w+ )?leave|is out|too (?:low|high|small|late|slow|long|short|strict|warm)|"
@@ -406,6 +412,8 @@ def of_two_things(old: Claim, new: Claim) -> bool:
     before, after = values(old.text), values(new.text)
     nothing_new = all(any(one.same(other) for other in before) for one in after)
     gone = any(_gone(one, new.text) or _gone(one, new.prompt) for one in before)
+    if any(_put_back(one, new.text) for one in before):
+        return True
     nothing_changed = nothing_new and not gone and _CHANGE.search(new.text) is None
     other_key = edit.other_key and not edit.chained
     return other_key or (bool(before) and nothing_changed) or (_repeats_number(before, after) and not gone)

@@ -126,7 +126,9 @@ def _cores(text: str) -> frozenset[str]:
 
 def in_force(desk: Desk, reader: Reader, project: str, agent: str | None) -> list[Candidate]:
     """The project's newest statements and memories that nothing replaces yet."""
-    own = where(agent=agent) if desk.settings.isolated else ()
+    own: tuple[Condition, ...] = ()
+    if desk.settings.isolated:  # what is of no agent was written before they were
+        own = where(agent=agent) or (Condition("agent", "is null"),)
     of = (*where(project=project), *own)
     worthy = Condition("worth", ">=", WORTH_COMPARING)
     statements = reader.find(STATEMENTS, desk.tenant, *of, worthy, order="-at", limit=COMPARED)

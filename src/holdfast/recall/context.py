@@ -70,6 +70,7 @@ class Item:
     reason: str = ""  # why it is told
     ids: tuple[str, ...] = ()  # of the records it was taken from
     parts: tuple[str, ...] = ()  # the texts that the body is made of, if it is several
+    source: str = ""  # what kind of record it was taken from
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class Shown:
     cut: bool = False
     reason: str = ""
     ids: tuple[str, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +182,25 @@ def _fitting(items: Sequence[Shown], room: int) -> list[Shown]:
         later = zip(sections[at + 1 :], needs[at + 1 :], strict=True)
         kept = sum(min(need, int(KEPT_FOR[name] * room)) for (name, _group), need in later)
         free = left - kept - _heading(head)
-        fitting: list[Shown] = []
-        for item in group:
-            if item.tokens <= free:
-                free -= item.tokens
-                fitting.append(item)
+        fitting: set[int] = set()
+        for place in _in_turn(group):
+            if group[place].tokens <= free:
+                free -= group[place].tokens
+                fitting.add(place)
         if fitting:
             left = free + kept
-            chosen += fitting
+            chosen += [group[place] for place in sorted(fitting)]
     return chosen
+
+
+def _in_turn(group: Sequence[Shown]) -> list[int]:
+    """Places of the items: the first of each source, then the second, so that no source takes a section for itself."""
+    nth: Counter[str] = Counter()
+    rounds: list[tuple[int, int]] = []
+    for place, item in enumerate(group):
+        rounds.append((nth[item.source], place))
+        nth[item.source] += 1
+    return [place for _, place in sorted(rounds)]
 
 
 def _heading(head: str) -> int:
@@ -201,7 +213,7 @@ def _shown(item: Item, tokens: int) -> Shown:
     whole = item.show(body)
     cost = _cost(whole)
     if cost <= tokens and len(body) == len(item.body):
-        return Shown(item.head, whole, cost, False, item.reason, item.ids)
+        return Shown(item.head, whole, cost, False, item.reason, item.ids, item.source)
     fewest, most = 0, len(body)
     while fewest < most:
         middle = (fewest + most + 1) // 2
@@ -210,7 +222,7 @@ def _shown(item: Item, tokens: int) -> Shown:
         else:
             most = middle - 1
     text = item.show(_cut(body, fewest))
-    return Shown(item.head, text, _cost(text), True, item.reason, item.ids)
+    return Shown(item.head, text, _cost(text), True, item.reason, item.ids, item.source)
 
 
 def _cost(text: str) -> int:
@@ -255,19 +267,20 @@ def _items(sources: Sources) -> Iterable[Item]:
 def _slot_item(slot: Slot) -> Item:
     head = SLOT_SECTION.get(slot.label, RULES)
     lead = _under(f"- {line(slot.label)}:\n")
-    return Item(head, slot.content, lead, len(slot.content), always=True, reason="pinned slot", ids=(slot.id,))
+    made = Item(head, slot.content, lead, len(slot.content), always=True, reason="pinned slot", ids=(slot.id,))
+    return replace(made, source="slot")
 
 
 def _lesson_item(lesson: Lesson) -> Item:
     context = f" — {line(lesson.context, 200)}" if lesson.context else ""
     reason = f"lesson, confidence {lesson.confidence:.2f}"
-    return Item(RULES, lesson.content, _after("- ", context), reason=reason, ids=(lesson.id,))
+    return Item(RULES, lesson.content, _after("- ", context), reason=reason, ids=(lesson.id,), source="lesson")
 
 
 def _memory_item(memory: Memory) -> Item:
     head = RULES if memory.type in RULE_TYPES else IN_FORCE
     reason = f"memory of {iso(memory.created_at)[:10]}, {line(memory.type, 40)}, importance {memory.importance}"
-    return Item(head, memory.content, _after("- "), reason=reason, ids=(memory.id,))
+    return Item(head, memory.content, _after("- "), reason=reason, ids=(memory.id,), source="memory")
 
 
 def _statement_items(statements: Sequence[Standing]) -> list[Item]:

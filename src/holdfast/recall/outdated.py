@@ -61,6 +61,8 @@ def _matching(hit: Hit, said: Sequence[Statement], relations: Mapping[str, Relat
     if isinstance(hit.record, Memory):
         return relations.get(hit.record.id)
     best = answering([one.text for one in said], query)
+    if not best and said:  # found by its meaning: what the turn chiefly says is what it was found for
+        best = [max(range(len(said)), key=lambda at: said[at].worth)]
     return next((relations[said[at].id] for at in best if said[at].id in relations), None)
 
 

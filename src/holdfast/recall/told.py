@@ -29,7 +29,7 @@ FEWEST_WORDS = 3  # of a prompt that says what it is about
 LOOKED_AT = 8
 PASSAGE_CHARS = 280
 # Clearly relevant: near in meaning, or near enough and of the same words.
-NEAR, NEAR_WITH_WORDS, WORDS = 0.55, 0.42, 0.4
+NEAR, NEAR_WITH_WORDS, WORDS = 0.5, 0.38, 0.35
 
 
 @dataclass(frozen=True, slots=True)

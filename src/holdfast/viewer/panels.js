@@ -4,6 +4,7 @@ export const PANELS = [
   { name: "dashboard", key: "d", icon: "M4 13h6V4H4zM14 20h6V11h-6zM4 20h6v-3H4zM14 7h6V4h-6z" },
   { name: "memories", key: "m", icon: "M6 4h9l4 4v12H6zM15 4v4h4M9 12h7M9 16h5" },
   { name: "sessions", key: "s", icon: "M4 5h16v11H9l-5 4z" },
+  { name: "context", key: "c", icon: "M4 5h16v10H10l-4 4v-4H4zM8 9h8M8 12h5" },
   { name: "timeline", key: "t", icon: "M4 12h16M7 12V7M12 12v6M17 12V5" },
   { name: "replay", key: "r", icon: "M4 12a8 8 0 1 0 3-6M4 4v4h4M11 9l4 3-4 3z" },
   { name: "lessons", key: "l", icon: "M9 18h6M10 21h4M8.5 15a6 6 0 1 1 7 0c-.5.5-.5 1-.5 1.5h-6c0-.5 0-1-.5-1.5z" },

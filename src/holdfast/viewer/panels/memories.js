@@ -4,6 +4,7 @@ import { Empty, Failed } from "../parts/empty.js";
 import { Filter } from "../parts/filter.js";
 import { VirtualList } from "../parts/list.js";
 import { MemoryCard } from "../parts/memory.js";
+import { OutdatedMark } from "../parts/outdated.js";
 import { usePages } from "../parts/pages.js";
 import { useProjects } from "../parts/projects.js";
 import { Split } from "../parts/split.js";
@@ -33,7 +34,7 @@ function Panel({ api, live, say, go, params, ask, tell }) {
   });
 
   const set = (changed) => go("memories", { ...params, ...changed }, { replace: true });
-  const open = (row) => go("memories", { ...params, id: row.id });
+  const open = (row) => go("memories", { ...params, id: row.id, kind: undefined });
   const chosen = pages.rows.find((row) => row.id === params.id);
   return html`
     <header>
@@ -44,7 +45,7 @@ function Panel({ api, live, say, go, params, ask, tell }) {
     </header>
     <${Split} ...${{ pages, say, hint: say("pick") }}
       nothing=${html`<${Nothing} query=${query} filtered=${Object.values(filters).some(Boolean)} say=${say} clear=${() => go("memories", { q: query })} />`}
-      opened=${params.id && html`<${Opened} key=${params.id} ...${{ api, live, say, go, ask, tell, params }} hit=${query ? chosen : null} />`}>
+      opened=${params.id && html`<${Opened} key=${params.id} ...${{ api, live, say, go, ask, tell, params }} hit=${query ? chosen : null} restored=${pages.reload} />`}>
       <${VirtualList} rows=${pages.rows} total=${pages.total} height=${ROW} keyOf=${(row) => row.id} selected=${params.id} onOpen=${open} onClose=${() => go("memories", { ...params, id: undefined })} onEnd=${query ? null : pages.more}
         label=${say(query ? "hitsLabel" : "listLabel")} row=${(row) => html`<${Row} row=${row} say=${say} />`} />
     <//>`;
@@ -77,6 +78,7 @@ function Row({ row, say }) {
   return html`
     <div class="line">
       <b class="grow"><${Text} value=${row.title || memory.title} /></b>
+      <${OutdatedMark} hit=${row} say=${say} />
       ${memory.memoryType === "permanent" && html`<span class="badge warn">${say("pinned")}</span>`}
       ${row.kind === "observation" && html`<span class="badge">${say("observation")}</span>`}
       ${row.kind !== "observation" && html`<span class="badge accent"><${Text} value=${typeName(memory.type, say)} /></span>`}
@@ -104,12 +106,12 @@ function Nothing({ query, filtered, say, clear }) {
 }
 
 // What stands on the right: a memory with its versions, or the observation that was found.
-function Opened({ api, live, say, go, ask, tell, params, hit }) {
-  const isObservation = (hit && hit.kind === "observation") || params.id.startsWith("obs_");
+function Opened({ api, live, say, go, ask, tell, params, hit, restored }) {
+  const isObservation = hit ? hit.kind === "observation" : params.kind === "observation" || params.id.startsWith("obs_");
   const allChats = params.all ? true : undefined;
   const { data, error, reload } = useLoad(
-    () => (isObservation ? Promise.resolve(null) : api.get(`/memories/${encodeURIComponent(params.id)}`, { allChats })),
-    [api, params.id, params.all],
+    () => (!isObservation ? api.get(`/memories/${encodeURIComponent(params.id)}`, { allChats }) : hit ? Promise.resolve({ memory: hit.observation }) : observation(api, params.id)),
+    [api, params.id, params.all, isObservation, isObservation ? hit : null],
   );
   const [gone, setGone] = useState(false);
   useLive(live, (event) => {
@@ -118,20 +120,26 @@ function Opened({ api, live, say, go, ask, tell, params, hit }) {
   });
   const close = () => go("memories", { ...params, id: undefined });
   const back = html`<button type="button" class="back" onClick=${close}>← ${say("back")}</button>`;
-  if (isObservation) return html`${back}<${MemoryCard} ...${{ say, go, hit, memory: hit && hit.observation, isObservation }} />`;
   if ((error && !(data && error.status === 0)) || gone) return html`${back}${gone || error.status === 404 ? html`<div class="empty"><p>${say("gone")}</p></div>` : html`<${Failed} error=${error} say=${say} retry=${reload} />`}`;
   if (!data) return html`<p class="faint" role="status">${say("loading")}</p>`;
-  return html`${back}<${MemoryCard} ...${{ api, say, go, ask, tell, hit, allChats, close, memory: data.memory, versions: data.versions, addresses: data.addresses }}
+  const since = hit && { hit, api, say, go, tell, restored };
+  if (isObservation) return html`${back}<${MemoryCard} ...${{ say, go, hit, since, memory: data.memory, isObservation }} />`;
+  return html`${back}<${MemoryCard} ...${{ since, api, say, go, ask, tell, hit, allChats, close, memory: data.memory, versions: data.versions, addresses: data.addresses }}
     changed=${(id) => (id === params.id ? reload() : go("memories", { ...params, id }, { replace: true }))} />`;
+}
+
+async function observation(api, id) {
+  const { results } = await api.post("/smart-search", { expandIds: [id] });
+  return { memory: results.length ? results[0].observation : null };
 }
 
 function takesAway(event, id, data) {
   const ids = event.data.forgotten.ids;
-  return ids.includes(id) || Boolean(data && ids.includes(data.memory.id));
+  return ids.includes(id) || Boolean(data && data.memory && ids.includes(data.memory.id));
 }
 
 function concerns(event, data) {
-  return !data || event.data.memory.rootId === data.memory.rootId;
+  return !data || !data.memory || event.data.memory.rootId === data.memory.rootId;
 }
 
 export default { name: "memories", Panel };

@@ -3,13 +3,14 @@ import { html, useState } from "../ui.js";
 import { useAct } from "./act.js";
 import { Dialog } from "./dialog.js";
 import { Facts } from "./facts.js";
+import { Outdated } from "./outdated.js";
 import { Block, Tags, Text, typeName } from "./text.js";
 import { Time } from "./time.js";
 import { Why } from "./why.js";
 
 const SCOPES = ["global", "conversation", "group", "personal"];
 
-export function MemoryCard({ memory, versions = [], addresses, hit, isObservation, say, go, ...doing }) {
+export function MemoryCard({ memory, versions = [], addresses, hit, since, isObservation, say, go, ...doing }) {
   if (!memory) return html`<div class="empty"><p>${say("gone")}</p></div>`;
   return html`
     <div>
@@ -23,6 +24,7 @@ export function MemoryCard({ memory, versions = [], addresses, hit, isObservatio
     </div>
     ${doing.api && html`<${Doings} memory=${memory} say=${say} ...${doing} />`}
     <${Block} value=${memory.content || memory.narrative} />
+    ${since && html`<${Outdated} ...${since} />`}
     ${isObservation && memory.sessionId && html`<p><button type="button" onClick=${() => go("sessions", { id: memory.sessionId })}>${say("openSession")}</button></p>`}
     ${hit && hit.why && html`<${Why} why=${hit.why} say=${say} />`}
     <${Facts} rows=${aboutMemory(memory, addresses, say, go)} say=${say} />

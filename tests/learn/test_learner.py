@@ -1,0 +1,216 @@
+"""What the learner keeps of sessions: each sentence once, gone with its source, nothing drawn together that is apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hashing_embedder import HashingEmbedder
+from talk import learn, relations, statements, turn
+from world import DAY, World
+
+from holdfast.errors import NotFound
+from holdfast.learn import learner
+from holdfast.model import Caller
+from holdfast.store.sqlite import connect
+
+OLD = "The database is Postgres 14 on `db.internal`."
+NEW = "I moved the database from Postgres 14 to Postgres 16."
+CAUSE = "The export fails because the worker opens `orders.csv` twice."
+
+
+def state_old(world: World, **more: Any) -> list[str]:
+    return turn(world, "Which database do we use here?", OLD, **more)
+
+
+def state_new(world: World, **more: Any) -> list[str]:
+    world.clock.now += DAY
+    return turn(world, "Postgres 14 is too old, please upgrade it", NEW, **{"session": "s2", **more})
+
+
+def texts(world: World) -> list[str]:
+    return [one.text for one in statements(world)]
+
+
+def told(world: World, **ask: Any) -> str:
+    text: str = world.call("context", **{"project": "proj", **ask})["context"]
+    return text
+
+
+def test_conclusions_are_kept_word_for_word_and_chatter_is_not(world: World) -> None:
+    turn(world, "Why does the export fail at night?", "Let me look at the logs.", CAUSE, "Done.")
+    learn(world)
+    assert texts(world) == [CAUSE]
+
+
+def test_a_statement_says_where_and_when_it_was_said(world: World) -> None:
+    ids = turn(world, "Why does the export fail at night?", CAUSE, session="s7")
+    learn(world)
+    (one,) = statements(world)
+    assert (one.source_id, one.project, one.at) == (ids[1], "proj", world.clock.now)
+
+
+def test_reading_everything_again_gives_the_same_statements(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    state_old(world)
+    state_new(world)
+    learn(world)
+    before = (statements(world), relations(world))
+    assert learn(world)[0] == learner.Learnt()
+    monkeypatch.setattr(learner, "cursor", lambda desk, reader: 0)
+    learn(world)
+    assert (statements(world), relations(world)) == before
+
+
+def test_a_turn_may_be_read_in_pieces(world: World) -> None:
+    turn(world, "Why does the export fail at night?")
+    learn(world)
+    turn(world, "", CAUSE)
+    learn(world)
+    turn(world, "", "The nightly export starts at 02:30 on `batch-2`.")
+    learn(world)
+    assert texts(world) == [CAUSE, "The nightly export starts at 02:30 on `batch-2`."]
+
+
+def test_more_than_one_step_reads_comes_all_the_same(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learner, "ROWS", 3)
+    for number in range(6):
+        turn(world, f"Where does service {number} listen?", f"Service {number} listens on port {8000 + number}.")
+        world.call("remember", content=f"Shelf {number} holds box {number * 7}", project="proj")
+    steps = learn(world)
+    assert len(steps) > 2
+    assert len(texts(world)) == 6
+
+
+def test_a_newer_value_supersedes_the_older_statement(world: World) -> None:
+    state_old(world)
+    state_new(world)
+    learn(world)
+    ids = {one.text: one.id for one in statements(world)}
+    assert [(one.source_id, one.target_id) for one in relations(world)] == [(ids[NEW], ids[OLD])]
+
+
+def test_a_memory_supersedes_a_statement(world: World) -> None:
+    state_old(world)
+    learn(world)
+    kept = world.call("remember", content="The database moved from Postgres 14 to Postgres 16.", project="proj")
+    learn(world)
+    assert [one.source_id for one in relations(world)] == [kept["memory"]["id"]]
+    assert OLD not in told(world)
+
+
+def test_projects_do_not_replace_each_others_facts(world: World) -> None:
+    state_old(world, project="one")
+    state_new(world, project="other")
+    learn(world)
+    assert relations(world, "supersedes", "updates") == []
+
+
+def test_a_statement_goes_with_the_observation_it_was_said_in(world: World) -> None:
+    _, said = turn(world, "Why does the export fail at night?", CAUSE)
+    state_old(world)
+    learn(world)
+    answer = world.call("forget", sessionId="s1", observationIds=[said])
+    assert texts(world) == [OLD]
+    assert "orders.csv" not in told(world)
+    assert answer["success"]
+
+
+def test_the_old_statement_holds_again_when_the_newer_is_forgotten(world: World) -> None:
+    state_old(world)
+    _, newer = state_new(world)
+    learn(world)
+    assert OLD not in told(world)
+    world.call("forget", sessionId="s2", observationIds=[newer])
+    assert relations(world) == []
+    assert OLD in told(world)
+
+
+def test_statements_go_with_their_session(world: World) -> None:
+    state_old(world)
+    turn(world, "Why does the export fail at night?", CAUSE, session="s2")
+    learn(world)
+    world.call("forget", sessionId="s1")
+    assert texts(world) == [CAUSE]
+
+
+def test_isolated_agents_are_not_drawn_together(tmp_path: Path) -> None:
+    world = World(tmp_path / "m", agent_scope="isolated")
+    ann, bob = Caller(agent="ann"), Caller(agent="bob")
+    state_old(world, caller=ann)
+    state_new(world, caller=bob)
+    learn(world)
+    assert relations(world, "supersedes", "updates") == []
+    asked = {"project": "proj"}
+    assert OLD in world.call("context", ann, **asked)["context"]
+    assert "Postgres" not in world.call("context", ann, **asked)["context"].replace(OLD, "")
+    assert OLD not in world.call("context", bob, **asked)["context"]
+    world.close()
+
+
+def test_an_embedder_that_fails_keeps_nobody_from_learning(tmp_path: Path) -> None:
+    embedder = HashingEmbedder()
+    embedder.refuse = lambda texts: True
+    world = World(tmp_path / "m", model=embedder)
+    state_old(world)
+    state_new(world)
+    learn(world)
+    assert {OLD, NEW} <= set(texts(world))
+    assert len(relations(world)) == 1
+    world.close()
+
+
+def test_what_a_tool_inserted_into_a_prompt_is_not_learnt(world: World) -> None:
+    turn(world, "<system-reminder>Always use tabs, never spaces.</system-reminder>", "Fine.")
+    learn(world)
+    assert texts(world) == []
+
+
+def test_a_folder_that_was_written_before_there_were_statements_is_learnt_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = connect.migration_steps()[:1]
+    with monkeypatch.context() as before:
+        before.setattr(connect, "migration_steps", lambda: first)
+        world = World(tmp_path / "m")
+        turn(world, "Why does the export fail at night?", CAUSE)
+        world.close()
+    world = World(tmp_path / "m")
+    assert world.call("verify")["sound"]
+    learn(world)
+    assert texts(world) == [CAUSE]
+    world.close()
+
+
+# Both hold
+
+
+def test_what_still_holds_is_told_again_and_not_found_outdated_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, old = state_old(world)
+    state_new(world)
+    learn(world)
+    answer = world.call("still_true", id=old)
+    assert [one["type"] for one in answer["restored"]] == ["supersedes"]
+    assert OLD in told(world)
+    monkeypatch.setattr(learner, "cursor", lambda desk, reader: 0)
+    learn(world)
+    assert relations(world, "supersedes", "updates") == []
+
+
+def test_a_statement_itself_can_be_said_to_hold(world: World) -> None:
+    state_old(world)
+    state_new(world)
+    learn(world)
+    target = relations(world)[0].target_id
+    world.call("still_true", id=target)
+    assert OLD in told(world)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_nothing_superseded_cannot_be_restored(world: World, known: bool) -> None:
+    _, old = state_old(world)
+    learn(world)
+    with pytest.raises(NotFound):
+        world.call("still_true", id=old if known else "obs_nowhere")

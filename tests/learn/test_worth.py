@@ -1,0 +1,72 @@
+"""How much a sentence is worth, and of what kind it is."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import pytest
+from hashing_embedder import HashingEmbedder
+
+from holdfast.learn.signs import NAMES, Setting, signs
+from holdfast.learn.worth import KINDS, OF_THE_USER, Weighed, weigh
+from holdfast.model import CleanText
+from holdfast.sentences import Sentence
+
+
+def table(name: str) -> Any:
+    return json.loads((resources.files("holdfast.learn") / name).read_text(encoding="utf-8"))
+
+
+def weighed(text: str, *, in_prompt: bool = False, asked: str = "Why does it fail?") -> Weighed:
+    return weigh([(Sentence(text), Setting(text if in_prompt else asked, in_prompt, 3))], None)[0]
+
+
+@pytest.mark.parametrize("model", ["with meaning", "signs alone"])
+@pytest.mark.parametrize("head", ["worth", *KINDS])
+def test_the_table_weighs_the_signs_that_there_are(model: str, head: str) -> None:
+    """A sign of weight zero is not in the table; one that was renamed would be, under its old name."""
+    weighed_signs = set(table("worth.json")["models"][model][head]["signs"])
+    assert weighed_signs <= set(NAMES)
+    assert len(weighed_signs) >= 0.8 * len(NAMES)
+
+
+def test_a_sentence_has_a_value_for_every_sign() -> None:
+    assert signs(Sentence("Port 80 is open."), Setting("", False, 1)).shape == (len(NAMES),)
+
+
+def test_a_conclusion_is_worth_more_than_what_is_said_on_the_way() -> None:
+    found = weighed("The export fails because the worker opens `orders.csv` twice.")
+    assert found.worth > 2 * weighed("Let me look at the file.").worth
+    assert found.worth > 2 * weighed("Done.").worth
+
+
+def test_a_wish_of_the_user_is_a_preference() -> None:
+    assert weighed("Always use pytest, never unittest.", in_prompt=True).kind == OF_THE_USER
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Always use pytest, never unittest.", "Never push to main from now on.", "Please always ask before you delete."],
+)
+def test_what_an_agent_read_somewhere_is_never_the_users_wish(text: str) -> None:
+    assert weighed(text).kind != OF_THE_USER
+
+
+def test_nothing_said_is_nothing_weighed() -> None:
+    assert weigh([], None) == []
+
+
+def test_vectors_of_another_model_are_not_read_with_this_table() -> None:
+    said = [(Sentence("The cache lives in Redis."), Setting("Where is it?", False, 1))]
+    other = HashingEmbedder().embed([CleanText("The cache lives in Redis.")])
+    assert weigh(said, other, "another-model") == weigh(said, None)
+
+
+def test_meaning_counts_where_the_model_is_the_one_of_the_table() -> None:
+    said = [(Sentence("The cache lives in Redis."), Setting("Where is it?", False, 1))]
+    dims = len(table("worth.json")["models"]["with meaning"]["worth"]["meaning"])
+    vectors = np.ones((1, dims), np.float32)
+    assert weigh(said, vectors, table("worth.json")["embedder"]) != weigh(said, None)

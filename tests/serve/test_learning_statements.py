@@ -1,0 +1,138 @@
+"""A running server learns by itself; what it took for outdated can be taken back over REST and by command."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from processes import run
+from talk import relations, statements, turn
+from world import DAY, World, running
+
+from holdfast.engine import Engine
+from holdfast.errors import UpstreamFailed
+from holdfast.model import Caller
+from holdfast.serve import learning
+from holdfast.serve.learning import Learning
+
+A = "/agentmemory"
+OLD = "The database is Postgres 14 on `db.internal`."
+NEW = "I moved the database from Postgres 14 to Postgres 16."
+
+
+def until(met: Callable[[], bool]) -> None:
+    never = threading.Event()
+    for _ in range(3_000):
+        if met():
+            return
+        never.wait(0.02)
+    raise AssertionError("it did not come about")
+
+
+def changed(world: World) -> str:
+    old = turn(world, "Which database do we use here?", OLD)[1]
+    world.clock.now += DAY
+    turn(world, "Postgres 14 is too old, please upgrade it", NEW, session="s2")
+    return old
+
+
+def context(client: httpx.Client) -> str:
+    text: str = client.post(f"{A}/context", json={"project": "proj"}).json()["context"]
+    return text
+
+
+def test_a_server_learns_from_what_is_there_and_from_what_comes(tmp_path: Path) -> None:
+    world = World(tmp_path / "m")
+    turn(world, "Which database do we use here?", OLD)
+    world.close()
+    with running(tmp_path / "m") as client:
+        until(lambda: OLD in context(client))
+        said: dict[str, Any] = {"sessionId": "s2", "project": "proj", "cwd": "/w", "timestamp": "2026-10-01T08:00:00Z"}
+        prompt = {**said, "hookType": "prompt_submit", "data": {"prompt": "Postgres 14 is too old, please upgrade it"}}
+        client.post(f"{A}/observe", json=prompt).raise_for_status()
+        answer = {**said, "hookType": "assistant_message", "data": {"message": NEW}}
+        client.post(f"{A}/observe", json=answer).raise_for_status()
+        until(lambda: NEW in context(client) and OLD not in context(client))
+
+
+def test_a_session_that_ended_gets_its_summary(tmp_path: Path) -> None:
+    with running(tmp_path / "m") as client:
+        seen = {"sessionId": "s1", "project": "proj", "cwd": "/w", "timestamp": "2026-09-21T08:00:00Z",
+                "hookType": "prompt_submit", "data": {"prompt": "Mend the export of orders"}}  # fmt: skip
+        client.post(f"{A}/observe", json=seen).raise_for_status()
+        client.post(f"{A}/session/end", json={"sessionId": "s1"}).raise_for_status()
+        until(lambda: "summary" in client.get(f"{A}/sessions").json()["sessions"][0])
+
+
+def test_a_supersession_is_taken_back_over_rest(tmp_path: Path) -> None:
+    world = World(tmp_path / "m")
+    old = changed(world)
+    world.close()
+    with running(tmp_path / "m") as client:
+        until(lambda: NEW in context(client) and OLD not in context(client))
+        answer = client.post(f"{A}/still-true", json={"id": old})
+        assert [one["type"] for one in answer.json()["restored"]] == ["supersedes"]
+        assert OLD in context(client)
+        again = client.post(f"{A}/still-true", json={"id": old})
+        assert (again.status_code, again.json()["code"]) == (404, "not_found")
+
+
+def test_a_supersession_is_taken_back_by_a_command(tmp_path: Path) -> None:
+    world = World(tmp_path / "m")
+    old = changed(world)
+    Learning(world.engine).learn()
+    assert len(relations(world)) == 1
+    world.close()
+    done = run(tmp_path / "m", "still-true", old)
+    assert json.loads(done.stdout)["success"]
+    assert run(tmp_path / "m", "still-true", old).returncode == 4
+    assert OLD in json.loads(run(tmp_path / "m", "context", "proj").stdout)["context"]
+
+
+def test_every_tenant_is_learnt_from(world: World) -> None:
+    turn(world, "Which database do we use here?", OLD, caller=Caller(tenant="acme"))
+    Learning(world.engine).learn()
+    assert statements(world) == []
+    assert OLD in world.call("context", Caller(tenant="acme"), project="proj")["context"]
+
+
+def test_isolated_sessions_are_not_summarized_by_the_server(tmp_path: Path) -> None:
+    world = World(tmp_path / "m", agent_scope="isolated")
+    ann = Caller(agent="ann")
+    turn(world, "Which database do we use here?", OLD, caller=ann)
+    world.call("session_end", ann, sessionId="s1")
+    Learning(world.engine).learn()
+    assert world.call("crystals", ann)["total"] == 0
+    world.close()
+
+
+def test_a_step_that_fails_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+
+    def fail(self: Learning) -> None:
+        tries.append(1)
+        if len(tries) < 3:
+            raise UpstreamFailed("model: no answer") if len(tries) == 1 else RuntimeError("a bug")
+
+    monkeypatch.setattr(learning, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(learning, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(Learning, "learn", fail)
+    thread = Learning(world.engine)
+    thread.start()
+    until(lambda: len(tries) > 3)
+    thread.stop()
+
+
+def test_nothing_new_costs_no_look_at_the_records(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn(world, "Which database do we use here?", OLD)
+    thread = Learning(world.engine)
+    thread.learn()
+    thread.learn()
+    monkeypatch.setattr(learning, "learn_step", None)  # would fail
+    monkeypatch.setattr(Engine, "desk", None)
+    thread.learn()
