@@ -78,7 +78,7 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
     Raises:
         SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not
             be used.
-        Conflict: what is live would have to be kept encrypted, and nobody is known for whom.
+        Conflict: what is live would have to be kept encrypted, and no recipient is configured.
         SnapshotsBusy: another process makes, restores or removes snapshots.
         DataDamaged: what was in it is not sound, or what is live cannot be read.
     """

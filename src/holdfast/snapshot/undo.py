@@ -41,7 +41,7 @@ def undo(archive: Archive, named: Named = LAST) -> Undone:
     Raises:
         NotFound: there is none.
         DataDamaged: it is damaged; nothing was changed, and no snapshot made.
-        Conflict: what is left would have to be encrypted, and nobody is known for whom.
+        Conflict: what is left would have to be encrypted, and no recipient is configured.
         SnapshotsBusy: another process makes, restores or removes snapshots.
     """
     live, folder = live_of(archive), DataFolder(archive.home)

@@ -122,7 +122,7 @@ class DamageWatch:
         return self._way_out(damage) if self._way_out else damage.hint
 
     def met(self, why: str) -> None:
-        """Somebody met damage: from now on nothing is written, in this process and the next."""
+        """A read or a write met damage: from now on nothing is written, in this process and the next."""
         with self._lock:
             if self._damage is None:
                 self._set(Damage("unknown", why))

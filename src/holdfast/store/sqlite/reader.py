@@ -167,7 +167,7 @@ class SqliteReader(VectorReads):
         """Whether a row is as it was written, which takes a twentieth of the time of reading it.
 
         A list goes on without one that is not, if the store is told: it takes no writes from then on, and every answer
-        says so. Where nobody is told, and inside a write, it is a fault.
+        says so. Without a watch, and inside a write, it is a fault.
         """
         if shape.is_sound(row):
             return True

@@ -1,0 +1,40 @@
+"""The viewer of a memory that cannot be used: it says why, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from harm import change_text, live_database
+from playwright.sync_api import Page, expect
+from processes import run, serving
+from viewing import Watch, open_panel
+
+TOLD = "What to do"
+
+
+def test_a_memory_that_is_still_in_the_vault_is_told_on_the_dashboard(
+    watched: Callable[..., tuple[Page, Watch]], tmp_path: Path
+) -> None:
+    page, watch = watched()
+    watch.expected.append("503")  # what the other panels are answered
+    with serving(tmp_path / "memory", HOLDFAST_VAULT=str(tmp_path / "vault")) as server:
+        open_panel(page, server.url)
+        told = page.get_by_role("list", name=TOLD).first
+        expect(told).to_contain_text("was not restored yet")
+        expect(told).to_contain_text("Mount the disk")
+        expect(page.locator(".badge.bad").first).to_be_visible()
+        page.goto(f"{server.url}/viewer#/memories")
+        expect(page.locator(".panel.memories")).to_contain_text("was not restored yet")
+
+
+def test_a_damaged_memory_is_told_on_the_dashboard(page: Page, tmp_path: Path) -> None:
+    home = tmp_path / "memory"
+    assert run(home, "remember", "The amber cabinet holds the spare fuses").returncode == 0
+    change_text(live_database(home), "amber cabinet")
+    run(home, "verify")
+    with serving(home) as server:
+        open_panel(page, server.url)
+        told = page.get_by_role("list", name=TOLD).first
+        expect(told).to_contain_text("damaged and read-only")
+        expect(told).to_contain_text("holdfast snapshot salvage --yes")
