@@ -137,7 +137,7 @@ def test_a_port_that_is_named_without_a_folder_is_where_a_hook_goes(
 def test_a_command_that_goes_to_the_server_of_another_folder_says_so_in_one_line(home: Home, tmp_path: Path) -> None:
     url, elsewhere = home.card["url"], tmp_path / "elsewhere"
 
-    done = home.run("recall", "lighthouse", "--json", AGENTMEMORY_URL=url, HOLDFAST_HOME=str(elsewhere))
+    done = home.run("recall", "lighthouse", AGENTMEMORY_URL=url, HOLDFAST_HOME=str(elsewhere))
 
     assert "The lighthouse" in done.stdout
     assert (

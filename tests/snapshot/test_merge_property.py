@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import orjson
 from hypothesis import HealthCheck, given, settings, strategies as st
 from world import World
 
+from holdfast.errors import NotFound
 from holdfast.snapshot.merge import REMOVING
 from holdfast.snapshot.merge_rules import RULES
 from holdfast.store.port import Reader, where
@@ -88,7 +90,8 @@ class Host:
         self.world.observe(f"session {which % 2}", tool_name="Read", tool_input={"file_path": f"/w/{which}-{much}.py"})
 
     def _forget_session(self, which: int, much: int) -> None:
-        self.world.call("forget", sessionId=f"session {which % 2}")
+        with suppress(NotFound):  # there may be none yet
+            self.world.call("forget", sessionId=f"session {which % 2}")
 
     def _action(self, which: int, much: int) -> None:
         self.world.call("action_create", title=f"{TEXTS[which]} {much}")

@@ -44,7 +44,9 @@ def door_of(given: argparse.Namespace, settings: Settings | None = None) -> Iter
     settings = settings or settings_of(given)
     door = _door(settings)
     try:
-        if isinstance(door, RemoteDoor) and (told := elsewhere(given, settings, door.place)):
+        # A program that asks for JSON reads its faults from there.
+        reader = isinstance(door, RemoteDoor) and not getattr(given, "json", False)
+        if reader and (told := elsewhere(given, settings, door.place)):
             sys.stderr.write(f"{told}\n")
         yield door
     finally:

@@ -12,7 +12,7 @@ export const OPERATIONS = [
   "remember", "evolve", "memory_change", "forget", "auto_forget", "governance_delete", "purge", "deprecate",
   "restore", "fold", "folded", "observe", "session_start", "session_end", "session_commit", "summarize",
   "consolidate", "reflect", "lesson_save", "lesson_strengthen", "lesson_delete", "lesson_decay", "slot_create",
-  "slot_append", "slot_replace", "slot_delete", "slot_reflect", "action_create", "action_update", "relate",
+  "slot_append", "slot_replace", "slot_delete", "slot_reflect", "action_create", "action_update", "relate", "still_true",
   "address_alias", "address_move", "import", "second_brain_write", "see_all_chats", "token_create", "token_revoke",
   "key_new", "key_rotate", "key_follow", "key_trust", "key_untrust", "snapshot_delete", "snapshot_prune",
   "snapshot_restore", "snapshot_undo", "snapshot_merge", "snapshot_mend", "snapshot_salvage",
