@@ -42,7 +42,7 @@ class Feature:
 FEATURES: tuple[Feature, ...] = (
     Feature("consolidation", "Consolidation", affects=("consolidate",)),
     Feature("graph_extraction", "Graph extraction", affects=("graph",), needs_llm=True),
-    Feature("auto_compress", "Auto compress", affects=("summarize",), needs_llm=True),
+    Feature("auto_compress", "Digests of ended sessions", affects=("summarize",)),
     Feature("embedder", "Search by meaning", "minilm", "none", ("search",), is_on=lambda value: value != "none"),
     Feature("llm", "Language model", "auto", "none", ("summarize",), is_on=lambda value: value != "none"),
     Feature("snapshot_every", "Automatic snapshots", "24h", "off", ("snapshot",)),
