@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from holdfast.core.model import Caller
 from holdfast.engine import Engine
-from holdfast.model import Caller
 from holdfast.ops.registry import BY_NAME
 from holdfast.settings import load
 

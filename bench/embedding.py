@@ -25,11 +25,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 from client import Line, request, text
 
+from holdfast.core.system import SystemClock
 from holdfast.index import MiniLm, Places
 from holdfast.index.graph import IDS, MASK, UNUSED, graph
-from holdfast.index.pinned import read_weights
-from holdfast.index.session import Session
-from holdfast.system import SystemClock
+from holdfast.index.onnx_session import Session
+from holdfast.index.weights import read_weights
 
 ROOT = Path(__file__).parent.parent
 NOWHERE = Path("/nowhere")

@@ -23,12 +23,12 @@ import scale  # noqa: E402
 import snapshots  # noqa: E402
 from vectors import made_seeds, mixed  # noqa: E402
 
+from holdfast.core.model import Caller  # noqa: E402
 from holdfast.engine import Engine  # noqa: E402
-from holdfast.model import Caller  # noqa: E402
 from holdfast.settings import load  # noqa: E402
-from holdfast.snapshot.archive import Archive, archive_of  # noqa: E402
-from holdfast.snapshot.flow import Wish, making  # noqa: E402
-from holdfast.snapshot.layouts import put  # noqa: E402
+from holdfast.snapshot.create import Wish, making  # noqa: E402
+from holdfast.snapshot.remote.layout import put  # noqa: E402
+from holdfast.snapshot.repo.context import Archive, archive_of  # noqa: E402
 from holdfast.store.tables import MEMORIES  # noqa: E402
 
 PAGE = HERE.parent / "docs" / "benchmarks" / "increments.md"

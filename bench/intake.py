@@ -156,12 +156,12 @@ def middle(measure: Callable[[int], float]) -> float:
 
 def fill(home: Path, memories: int) -> None:
     """Memories through the engine itself, many a commit: only their number matters here."""
-    from holdfast.desk import Desk
+    from holdfast.context import Desk
+    from holdfast.core.model import Caller, CleanText
     from holdfast.engine import Engine
     from holdfast.intake.remember import MemoryDraft, remember_in
-    from holdfast.model import Caller, CleanText
     from holdfast.settings import load
-    from holdfast.store.near import distinct_words
+    from holdfast.store.minhash import distinct_words
 
     engine = Engine(load({"home": str(home)}, {}))
     desk: Desk = engine.desk(Caller())

@@ -13,7 +13,7 @@ from sets import Collection, Document
 
 from holdfast.index.minilm import latin_share
 from holdfast.recall.rank import Asked, Candidate, Corpus
-from holdfast.store import words
+from holdfast.store import tokenizer
 from holdfast.store.port import luck
 
 Floats = NDArray[np.float64]
@@ -23,14 +23,14 @@ DAY_MS = 86_400_000
 
 def tokens(text: str) -> list[str]:
     """As the word index sees the text."""
-    return words.stems(words.index_text(text))
+    return tokenizer.stems(tokenizer.index_text(text))
 
 
 @cache
 def terms(question: str, stop: bool = True) -> tuple[str, ...]:
     """The question's stemmed terms, each once; stop-words only if there is nothing else."""
-    pieces = [part for piece in words._pieces(question) for part in piece]
-    useful = [part for part in pieces if part not in words.STOP_WORDS] if stop else pieces
+    pieces = [part for piece in tokenizer._pieces(question) for part in piece]
+    useful = [part for part in pieces if part not in tokenizer.STOP_WORDS] if stop else pieces
     return tuple(dict.fromkeys(term for part in useful or pieces for term in tokens(part)))
 
 

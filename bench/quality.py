@@ -27,11 +27,11 @@ import sets
 from measure import FIGURES, Row, interval, mean, row
 from pool import Store, convex, ranked, rrf, terms
 
+from holdfast.core.ports import Embedder
+from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
-from holdfast.ports import Embedder
 from holdfast.recall.rank import rank
 from holdfast.settings import load
-from holdfast.system import SystemClock, SystemEntropy
 
 ROOT = Path(__file__).parent.parent
 DEPTH = 100

@@ -33,14 +33,14 @@ import apsw
 import numpy as np
 from vectors import made_seeds, mixed
 
+from holdfast.core.model import Caller, Memory
 from holdfast.engine import Engine
-from holdfast.model import Caller, Memory
 from holdfast.ops.registry import BY_NAME
 from holdfast.settings import load
 from holdfast.store.port import Condition, MadeVector, Waiting
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
-from holdfast.store.words import STOP_WORDS, stems
+from holdfast.store.tokenizer import STOP_WORDS, stems
 
 VOCABULARY = 60_000
 QUESTIONS = 60

@@ -21,8 +21,8 @@ sys.path.insert(0, str(HERE))
 import scale  # noqa: E402
 from vectors import made_seeds, mixed  # noqa: E402
 
+from holdfast.core.model import Caller  # noqa: E402
 from holdfast.engine import Engine  # noqa: E402
-from holdfast.model import Caller  # noqa: E402
 from holdfast.ops.registry import BY_NAME  # noqa: E402
 from holdfast.settings import load  # noqa: E402
 
@@ -59,7 +59,7 @@ CHILD = """
 import sys, time, orjson
 from pathlib import Path
 from holdfast.engine import Engine
-from holdfast.model import Caller
+from holdfast.core.model import Caller
 from holdfast.ops.registry import BY_NAME
 from holdfast.settings import load
 home, operation, arguments = sys.argv[1:]

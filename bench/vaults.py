@@ -21,8 +21,8 @@ import obstore
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from object_server import BUCKET, ObjectServer
 
-from holdfast.ports import Parcel
-from holdfast.system import SystemEntropy
+from holdfast.core.ports import Parcel
+from holdfast.core.system import SystemEntropy
 from holdfast.vault.objects import ObjectVault, object_vault
 
 ROUNDS = 5

@@ -24,10 +24,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.codes import CodeTable, code_of
 from holdfast.store.port import MadeVector, Missing, Tx, Waiting
+from holdfast.store.quantized import CodeTable, code_of
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.sqlite.vectors import RESCORED
+from holdfast.store.sqlite.vectors.nearest import RESCORED
 
 ROOT = Path(__file__).parent.parent
 TENANT, MODEL = "bench", "bench-model"

@@ -20,17 +20,17 @@ from typing import Annotated, Any, NotRequired
 from pydantic import WithJsonSchema
 from typing_extensions import is_typeddict
 
-from holdfast.cli import table_source
+from holdfast.cli import command_table_source
+from holdfast.cli.command_table import TABLE
 from holdfast.cli.options import kebab
-from holdfast.cli.table import TABLE
-from holdfast.errors import Fault, InvalidRequest, every_fault
-from holdfast.model import Json
-from holdfast.ops.answers import RECORDS
-from holdfast.ops.declare import Operation, Stream
+from holdfast.core.errors import Fault, InvalidRequest, every_fault
+from holdfast.core.model import Json
+from holdfast.core.wire import schema
+from holdfast.ops.framework.answers import RECORDS
+from holdfast.ops.framework.operation import Operation, Stream
 from holdfast.ops.openapi import PREFIX
 from holdfast.ops.registry import OPERATIONS
 from holdfast.settings import SETTINGS, Setting, Settings
-from holdfast.shapes import schema
 
 DOCS = Path(__file__).parent
 COMMANDS = DOCS.parent / "src" / "holdfast" / "cli" / TABLE
@@ -45,7 +45,7 @@ def pages() -> dict[str, str]:
 def main() -> int:
     for name, text in pages().items():
         (DOCS / name).write_text(text, encoding="utf-8")
-    COMMANDS.write_bytes(table_source.table_text())
+    COMMANDS.write_bytes(command_table_source.table_text())
     return 0
 
 
@@ -372,7 +372,7 @@ def errors_page() -> str:
 _ERRORS_INTRO = f"""
 Whatever goes wrong has one code and one shape. Over REST it is the body of an answer with the status of the table;
 an MCP tool gives it as text with `isError`; a command prints it on standard error (as JSON with `--json`) and exits
-with the code of the table; in Python it is an exception of that class from `holdfast.errors`. Some faults carry further
+with the code of the table; in Python it is an exception of that class from `holdfast.core.errors`. Some faults carry further
 names beside these:
 
 ```json

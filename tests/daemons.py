@@ -15,7 +15,7 @@ from typing import Any
 from processes import WAIT_SECONDS, environment, holdfast
 
 from holdfast.settings import Settings, load
-from holdfast.store.folder import DataFolder
+from holdfast.store.data_folder import DataFolder
 
 
 def until(met: Callable[[], bool], what: str, seconds: float = WAIT_SECONDS) -> None:
@@ -87,6 +87,11 @@ class Home:
     @property
     def is_served(self) -> bool:
         return self.folder.is_dir() and DataFolder(self.folder).announced() is not None
+
+    def is_served_by(self, pid: int) -> bool:
+        """Whether that process serves it. A server that a command started may come late and serve for a moment."""
+        card = DataFolder(self.folder).announced() if self.folder.is_dir() else None
+        return card is not None and card["pid"] == pid
 
     @property
     def log(self) -> str:

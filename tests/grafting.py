@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.store.sqlite.faults import as_faults
-from holdfast.store.sqlite.graft import join, prepare
-from holdfast.store.sqlite.travel import counter, open_private
+from holdfast.store.sqlite.files.copy_rows import counter, open_private
+from holdfast.store.sqlite.files.graft import join, prepare
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from holdfast.errors import Fault, UpstreamFailed
-from holdfast.model import CleanText
-from holdfast.ports import Vectors
+from holdfast.core.errors import Fault, UpstreamFailed
+from holdfast.core.model import CleanText
+from holdfast.core.ports import Vectors
 
 BREAK = "\n---\n"  # between parts that are read on their own
 

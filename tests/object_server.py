@@ -14,9 +14,9 @@ from typing import Self
 import httpx
 from broker import until
 
-from holdfast.errors import VaultBusy, VaultUnreachable
+from holdfast.core.errors import VaultBusy, VaultUnreachable
+from holdfast.core.system import SystemEntropy
 from holdfast.settings import Settings, load
-from holdfast.system import SystemEntropy
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "weed"
 BUCKET = "memory"

@@ -6,10 +6,10 @@ import os
 from hashlib import sha256
 from pathlib import Path
 
-from holdfast.snapshot.manifest import manifest_bytes
-from holdfast.snapshot.places import new_id
-from holdfast.snapshot.shelf import Shelf, Stored
-from holdfast.snapshot.values import Artifact, Identity, Maker, Manifest, Redaction
+from holdfast.snapshot.bundle.manifest import manifest_bytes
+from holdfast.snapshot.bundle.types import Artifact, Identity, Maker, Manifest, Redaction
+from holdfast.snapshot.repo.paths import new_id
+from holdfast.snapshot.repo.repository import Shelf, Stored
 
 NOON = 1_790_000_000_000
 TENANT, AGENT = "acme", "quill"

@@ -7,8 +7,8 @@ from typing import Any
 
 from world import World
 
-from holdfast.learn.learner import Learnt, learn_step
-from holdfast.model import Caller, Relation, Statement
+from holdfast.core.model import Caller, Relation, Statement
+from holdfast.learn.statements.learner import Learnt, learn_step
 from holdfast.store.tables import RELATIONS, STATEMENTS
 
 MINUTE = 60_000

@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, strategies as st
 
-from holdfast.didkey import _SMALL, NoKey, did_of, public_key, public_of, sign, verify_signature
+from holdfast.core.didkey import _SMALL, NoKey, did_of, public_key, public_of, sign, verify_signature
 
 P = 2**255 - 19
 D = -121665 * pow(121666, -1, P) % P

@@ -11,11 +11,11 @@ from types import ModuleType
 
 import pytest
 
-from holdfast.cli.by_hand import COMMANDS
+from holdfast.cli.command_table_source import table_text
+from holdfast.cli.commands.parsers import COMMANDS
 from holdfast.cli.main import _parser
-from holdfast.cli.table_source import table_text
-from holdfast.errors import Fault, every_fault
-from holdfast.ops.declare import Operation
+from holdfast.core.errors import Fault, every_fault
+from holdfast.ops.framework.operation import Operation
 from holdfast.ops.registry import OPERATIONS, TOOLS
 from holdfast.settings import SETTINGS, Setting
 
@@ -177,6 +177,17 @@ def test_every_tool_that_a_page_names_exists(page: Path) -> None:
     named = set(re.findall(r"`(memory_[a-z_]+)`", page.read_text(encoding="utf-8")))
 
     assert named - set(TOOLS) == set()
+
+
+def test_every_file_that_the_design_names_exists() -> None:
+    """By its path from the package or from the root; a name alone may lie in any room."""
+    named = set(re.findall(r"(?<![\w/.])((?:[a-z_]+/)*[a-z_]+\.(?:py|c|js|json|toml|md))\b", _text("design.md")))
+    package = ROOT / "src" / "holdfast"
+    rooms = {path.name for path in package.rglob("*")}
+    roots = (package, package / "viewer", ROOT, ROOT / "docs")
+
+    assert len(named) > 50
+    assert [one for one in sorted(named) if not any((root / one).exists() for root in roots) and one not in rooms] == []
 
 
 # Links

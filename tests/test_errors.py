@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.cli.by_hand import COMMANDS
-from holdfast.door import fault_from
-from holdfast.errors import Fault, InvalidRequest, every_fault
+from holdfast.cli.commands.parsers import COMMANDS
+from holdfast.connection import fault_from
+from holdfast.core.errors import Fault, InvalidRequest, every_fault
 from holdfast.ops.registry import OPERATIONS
 from holdfast.settings import SETTINGS
 
@@ -32,7 +32,7 @@ def test_every_fault_of_the_source_is_in_the_tree() -> None:
         importlib.import_module(module.name)
 
     assert set(every_fault()) == before
-    assert {kind.__module__ for kind in before} == {"holdfast.errors"}
+    assert {kind.__module__ for kind in before} == {"holdfast.core.errors"}
 
 
 def test_no_two_faults_share_a_code() -> None:

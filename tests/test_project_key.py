@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.project_key import (
+from holdfast.local.project_key import (
     KEY_CHARS,
     ends_with,
     is_key,
@@ -189,7 +189,7 @@ def test_names_and_keys_are_told_apart() -> None:
 
 
 def test_it_is_read_with_the_standard_library_alone_and_starts_no_process() -> None:
-    code = "import sys; import holdfast.project_key; print('subprocess' in sys.modules, 're' in sys.modules)"
+    code = "import sys; import holdfast.local.project_key; print('subprocess' in sys.modules, 're' in sys.modules)"
     run = subprocess.run(
         [sys.executable, "-S", "-c", code],
         capture_output=True,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from world import World
 
-from holdfast.errors import InvalidRequest
-from holdfast.model import Caller
+from holdfast.core.errors import InvalidRequest
+from holdfast.core.model import Caller
 from holdfast.projects import of_project, project_for_write, project_names
 from holdfast.store.port import where
 from holdfast.store.tables import OBSERVATIONS

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.sentences import SENTENCE_CHARS, sentences
+from holdfast.text.sentences import SENTENCE_CHARS, sentences
 
 
 def texts(text: str) -> list[str]:

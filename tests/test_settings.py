@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.errors import InvalidSettings
+from holdfast.core.errors import InvalidSettings
 from holdfast.settings import SETTINGS, Setting, Settings, duration, load
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import spool
+from holdfast.local import spool
 
 
 def put(folder: Path, number: int, body: object = None) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.tokens import estimate
+from holdfast.text.tokens import estimate
 
 COUNTED = json.loads((Path(__file__).parent / "counted_tokens.json").read_text(encoding="utf-8"))
 # What hardly occurs in memories may be overcounted more: no budget is spent on it.

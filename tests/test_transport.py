@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.cli.table import endpoint
-from holdfast.errors import AnswerLate, InvalidRequest, ServerUnreachable, Unauthorized
+from holdfast.cli.command_table import endpoint
+from holdfast.core.errors import AnswerLate, InvalidRequest, ServerUnreachable, Unauthorized
 from holdfast.transport import Address, RemoteDoor
 
 ANSWER = {"ok": True}

@@ -10,15 +10,15 @@ from typing import Any
 
 import httpx
 
-from holdfast.desk import Desk
+from holdfast.context import Desk
+from holdfast.core.model import Caller
+from holdfast.core.ports import Embedder
+from holdfast.core.system import SystemClock
 from holdfast.engine import Engine
-from holdfast.intake.follow import Follower
-from holdfast.model import Caller
+from holdfast.intake.embed_queue import Follower
 from holdfast.ops.registry import BY_NAME
-from holdfast.ports import Embedder
 from holdfast.serve.run import RunningServer
 from holdfast.settings import Settings, load
-from holdfast.system import SystemClock
 
 NOON = 1_790_000_000_000  # 2026-09-21T13:33:20Z
 DAY = 86_400_000

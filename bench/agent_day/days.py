@@ -30,7 +30,7 @@ from agent_day.score import (
     wrongly_superseded,
 )
 from agent_day.script import Scenario, Turn
-from holdfast.tokens import estimate
+from holdfast.text.tokens import estimate
 
 BUDGET = 2000  # TOKEN_BUDGET's default; the plain way gets the same
 

@@ -1,4 +1,4 @@
-"""Fits the table by which sentences are weighed (src/holdfast/learn/worth.json) and tells how well it does.
+"""Fits the table by which sentences are weighed (src/holdfast/learn/statements/worth.json) and tells how well it does.
 
     python bench/agent_day/fit.py            # fit, and report on turns_held_out.jsonl
     python bench/agent_day/fit.py --report   # report alone
@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.core.model import CleanText
+from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
-from holdfast.sentences import Sentence
-from holdfast.learn.signs import NAMES, Setting, signs
-from holdfast.learn.worth import KINDS, weigh
-from holdfast.model import CleanText
+from holdfast.learn.statements.sentence_features import NAMES, Setting, signs
+from holdfast.learn.statements.worth import KINDS, weigh
 from holdfast.settings import load
-from holdfast.system import SystemClock, SystemEntropy
+from holdfast.text.sentences import Sentence
 
 HERE = Path(__file__).parent
-TABLE = HERE.parents[1] / "src" / "holdfast" / "learn" / "worth.json"
+TABLE = HERE.parents[1] / "src" / "holdfast" / "learn" / "statements" / "worth.json"
 # Larger: fewer signs count. Chosen by cross-validation on the half that is fitted on.
 RIDGE_SIGNS, RIDGE_MEANING = 1.0, 4.0
 FOLDS = 8

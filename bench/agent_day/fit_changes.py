@@ -1,10 +1,9 @@
-"""Fits the table that says when a newer statement replaces an older one (src/holdfast/learn/changes.json).
+"""Fits the table that says when a newer statement replaces an older one (src/holdfast/learn/statements/changes.json).
 
     python bench/agent_day/fit_changes.py            # fit on pairs_dev.jsonl, report on pairs_held_out.jsonl
     python bench/agent_day/fit_changes.py --report   # report alone
 
-The bar from which the newer of two is told first is the likelihood that one in ten pairs of two facts reaches, which
-are look-alikes on purpose. What counts as replaced needs evidence beside its likelihood: see holdfast.learn.changes.
+What counts as replaced, and what as perhaps outdated, needs evidence beside its likelihood: see holdfast.learn.statements.changes.
 """
 
 from __future__ import annotations
@@ -17,20 +16,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from fit import FOLDS, fitted, ranks_right
+
+from holdfast.core.model import CleanText
+from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
-from holdfast.learn.changes import Claim, Edit, Nearness, of_two_things, signs, verdict
-from holdfast.learn.values import without_values
-from holdfast.model import CleanText
+from holdfast.learn.statements.change_features import Nearness, signs
+from holdfast.learn.statements.changes import of_two_things, verdict
+from holdfast.learn.statements.edits import Claim, Edit
+from holdfast.learn.statements.values import without_values
 from holdfast.settings import load
-from holdfast.system import SystemClock, SystemEntropy
 
 HERE = Path(__file__).parent
-TABLE = HERE.parents[1] / "src" / "holdfast" / "learn" / "changes.json"
+TABLE = HERE.parents[1] / "src" / "holdfast" / "learn" / "statements" / "changes.json"
 RIDGE = 1.0
 STRANGERS = 1_500
-LOOK_ALIKES = 170  # pairs of two facts in the labelled file
 NEAR = ("near", "near with prompt", "near without values")
 Array = Any
 
@@ -116,12 +116,7 @@ def fit_one(pairs: Pairs, meaning: bool) -> dict[str, Any]:
           f" found at so many wrong ones of {len(apart)}: {found}")
     weights = fitted(rows, pairs.replaces, np.full(rows.shape[1], RIDGE))
     named = {name: round(float(one), 4) for name, one in zip(names, weights, strict=False)}
-    likely = _chance(apart[LOOK_ALIKES // 10])
-    return {"bias": round(float(weights[-1]), 4), "likely": likely, "signs": named}
-
-
-def _chance(score: float) -> float:
-    return round(float(1 / (1 + np.exp(-score))), 4)
+    return {"bias": round(float(weights[-1]), 4), "signs": named}
 
 
 def report(name: str, pairs: Pairs, verbose: bool) -> None:

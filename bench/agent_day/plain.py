@@ -7,7 +7,7 @@ import re
 from collections import Counter
 
 from agent_day.script import Scenario
-from holdfast.tokens import estimate
+from holdfast.text.tokens import estimate
 
 SATURATION, LENGTH = 1.2, 0.75
 _WORD = re.compile(r"[^\W_]+")

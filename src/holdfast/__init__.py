@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holdfast.client import Holdfast
-    from holdfast.errors import Fault
-    from holdfast.version import VERSION as __version__
+    from holdfast.core.errors import Fault
+    from holdfast.core.version import VERSION as __version__
 
 __all__ = ["Fault", "Holdfast", "__version__"]
 
@@ -19,11 +19,11 @@ def __getattr__(name: str) -> Any:
 
         return Holdfast
     if name == "Fault":
-        from holdfast.errors import Fault
+        from holdfast.core.errors import Fault
 
         return Fault
     if name == "__version__":
-        from holdfast.version import VERSION
+        from holdfast.core.version import VERSION
 
         return VERSION
     raise AttributeError(f"module 'holdfast' has no attribute {name!r}")

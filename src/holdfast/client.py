@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Any
 
 from holdfast.client_snapshots import Snapshots
-from holdfast.door import Door, RemoteDoor, open_door
-from holdfast.model import Json
+from holdfast.connection import Door, RemoteDoor, open_door
+from holdfast.core.model import Json
+from holdfast.core.system import SystemClock
+from holdfast.core.times import iso
 from holdfast.ops.registry import BY_NAME
 from holdfast.settings import load
-from holdfast.system import SystemClock
-from holdfast.times import iso
 
 
 class Holdfast:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from holdfast.model import Json
+from holdfast.core.model import Json
 
 Call = Callable[..., Any]
 Records = list[Json]  # in Snapshots the word `list` means the method

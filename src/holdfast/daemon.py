@@ -13,17 +13,18 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from holdfast.disk import disk_fault
-from holdfast.errors import DataLocked, Fault, ServerUnreachable
-from holdfast.launch import LOG, launch_server, log_since, log_size
+from holdfast.core.disk import disk_fault
+from holdfast.core.errors import DataLocked, Fault, ServerUnreachable, StorageFailed, StorageFull
+from holdfast.core.system import SystemClock
+from holdfast.local.launcher import LOG, launch_server, log_since, log_size
+from holdfast.local.spool_space import FULL_BYTES, free_bytes
 from holdfast.settings import Settings, environment
-from holdfast.store.folder import DataFolder
-from holdfast.system import SystemClock
+from holdfast.store.data_folder import DataFolder
 from holdfast.transport import Address, RemoteDoor, fault_from
 
 if TYPE_CHECKING:  # the command line loads this module, and does without numpy and the records
-    from holdfast.model import Chat, Json
-    from holdfast.ports import Clock
+    from holdfast.core.model import Chat, Json
+    from holdfast.core.ports import Clock
 
 # How long a start may take: about a second, or much longer on a machine that is busy with other work.
 START_SECONDS = 30.0
@@ -113,7 +114,7 @@ def ensure_server(settings: Settings, *, clock: Clock | None = None, pause: Paus
         if card and answers(str(card.get("url"))):
             return card
         if not (starts and starts[-1].is_alive()) and not (folder.home.is_dir() and folder.is_locked()):
-            if starts and (fault := starts[-1].fault()):
+            if starts and (fault := _why(folder, starts[-1])):
                 raise fault
             if len(starts) < MOST_STARTS:
                 starts.append(start_server(settings))
@@ -170,8 +171,27 @@ def start_server(settings: Settings) -> Started:
         raise fault from error
 
 
+def _why(folder: DataFolder, started: Started) -> Fault | None:
+    """Why a server ended that should run. SQLite calls some writes to a full disk failed ones."""
+    fault = started.fault()
+    return _full(folder) or fault if fault is None or isinstance(fault, StorageFailed) else fault
+
+
+def _full(folder: DataFolder) -> StorageFull | None:
+    """A server that could not write its log cannot say that the disk is full."""
+    free = free_bytes(str(folder.home))
+    if free is None or free >= FULL_BYTES:
+        return None
+    return StorageFull(
+        f"the server of {folder.home} cannot start: the disk is full",
+        hint="Free some space; the next command starts it. What hooks send meanwhile is kept.",
+    )
+
+
 def _not_there(folder: DataFolder, starts: list[Started]) -> Fault:
     log = folder.home / LOG
+    if starts and (full := _full(folder)):
+        return full
     if not starts:
         hint = "End that process, or start it without --no-daemon. A server that is just starting needs more time."
         return DataLocked(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from holdfast.core.ports import Clock, Embedder, Entropy
 from holdfast.index import Fetch, MiniLm, Places
-from holdfast.index.pinned import REVISION
-from holdfast.ports import Clock, Embedder, Entropy
+from holdfast.index.weights import REVISION
 from holdfast.remote import Download, remote_embedder_from
 from holdfast.remote.endpoint import Pause
 from holdfast.settings import Settings

@@ -8,27 +8,30 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from holdfast.desk import Desk
+from holdfast.context import Desk
+from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
+from holdfast.core.metrics import Metrics
+from holdfast.core.model import DEFAULT_TENANT, Caller, Event
+from holdfast.core.ports import Clock, Embedder, Entropy, Publisher
+from holdfast.core.recall_counter import Recalls
+from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
-from holdfast.errors import DataDamaged, DataTooNew, Fault, RestorePending
-from holdfast.metrics import Metrics
-from holdfast.model import DEFAULT_TENANT, Caller, Event
-from holdfast.ports import Clock, Embedder, Entropy, Publisher
-from holdfast.recalls import Recalls
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
-from holdfast.snapshot.apart import begun_apart
-from holdfast.snapshot.archive import Archive, archive_of
-from holdfast.snapshot.bootstrap import begin_from_vault, fill_from_vault, is_blank
-from holdfast.snapshot.folders_back import settle_folders, sweep_staged
-from holdfast.snapshot.lines import told_of
-from holdfast.snapshot.way_out import way_out
+from holdfast.snapshot.bundle.types import Identity
+from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_restore, note_told
+from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
+from holdfast.snapshot.recovery.damage_hints import way_out
+from holdfast.snapshot.recovery.detached import begun_apart
+from holdfast.snapshot.recovery.pending_restore import end_waiting
+from holdfast.snapshot.remote.forks import told_of
+from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
 from holdfast.store.damage import Damage
-from holdfast.store.folder import DataFolder, FolderLock
+from holdfast.store.data_folder import DataFolder, FolderLock
 from holdfast.store.live import LiveStore
 from holdfast.store.port import Store
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.system import SystemClock, SystemEntropy
 
 log = logging.getLogger("holdfast")
 
@@ -73,6 +76,7 @@ class Engine:
         self._opened_at = 0
         self._tried_at = self.clock.steady()
         self._trying = threading.Lock()
+        self._restored = first_restore(self.folder.home)
         self._apart: RestorePending | None = None  # the vault holds another memory than this one
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
@@ -107,25 +111,28 @@ class Engine:
         if self.settings.vault and begun is None:
             begun = self._fill()
         self._live.accept()
+        end_waiting(self.folder.home)
         if begun is not None:
             self._say_begun(begun)
         with suppress(Fault):  # a vault that cannot be asked stops no memory that is there
             self._apart = begun_apart(archive_of(self.desk(Caller(name="first start"))))
         self._opened_at = self._live.sqlite().last_seq()
 
-    def _fill(self) -> str | None:
-        """Bring the vault's memory into one that holds nothing, if that is so; the snapshot's id."""
+    def _fill(self) -> Identity | None:
+        """Bring the vault's memory into one that holds nothing, if that is so; which snapshot."""
         archive = archive_of(self.desk(Caller(name="first start")))
         with suppress(DataDamaged):  # the next reader is told
             if is_blank(archive, self._live.opened().read()):
                 return fill_from_vault(archive)
         return None
 
-    def _say_begun(self, snapshot: str) -> None:
+    def _say_begun(self, snapshot: Identity) -> None:
         """In the audit log, and what the vault holds beside it: no caller is there to be told."""
         desk = self.desk(Caller(name="first start"))
-        desk.store.write(lambda tx: desk.audit(tx, "snapshot_restore", (snapshot,), None))
-        log.info("the memory was restored from the vault: %s", snapshot)
+        desk.store.write(lambda tx: desk.audit(tx, "snapshot_restore", (snapshot.id,), None))
+        with suppress(Fault):  # a disk that is full now: the memory is there, and the log says it
+            self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms())
+        log.warning("%s", FirstRestore(snapshot.id, snapshot.created_at, 0).message)
         with suppress(Fault):  # the memory is there, whatever the vault answers now
             for warning in told_of(archive_of(desk), self.settings.vault):
                 log.warning("%s", warning)
@@ -138,6 +145,24 @@ class Engine:
             with suppress(Fault):  # it is asked again the next time
                 self._apart = begun_apart(archive_of(self.desk(Caller(name="first start"))))
         return self._apart
+
+    def news(self) -> str | None:
+        """See `port.Home.news`."""
+        found, now = self._restored, self.clock.now_ms()
+        if found is None or not found.is_news(now):
+            return None
+        if found.told_at is None:
+            with suppress(Fault):  # then it is told again
+                self._restored = note_told(self.folder.home, found, now)
+        return found.message
+
+    def look_at_vault(self) -> None:
+        """Notice a memory in the vault that was never restored here: its disk may be mounted by now. Faults as of
+        `begun_apart`."""
+        if self.fault is None and self._apart is None:
+            self._apart = begun_apart(archive_of(self.desk(Caller(name="first start"))))
+            if self._apart is not None:
+                log.error("%s. %s", self._apart.message, self._apart.hint)
 
     @property
     def fault(self) -> Fault | None:
@@ -153,7 +178,7 @@ class Engine:
             try:
                 self._open(rescue=True)
                 if self.fault is None:
-                    log.warning("the memory could be opened now, and is there again")
+                    log.warning("the memory could be opened now")
             finally:
                 self._tried_at = self.clock.steady()
                 self._trying.release()

@@ -12,11 +12,11 @@ from typing import Any
 
 import orjson
 
-from holdfast.desk import Desk
-from holdfast.errors import InvalidRequest
-from holdfast.keys import key_of
-from holdfast.model import CleanText, Note
-from holdfast.project_key import ends_with, is_key, is_path, last_part, repository_key
+from holdfast.context import Desk
+from holdfast.core.errors import InvalidRequest
+from holdfast.core.model import CleanText, Note
+from holdfast.core.session_keys import key_of
+from holdfast.local.project_key import ends_with, is_key, is_path, last_part, repository_key
 from holdfast.store.port import Condition, Reader, Table, Tx, where
 from holdfast.store.tables import LESSONS, MEMORIES, NOTES, OBSERVATIONS, SESSIONS, SLOTS
 
@@ -70,6 +70,22 @@ def of_project(desk: Desk, project: str | None) -> tuple[Condition, ...]:
     """
     names = project_names(desk, project)
     return (Condition("project", "in", names),) if names else ()
+
+
+def is_known(desk: Desk, project: str) -> bool:
+    """Whether there are records of the project that the caller sees.
+
+    Raises:
+        InvalidRequest: the name is that of several projects.
+    """
+    reader, bounds = desk.store.read(), of_project(desk, project)
+    if reader.find(MEMORIES, desk.tenant, *desk.sees_memories(), *bounds, *where(latest=True), limit=1):
+        return True
+    own: tuple[Table[Any], ...] = (SESSIONS, OBSERVATIONS)
+    shared: tuple[Table[Any], ...] = (LESSONS, SLOTS)
+    return any(reader.find(table, desk.tenant, *desk.sees(), *bounds, limit=1) for table in own) or any(
+        reader.find(table, desk.tenant, *desk.sees_shared(), *bounds, limit=1) for table in shared
+    )
 
 
 def project_for_write(desk: Desk, project: str) -> str:

@@ -18,12 +18,14 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 
-from holdfast.errors import AnswerLate, Fault, InvalidRequest, ServerUnreachable, every_fault
-from holdfast.storable import check_storable
-from holdfast.system import SystemClock
+from holdfast.core.bundle_names import is_bundle_path
+from holdfast.core.disk import user_path
+from holdfast.core.errors import AnswerLate, Fault, InvalidRequest, ServerUnreachable, every_fault
+from holdfast.core.system import SystemClock
+from holdfast.text.text_checks import check_storable
 
 if TYPE_CHECKING:
-    from holdfast.model import Chat
+    from holdfast.core.model import Chat
 
 PREFIX = "/agentmemory"
 UNAUTHORIZED = 401
@@ -311,8 +313,8 @@ def from_here(operation: Endpoint, arguments: Mapping[str, Any]) -> dict[str, An
     given = dict(arguments)
     for name in operation.paths:
         value = given.get(name)
-        if isinstance(value, str) and value and not _is_vault(value) and (name not in _NAMES or _is_file(value)):
-            given[name] = str(Path(value).expanduser().absolute())
+        if isinstance(value, str) and value and not _is_vault(value) and (name not in _NAMES or is_bundle_path(value)):
+            given[name] = str(user_path(value, name).absolute())
     return given
 
 
@@ -323,11 +325,6 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 def _is_vault(text: str) -> bool:
     """Whether it names a vault that is no folder, or was meant to: a wrong word before a colon makes no folder."""
     return "://" in text or (_SCHEME.match(text) is not None and not Path(text).exists())
-
-
-def _is_file(text: str) -> bool:
-    """Whether an argument that may be an id or a path is a path."""
-    return "/" in text or text.endswith((".zst", ".age", ".json", ".sha256"))
 
 
 def _path(operation: Endpoint, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from world import World, running
 
-from holdfast.cli import show
-from holdfast.errors import Fault, StorageFull
+from holdfast.cli.output import render
+from holdfast.core.errors import Fault, StorageFull
 from holdfast.ops.registry import BY_NAME
-from holdfast.recall.safe import line
-from holdfast.serve.idempotency import once
-from holdfast.tokens import estimate
+from holdfast.recall.context.escape import line
+from holdfast.serve.http.idempotency import once
+from holdfast.text.tokens import estimate
 
 PREFIX = "/agentmemory"
 GITHUB = "ghp_" + "aB3dE5fG7h" * 3 + "aB3dE5"
@@ -82,7 +82,7 @@ def test_the_name_of_a_second_brain_page_is_redacted_or_refused(world: World) ->
 def test_stored_text_cannot_drive_the_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     monkeypatch.setattr("sys.stdout", out)
-    show.print_answer({name: "before \x1b]0;pwned\x07 \x9b31m after"})
+    render.print_answer({name: "before \x1b]0;pwned\x07 \x9b31m after"})
     assert "\x1b" not in out.getvalue()
     assert "\x9b" not in out.getvalue()
 

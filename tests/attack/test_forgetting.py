@@ -9,9 +9,9 @@ from typing import Any
 
 from world import World, running
 
-from holdfast.model import Answer, Caller, Insight
-from holdfast.serve.idempotency import KEPT_MS, drop_old_answers
-from holdfast.serve.learning import Learning
+from holdfast.core.model import Answer, Caller, Insight
+from holdfast.serve.background.learning_thread import Learning
+from holdfast.serve.http.idempotency import KEPT_MS, drop_old_answers
 from holdfast.store.port import Tx
 from holdfast.store.tables import ANSWERS, INSIGHTS, OBSERVATIONS, STATEMENTS, SUMMARIES
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from world import DAY, World
 
-from holdfast.errors import Fault
-from holdfast.model import Caller
+from holdfast.core.errors import Fault
+from holdfast.core.model import Caller
 
 T = "2026-01-01T00:00:00Z"
 ALICE = Caller("default", "alice", frozenset({"read", "write"}), "token:alice")

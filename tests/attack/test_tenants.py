@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from world import running
 
-from holdfast.ops import fields
+from holdfast.ops.framework import fields
 
 SECRET = "a-secret-of-the-operator"
 PREFIX = "/agentmemory"

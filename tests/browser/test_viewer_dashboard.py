@@ -12,7 +12,12 @@ from samples import FACTS, fill
 from viewing import Watch, open_panel, rows, shoot
 from world import World
 
-from holdfast.errors import VaultRefused
+from holdfast.core.errors import VaultRefused
+
+
+@pytest.fixture(scope="module", autouse=True)
+def filled(server: Server) -> None:
+    fill(server)
 
 
 def card(page: Page, name: str) -> str:
@@ -20,7 +25,6 @@ def card(page: Page, name: str) -> str:
 
 
 def test_it_shows_what_is_known_and_whether_it_is_safe(page: Page, server: Server) -> None:
-    fill(server)
     open_panel(page, server.url)
     expect(page.locator("[data-count=memories]")).to_have_text(str(len(FACTS)))
     expect(page.locator("[data-count=observations]")).to_have_text("15")

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
-from holdfast.errors import Fault
+from holdfast.core.errors import Fault
 from holdfast.protocol.access import MemoryFacts, Viewer, may_see
 from holdfast.protocol.ownership import owned
 from holdfast.protocol.terms import SCOPES, VISIBILITIES

@@ -25,9 +25,9 @@ from chat_world import (
 )
 from world import World, running
 
-from holdfast.errors import Forbidden, InvalidRequest, LimitReached, NotFound
-from holdfast.model import Caller
-from holdfast.ops.declare import Stream
+from holdfast.core.errors import Forbidden, InvalidRequest, LimitReached, NotFound
+from holdfast.core.model import Caller
+from holdfast.ops.framework.operation import Stream
 from holdfast.protocol.access import Viewer
 
 MANY = 100

@@ -10,7 +10,7 @@ import pytest
 from chat_world import A_PRIVATE, B_PRIVATE, asked_by
 from world import DAY, World
 
-from holdfast.errors import Conflict, InvalidRequest, NotFound
+from holdfast.core.errors import Conflict, InvalidRequest, NotFound
 from holdfast.protocol.access import Viewer
 
 A, B = Viewer(A_PRIVATE, "A"), Viewer(B_PRIVATE, "B")

@@ -9,9 +9,9 @@ import pytest
 from chat_world import A_PRIVATE, B_PRIVATE, G1, asked_by
 from world import DAY, World
 
-from holdfast.errors import Conflict, NotFound, UpstreamFailed
-from holdfast.intake.aging import age, plan_aging, rules_of
-from holdfast.model import CleanText, Event
+from holdfast.core.errors import Conflict, NotFound, UpstreamFailed
+from holdfast.core.model import CleanText, Event
+from holdfast.intake.expiry import age, plan_aging, rules_of
 from holdfast.protocol.access import Viewer
 
 A, B = Viewer(A_PRIVATE, "A"), Viewer(B_PRIVATE, "B")

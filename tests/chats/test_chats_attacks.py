@@ -13,9 +13,9 @@ from hashing_embedder import HashingEmbedder
 from hypothesis import HealthCheck, given, settings, strategies as st
 from world import World
 
-from holdfast.errors import Conflict, Fault, Forbidden, InvalidRequest, NotFound
-from holdfast.model import EVERYBODY, Caller
-from holdfast.ops.declare import ChatRequest, Stream
+from holdfast.core.errors import Conflict, Fault, Forbidden, InvalidRequest, NotFound
+from holdfast.core.model import EVERYBODY, Caller
+from holdfast.ops.framework.operation import ChatRequest, Stream
 from holdfast.ops.registry import OPERATIONS
 from holdfast.protocol.access import Viewer
 from holdfast.store.tables import MEMORIES
@@ -201,7 +201,9 @@ def test_what_another_memory_superseded_is_not_told_because_the_question_fits_it
         new = keep(world, "She moved to Porto", viewer)
         world.call("relate", sourceId=new, targetId=old, type="supersedes", **asked_by(viewer))
 
-        assert old not in world.found("Berlin river", kind="memory", **asked_by(viewer))
+        # A chat is not told what was; elsewhere it stands behind what came in its place, and says so.
+        found = world.found("Berlin river", kind="memory", **asked_by(viewer))
+        assert found[:2] == [new, old] if viewer == Viewer() else old not in found
         assert new in world.found("moved Porto", kind="memory", **asked_by(viewer))
         asked = {"project": ""} if viewer == Viewer() else {"query": "Berlin"}
         assert "Berlin" not in world.call("context", **asked, **asked_by(viewer))["context"]

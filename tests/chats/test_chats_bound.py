@@ -16,12 +16,12 @@ from chat_world import A_PRIVATE, B_PRIVATE, G1, asked_by
 from websockets.sync.client import connect
 from world import World, running
 
-from holdfast.errors import Forbidden, InvalidRequest
-from holdfast.model import Caller, Chat
-from holdfast.ops.declare import ChatRequest
+from holdfast.core.errors import Forbidden, InvalidRequest
+from holdfast.core.model import Caller, Chat
+from holdfast.ops.framework.operation import ChatRequest
 from holdfast.ops.registry import OPERATIONS, TOOLS
 from holdfast.protocol.access import Viewer, viewer_keys
-from holdfast.serve.live import listening
+from holdfast.serve.events.websocket import listening
 
 A, B = Viewer(A_PRIVATE, "A"), Viewer(B_PRIVATE, "B")
 FOR_A = Caller(chat=Chat(A_PRIVATE, "A"))

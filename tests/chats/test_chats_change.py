@@ -8,7 +8,7 @@ import pytest
 from chat_world import A_PRIVATE, G1
 from world import DAY, World
 
-from holdfast.errors import Forbidden, InvalidRequest, NotFound
+from holdfast.core.errors import Forbidden, InvalidRequest, NotFound
 from holdfast.protocol.access import Viewer
 
 A, A_IN_GROUP, B_IN_GROUP = Viewer(A_PRIVATE, "A"), Viewer(G1, "A"), Viewer(G1, "B")

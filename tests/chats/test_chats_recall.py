@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from websockets.sync.client import connect
 from world import World, running
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 from holdfast.protocol.access import Viewer
 
 A, B = Viewer(A_PRIVATE, "A"), Viewer(B_PRIVATE, "B")

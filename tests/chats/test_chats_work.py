@@ -11,8 +11,8 @@ import pytest
 from chat_world import G1, asked_by
 from world import World
 
-from holdfast.errors import NotFound
-from holdfast.model import EVERYBODY, Caller
+from holdfast.core.errors import NotFound
+from holdfast.core.model import EVERYBODY, Caller
 from holdfast.protocol.access import Viewer
 from holdfast.store.tables import MEMORIES
 

@@ -12,7 +12,7 @@ from connect_homes import COMMAND, HOOKS_FILE, SERVER_FILE, USED, everything, fi
 
 from holdfast.cli.connect import AGENTS, apply, connect_command, diff, plan, undo
 from holdfast.cli.connect.jsonc import parse
-from holdfast.cli.hook import EVENTS
+from holdfast.cli.hook.hook_command import EVENTS
 
 NAMES = [agent.name for agent in AGENTS]
 every_agent = pytest.mark.parametrize("agent", NAMES)
@@ -190,6 +190,12 @@ def test_a_moved_command_replaces_the_old_lines_instead_of_adding_more(tmp_path:
     undo(agent, make_place(tmp_path))
     left = {name: body for name, body in everything(tmp_path).items() if not name.endswith(".bak")}
     assert left == before
+
+
+def test_the_diff_shows_a_long_line_whole(tmp_path: Path) -> None:
+    kept = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "notify " + "x" * 600 + " end"}]}]}}
+    fill(tmp_path, {".claude/settings.json": json.dumps(kept)})
+    assert "x" * 600 + " end" in diff(plan("claude-code", make_place(tmp_path)))
 
 
 def test_the_diff_hides_the_keys_of_other_servers(tmp_path: Path) -> None:

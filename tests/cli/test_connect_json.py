@@ -10,7 +10,7 @@ from connect_homes import COMMAND, make_place
 from hypothesis import given, settings, strategies as st
 
 from holdfast.cli.connect.agents import CLAUDE_EVENTS, grouped_hook, plain_server, rows
-from holdfast.cli.connect.entries import JsonHooks, JsonServer
+from holdfast.cli.connect.config_entries import JsonHooks, JsonServer
 from holdfast.cli.connect.jsonc import parse
 from holdfast.cli.connect.jsonc_edit import rewrite, same
 from holdfast.cli.connect.refusal import Refusal

@@ -17,7 +17,7 @@ from connect_homes import COMMAND, HOOKS_FILE, SERVER_FILE, USED, everything, fi
 
 from holdfast.cli.connect import AGENTS, apply, connect_command, plan, plan_undo, undo
 from holdfast.cli.connect.jsonc import parse
-from holdfast.errors import Conflict, Fault, InvalidRequest, StorageFull
+from holdfast.core.errors import Conflict, Fault, InvalidRequest, StorageFull
 
 NOBODY = 65534
 every_agent = pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
@@ -314,3 +314,9 @@ def test_an_unknown_agent_is_refused_with_the_names_of_the_known(tmp_path: Path)
 
 def test_an_agent_answers_to_its_other_names(tmp_path: Path) -> None:
     assert plan("gemini-cli", make_place(tmp_path)).agent == "gemini"
+
+
+def test_connect_as_the_first_command_makes_the_data_folder_for_its_owner_alone(tmp_path: Path) -> None:
+    apply(plan("claude-code", make_place(tmp_path)))
+    for name in (".holdfast", ".holdfast/connect"):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o700

@@ -6,16 +6,16 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
+import tomlkit
 from connect_homes import COMMAND, USED, make_place
 from hypothesis import given, settings, strategies as st
 
 from holdfast.cli.connect.agents import plain_server
-from holdfast.cli.connect.entries import TomlServer
+from holdfast.cli.connect.config_entries import TomlServer
 from holdfast.cli.connect.refusal import Refusal
-from holdfast.cli.connect.toml_text import drop_table, load, set_table, statements
+from holdfast.cli.connect.toml_text import drop_table, load, set_table
 
 OURS = ("mcp_servers", "holdfast")
 WANTED = {"command": "/opt/holdfast", "args": ["mcp"]}
@@ -104,14 +104,62 @@ def test_a_removed_table_leaves_what_was_there_before(text: str) -> None:
 
 
 @settings(deadline=None)
-@given(configs())
-def test_every_statement_is_found_where_it_stands(text: str) -> None:
-    pairs = [part for part in statements(text) if not part.is_header]
-    for part in pairs:
-        value: Any = tomllib.loads(text)
-        for name in part.table + part.key:
-            value = value[name]
-        assert tomllib.loads(f"v = {text[part.value : part.value_end]}") == {"v": value}
+@given(configs(), st.sampled_from(["", "[mcp_servers.holdfast.env] # ours\nA = 'b'\n"]))
+def test_a_removed_table_takes_no_comment_of_the_next_one_along(above: str, more: str) -> None:
+    below = "\n# of what follows\n[zz-last]\nmine = 1 # kept\n"
+    back = drop_table(set_table(above, OURS, WANTED) + more + below, OURS)
+    assert back.endswith(below)
+    assert back.removesuffix(below).rstrip("\r\n") == above.rstrip("\r\n")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_new_key_stands_before_the_comment_of_the_next_table(newline: str, mark: str) -> None:
+    text = f"{mark}[mcp_servers.holdfast]\ncommand = '/old' # why\n\n# mine\n[other]\na = 1\n".replace("\n", newline)
+    after = set_table(text, OURS, WANTED)
+    wanted = 'command = "/opt/holdfast" # why\nargs = ["mcp"]\n'.replace("\n", newline)
+    assert after == text.replace(f"command = '/old' # why{newline}", wanted)
+
+
+@pytest.mark.parametrize("text", ["[mcp_servers.holdfast]", "[mcp_servers.holdfast] # ours\n"])
+def test_an_empty_table_of_ours_is_filled(text: str) -> None:
+    after = set_table(text, OURS, WANTED)
+    assert after.startswith(text)
+    assert load(after) == {"mcp_servers": {"holdfast": WANTED}}
+
+
+def test_a_table_out_of_order_is_taken_out_wherever_it_is_written() -> None:
+    text = "[mcp_servers.a]\nx = 1\n\n[mcp_servers.holdfast]\ncommand = 'x'\n\n[other] # o\n\n[mcp_servers.holdfast.env]\nA = 'b'\n# last\n[z]\n"
+    assert drop_table(text, OURS) == "[mcp_servers.a]\nx = 1\n\n[other] # o\n# last\n[z]\n"
+
+
+def test_a_text_that_the_editor_cannot_read_gets_a_new_table_and_nothing_else() -> None:
+    """tomlkit 0.15.2 refuses this text, which is valid."""
+    text = "[t.r]\n[t.r.l.a]\n[t.r.l]\n[u]\n[t.r.l.b]\n"
+    after = set_table(text, OURS, WANTED)
+    assert after.startswith(text)
+    with pytest.raises(Refusal):
+        drop_table(after, OURS)
+
+
+@pytest.mark.parametrize(("lost", "instead"), [("# theirs", "#"), ("b = 1", "b  = 1"), ("\n\n", "\n")])
+def test_an_editor_that_changes_anything_else_is_not_believed(
+    monkeypatch: pytest.MonkeyPatch, lost: str, instead: str
+) -> None:
+    text = "# theirs\nb = 1\n\n[mcp_servers.holdfast]\ncommand = '/old'\n"
+    real = tomlkit.TOMLDocument.as_string
+    calls: list[str] = []
+
+    def faulty(document: tomlkit.TOMLDocument) -> str:
+        calls.append(real(document))
+        return calls[-1] if calls[-1] == text else calls[-1].replace(lost, instead, 1)
+
+    monkeypatch.setattr(tomlkit.TOMLDocument, "as_string", faulty)
+    with pytest.raises(Refusal):
+        set_table(text, OURS, WANTED)
+    with pytest.raises(Refusal):
+        drop_table(text, OURS)
+    assert calls
 
 
 @pytest.mark.parametrize(

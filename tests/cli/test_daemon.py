@@ -10,17 +10,21 @@ import socket
 import stat
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from daemons import Home, finish, is_alive, until
 from processes import holdfast
+from small_disks import disk_of
 
-from holdfast import daemon, launch
+from holdfast import daemon
+from holdfast.cli.commands.serve import is_running, wait_for_end
 from holdfast.client import Holdfast
+from holdfast.core.errors import DataLocked, ServerUnreachable
 from holdfast.engine import Engine
-from holdfast.errors import DataLocked, ServerUnreachable
-from holdfast.store.folder import DataFolder
+from holdfast.local import launcher
+from holdfast.store.data_folder import DataFolder
 
 TRANSCRIPTS = Path(__file__).parent.parent / "intake" / "transcripts"
 
@@ -74,7 +78,7 @@ def test_a_server_that_is_launched_twice_serves_once(home: Home) -> None:
     home.remember("The lighthouse stands on the northern cliff.")
     first = home.card
 
-    second = launch.launch_server(str(home.folder), home.environ)
+    second = launcher.launch_server(str(home.folder), home.environ)
 
     until(lambda: not is_alive(second), "the end of the second server")
     assert home.card == first
@@ -213,6 +217,48 @@ def test_a_server_can_be_started_and_stopped_by_hand(home: Home) -> None:
     assert home.json("serve", "--stop") == {"stopped": False, "data": str(home.folder)}
 
 
+def test_a_server_that_was_stopped_is_gone_when_the_command_returns(home: Home) -> None:
+    home.remember("The lighthouse.")
+    pid = home.card["pid"]
+
+    done = home.run("serve", "--stop")
+
+    assert "has ended" in done.stderr
+    assert not is_running(pid)
+
+
+def test_stopping_waits_for_the_process_and_not_only_for_the_folder() -> None:
+    looks = []
+    with subprocess.Popen(["sleep", "600"]) as child:
+
+        def pause(seconds: float) -> None:
+            looks.append(seconds)
+            if len(looks) == 3:
+                child.kill()
+                child.wait()
+
+        wait_for_end(child.pid, pause)
+    assert len(looks) == 3
+
+
+def test_the_status_says_whether_the_server_runs_and_starts_none(home: Home) -> None:
+    first = home.run("status").stdout
+    assert first.splitlines()[0] == "server: does not run; the next command or hook starts it"
+    assert first.splitlines()[1].startswith(f"folder: {home.folder}")
+    assert not home.folder.exists()
+
+    home.remember("The lighthouse.")
+    second = home.run("status").stdout
+    assert f"server: runs at {home.card['url']}\n" in second
+    assert "memory: 1 memories" in second
+    assert "spool: nothing waits\n" in second
+
+    home.run("serve", "--stop")
+    assert "memory: 1 memories" in home.run("status").stdout
+    assert home.json("status")["server"] is None
+    assert not home.is_served
+
+
 # Finding it again
 
 
@@ -272,6 +318,30 @@ def test_a_server_that_does_not_come_up_in_time_is_told_with_its_log(
 
     assert str(home.folder / "server.log") in refused.value.hint
     until(lambda: home.is_served, "the server, which was only late")
+
+
+def test_a_server_that_cannot_start_on_a_full_disk_says_that_it_is_full(tmp_path: Path) -> None:
+    with disk_of(12_000_000, tmp_path / "disk") as disk:
+        home = Home(disk / "data")
+        home.remember("The harbour opens at six.")
+        home.signal(signal.SIGTERM)
+        with (disk / "filler").open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(bytes(4_096)):
+                pass
+        said = home.run("recall", "harbour", "--json", check=False)
+        home.end()
+    fault = json.loads(said.stderr)
+    assert fault["code"] == "storage_full"
+    assert "disk is full" in fault["error"]
+
+
+def test_doctor_says_that_the_secret_differs_from_the_servers(home: Home) -> None:
+    home.run("serve", "--background", HOLDFAST_SECRET="a-secret-of-the-first-caller")
+    said = json.loads(home.run("doctor", "--json", check=False, HOLDFAST_SECRET="quite-another-secret").stdout)
+    (check,) = (one for one in said["checks"] if one["name"] == "server")
+    assert not check["ok"]
+    assert "is not the one that the server was started with" in check["found"]
+    assert "HOLDFAST_SECRET" in check["hint"]
 
 
 class _Late:
@@ -337,7 +407,7 @@ def test_transcripts_of_any_folder_are_imported_through_the_server(home: Home) -
 
 def test_a_log_that_has_grown_is_put_aside_at_the_next_start(tmp_path: Path, home: Home) -> None:
     home.folder.mkdir(mode=0o700)
-    (home.folder / "server.log").write_text("old\n" * (launch.LOG_BYTES // 4 + 1))
+    (home.folder / "server.log").write_text("old\n" * (launcher.LOG_BYTES // 4 + 1))
 
     home.remember("The lighthouse.")
 

@@ -16,7 +16,7 @@ import pytest
 from daemons import Home, until
 from processes import WAIT_SECONDS, holdfast
 
-from holdfast.store.folder import DataFolder
+from holdfast.store.data_folder import DataFolder
 
 
 class Agent:
@@ -127,7 +127,7 @@ def test_an_agent_follows_the_server_to_another_port_and_token(home: Home) -> No
         home.run("serve", "--stop")
         with home.start("serve", "--json") as server:
             try:
-                until(lambda: home.is_served, "the new server")
+                until(lambda: home.is_served_by(server.pid), "the new server")
                 assert home.card["url"] != before["url"]
 
                 agent.save("The harbour freezes in winter.")
@@ -147,7 +147,7 @@ def test_an_agent_on_the_same_port_gets_the_new_token(home: Home) -> None:
         port = url.rsplit(":", 1)[1]
         with home.start("serve", "--json", "--port", port, HOLDFAST_SECRET="a-secret-of-the-server") as server:
             try:
-                until(lambda: home.is_served, "the new server")
+                until(lambda: home.is_served_by(server.pid), "the new server")
                 assert home.card["url"] == url
 
                 assert agent.finds("The lighthouse stands on the cliff.")

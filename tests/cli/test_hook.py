@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.cli.hook import EVENTS, HookOutcome, hook_main, run_hook, server
-from holdfast.cli.hook_git import commit_at
+from holdfast.cli.hook.git import commit_at
+from holdfast.cli.hook.hook_command import EVENTS, HookOutcome, hook_main, run_hook, server
 
 RECORDED = json.loads(Path(__file__).with_name("hook_calls.json").read_text(encoding="utf-8"))["runs"]
 # Each needs more than its payload: a transcript or a repository on disk, or it is where Holdfast differs.
@@ -492,9 +492,9 @@ def test_help_explains_every_event_and_what_is_printed(words: list[str], capsys:
 
 
 def test_the_hook_starts_with_the_standard_library_alone() -> None:
-    code = "import sys, holdfast.cli.hook; print(*sys.modules)"
+    code = "import sys, holdfast.cli.hook.hook_command; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     loaded = {name.partition(".")[0] for name in run.stdout.split()}
     known = sys.stdlib_module_names | {"holdfast", "__main__", "__mp_main__", "certifi", "sitecustomize"}
     assert {name for name in loaded - known if not name.startswith(("_", "~"))} == set()
-    assert "holdfast.cli.hook_http" not in run.stdout.split()
+    assert "holdfast.cli.hook.http" not in run.stdout.split()

@@ -10,20 +10,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from daemons import until
+from small_disks import disk_of
 from world import running
 
-from holdfast import spool
-from holdfast.cli import hook_events, hook_place, hook_transcript
-from holdfast.cli.hook import run_hook
-from holdfast.cli.hook_delivery import Delivery
-from holdfast.cli.hook_place import Place, place_of
+from holdfast.cli.connect.agents import AGENTS
+from holdfast.cli.connect.config_entries import JsonHooks
+from holdfast.cli.hook import hook_events, server_address, transcript_position
+from holdfast.cli.hook.delivery import Delivery
+from holdfast.cli.hook.hook_command import run_hook
+from holdfast.cli.hook.server_address import Place, place_of
+from holdfast.core.system import SystemClock
+from holdfast.core.times import iso
+from holdfast.local import spool
 from holdfast.settings import SETTINGS
-from holdfast.system import SystemClock
-from holdfast.times import iso
 
 SESSION = "5c1e2a40-1111-4222-8333-444455556666"
 
@@ -134,7 +139,7 @@ def test_when_the_time_is_up_the_rest_of_a_long_transcript_waits(
     tmp_path: Path, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each piece takes longer than the session's end may take."""
-    monkeypatch.setattr(hook_transcript, "PIECE_BYTES", 300)
+    monkeypatch.setattr(transcript_position, "PIECE_BYTES", 300)
     with transcript.open("a") as more:
         more.write("".join(line("assistant", number, text(f"point {number}")) for number in range(3, 9)))
     steady, kept, sent = iter(range(1_000)), [], []
@@ -187,6 +192,59 @@ def test_what_waits_for_a_server_elsewhere_is_sent_by_a_later_hook(tmp_path: Pat
     assert (seen, spool.waiting(str(folder))) == ([{"n": 1}], [])
 
 
+# ── a full disk ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def fill(disk: Path) -> Path:
+    """Write to the disk until it takes no more."""
+    path = disk / "filler"
+    with path.open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(bytes(4_096)):
+            pass
+    return path
+
+
+def test_on_a_full_disk_hooks_keep_what_they_are_told_and_say_so(tmp_path: Path) -> None:
+    """The disk fills while a server runs; once there is space again, everything is in the memory."""
+    with disk_of(24_000_000, tmp_path / "disk") as disk:
+        home = disk / "data"
+        with running(home) as client:
+            until((home / "spool/reserve").exists, "the reserve")
+            filler = fill(disk)
+            started = hook("session-start", home, {})
+            hook("prompt-submit", home, {"prompt": "the lamp code is 44 " + "x" * 4_000})
+            assert "the disk is full" in started.stdout
+            assert len(waiting(home)) == 2
+            filler.unlink()
+            token = {"Authorization": f"Bearer {json.loads((home / 'server.json').read_text())['token']}"}
+            until(lambda: not waiting(home), "the intake")
+            rows = client.get("/agentmemory/observations", params={"sessionId": SESSION}, headers=token).json()
+        assert rows["observations"][0]["narrative"].startswith("the lamp code is 44")
+        assert not [name for name in os.listdir(home / "spool") if name.startswith(".")]
+
+
+def test_the_next_session_is_told_of_events_that_were_lost(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    (home / "spool").mkdir(parents=True)
+    (home / "spool/dropped").write_text("...")
+    with running(home):
+        told = json.loads(hook("session-start", home, {}).stdout)["hookSpecificOutput"]["additionalContext"]
+    assert "lost 3 events" in told
+    assert "holdfast doctor" in told
+
+
+def test_a_session_without_a_server_is_told_that_the_disk_is_full(tmp_path: Path) -> None:
+    with disk_of(2_000_000, tmp_path / "disk") as disk:
+        home = disk / "data"
+        home.mkdir(mode=0o700)
+        filler = fill(disk)
+        assert "is full" in hook("session-start", home, {}).stdout
+        assert len(waiting(home)) == 1  # on another disk
+        filler.unlink()
+        for name in spool.waiting(str(home)):
+            spool.remove(str(home), name)
+
+
 # ── the server that a hook starts ───────────────────────────────────────────────────────────────────
 
 
@@ -213,6 +271,40 @@ def test_a_hook_starts_the_server_of_its_folder(launched: Path) -> None:
         time.sleep(0.05)
     assert json.loads((launched / "server.json").read_text())["url"].endswith(f":{port}")
     assert spool.spool_status(str(launched)) == spool.Status()
+
+
+def test_a_session_waits_for_a_server_that_is_up_only_after_five_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine a server takes so long; without it the session would get no context."""
+    home, passed = tmp_path / "data", [0.0]
+    monkeypatch.setattr("holdfast.local.launcher.launch_server", lambda folder, environ: 1)
+    with running(tmp_path / "other") as client:
+
+        def pause(seconds: float) -> None:
+            passed[0] += seconds
+            if passed[0] > 5:
+                card(home, str(client.base_url).rstrip("/"))
+
+        way = Delivery(Place(str(home), "", None, True), {}, lambda: 1)
+        way.awaken(lambda: passed[0], pause)
+        assert way.send("GET", "/agentmemory/livez", None, 10) is not None
+
+
+def agents_limit() -> Any:
+    """The seconds after which Claude Code ends a hook, as `connect` writes them."""
+    files = next(agent for agent in AGENTS if agent.name == "claude-code").files
+    hooks = next(part for file in files for part in file.entries if isinstance(part, JsonHooks))
+    return min(row.fields["timeout"] for row in hooks.rows)
+
+
+def test_a_session_gives_up_before_the_agent_ends_its_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = [0.0]
+    monkeypatch.setattr("holdfast.local.launcher.launch_server", lambda folder, environ: 1)
+    way = Delivery(Place(str(tmp_path / "data"), "", None, True), {}, lambda: 1)
+    way.awaken(lambda: passed[0], lambda seconds: passed.__setitem__(0, passed[0] + seconds))
+    assert way.send("POST", "/agentmemory/session/start", {}, hook_events.START) is None
+    assert passed[0] < hook_events.START < agents_limit()
 
 
 # ── where the server is ─────────────────────────────────────────────────────────────────────────────
@@ -269,7 +361,7 @@ def test_a_port_of_the_environment_counts_where_no_folder_is_named(
 
 def test_a_hook_reads_the_same_variables_as_the_settings() -> None:
     rows = {row.name: (row.env, *row.also) for row in SETTINGS}
-    names = {name: getattr(hook_place, name.upper()) for name in ("home", "url", "port", "secret", "daemon")}
+    names = {name: getattr(server_address, name.upper()) for name in ("home", "url", "port", "secret", "daemon")}
     assert names == {name: rows[name] for name in names}
 
 
@@ -280,7 +372,7 @@ def test_an_agent_whose_memory_is_still_in_the_vault_is_told_so_and_loses_nothin
         assert "this memory may be in it" in json.loads(told.stdout)["hookSpecificOutput"]["additionalContext"]
         assert hook("prompt-submit", home, {"prompt": "Why is the build slow?"}).stdout == ""
         assert [entry.path.rpartition("/")[2] for entry in waiting(home)] == ["start", "observe"]
-        vault.mkdir()
+        assert client.post("/agentmemory/vault/init", json={}).status_code == 200
         ends = time.monotonic() + 60
         health = client.get("/agentmemory/health").json()
         while (health["status"] != "healthy" or health["spool"]["waiting"]) and time.monotonic() < ends:

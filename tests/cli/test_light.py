@@ -12,10 +12,10 @@ import pytest
 from daemons import Home
 from processes import WAIT_SECONDS
 
+from holdfast.cli.command_table import command, endpoint, listing, rows
 from holdfast.cli.main import _parser
-from holdfast.cli.reach import reach
-from holdfast.cli.table import command, endpoint, listing, rows
-from holdfast.errors import InvalidRequest
+from holdfast.cli.memory_location import reach
+from holdfast.core.errors import InvalidRequest
 from holdfast.ops.registry import BY_NAME, OPERATIONS
 
 # Each takes a tenth of a second of processor time or more to load.
@@ -63,7 +63,7 @@ def test_a_command_through_a_server_loads_nothing_heavy(home: Home, words: tuple
     assert done.stderr.endswith("loaded: ")
 
 
-@pytest.mark.parametrize("module", ["holdfast", "holdfast.cli.launch", "holdfast.launch", "holdfast.cli.hook"])
+@pytest.mark.parametrize("module", ["holdfast", "holdfast.local.launcher", "holdfast.cli.hook.hook_command"])
 def test_what_a_hook_loads_is_of_the_standard_library(module: str) -> None:
     code = f"import sys; before = set(sys.modules); import {module}\nprint(*{{n.split('.')[0] for n in set(sys.modules) - before}} - sys.stdlib_module_names)"
 

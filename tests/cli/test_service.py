@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from daemons import Home
 
-from holdfast.cli.service import service_hint
-from holdfast.cli.service_unit import unit_of
-from holdfast.errors import InvalidRequest
+from holdfast.cli.commands.service import service_hint
+from holdfast.cli.commands.service_unit import unit_of
+from holdfast.core.errors import InvalidRequest
 from holdfast.settings import load
 
 SECRET = 'a "secret" with $HOME, `ls` and \\ in it'

@@ -15,8 +15,8 @@ from world import World
 
 from holdfast.cli.connect import ConnectReport
 from holdfast.cli.main import main
-from holdfast.cli.show import print_report
-from holdfast.cli.tables import Head, fitted, print_table
+from holdfast.cli.output.columns import Head, fitted, print_table
+from holdfast.cli.output.render import print_report
 
 Command = Callable[..., list[str]]
 each_width = pytest.mark.parametrize("width", [60, 80, 120])
@@ -139,3 +139,36 @@ def test_a_diff_is_printed_line_by_line_as_it_is(
     said = capsys.readouterr().out.splitlines()
     assert said[:7] == text.splitlines()
     assert said[-1] == "  note: " + "n" * 300
+
+
+@pytest.mark.parametrize("words", ["memories", "sessions", "snapshot list"])
+def test_a_row_of_a_list_is_one_line_at_80_columns(
+    words: str, command: Command, memory: tuple[Path, list[str]]
+) -> None:
+    lines = command(words, 80)
+    rows = {"memories": 3, "sessions": 1, "snapshot list": 1}[words]
+    assert len(lines) == 1 + rows
+    assert all(DATE.search(line) for line in lines[1:])
+    assert max(map(cell_len, lines)) <= 80
+
+
+def test_spare_columns_go_before_a_text_is_cut_to_nothing() -> None:
+    heads = [Head("id", whole=True), Head("project", spare=1), Head("text", least=20)]
+    rows = [["x" * 20, "harbour-light", "The light on the northern cliff is green."]]
+    assert printed(heads, rows, 80)[0].split() == ["id", "project", "text"]
+    assert printed(heads, rows, 45)[0].split() == ["id", "text"]
+
+
+def test_the_labels_of_flags_stand_whole(command: Command) -> None:
+    assert any(line.startswith("Chats change global memories ") for line in command("flags", 80))
+
+
+def test_the_overview_is_a_page_and_no_list_of_zeros(command: Command) -> None:
+    lines = command("overview", 80)
+    assert "Last 60 days" in lines
+    assert not any("0, 0, 0" in line for line in lines)
+
+
+def test_a_list_that_was_narrowed_says_that_nothing_was_found(command: Command) -> None:
+    assert command("memories --project nowhere", 80) == ["None found."]
+    assert command("memories --count", 80) == ["3 memories."]

@@ -19,11 +19,12 @@ import pytest
 from rich.console import Console
 from world import StillClock, World, running
 
-from holdfast.cli.glance import PAGES, age, bars, print_dashboard
-from holdfast.cli.listing import LISTINGS, print_listing, size
-from holdfast.cli.watch import Lines, watch
-from holdfast.errors import ServerUnreachable, Unauthorized
-from holdfast.model import Json
+from holdfast.cli.commands.dashboard import PAGES, age, bars, print_dashboard
+from holdfast.cli.commands.watch import Lines, watch
+from holdfast.cli.output.lists import LISTINGS, print_listing
+from holdfast.cli.output.render import size
+from holdfast.core.errors import ServerUnreachable, Unauthorized
+from holdfast.core.model import Json
 
 COMMAND = (sys.executable, "-m", "holdfast.cli.main")
 PREFIX = "/agentmemory"

@@ -15,7 +15,7 @@ from mem_vault import MemVault
 from world import CountingEntropy, StillClock
 
 from holdfast.colony import ColonyDamaged, ColonyInvalid, ColonyMemory, ColonyMemoryError, Ed25519Signer, SnapshotInfo
-from holdfast.colony.names import began, next_id, read_name, series_of
+from holdfast.colony.file_names import began, next_id, read_name, series_of
 from holdfast.colony.payload import canonical, pack, sha256
 
 ME = Ed25519Signer(bytes(range(32)))

@@ -10,8 +10,8 @@ from mem_vault import MemVault, golden
 from world import CountingEntropy, StillClock
 
 from holdfast.colony import ColonyMemory, ColonyMemoryError, Ed25519Signer
+from holdfast.colony.file_names import series_of
 from holdfast.colony.manifest import build, pointer_text
-from holdfast.colony.names import series_of
 from holdfast.colony.payload import canonical, pack
 
 GOLDEN = Path(__file__).parent / "golden"

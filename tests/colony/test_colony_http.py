@@ -31,9 +31,9 @@ from holdfast.colony import (
     ColonyUnreachable,
     QuotaExceeded,
 )
-from holdfast.colony.client import VaultClient
-from holdfast.errors import ColonyInvalid
-from holdfast.system import SystemClock
+from holdfast.colony.colony_client import VaultClient
+from holdfast.core.errors import ColonyInvalid
+from holdfast.core.system import SystemClock
 
 
 class Waits(list[float]):

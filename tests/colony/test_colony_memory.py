@@ -56,7 +56,7 @@ def test_exceptions_are_related_as_in_the_original() -> None:
 
 def test_without_the_sdk_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "colony_sdk", None)
-    monkeypatch.delitem(sys.modules, "holdfast.colony.client", raising=False)
+    monkeypatch.delitem(sys.modules, "holdfast.colony.colony_client", raising=False)
 
     with pytest.raises(ColonyMemoryError) as caught:
         ColonyMemory(KEY)

@@ -30,8 +30,8 @@ from holdfast.colony import (
     QuotaExceeded,
     SnapshotNotFound,
 )
-from holdfast.colony.client import VaultClient
-from holdfast.system import SystemClock
+from holdfast.colony.colony_client import VaultClient
+from holdfast.core.system import SystemClock
 
 
 def raising(error: Exception, doing: str, part: str = "") -> Callable[[str, str], None]:

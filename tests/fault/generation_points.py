@@ -12,8 +12,8 @@ from processes import WAIT_SECONDS, environment
 from tracing import breaking, fired, was_killed
 
 from holdfast.client import Holdfast
-from holdfast.errors import Restoring
-from holdfast.store.sqlite.capture import capture_store
+from holdfast.core.errors import Restoring
+from holdfast.store.sqlite.files.capture import capture_store
 
 RESTORE_SYSCALLS = (*SYSCALLS, "unlinkat", "rmdir")  # a generation that is dropped is a folder
 
@@ -22,10 +22,10 @@ CHILD = """
 import sys
 from pathlib import Path
 from holdfast.engine import Engine
-from holdfast.errors import Fault
+from holdfast.core.errors import Fault
 from holdfast.settings import load
 from grafting import graft
-from holdfast.store.sqlite.graft import rejoin
+from holdfast.store.sqlite.files.graft import rejoin
 
 home, captured = Path(sys.argv[1]), Path(sys.argv[2])
 

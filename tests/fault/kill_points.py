@@ -12,7 +12,7 @@ from processes import WAIT_SECONDS, Server, environment, holdfast
 from tracing import breaking, fired, was_killed
 
 from holdfast.client import Holdfast
-from holdfast.errors import DataDamaged, StorageFailed, StorageFull
+from holdfast.core.errors import DataDamaged, StorageFailed, StorageFull
 
 SYSCALLS = (
     "openat", "mkdir", "pwrite64", "write", "ftruncate", "fdatasync", "fsync", "rename", "link", "unlink", "unlinkat",

@@ -15,8 +15,8 @@ from shelf_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_id
 from shelf_work import ACTIONS, FAULT, NEW, OLD
 from tracing import fired, need_strace, was_killed
 
-from holdfast.snapshot.shelf import Shelf
-from holdfast.snapshot.vaulting import list_vault, send
+from holdfast.snapshot.remote.transfer import list_vault, send
+from holdfast.snapshot.repo.repository import Shelf
 from holdfast.vault.local import LocalVault
 
 LATER = 3

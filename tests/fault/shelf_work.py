@@ -7,11 +7,11 @@ from pathlib import Path
 
 from shelf_samples import sample_body, sample_id, sample_manifest, stage
 
-from holdfast.disk import disk_faults
-from holdfast.errors import Fault
-from holdfast.snapshot.manifest import manifest_bytes
-from holdfast.snapshot.shelf import Shelf
-from holdfast.snapshot.vaulting import send
+from holdfast.core.disk import disk_faults
+from holdfast.core.errors import Fault
+from holdfast.snapshot.bundle.manifest import manifest_bytes
+from holdfast.snapshot.remote.transfer import send
+from holdfast.snapshot.repo.repository import Shelf
 from holdfast.vault.local import LocalVault
 
 OLD, NEW = 1, 2

@@ -14,13 +14,13 @@ from kill_points import LATER, NEW, OLD, Outcome
 from processes import WAIT_SECONDS, environment
 from tracing import fired, need_strace, was_killed
 
+from holdfast.core.model import Caller
 from holdfast.engine import Engine
-from holdfast.model import Caller
 from holdfast.ops.registry import BY_NAME
 from holdfast.settings import load
-from holdfast.snapshot.shelf_packs import needed_packs
-from holdfast.snapshot.shelved import packs_on
-from holdfast.store.folder import DataFolder
+from holdfast.snapshot.repo.entries import packs_on
+from holdfast.snapshot.repo.packs import needed_packs
+from holdfast.store.data_folder import DataFolder
 
 Call = Callable[..., Any]
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
+from holdfast.core.model import Caller, Memory
+from holdfast.core.times import iso
 from holdfast.engine import Engine
 from holdfast.intake.forget import UNIMPORTANT, plan_sweep, sweep
-from holdfast.model import Caller, Memory
 from holdfast.ops.registry import BY_NAME
-from holdfast.serve.maintenance import Maintenance
+from holdfast.serve.background.maintenance import Maintenance
 from holdfast.settings import load
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
-from holdfast.times import iso
 
 NOON = 1_790_000_000_000
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000

@@ -14,7 +14,7 @@ from typing import Any
 
 from processes import WAIT_SECONDS, Server, environment, holdfast, run, serving, verify
 
-from holdfast.errors import DataLocked
+from holdfast.core.errors import DataLocked
 
 
 class Tools:

@@ -12,9 +12,9 @@ import pytest
 from shelf_points import fail_shelf, kill_shelf
 from shelf_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_body, sample_id, sample_manifest, stage
 
-from holdfast.errors import StorageFull
-from holdfast.snapshot.manifest import manifest_bytes
-from holdfast.snapshot.shelf import Shelf
+from holdfast.core.errors import StorageFull
+from holdfast.snapshot.bundle.manifest import manifest_bytes
+from holdfast.snapshot.repo.repository import Shelf
 
 
 @pytest.mark.parametrize(

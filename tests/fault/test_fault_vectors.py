@@ -12,8 +12,8 @@ from hashing_embedder import HashingEmbedder
 from processes import WAIT_SECONDS, environment
 from world import World
 
-from holdfast.intake.follow import Follower
-from holdfast.model import Caller, CleanText
+from holdfast.core.model import Caller, CleanText
+from holdfast.intake.embed_queue import Follower
 from holdfast.store.tables import MEMORIES
 
 TENANT = Caller().tenant

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from plain_bert import PlainBert
 
+from holdfast.core.system import SystemClock
 from holdfast.index import MiniLm, Places
-from holdfast.index.places import Files
-from holdfast.index.session import Session
-from holdfast.system import SystemClock
+from holdfast.index.onnx_session import Session
+from holdfast.index.weight_sources import Files
 
 NOWHERE = Path("/nowhere/at/all")
 

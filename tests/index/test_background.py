@@ -9,22 +9,23 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.index import background
-from holdfast.index.background import LOWEST, Background
+from holdfast.core.system import LOWEST
+from holdfast.index import idle_threads
+from holdfast.index.idle_threads import Background
 
 WAIT = 60
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "PATIENCE_SECONDS", 0.01)
-    monkeypatch.setattr(background, "PATIENCE_EACH", 0.0)
+    monkeypatch.setattr(idle_threads, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(idle_threads, "PATIENCE_EACH", 0.0)
 
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However loaded the machine is on which this is tested."""
-    monkeypatch.setattr(background, "PATIENCE_SECONDS", float(WAIT))
+    monkeypatch.setattr(idle_threads, "PATIENCE_SECONDS", float(WAIT))
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.doctor import Check, _embedder, _loops
-from holdfast.index.pinned import WEIGHTS
+from holdfast.cli.commands.doctor import Check, _embedder, _loops
 from holdfast.index.remedies import correct_path, install_weights
+from holdfast.index.weights import WEIGHTS
 from holdfast.settings import load
 from holdfast.store import kernel
 
@@ -32,7 +32,7 @@ def test_a_model_that_cannot_be_loaded_is_not_well(tmp_path: Path) -> None:
 def test_weights_that_are_not_installed_are_told_with_the_command_that_installs_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.index.places.PACKAGES", ())
+    monkeypatch.setattr("holdfast.index.weight_sources.PACKAGES", ())
     check = examined(tmp_path, embedder_url="none")
     assert (check.ok, check.found) == (False, "minilm: the weights are not installed; search goes by words")
     assert check.hint == f"{install_weights()}."

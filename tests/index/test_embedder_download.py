@@ -10,14 +10,14 @@ from threading import Thread
 
 import pytest
 
+from holdfast.core.errors import EmbedderUnavailable
+from holdfast.core.ports import Embedder
+from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
-from holdfast.errors import EmbedderUnavailable
-from holdfast.index import places
-from holdfast.index.places import Files
+from holdfast.index import weight_sources
 from holdfast.index.remedies import install_weights
-from holdfast.ports import Embedder
+from holdfast.index.weight_sources import Files
 from holdfast.settings import load
-from holdfast.system import SystemClock, SystemEntropy
 
 asked: list[str] = []
 
@@ -34,7 +34,7 @@ class Hub(SimpleHTTPRequestHandler):
 @pytest.fixture
 def hub(files: Files, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A hub that has the real files, on a machine that has none."""
-    monkeypatch.setattr(places, "PACKAGES", ("no-such-package-at-all",))
+    monkeypatch.setattr(weight_sources, "PACKAGES", ("no-such-package-at-all",))
     asked.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Hub, directory=str(files.folder)))
     server.daemon_threads = False

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import EmbedderUnavailable, UpstreamFailed
-from holdfast.index import MiniLm, Places, places
-from holdfast.index.pinned import TOKENIZER, WEIGHTS, read_tokenizer, read_weights
-from holdfast.index.places import Files
+from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
+from holdfast.index import MiniLm, Places, weight_sources
 from holdfast.index.remedies import correct_path, install_runtime, install_weights
+from holdfast.index.weight_sources import Files
+from holdfast.index.weights import TOKENIZER, WEIGHTS, read_tokenizer, read_weights
 
 
 class Clock:
@@ -39,7 +39,7 @@ def copied(tmp_path: Path, files: Files) -> Path:
 
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "PACKAGES", ("no-such-package-at-all",))
+    monkeypatch.setattr(weight_sources, "PACKAGES", ("no-such-package-at-all",))
 
 
 def minilm(given: Path | str = "", downloads: Path = Path("/nowhere"), **more: object) -> MiniLm:
@@ -235,9 +235,9 @@ def test_a_missing_package_is_named_with_what_installs_it(package: str) -> None:
     said = _python(
         f"import sys; sys.modules[{package!r}] = None\n"
         "from pathlib import Path\n"
-        "from holdfast.errors import EmbedderUnavailable\n"
+        "from holdfast.core.errors import EmbedderUnavailable\n"
         "from holdfast.index import MiniLm, Places\n"
-        "from holdfast.system import SystemClock\n"
+        "from holdfast.core.system import SystemClock\n"
         "try:\n    MiniLm(Places('', Path('/nowhere')), SystemClock()).embed_query('text')\n"
         "except EmbedderUnavailable as fault:\n    print(fault, '|', fault.hint)"
     )
@@ -250,7 +250,7 @@ def test_an_embedder_that_was_not_used_has_loaded_neither_runtime_nor_tokenizer(
         "import sys\n"
         "from holdfast.embedder import embedder_from\n"
         "from holdfast.settings import load\n"
-        "from holdfast.system import SystemClock, SystemEntropy\n"
+        "from holdfast.core.system import SystemClock, SystemEntropy\n"
         "made = embedder_from(load({}, {}), SystemClock(), SystemEntropy())\n"
         "print(made.dims, sorted({'onnxruntime', 'tokenizers'} & set(sys.modules)))"
     )

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from plain_bert import PlainBert
 
-from holdfast.errors import EmbedderUnavailable
+from holdfast.core.errors import EmbedderUnavailable
 from holdfast.index import MiniLm
-from holdfast.index.session import FRAME, MAX_CHARS, MAX_PARTS, MAX_TOKENS, Session
+from holdfast.index.onnx_session import FRAME, MAX_CHARS, MAX_PARTS, MAX_TOKENS, Session
 
 TEXTS = [
     "The cat sat on the mat.",

@@ -8,7 +8,7 @@ from typing import Any
 
 from world import NOON
 
-from holdfast.times import iso
+from holdfast.core.times import iso
 
 SESSION = "5c1e2a40-1111-4222-8333-444455556666"
 FOLDER = "/home/dev/proj"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.intake.compress import Compressed, compress
+from holdfast.intake.event.draft import Compressed, compress
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_observes.json").read_text())
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.excerpt import excerpt, failures
-from holdfast.intake.compress import Compressed, compress
-from holdfast.intake.failing import failing_names
+from holdfast.intake.event.draft import Compressed, compress
+from holdfast.intake.event.failures import failing_names
+from holdfast.text.excerpt import excerpt, failures
 
 TAP = "not ok 412 - checkout applies the voucher before tax\n    AssertionError: expected 41.65 to equal 41.64\n# pass 411\n# fail 1"
 PYTEST = (

@@ -13,9 +13,9 @@ import pytest
 from hashing_embedder import BREAK, HashingEmbedder
 from world import World
 
-from holdfast.intake import follow
-from holdfast.intake.follow import BATCH, LONGEST_PAUSE, Follower
-from holdfast.model import Caller, CleanText
+from holdfast.core.model import Caller, CleanText
+from holdfast.intake import embed_queue
+from holdfast.intake.embed_queue import BATCH, LONGEST_PAUSE, Follower
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
 TENANT = Caller().tenant
@@ -292,7 +292,7 @@ def test_without_an_embedder_nothing_waits_and_later_all_is_found(world: World, 
 def test_another_model_takes_over_row_by_row(
     world: World, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "LOOKED_AT", 40)
+    monkeypatch.setattr(embed_queue, "LOOKED_AT", 40)
     ids = [remember(world, text) for text in texts(world)]
     finish(follower(world, embedder))
     newer = HashingEmbedder("words-2", dims=64)
@@ -331,3 +331,27 @@ def test_an_isolated_agent_does_not_learn_how_much_others_wrote(tmp_path: Path, 
     finish(follower(world, embedder))
     assert world.call("health", Caller(agent="two"))["index"] == {"pending": 0, "model": "words-1"}
     world.close()
+
+
+def test_a_worker_that_is_told_to_stop_does_so_between_slices_and_keeps_what_is_done(
+    world: World, embedder: HashingEmbedder
+) -> None:
+    """The rest waits for the next start."""
+    for name in ("first", "second", "third"):
+        remember(world, f"{name} " + "word " * (embed_queue.SLICE_CHARS // 8))
+    world.engine.embedder = embedder
+    Follower(world.engine.store, embedder, world.clock, lambda: len(embedder.given) > 1).step()
+    assert health(world)["done"] == 2
+    finish(follower(world, embedder))
+    assert health(world)["done"] == 3
+
+
+def test_a_worker_that_is_told_to_stop_before_anything_is_done_loses_nothing(
+    world: World, embedder: HashingEmbedder
+) -> None:
+    remember(world, "word " * embed_queue.SLICE_CHARS)
+    world.engine.embedder = embedder
+    Follower(world.engine.store, embedder, world.clock, lambda: True).step()
+    assert health(world)["done"] == 0
+    finish(follower(world, embedder))
+    assert health(world)["done"] == 1

@@ -178,3 +178,11 @@ def test_a_file_that_is_not_there_or_no_text_is_an_error(
 
     assert run(tmp_path / "m", capsys, "import", str(shop / "none.md"))[0] == 2
     assert "is not UTF-8 text" in run(tmp_path / "m", capsys, "import", str(shop / "bad.md"))[2]
+
+
+def test_rules_of_no_project_are_not_told_in_chats(world: World) -> None:
+    taken(world, FIRST, project=None)
+    plain = world.call("remember", content="Everybody may rebase a branch")["memory"]["id"]
+    asked = {"query": "rebase merge branch", "umo": "qq:GroupMessage:7", "senderId": "4"}
+    assert len(world.found("rebase merge branch")) == 2
+    assert world.found(**asked) == [plain]

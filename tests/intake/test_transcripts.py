@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from holdfast.errors import InvalidRequest, NotFound
-from holdfast.intake.compress import compress
-from holdfast.intake.transcripts import TranscriptEvent, find_transcripts, read_transcript
+from holdfast.core.errors import InvalidRequest, NotFound
+from holdfast.intake.event.draft import compress
+from holdfast.intake.transcripts.reader import TranscriptEvent, find_transcripts, read_transcript
 
 FOLDER = Path(__file__).parent / "transcripts"
 CLAUDE = FOLDER / "claude.jsonl"

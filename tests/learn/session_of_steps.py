@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.intake.compress import compress
-from holdfast.model import Memory, Observation, Slot
+from holdfast.core.model import Memory, Observation, Slot
+from holdfast.intake.event.draft import compress
 
 
 def step(seq: int, hook: str, data: dict[str, Any], *, session: str = "s1", project: str = "proj") -> Observation:

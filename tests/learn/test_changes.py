@@ -7,8 +7,10 @@ from importlib import resources
 
 import pytest
 
-from holdfast.learn.changes import Claim, Edit, Nearness, signs, verdict
-from holdfast.learn.values import Value, values, without_values
+from holdfast.learn.statements.change_features import Nearness, signs
+from holdfast.learn.statements.changes import verdict
+from holdfast.learn.statements.edits import Claim, Edit
+from holdfast.learn.statements.values import Value, values, without_values
 
 TIMEOUT = "The request timeout is 30 seconds."
 
@@ -27,6 +29,8 @@ def replaced(old: str, new: str, prompt: str = "", edits: tuple[Edit, ...] = (),
         ("The code is in src/app.py", [Value("path", "src/app.py")]),
         ("Ask for `make all`", [Value("code", "make all")]),
         ("It was given to Ben", [Value("name", "ben")]),
+        ("It was due 2026-02-28", [Value("date", "2026-02-28")]),
+        ("They allow Ten pages, and two weeks", [Value("number", "10"), Value("number time", "2")]),
         ("nothing of the kind", []),
     ],
 )
@@ -104,8 +108,40 @@ def test_an_edit_of_another_key_replaces_nothing() -> None:
     assert not replaced("CONNECT_LIMIT is 30.", "RETRY_LIMIT is 60 now.", edits=(edit,))
 
 
+def test_a_command_that_an_edit_replaced_word_by_word_is_replaced() -> None:
+    edit = Edit("docs/releasing.md", "make ship ENV=prod", "shipctl rollout --env prod")
+    old, new = "Release with `make ship ENV=prod` from main.", "`shipctl rollout --env prod` does what the target did."
+    assert replaced(old, new, "The Makefile is gone, how do we release?", (edit,))
+
+
+def test_of_several_values_in_one_statement_none_is_hidden_but_all_are_marked() -> None:
+    edit = Edit("conf.h", "#define KEEPALIVE_S 60", "#define KEEPALIVE_S 540")
+    old = Claim("Production listens on port 8883, and the keepalive is 60 s.")
+    assert verdict(old, Claim("KEEPALIVE_S is 540 now.", "the nodes drop off", (edit,)), None) == "newer"
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "Trained on the new snapshot: the accuracy is 0.847, up from 0.812.",
+        "The accuracy went from 0.812 to 0.847 on the new snapshot.",
+        "We quote 0.847 instead of 0.812 for the accuracy.",
+    ],
+)
+def test_a_value_that_is_said_to_be_past_is_at_least_marked(new: str) -> None:
+    assert verdict(Claim("The accuracy is 0.812 on the January snapshot."), Claim(new), None) != "apart"
+
+
+def test_a_symbol_in_another_clause_is_not_taken_for_gone() -> None:
+    old = "`attach_work` and the feeder share the queue, and `lte_connect()` blocks it."
+    assert (
+        verdict(Claim(old), Claim("One call had been dropped upstream, `lte_connect()` does its work."), None)
+        == "apart"
+    )
+
+
 @pytest.mark.parametrize("model", ["with meaning", "words alone"])
 def test_the_table_weighs_the_signs_that_there_are(model: str) -> None:
-    table = json.loads((resources.files("holdfast.learn") / "changes.json").read_text(encoding="utf-8"))
+    table = json.loads((resources.files("holdfast.learn.statements") / "changes.json").read_text(encoding="utf-8"))
     near = {"near", "near with prompt", "near without values"} if model == "words alone" else set[str]()
     assert set(table["models"][model]["signs"]) == set(signs(Claim("a"), Claim("b"), Nearness())) - near

@@ -9,17 +9,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from session_of_steps import answered, asked, edited, memory, ran, step
 
-from holdfast.learn.digest import (
-    SESSION_INSTRUCTION,
-    crystallize,
-    find_facts,
-    find_procedures,
-    parse_llm_summary,
-    profile,
-    session_text,
-    summarize_session,
-)
-from holdfast.model import Observation, Summary
+from holdfast.core.model import Observation, Summary
+from holdfast.learn.profile import profile
+from holdfast.learn.recurrence import find_facts, find_procedures
+from holdfast.learn.sessions.llm_prompt import SESSION_INSTRUCTION, parse_llm_summary, session_text
+from holdfast.learn.sessions.session_summary import crystallize, summarize_session
 
 SESSION = [
     asked(1, "Add rate limiting to the API"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings, strategies as st
 from session_of_steps import answered, asked, edited, planned, ran, slot, step
 
-from holdfast.learn.digest import SlotChange, reflect
-from holdfast.model import Observation, Statement
+from holdfast.core.model import Observation, Statement
+from holdfast.learn.reflection import reflect
+from holdfast.learn.sessions.results import SlotChange
 
 LABELS = (
     "persona", "user_preferences", "tool_guidelines", "project_context", "guidance", "pending_items",

@@ -10,10 +10,11 @@ from hashing_embedder import HashingEmbedder
 from talk import learn, relations, statements, turn
 from world import DAY, World
 
-from holdfast.errors import NotFound
-from holdfast.learn import learner
-from holdfast.model import Caller
-from holdfast.store.sqlite import connect
+from holdfast.core.errors import NotFound
+from holdfast.core.model import Caller
+from holdfast.learn.sessions.backlog import unsummarized
+from holdfast.learn.statements import learner
+from holdfast.store.sqlite import database
 
 OLD = "The database is Postgres 14 on `db.internal`."
 NEW = "I moved the database from Postgres 14 to Postgres 16."
@@ -169,9 +170,9 @@ def test_what_a_tool_inserted_into_a_prompt_is_not_learnt(world: World) -> None:
 def test_a_folder_that_was_written_before_there_were_statements_is_learnt_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = connect.migration_steps()[:1]
+    first = database.migration_steps()[:1]
     with monkeypatch.context() as before:
-        before.setattr(connect, "migration_steps", lambda: first)
+        before.setattr(database, "migration_steps", lambda: first)
         world = World(tmp_path / "m")
         turn(world, "Why does the export fail at night?", CAUSE)
         world.close()
@@ -206,6 +207,17 @@ def test_a_statement_itself_can_be_said_to_hold(world: World) -> None:
     target = relations(world)[0].target_id
     world.call("still_true", id=target)
     assert OLD in told(world)
+
+
+def test_what_holds_again_as_the_newer_one_is_forgotten_belongs_into_its_summary_again(world: World) -> None:
+    state_old(world)
+    _, new = state_new(world)
+    learn(world)
+    world.call("session_end", sessionId="s1")
+    world.call("summarize", sessionId="s1")
+    assert unsummarized(world.desk(), None, 9) == []
+    world.call("forget", sessionId="s2", observationIds=[new])
+    assert [one.id for one in unsummarized(world.desk(), None, 9)] == ["s1"]
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from session_of_steps import answered, asked, edited
 
-from holdfast.learn.digest import crystallize, summarize_session
-from holdfast.model import Statement
+from holdfast.core.model import Statement
+from holdfast.learn.sessions.session_summary import crystallize, summarize_session
 
 STEPS = [
     asked(1, "Make the export fast again. It takes a minute since Monday.\n\nDetails are in the ticket."),

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hashing_embedder import HashingEmbedder
 
-from holdfast.learn.signs import NAMES, Setting, signs
-from holdfast.learn.worth import KINDS, OF_THE_USER, Weighed, weigh
-from holdfast.model import CleanText
-from holdfast.sentences import Sentence
+from holdfast.core.model import CleanText
+from holdfast.learn.statements.sentence_features import NAMES, Setting, signs
+from holdfast.learn.statements.worth import KINDS, OF_THE_USER, Weighed, weigh
+from holdfast.text.sentences import Sentence
 
 
 def table(name: str) -> Any:
-    return json.loads((resources.files("holdfast.learn") / name).read_text(encoding="utf-8"))
+    return json.loads((resources.files("holdfast.learn.statements") / name).read_text(encoding="utf-8"))
 
 
 def weighed(text: str, *, in_prompt: bool = False, asked: str = "Why does it fail?") -> Weighed:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from world import World, settings
 
-from holdfast.ops.features import FEATURES, Feature
+from holdfast.ops.server.features import FEATURES, Feature
 from holdfast.settings import load, origin
 
 # A language model is on when there is a key.

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from world import DAY, World
 
-from holdfast.errors import Conflict, InvalidRequest, LimitReached, NotFound
-from holdfast.recall.context import FILES, IN_FORCE, PAST, RULES
+from holdfast.core.errors import Conflict, InvalidRequest, LimitReached, NotFound
+from holdfast.recall.context.build import FILES, IN_FORCE, PAST, RULES
 
 WEEK = 7 * DAY
 

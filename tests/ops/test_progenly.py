@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "snapshot"))
 from flows import OLD, Cli
 
 from holdfast.client import Holdfast
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 
 
 def test_an_export_imports_again_with_versions_slots_and_lessons(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings as profile, strategies as st
 from world import DAY, NOON, World
 
-from holdfast.errors import InvalidRequest, NotFound
-from holdfast.model import Caller
+from holdfast.core.errors import InvalidRequest, NotFound
+from holdfast.core.model import Caller
 
 LONG = "The deploy script reads its secrets from the vault before it starts the blue green switch"
 NEARLY = "The deploy script reads its secrets from the vault before it starts the blue green rollout"

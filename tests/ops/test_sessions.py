@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from world import DAY, World
 
-from holdfast.errors import LimitReached, NotFound
+from holdfast.core.errors import LimitReached, NotFound
 
 
 def start(world: World, session: str = "s1", project: str = "proj") -> dict[str, object]:
@@ -122,10 +122,47 @@ def test_forgetting_some_observations_drops_the_summary_that_quotes_them(world: 
     assert "pineapple" not in str(world.call("insights"))
 
 
+def test_an_observation_is_forgotten_by_its_id_alone(world: World) -> None:
+    kept = world.observe(prompt="keep this prompt", hook="prompt_submit")["observationId"]
+    gone = world.observe(prompt="the pineapple incident", hook="prompt_submit")["observationId"]
+    assert world.call("forget", memoryId=gone)["counts"]["observations"] == 1
+    assert [one["id"] for one in world.call("observations", sessionId="s1")["observations"]] == [kept]
+
+
+def test_a_session_of_a_few_observations_is_forgotten_without_a_snapshot(world: World) -> None:
+    world.observe(prompt="the pineapple incident", hook="prompt_submit")
+    answer = world.call("forget", sessionId="s1")
+    assert world.call("snapshot_list")["count"] == 0
+    assert "snapshots" not in answer
+
+
+def test_forgetting_names_the_snapshots_that_still_hold_it(world: World) -> None:
+    before = world.call("snapshot_create")["id"]
+    world.clock.now += 60_000
+    memory = world.call("remember", content="The pineapple is in the cellar.")["memory"]["id"]
+    holds = world.call("snapshot_create")["id"]
+    answer = world.call("forget", memoryId=memory)
+    assert answer["snapshots"] == [holds]
+    assert answer["hint"].endswith(f"holdfast snapshot delete {holds}")
+    assert "make a new one" not in answer["hint"]
+    world.call("snapshot_delete", id=holds)
+    assert [one["id"] for one in world.call("snapshot_list")["snapshots"]] == [before]
+
+
+def test_the_only_snapshot_is_named_with_the_way_to_be_rid_of_it(world: World) -> None:
+    for number in range(10):
+        world.observe(prompt=f"the pineapple incident {number}", hook="prompt_submit")
+    answer = world.call("forget", sessionId="s1")
+    assert [one["createdBy"] for one in world.call("snapshot_list")["snapshots"]] == ["before-forget"]
+    assert "make a new one first, with holdfast snapshot create" in answer["hint"]
+    world.call("snapshot_create")
+    world.call("snapshot_delete", id=answer["snapshots"][0])
+
+
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({"memoryId": "mem_of_nobody"}, "forget: no memory of that id"),
+        ({"memoryId": "mem_of_nobody"}, "forget: no memory or observation of that id"),
         ({"sessionId": "s9"}, "forget: no session of that id"),
         ({"sessionId": "s1", "observationIds": ["obs_of_nobody"]}, "forget: no observation of that id"),
         ({"sessionId": "s9", "observationIds": ["obs_of_nobody"]}, "forget: no observation of that id"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from world import DAY, World
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 
 # Different enough that none replaces another.
 KEPT = (
@@ -66,6 +66,13 @@ def test_nonsense_is_refused_by_name_and_never_quoted(world: World, name: str, v
     with pytest.raises(InvalidRequest, match=name) as caught:
         world.call("search", query="teapot", **{name: value})
     assert "may be" not in str(caught.value)
+
+
+def test_what_is_not_understood_is_answered_with_what_is(world: World) -> None:
+    world.call("search", query="teapot", after="last tuesday")
+    with pytest.raises(InvalidRequest) as refused:
+        world.call("search", query="teapot", after="when the music died")
+    assert "last Friday" in refused.value.hint
 
 
 def test_words_in_a_question_exclude_nothing(year: World) -> None:

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from world import DAY, World
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 
 
 def export(world: World, **page: Any) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from world import DAY, World, settings
 
-from holdfast.cli.doctor import examine
-from holdfast.errors import DataReadOnly, RestorePending, StorageFailed
-from holdfast.ops.warnings import (
+from holdfast.cli.commands.doctor import examine
+from holdfast.core.errors import DataReadOnly, RestorePending, StorageFailed
+from holdfast.ops.server.warnings import (
     DAY_MS,
     LOW_SPACE,
     MANY_EVENTS,
@@ -19,8 +19,8 @@ from holdfast.ops.warnings import (
     Measured,
     warnings,
 )
-from holdfast.snapshot.health import GLANCES
-from holdfast.snapshot.key_care import ONE_COPY
+from holdfast.snapshot.repo.key_warnings import ONE_COPY
+from holdfast.snapshot.status import GLANCES
 
 WELL = Measured(
     free_bytes=LOW_SPACE,
@@ -53,6 +53,7 @@ def test_nothing_is_said_where_all_is_well() -> None:
         ({"snapshot_age_ms": DAY_MS + 1}, "snapshot_old", "warning"),
         ({"waiting": 2, "waiting_ms": SENT_BY_THEN_MS + 1}, "vault_behind", "warning"),
         ({"keys": (ONE_COPY,)}, "key_one_copy", "warning"),
+        ({"restored": "It was restored."}, "restored", "warning"),
         ({"vault": False}, "no_vault", "note"),
         ({"encrypted": False}, "vault_plain", "note"),
         ({"signed": False}, "unsigned", "note"),

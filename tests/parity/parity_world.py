@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from holdfast.core.model import Caller, Json
 from holdfast.engine import Engine
-from holdfast.model import Caller, Json
 from holdfast.ops.registry import BY_NAME
 from holdfast.serve.run import RunningServer
 from holdfast.settings import Settings, load
 from holdfast.store.damage import Damage, note_damage
-from holdfast.store.folder import DataFolder
+from holdfast.store.data_folder import DataFolder
 
 NOON = 1_790_000_000_000
 MINUTE = 60_000
@@ -238,7 +238,7 @@ def still_folders() -> Iterator[None]:
     def opened(settings: Settings, *, rescue: bool = False) -> Engine:
         return Engine(settings, clock, entropy, rescue=rescue)
 
-    with patch("holdfast.door.Engine", opened):
+    with patch("holdfast.connection.Engine", opened):
         yield
 
 
@@ -266,10 +266,10 @@ def still_server(settings: Settings) -> Iterator[Serving]:
 
     with (
         patch("holdfast.serve.run.Engine", still_engine),
-        patch("holdfast.serve.maintenance.INDEX_SECONDS", 3_600.0),
-        patch("holdfast.serve.vector_worker.VectorWorker.start", lambda self: None),
-        patch("holdfast.serve.learning.LOOK_SECONDS", 3_600.0),
-        patch("holdfast.serve.schedule.LOOK_SECONDS", 3_600.0),
+        patch("holdfast.serve.background.maintenance.INDEX_SECONDS", 3_600.0),
+        patch("holdfast.serve.background.vector_worker.VectorWorker.start", lambda self: None),
+        patch("holdfast.serve.background.learning_thread.LOOK_SECONDS", 3_600.0),
+        patch("holdfast.serve.background.schedule.LOOK_SECONDS", 3_600.0),
     ):
         server = RunningServer(settings, on_ready)
         thread = threading.Thread(target=server.run, name="still-server")

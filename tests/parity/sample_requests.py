@@ -12,8 +12,8 @@ from typing import Any
 
 from parity_world import MARK, NOON, PROJECT
 
-from holdfast.model import Json
-from holdfast.ops.declare import Operation
+from holdfast.core.model import Json
+from holdfast.ops.framework.operation import Operation
 from holdfast.ops.registry import BY_NAME
 
 
@@ -321,6 +321,7 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("snapshot_export", {"id": "<snapshot>", "to": "{home}/exported"}),
     Sample("snapshot_import", {"path": "<nexo>"}),
     Sample("vault_sync", {"vault": "{home}/vault", "limit": 1}),
+    Sample("vault_init", {"vault": "{home}/vault-new"}),
     Sample("vault_status", {"vault": "{home}/vault"}),
     Sample("vault_list", {"vault": "{home}/vault", "limit": 3}),
     Sample("vault_verify", {"vault": "{home}/vault"}),

@@ -7,11 +7,11 @@ import sys
 
 from parity_world import still_engine
 
-import holdfast.cli.hook_payload
-import holdfast.door
+import holdfast.cli.hook.hook_payload
+import holdfast.connection
 from holdfast.cli.main import main
 
 if __name__ == "__main__":
-    holdfast.door.Engine = still_engine  # type: ignore[misc,assignment]
-    holdfast.cli.hook_payload.project = lambda folder, environ: ""
+    holdfast.connection.Engine = still_engine  # type: ignore[misc,assignment]
+    holdfast.cli.hook.hook_payload.project = lambda folder, environ: ""
     sys.exit(main())

@@ -30,10 +30,10 @@ from sample_requests import Sample
 
 from holdfast import Holdfast
 from holdfast.cli.main import main
+from holdfast.core.errors import Fault, every_fault
+from holdfast.core.model import Caller, Json
 from holdfast.engine import Engine
-from holdfast.errors import Fault, every_fault
-from holdfast.model import Caller, Json
-from holdfast.ops.declare import Operation, Stream
+from holdfast.ops.framework.operation import Operation, Stream
 
 HERE = Path(__file__).parent
 COMMAND = Path(sys.executable).with_name("holdfast")
@@ -64,7 +64,7 @@ class Outcome:
 
 # What a file weighs depends on when its pages were written, which the surfaces decide for themselves.
 WEIGHTS = {"sha256", "size", "bytes", "sentBytes", "remainingBytes", "free"}
-_HOME = re.compile(r"/[^\s'\"]*?/(?=(snapshots|exported)/|vault(-copy)?(?![\w/-])|gen-\d+$)")
+_HOME = re.compile(r"/[^\s'\"]*?/(?=(snapshots|exported)/|vault(-copy|-new)?(?![\w/-])|gen-\d+$)")
 
 
 def anywhere(value: Any) -> Any:

@@ -12,8 +12,8 @@ from pydantic import TypeAdapter
 from sample_requests import SAMPLES, Sample
 from surfaces import DIRECT, WAYS, OldMcp, Outcome, Rest, http_client, mcp_http
 
-from holdfast.model import Json
-from holdfast.ops.declare import Operation, Stream
+from holdfast.core.model import Json
+from holdfast.ops.framework.operation import Operation, Stream
 from holdfast.ops.openapi import PREFIX, openapi
 from holdfast.ops.registry import OPERATIONS, TOOLS
 

@@ -22,8 +22,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from holdfast import Holdfast
-from holdfast.model import Caller, Json, Scope
-from holdfast.ops.declare import Operation, Stream
+from holdfast.core.model import Caller, Json, Scope
+from holdfast.ops.framework.operation import Operation, Stream
 from holdfast.ops.registry import BY_NAME, OPERATIONS, TOOLS
 
 SECRET = "a-secret-of-the-harbor-master"
@@ -291,7 +291,7 @@ def test_a_credential_is_refused_before_the_body_is_read(guarded: Guarded) -> No
 
 # They take in files of the machine, which is no tenant's memory; a test of their own says who may.
 _KEYS = {"key_follow", "key_new", "key_rotate", "key_show", "key_trust", "key_untrust"}
-_VAULTS = {"vault_status", "vault_list", "vault_verify", "vault_prune", "vault_copy", "vault_sync"}
+_VAULTS = {"vault_status", "vault_init", "vault_list", "vault_verify", "vault_prune", "vault_copy", "vault_sync"}
 _OF_THE_MACHINE = {
     "import_jsonl",
     "antigravity_sync",

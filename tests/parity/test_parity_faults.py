@@ -8,7 +8,7 @@ import pytest
 from sample_requests import BAD, MISSING, OTHERWISE, SAMPLES, Sample, out_of_bounds
 from surfaces import AS_PROCESSES, BY_CODE, WAYS, Outcome
 
-from holdfast.model import Json
+from holdfast.core.model import Json
 from holdfast.ops.registry import OPERATIONS
 
 Outcomes = Callable[[str, tuple[Sample, ...]], dict[str, Outcome]]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.errors import Fault, InvalidRequest, LimitReached
+from holdfast.core.errors import Fault, InvalidRequest, LimitReached
 from holdfast.protocol.access import (
     ADMIN,
     AUDIENCE,

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.errors import Fault, InvalidRequest, TooLarge
+from holdfast.core.errors import Fault, InvalidRequest, TooLarge
 from holdfast.protocol.access import Viewer, may_see
 from holdfast.protocol.importers import (
     Reading,
     Taken,
     documents,
+    import_types,
     notes,
     placed,
     read_basic_memory,
@@ -21,7 +22,6 @@ from holdfast.protocol.importers import (
     read_markdown,
     read_mem0,
     read_plugin,
-    values,
 )
 
 READERS = {"plugin": read_plugin, "mem0": read_mem0, "letta": read_letta}
@@ -354,9 +354,9 @@ def test_an_export_beyond_the_limits_is_refused_before_it_is_parsed(read: Any, m
 
 
 def test_records_beyond_the_limit_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "MOST_RECORDS", 3)
+    monkeypatch.setattr(import_types, "MOST_RECORDS", 3)
     reading = read_mem0(dump([{"memory": str(at)} for at in range(200)]))
-    assert (len(reading.taken), reading.refusals, len(reading.refused)) == (3, 197, values.REFUSALS_SHOWN)
+    assert (len(reading.taken), reading.refusals, len(reading.refused)) == (3, 197, import_types.REFUSALS_SHOWN)
 
 
 BAD_RECORDS: list[Any] = [
@@ -374,7 +374,7 @@ def test_a_bad_record_costs_only_itself() -> None:
 def test_a_ref_can_always_be_printed() -> None:
     reading = read_mem0(dump([{"id": "a\u001b[31m\n" + "b" * 900, "memory": ""}]))
     assert reading.refused[0].ref.isprintable()
-    assert len(reading.refused[0].ref) == values.NAME_CHARS
+    assert len(reading.refused[0].ref) == import_types.NAME_CHARS
 
 
 NAMES = st.sampled_from(

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from reading_back import TITLES, read_block
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 from holdfast.protocol import MemoryMetadata, format_memory_for_injection
 from holdfast.protocol.visible import INVISIBLE, escaped, visible
-from holdfast.tokens import estimate
+from holdfast.text.tokens import estimate
 
 NASTY = st.lists(
     st.one_of(

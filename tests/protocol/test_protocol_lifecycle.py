@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from world import DAY, NOON
 
-from holdfast.errors import Conflict, InvalidRequest
+from holdfast.core.errors import Conflict, InvalidRequest
 from holdfast.protocol.lifecycle import (
     Life,
     Link,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 from holdfast.protocol import MemoryMetadata, format_memory_content, format_memory_for_user
 from holdfast.protocol.text import display_text
 from holdfast.protocol.visible import visible

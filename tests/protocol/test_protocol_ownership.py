@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 from holdfast.protocol import MemoryMetadata, UMOInfo
 from holdfast.protocol.access import MemoryFacts, Viewer, may_see
 from holdfast.protocol.ownership import (

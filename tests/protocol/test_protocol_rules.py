@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.protocol.importers.rules import Rule, read_rules
+from holdfast.protocol.importers.rule_file import Rule, read_rules
 
 
 def texts(markdown: str) -> list[str]:
@@ -39,16 +39,26 @@ def test_lines_that_go_on_belong_to_their_rule() -> None:
     ]
 
 
-def test_code_stays_with_its_rule_as_it_is() -> None:
-    code = "```sh\n# not a heading\n- not an item\n\nmake test\n```"
+def test_code_stays_with_its_rule_without_its_fences() -> None:
+    inside = "# not a heading\n- not an item\n\nmake test"
+    code = f"```sh\n{inside}\n```"
 
-    assert texts(f"Run the tests:\n\n{code}\n") == [f"Run the tests:\n{code}"]
-    assert texts(f"- Run it\n  {code.replace(chr(10), chr(10) + '  ')}\n- Next\n") == [f"Run it\n{code}", "Next"]
-    assert read_rules(f"## Commands\n{code}\n") == [Rule(code, ("Commands",))]
+    assert texts(f"Run the tests:\n\n{code}\n") == [f"Run the tests:\n{inside}"]
+    assert texts(f"- Run it\n  {code.replace(chr(10), chr(10) + '  ')}\n- Next\n") == [f"Run it\n{inside}", "Next"]
+    assert read_rules(f"## Commands\n{code}\n") == [Rule(inside, ("Commands",))]
+
+
+def test_one_line_of_code_reads_as_a_sentence() -> None:
+    code = "```sh\npytest -q -n 4\n```"
+
+    assert [rule.content for rule in read_rules(f"# Shop\n## Commands\n{code}\n")] == ["Commands: pytest -q -n 4"]
+    assert texts(f"Run the tests with:\n{code}\n") == ["Run the tests with: pytest -q -n 4"]
+    assert texts("~~~~\nmake ~~~\n~~~~\n") == ["make ~~~"]
+    assert texts("```\n```\n") == []
 
 
 def test_code_that_is_never_closed_goes_to_the_end() -> None:
-    assert texts("- a\n```\n- b\n# c") == ["a\n```\n- b\n# c"]
+    assert texts("- a\n```\n- b\n# c") == ["a\n- b\n# c"]
 
 
 def test_a_sentence_before_a_list_says_what_its_rules_are_about() -> None:

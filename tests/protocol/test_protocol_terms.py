@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from world import CountingEntropy
 
-from holdfast.errors import Conflict, InvalidRequest
+from holdfast.core.errors import Conflict, InvalidRequest
 from holdfast.protocol import (
     MemoryDomain,
     MemoryScope,

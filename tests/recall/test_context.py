@@ -9,10 +9,10 @@ from recall_records import lesson, memory, slot, standing
 from talk import learn, turn
 from world import DAY, World
 
-from holdfast.errors import InvalidRequest
-from holdfast.model import Caller
-from holdfast.recall.context import EARLIER, FILES, IN_FORCE, OPEN, OPENING, PAST, RULES, Sources, build
-from holdfast.tokens import estimate
+from holdfast.core.errors import InvalidRequest
+from holdfast.core.model import Caller
+from holdfast.recall.context.build import FILES, IN_FORCE, OPEN, OPENING, PAST, RULES, Sources, build
+from holdfast.text.tokens import estimate
 
 CAUSE = "The export fails because the worker opens `orders.csv` twice."
 LONG = "the quick brown fox jumps over the lazy dog and runs away. "
@@ -233,12 +233,41 @@ def test_what_is_kept_does_not_crowd_out_what_was_said() -> None:
     assert "as decided" in build(sources, 800).text
 
 
-def test_a_doubtful_statement_says_so_and_comes_later() -> None:
-    sure, doubtful = standing("The port is 80"), standing("The host is alpha", doubtful=True, worth=0.95)
+def test_a_doubtful_statement_says_so() -> None:
+    sure, doubtful = standing("The port is 80", worth=0.9), standing("The host is alpha", doubtful=True, worth=0.8)
     assert section(build(Sources(statements=(doubtful, sure)), 500).text, IN_FORCE) == [
         "The port is 80",
-        f"The host is alpha{EARLIER}",
+        "The host is alpha (earlier, perhaps outdated)",
     ]
+
+
+def test_what_was_said_earlier_stands_below_what_is_newer() -> None:
+    said = (
+        standing("Releases go out on Friday", id="old", source_id="one", newer="new", at=1),
+        standing("We ship on Tuesdays", id="new", source_id="two", newer="last", at=2),
+        standing("Marek ships each Monday", id="last", source_id="three", at=3),
+    )
+    assert section(build(Sources(statements=said), 500).text, IN_FORCE) == [
+        "Marek ships each Monday Earlier: We ship on Tuesdays Earlier: Releases go out on Friday"
+    ]
+
+
+def test_what_was_said_earlier_stands_alone_where_the_newer_is_not_told() -> None:
+    said = (
+        standing("Releases go out on Friday", id="old", source_id="one", newer="new"),
+        standing("perhaps Tuesday", id="new", source_id="two", worth=0.1),
+    )
+    assert section(build(Sources(statements=said), 500).text, IN_FORCE) == ["Releases go out on Friday (earlier)"]
+
+
+def test_statements_that_lead_to_each_other_are_both_told() -> None:
+    said = (
+        standing("Releases go out on Friday", id="a", source_id="one", newer="b"),
+        standing("We ship on Tuesdays", id="b", source_id="two", newer="a"),
+    )
+    text = build(Sources(statements=said), 500).text
+    assert "Friday" in text
+    assert "Tuesdays" in text
 
 
 def test_a_statement_that_is_hardly_worth_anything_is_not_told() -> None:
@@ -307,6 +336,18 @@ def test_files_that_were_changed_most_often_are_told(world: World) -> None:
         world.observe(tool_name="Edit", tool_input={"file_path": file, "old_string": f"x{at}", "new_string": "y"})
     world.observe(tool_name="Read", tool_input={"file_path": "c.py"})
     assert section(world.call("context", project="proj")["context"], FILES) == ["b.py, a.py"]
+
+
+def test_files_are_told_relative_to_the_folders_that_were_worked_in(world: World) -> None:
+    world.call("session_start", sessionId="s1", project="proj", cwd="/home/ada/proj/web")
+    world.call("session_start", sessionId="s2", project="proj", cwd="/home/ada/proj")
+    for session, file in (("s1", "web/a.py"), ("s1", "web/a.py"), ("s2", "b.py")):
+        world.clock.now += 1_000
+        edit = {"file_path": f"/home/ada/proj/{file}", "old_string": str(world.clock.now), "new_string": "y"}
+        world.observe(session, tool_name="Edit", tool_input=edit)
+    world.observe("s2", tool_name="Edit", tool_input={"file_path": "/home/ada/project/c.py", "new_string": "y"})
+    told = section(world.call("context", project="proj")["context"], FILES)
+    assert sorted(told[0].split(", ")) == ["/home/ada/project/c.py", "b.py", "web/a.py"]
 
 
 def test_two_projects_of_one_folder_name_are_told_apart(world: World) -> None:

@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from holdfast.recall.dates import MAX_SPANS, beside_days, day_of, spans
 from holdfast.recall.signals import asks_for_days_alone
+from holdfast.recall.time.dates import MAX_SPANS, beside_days, day_of, spans
 
 MONDAY = 1_763_337_600_000  # Monday, 17 November 2025
 

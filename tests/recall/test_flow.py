@@ -11,10 +11,10 @@ import pytest
 from hashing_embedder import HashingEmbedder
 from world import DAY, World
 
-from holdfast.model import CleanText
-from holdfast.ports import Vectors
-from holdfast.recall import flow, fold, gather
-from holdfast.recall.dates import day_of
+from holdfast.core.model import CleanText
+from holdfast.core.ports import Vectors
+from holdfast.recall import candidates, dedupe, flow
+from holdfast.recall.time.dates import day_of
 
 WAIT = 30.0  # seconds; nothing waits as long unless it is broken
 
@@ -71,8 +71,8 @@ def test_answers_from_several_sessions_compare_no_more_than_are_wanted(
     for number in range(60):
         world.observe(f"s{number}", hook="user_prompt_submit", prompt=f"granite of quarry {number}")
     compared = list[Any]()
-    alike = fold._alike
-    monkeypatch.setattr(fold, "_alike", lambda *pair: compared.append(pair) or alike(*pair))
+    alike = dedupe._alike
+    monkeypatch.setattr(dedupe, "_alike", lambda *pair: compared.append(pair) or alike(*pair))
     assert len(world.found("granite", limit=3, perSession=1)) == 3
     looked_at = 3 * 3  # three times as many as wanted: some may be of one turn
     assert len(compared) == looked_at * (looked_at - 1) / 2
@@ -104,7 +104,7 @@ def test_all_that_needs_no_meaning_is_read_while_the_vector_is_made(
 def test_what_is_read_while_the_vector_is_made_answers_as_what_is_read_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embedder, early = SlowEmbedder(), gather._early
+    embedder, early = SlowEmbedder(), candidates._early
     embedder.go_on.set()
     world = World(tmp_path, model=embedder)
     for number in range(8):
@@ -121,12 +121,12 @@ def test_what_is_read_while_the_vector_is_made_answers_as_what_is_read_after(
     def why() -> list[Any]:
         return [(hit["id"], hit["why"]) for hit in world.call("search", query="granite wall", explain=True)["results"]]
 
-    monkeypatch.setattr(gather, "_nearest", lambda *asked: {})  # these would be scored on the way
-    monkeypatch.setattr(gather, "_early", noted)
+    monkeypatch.setattr(candidates, "_nearest", lambda *asked: {})  # these would be scored on the way
+    monkeypatch.setattr(candidates, "_early", noted)
     embedder.go_on.clear()
     first = why()
     assert [len(one.vectors.seqs) for one in read] == [8]
-    monkeypatch.setattr(gather, "_early", lambda *asked: None)
+    monkeypatch.setattr(candidates, "_early", lambda *asked: None)
     assert first == why()
     assert len(first) == 9
     world.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.recall.fold import diverse, fold
+from holdfast.recall.dedupe import diverse, fold
 from holdfast.recall.rank import Asked, Candidate, Corpus, Ranked, rank
 
 LONG = (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from world import DAY, NOON, World
 
-from holdfast.recall import folders
+from holdfast.recall.views import memory_map
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
 
@@ -191,7 +191,7 @@ def test_no_more_nodes_are_drawn_than_asked_for_and_the_rest_is_counted(world: W
 def test_only_the_newest_memories_are_looked_at_and_the_rest_is_counted(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folders, "MOST_MEMORIES", 2)
+    monkeypatch.setattr(memory_map, "MOST_MEMORIES", 2)
     for name in ("first", "second", "third"):
         _remember(world, f"The {name} of the three boats.", concepts=[name])
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from world import World
 
-from holdfast.model import Caller
-from holdfast.recalls import MOST_RECORDS, Recalls
-from holdfast.serve.maintenance import Maintenance
+from holdfast.core.model import Caller
+from holdfast.core.recall_counter import MOST_RECORDS, Recalls
+from holdfast.serve.background.maintenance import Maintenance
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
 FIRST = "the lantern of the northern harbour burns whale oil"

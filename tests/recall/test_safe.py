@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from recall_records import lesson, memory, slot, standing
 
-from holdfast.recall.context import CLOSING, KEPT_FOR, Sources, build, cut_to
-from holdfast.recall.safe import block, line
-from holdfast.tokens import estimate
+from holdfast.recall.context.build import CLOSING, KEPT_FOR, Sources, build, cut_to
+from holdfast.recall.context.escape import block, line
+from holdfast.text.tokens import estimate
 
 NASTY = st.lists(
     st.one_of(

@@ -11,17 +11,17 @@ import pytest
 from hashing_embedder import HashingEmbedder
 from world import World, running
 
-from holdfast.cli.show import print_answer
-from holdfast.door import LocalDoor
-from holdfast.errors import EmbedderUnavailable
+from holdfast.cli.output.render import print_answer
+from holdfast.connection import LocalDoor
+from holdfast.core.errors import EmbedderUnavailable
+from holdfast.core.model import Caller, CleanText
+from holdfast.core.system import SystemClock
 from holdfast.index import MiniLm, Places
-from holdfast.model import Caller, CleanText
 from holdfast.ops.registry import BY_NAME
-from holdfast.recall.dates import day_of
-from holdfast.recall.gather import DEPTH, Meaning, _nearest
+from holdfast.recall.candidates import DEPTH, Meaning, _nearest
+from holdfast.recall.time.dates import day_of
 from holdfast.store.port import Condition
 from holdfast.store.tables import MEMORIES
-from holdfast.system import SystemClock
 
 DAY = 86_400_000
 DEPLOY = "Deploys go through the blue/green switch on the load balancer"
@@ -357,10 +357,10 @@ def test_a_filter_costs_no_answer_by_meaning_however_many_meet_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, narrow: int
 ) -> None:
     """Fifteen far ones in the project asked for, behind ninety near ones of another."""
-    monkeypatch.setattr("holdfast.recall.gather.NARROW", narrow)
-    monkeypatch.setattr("holdfast.recall.gather.DEPTH", 10)
-    monkeypatch.setattr("holdfast.store.sqlite.vectors.RESCORED", 12)
-    monkeypatch.setattr("holdfast.store.sqlite.vectors.MOST_LOOKED", 20)
+    monkeypatch.setattr("holdfast.recall.candidates.NARROW", narrow)
+    monkeypatch.setattr("holdfast.recall.candidates.DEPTH", 10)
+    monkeypatch.setattr("holdfast.store.sqlite.vectors.nearest.RESCORED", 12)
+    monkeypatch.setattr("holdfast.store.sqlite.vectors.nearest.MOST_LOOKED", 20)
     world = World(tmp_path / "memory", model=HashingEmbedder())
     for number in range(90):
         keep(world, f"lantern a{number} b{number}", project="other")

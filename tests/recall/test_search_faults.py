@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from world import running
 
-from holdfast.door import RemoteDoor
-from holdfast.errors import InvalidRequest
+from holdfast.connection import RemoteDoor
+from holdfast.core.errors import InvalidRequest
 from holdfast.ops.registry import BY_NAME
 
 

@@ -11,9 +11,9 @@ from hashing_embedder import HashingEmbedder
 from talk import learn, turn
 from world import World
 
-from holdfast.recall.context import CLOSING, OPENING
-from holdfast.recall.told import MOST_TOLD
-from holdfast.tokens import estimate
+from holdfast.recall.context.build import CLOSING, OPENING
+from holdfast.recall.context.reminders import MOST_TOLD
+from holdfast.text.tokens import estimate
 
 CAUSE = "The nightly export fails because the worker opens orders twice."
 PROMPT = "Why does the nightly export fails because the worker"
@@ -82,10 +82,19 @@ def test_the_session_decides_on_the_project_whatever_the_request_says(world: Wor
 
 
 def test_what_the_session_said_itself_is_not_told_to_it(world: World) -> None:
-    turn(world, PROMPT, CAUSE, session="s9")
+    turn(world, PROMPT, f"{CAUSE} It must not open `orders.db` again, so I fixed it in `worker.py`.", session="s9")
+    learn(world)
     world.follow()
     assert asked(world)["context"] == ""
     assert asked(world, session="s10")["ids"]
+
+
+def test_an_earlier_chore_of_the_same_words_is_not_told(world: World) -> None:
+    chore = "sort the imports in the tenure module please"
+    turn(world, chore, "Sorted.", session="s1")
+    learn(world)
+    world.follow()
+    assert asked(world, chore)["context"] == ""
 
 
 def test_a_superseded_statement_is_not_told(world: World) -> None:

@@ -14,10 +14,10 @@ from processes import WAIT_SECONDS, environment, holdfast
 from talk import learn, turn
 from world import DAY, World, running
 
-from holdfast.door import LocalDoor
-from holdfast.model import Caller
+from holdfast.connection import LocalDoor
+from holdfast.core.model import Caller
 from holdfast.recall.passage import passage
-from holdfast.serve.mcp import call_for_agent
+from holdfast.serve.mcp.tools import call_for_agent
 
 CAUSE = "The export fails because the worker opens `orders.csv` twice."
 OLD = "The database is Postgres 14 on `db.internal`."
@@ -48,6 +48,13 @@ def test_prompt_and_messages_of_a_turn_are_one_hit(world: World) -> None:
 def test_a_prompt_without_an_answer_is_found_itself(world: World) -> None:
     (asked,) = turn(world, "Why does the export fail?")
     assert world.found("export fail") == [asked]
+
+
+def test_a_question_without_an_answer_does_not_stand_before_the_answer(world: World) -> None:
+    _, said = turn(world, "What about the nightly job?", CAUSE)
+    asked = "Why does the worker's export fail with orders?"
+    turn(world, asked, session="s2")  # the agent looks it up before it answers
+    assert world.found(asked)[0] == said
 
 
 def test_turns_of_one_session_are_hits_of_their_own(world: World) -> None:
@@ -100,10 +107,31 @@ def test_a_hit_that_was_found_by_meaning_alone_is_marked_too(tmp_path: Path) -> 
     world.close()
 
 
-def test_what_still_holds_is_not_marked(world: World) -> None:
-    old, _ = changed(world)
-    world.call("still_true", id=old)
-    assert not any("outdated" in one for one in passages(world, "Which database do we use here?"))
+def test_a_memory_that_another_superseded_leads_to_its_latest_version(world: World) -> None:
+    old = world.call("remember", content="The kiln is fired on Mondays", project="p")["memory"]["id"]
+    new = world.call("remember", content="Pottery starts each Wednesday", project="p")["memory"]["id"]
+    world.call("relate", sourceId=new, targetId=old, type="supersedes")
+    newest = world.call("evolve", memoryId=new, newContent="Pottery starts each Friday")["memory"]["id"]
+    first, second = passages(world, "kiln Mondays")[:2]
+    assert (first["id"], second["id"], second["supersededBy"]) == (newest, old, newest)
+    assert "Pottery starts each Friday" in second["text"]
+
+
+@pytest.mark.parametrize("named", ["id", "marked"])
+def test_what_still_holds_is_not_marked(world: World, named: str) -> None:
+    changed(world)
+    query = "Which database do we use here?"
+    (hit,) = [one for one in passages(world, query) if "outdated" in one]
+    world.call("still_true", id=hit[named])
+    assert not any("marked" in one for one in passages(world, query))
+
+
+def test_a_mark_on_what_the_user_said_goes_with_the_id_of_the_hit(world: World) -> None:
+    _, said = turn(world, "The database is Postgres 14 on `db.internal`.", "Noted.")
+    world.clock.now += DAY
+    turn(world, "Postgres 14 is too old, please upgrade it", NEW, session="s2")
+    learn(world)
+    assert world.call("still_true", id=said)["restored"]
 
 
 def test_of_a_chain_of_changes_the_last_is_named(world: World) -> None:

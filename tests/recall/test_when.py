@@ -7,9 +7,8 @@ from datetime import UTC, date, datetime
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from holdfast.recall.dates import DAY_MS
-from holdfast.recall.when import parse_moment
-from holdfast.times import iso
+from holdfast.core.times import DAY_MS, iso
+from holdfast.recall.time.moments import parse_moment
 
 
 def ms(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.errors import InvalidSettings
+from holdfast.core.errors import InvalidSettings
 from holdfast.redact.plain import Counts, clean_text
 from holdfast.redact.rules import default_rules, load_rules
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from secret_samples import fill
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 from holdfast.redact import SECRET_MARK, redact_text, redact_value
 
 TOKEN = fill("github-token", "ghp_{alnum:36}").text

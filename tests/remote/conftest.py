@@ -7,7 +7,7 @@ import pytest
 from model_server import KEY, ModelServer
 from still_time import NoChance, Pauses, StillClock
 
-from holdfast.ports import Summarizer
+from holdfast.core.ports import Summarizer
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings, load
 

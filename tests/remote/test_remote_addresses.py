@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, strategies as st
 from model_server import ANSWER, INSTRUCTION, KEY, TEXT, ModelServer
 
-from holdfast.errors import InvalidSettings, UpstreamFailed
-from holdfast.model import CleanText
-from holdfast.ports import Summarizer
-from holdfast.remote import address
-from holdfast.remote.address import Site, checked_site
+from holdfast.core.errors import InvalidSettings, UpstreamFailed
+from holdfast.core.model import CleanText
+from holdfast.core.ports import Summarizer
+from holdfast.remote import address_policy
+from holdfast.remote.address_policy import Site, checked_site
 from holdfast.remote.guard import AddressRefused, Guard
 
 Make = Callable[..., Summarizer]
@@ -110,7 +110,7 @@ def test_a_name_that_leads_to_a_forbidden_address_gets_no_request(
     url = server.origin.replace("127.0.0.1", "localhost") + "/v1"
     summarizer = summarizer_for(openai_url=url)
     assert ask(summarizer) == ANSWER
-    monkeypatch.setattr(address, "FORBIDDEN", (ip_network("127.0.0.0/8"), ip_network("::1/128")))
+    monkeypatch.setattr(address_policy, "FORBIDDEN", (ip_network("127.0.0.0/8"), ip_network("::1/128")))
     with pytest.raises(UpstreamFailed, match="metadata addresses are refused") as caught:
         ask(summarizer)
     assert not caught.value.retryable
@@ -122,7 +122,7 @@ def test_a_name_that_leads_to_the_open_network_gets_no_key_over_plain_http(
 ) -> None:
     url = server.origin.replace("127.0.0.1", "localhost") + "/v1"
     keyed, keyless = summarizer_for(openai_url=url), summarizer_for(openai_url=url, openai_key=None)
-    monkeypatch.setattr(address, "LOCAL", ())
+    monkeypatch.setattr(address_policy, "LOCAL", ())
     with pytest.raises(UpstreamFailed, match="plain http") as caught:
         ask(keyed)
     assert KEY not in str(caught.value)

@@ -19,9 +19,9 @@ from model_server import (
     reply,
 )
 
-from holdfast.errors import UpstreamFailed
-from holdfast.model import CleanText
-from holdfast.ports import Summarizer
+from holdfast.core.errors import UpstreamFailed
+from holdfast.core.model import CleanText
+from holdfast.core.ports import Summarizer
 from holdfast.remote import anthropic, gemini, openai
 from holdfast.remote.dialect import Dialect, Prompt, answer_in
 from holdfast.remote.failure import MALFORMED, Failure

@@ -8,8 +8,8 @@ import pytest
 from model_server import KEY
 from still_time import NoChance, StillClock
 
-from holdfast.errors import InvalidSettings
-from holdfast.ports import Summarizer
+from holdfast.core.errors import InvalidSettings
+from holdfast.core.ports import Summarizer
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings, load
 

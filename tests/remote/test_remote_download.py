@@ -12,9 +12,9 @@ import httpx
 import pytest
 from still_time import NoChance
 
-from holdfast.errors import UpstreamFailed
+from holdfast.core.errors import UpstreamFailed
+from holdfast.core.system import SystemClock
 from holdfast.remote.download import Download, _Way
-from holdfast.system import SystemClock
 
 CONTENT = bytes(range(256)) * 4000
 Answer = Callable[[BaseHTTPRequestHandler], None]

@@ -14,15 +14,15 @@ from hypothesis import given, strategies as st
 from model_server import KEY, ModelServer, numbers_of, openai_vectors, reply
 from still_time import NoChance, Pauses, StillClock
 
+from holdfast.core.errors import InvalidSettings, UpstreamFailed
+from holdfast.core.ports import Embedder
+from holdfast.core.system import SystemClock
 from holdfast.embedder import embedder_from
-from holdfast.errors import InvalidSettings, UpstreamFailed
-from holdfast.ports import Embedder
 from holdfast.remote.embed_dialects import GEMINI, OPENAI, Order, texts_per_request, vectors_in
 from holdfast.remote.embedders import PART_CHARS, _parts
 from holdfast.remote.exchange import MAX_ANSWER_BYTES
 from holdfast.remote.failure import Failure
 from holdfast.settings import Settings
-from holdfast.system import SystemClock
 
 Make = Callable[..., Embedder]
 SETTINGS = Callable[..., Settings]

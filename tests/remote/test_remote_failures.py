@@ -13,14 +13,14 @@ from hypothesis import given, strategies as st
 from model_server import ANSWER, INSTRUCTION, KEY, TEXT, ModelServer, openai_reply, reply
 from still_time import NoChance, Pauses, StillClock
 
-from holdfast.errors import UpstreamFailed
-from holdfast.model import CleanText
-from holdfast.ports import Summarizer
-from holdfast.remote.address import checked_site
+from holdfast.core.errors import UpstreamFailed
+from holdfast.core.model import CleanText
+from holdfast.core.ports import Summarizer
+from holdfast.core.system import SystemClock
+from holdfast.remote.address_policy import checked_site
 from holdfast.remote.budget import HourlyBudget
 from holdfast.remote.endpoint import Access, Endpoint
 from holdfast.remote.exchange import seconds_to_wait
-from holdfast.system import SystemClock
 
 Make = Callable[..., Summarizer]
 LEAKY = f"{KEY} {TEXT} {INSTRUCTION} body-of-the-answer".encode()

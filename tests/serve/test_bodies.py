@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from starlette.types import Message
 
-from holdfast.errors import InvalidRequest, RequestTimeout, TooLarge, UnsupportedMedia
-from holdfast.serve import bodies
-from holdfast.serve.bodies import read_body
+from holdfast.core.errors import InvalidRequest, RequestTimeout, TooLarge, UnsupportedMedia
+from holdfast.serve.http import request_body
+from holdfast.serve.http.request_body import read_body
 
 JSON = (b"content-type", b"application/json")
 CHUNKED = (b"transfer-encoding", b"chunked")
@@ -133,7 +133,7 @@ def test_a_client_that_sends_a_byte_now_and_then_is_refused_although_no_pause_is
 
 
 def test_a_client_that_keeps_the_pace_is_given_the_time_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "SLOWEST_BYTES_PER_SECOND", 1_000)
+    monkeypatch.setattr(request_body, "SLOWEST_BYTES_PER_SECOND", 1_000)
     left = 120
 
     async def steady() -> Message:
@@ -147,7 +147,7 @@ def test_a_client_that_keeps_the_pace_is_given_the_time_it_needs(monkeypatch: py
 
 
 def test_a_client_that_was_fast_may_still_not_pause_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "SLOWEST_BYTES_PER_SECOND", 1)
+    monkeypatch.setattr(request_body, "SLOWEST_BYTES_PER_SECOND", 1)
     scope = {"type": "http", "headers": [JSON, CHUNKED]}
     reading = read_body(scope, arriving(part(b"x" * 99, True)), limit=100, pause_seconds=0.05)
 

@@ -20,11 +20,11 @@ from hypothesis import given, strategies as st
 from websockets.sync.client import connect
 from world import World, running, settings
 
-from holdfast.model import Caller, Dispatch
+from holdfast.core.model import Caller, Dispatch
 from holdfast.ops.registry import BY_NAME
-from holdfast.serve.broker import Broker
+from holdfast.serve.events.broker import Broker
+from holdfast.serve.events.subjects import message_of, word_of
 from holdfast.serve.run import RunningServer
-from holdfast.serve.subjects import message_of, word_of
 
 A = "/agentmemory"
 SYLLABLES = "ba co du fe gi ha jo ku le mi no pu ra so tu ve".split()

@@ -13,7 +13,7 @@ from processes import environment, holdfast
 from world import running
 
 from holdfast.ops.registry import TOOLS
-from holdfast.serve.core_tools import CORE_TOOLS, CoreTool
+from holdfast.serve.mcp.core_tools import CORE_TOOLS, CoreTool
 
 SIZE_LIMIT = 8_000  # characters of the whole list that a model is given
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

@@ -13,11 +13,11 @@ import pytest
 from grafting import graft
 from world import settings
 
-from holdfast.model import Caller
+from holdfast.core.model import Caller
 from holdfast.serve.run import RunningServer
-from holdfast.store.folder import DATABASE
-from holdfast.store.sqlite.capture import capture_store
-from holdfast.store.sqlite.graft import rejoin
+from holdfast.store.data_folder import DATABASE
+from holdfast.store.sqlite.files.capture import capture_store
+from holdfast.store.sqlite.files.graft import rejoin
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
 

@@ -13,12 +13,12 @@ import pytest
 from hashing_embedder import HashingEmbedder
 from world import World, settings
 
+from holdfast.core.model import Caller
 from holdfast.engine import Engine
-from holdfast.model import Caller
 from holdfast.ops.registry import BY_NAME
-from holdfast.serve import vector_worker
-from holdfast.serve.maintenance import Maintenance
-from holdfast.serve.vector_worker import FEW, LONGEST_WAIT, LULLS, VectorWorker
+from holdfast.serve.background import vector_worker
+from holdfast.serve.background.maintenance import Maintenance
+from holdfast.serve.background.vector_worker import FEW, LONGEST_WAIT, LULLS, VectorWorker
 from holdfast.store.tables import MEMORIES
 
 WAIT = 30
@@ -26,7 +26,7 @@ WAIT = 30
 
 @contextmanager
 def background(home: Path, embedder: HashingEmbedder | None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    monkeypatch.setattr("holdfast.serve.maintenance.INDEX_SECONDS", 0.01)
+    monkeypatch.setattr("holdfast.serve.background.maintenance.INDEX_SECONDS", 0.01)
     monkeypatch.setattr(vector_worker, "IDLE_SECONDS", 0.01)
     monkeypatch.setattr(vector_worker, "FIRST_SECONDS", 0.0)
     engine = Engine(settings(home), embedder=embedder)
@@ -61,7 +61,7 @@ def test_what_is_remembered_is_embedded_soon(tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_searches_return_is_kept_while_the_server_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.serve.maintenance.RECALLS_SECONDS", 0.01)
+    monkeypatch.setattr("holdfast.serve.background.maintenance.RECALLS_SECONDS", 0.01)
     with background(tmp_path / "memory", None, monkeypatch) as engine:
         call(engine, "remember", content="a lantern")
         for times in (1, 2):
@@ -87,8 +87,8 @@ def test_a_model_that_breaks_is_named_once_and_the_server_goes_on(
         raise RuntimeError("the text of a lantern")
 
     embedder.before = breaks
-    monkeypatch.setattr("holdfast.intake.follow.PAUSE", 0.0)
-    monkeypatch.setattr("holdfast.intake.follow.LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr("holdfast.intake.embed_queue.PAUSE", 0.0)
+    monkeypatch.setattr("holdfast.intake.embed_queue.LONGEST_PAUSE", 0.0)
     with (
         caplog.at_level(logging.WARNING, logger="holdfast"),
         background(tmp_path / "memory", embedder, monkeypatch) as engine,
@@ -110,7 +110,7 @@ def test_it_stops_after_the_batch_that_is_being_made(tmp_path: Path, monkeypatch
         go_on.wait(WAIT)
 
     embedder.before = wait
-    monkeypatch.setattr("holdfast.intake.follow.BATCH", 2)
+    monkeypatch.setattr("holdfast.intake.embed_queue.BATCH", 2)
     with background(tmp_path / "memory", embedder, monkeypatch) as engine:
         for number in range(9):
             call(engine, "remember", content=f"lantern {number} of harbour {number * 3}")

@@ -14,8 +14,8 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
-from holdfast.errors import Conflict, Unauthorized
-from holdfast.serve.guard import Guard
+from holdfast.core.errors import Conflict, Unauthorized
+from holdfast.serve.http.admission import Guard
 from holdfast.settings import Settings, load
 
 Header = tuple[bytes, bytes]
@@ -335,7 +335,7 @@ def test_the_addresses_of_one_ipv6_network_share_an_allowance() -> None:
 
 
 def test_the_number_of_remembered_callers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.serve.guard.MAX_BUCKETS", 3)
+    monkeypatch.setattr("holdfast.serve.http.admission.MAX_BUCKETS", 3)
     guard = Guard(hello, settings(rate=1), clock=StubClock())
     for n in range(10):
         ask(guard, client=f"10.0.0.{n}")

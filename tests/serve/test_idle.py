@@ -14,8 +14,8 @@ from hashing_embedder import HashingEmbedder
 from starlette.types import Receive, Scope, Send
 from world import StillClock, World
 
-from holdfast.serve import idle
-from holdfast.serve.idle import IdleStop, Usage, has_work
+from holdfast.serve.background import idle_shutdown
+from holdfast.serve.background.idle_shutdown import IdleStop, Usage, has_work
 
 
 async def _nothing() -> Any:
@@ -96,7 +96,7 @@ def _watch(world: World, stopped: threading.Event, idle_seconds: int) -> IdleSto
 def test_a_server_with_vectors_to_make_stays(
     waiting: World, stopped: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(idle, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(idle_shutdown, "LOOK_SECONDS", 0.001)
     waiting.call("remember", content="The lighthouse stands on the cliff.")
     assert has_work(waiting.engine)
     watch = _watch(waiting, stopped, 2)
@@ -112,7 +112,7 @@ def test_a_server_with_vectors_to_make_stays(
 def test_work_that_never_gets_done_keeps_a_server_for_a_bounded_time(
     waiting: World, stopped: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(idle, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(idle_shutdown, "LOOK_SECONDS", 0.001)
     waiting.call("remember", content="The lighthouse stands on the cliff.")
     watch = _watch(waiting, stopped, 10)
     try:
@@ -124,7 +124,7 @@ def test_work_that_never_gets_done_keeps_a_server_for_a_bounded_time(
 def test_a_server_whose_card_is_gone_ends_though_it_was_just_used(
     waiting: World, stopped: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(idle, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(idle_shutdown, "LOOK_SECONDS", 0.001)
     watch = _watch(waiting, stopped, 0)
     try:
         assert not stopped.is_set()

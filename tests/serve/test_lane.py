@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.desk import Desk
+from holdfast.context import Desk
+from holdfast.core.errors import InvalidRequest
+from holdfast.core.model import Caller, CleanText
 from holdfast.engine import Engine
-from holdfast.errors import InvalidRequest
 from holdfast.intake.remember import MemoryDraft, remember
-from holdfast.model import Caller, CleanText
-from holdfast.serve.lane import BATCH, Lane
+from holdfast.serve.http.write_batcher import BATCH, Lane
 from holdfast.settings import load
 from holdfast.store.port import Tx
 from holdfast.store.tables import MEMORIES

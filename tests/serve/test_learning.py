@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from world import NOON, World
 
-from holdfast.desk import Desk
-from holdfast.learn.backlog import IDLE_MS
-from holdfast.learn.supersession import supersede
-from holdfast.model import Insight, Session, Statement, Summary
-from holdfast.serve import learning
-from holdfast.serve.learning import Learning
-from holdfast.serve.maintenance import Maintenance
+from holdfast.context import Desk
+from holdfast.core.model import Insight, Session, Statement, Summary
+from holdfast.learn.sessions.backlog import IDLE_MS
+from holdfast.learn.statements.supersession import supersede
+from holdfast.serve.background import learning_thread
+from holdfast.serve.background.learning_thread import Learning
+from holdfast.serve.background.maintenance import Maintenance
 from holdfast.store.tables import INSIGHTS, SESSIONS, STATEMENTS, SUMMARIES
 
 DECIDED = "We decided to use Postgres 14 for the orders service because the managed plan includes it."
@@ -98,14 +98,14 @@ def test_a_session_whose_end_never_comes_is_summarized_when_it_rested(world: Wor
 
 
 def test_all_sessions_get_a_summary_though_each_step_makes_a_few(world: World) -> None:
-    for number in range(2 * learning.SUMMARIZED_PER_STEP + 1):
+    for number in range(2 * learning_thread.SUMMARIZED_PER_STEP + 1):
         talk(world, f"s{number}", "Which database do we take?", DECIDED)
         ended(world, f"s{number}")
     world.clock.now += 3 * IDLE_MS
     learner = Learning(world.engine)
     for _ in range(4):
         learner.learn()
-    assert all(summary_of(world, f"s{number}") for number in range(2 * learning.SUMMARIZED_PER_STEP + 1))
+    assert all(summary_of(world, f"s{number}") for number in range(2 * learning_thread.SUMMARIZED_PER_STEP + 1))
 
 
 def test_a_session_with_a_count_but_no_observations_stops_no_other(world: World) -> None:

@@ -14,11 +14,11 @@ from processes import run
 from talk import relations, statements, turn
 from world import DAY, World, running
 
+from holdfast.core.errors import UpstreamFailed
+from holdfast.core.model import Caller
 from holdfast.engine import Engine
-from holdfast.errors import UpstreamFailed
-from holdfast.model import Caller
-from holdfast.serve import learning
-from holdfast.serve.learning import Learning
+from holdfast.serve.background import learning_thread
+from holdfast.serve.background.learning_thread import Learning
 
 A = "/agentmemory"
 OLD = "The database is Postgres 14 on `db.internal`."
@@ -119,8 +119,8 @@ def test_a_step_that_fails_is_tried_again(world: World, monkeypatch: pytest.Monk
         if len(tries) < 3:
             raise UpstreamFailed("model: no answer") if len(tries) == 1 else RuntimeError("a bug")
 
-    monkeypatch.setattr(learning, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(learning, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(learning_thread, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(learning_thread, "PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(Learning, "learn", fail)
     thread = Learning(world.engine)
     thread.start()
@@ -133,6 +133,6 @@ def test_nothing_new_costs_no_look_at_the_records(world: World, monkeypatch: pyt
     thread = Learning(world.engine)
     thread.learn()
     thread.learn()
-    monkeypatch.setattr(learning, "learn_step", None)  # would fail
+    monkeypatch.setattr(learning_thread, "learn_step", None)  # would fail
     monkeypatch.setattr(Engine, "desk", None)
     thread.learn()

@@ -23,10 +23,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from holdfast.errors import Fault, InvalidSettings
-from holdfast.serve.bodies import read_body
-from holdfast.serve.guard import Guard
-from holdfast.serve.listen import MAX_PIPELINED, Listener, Patience, Reader, bind
+from holdfast.core.errors import Fault, InvalidSettings
+from holdfast.serve.http.admission import Guard
+from holdfast.serve.http.listener import MAX_PIPELINED, Listener, Patience, Reader, bind
+from holdfast.serve.http.request_body import read_body
 from holdfast.settings import load
 
 PATIENT = Patience(header_seconds=5, write_seconds=5, max_connections=50)
@@ -598,8 +598,8 @@ SCRIPT = """
 import sys
 sys.path[:0] = [{tests!r}, {src!r}]
 from test_listen import Desk
-from holdfast.serve.guard import Guard
-from holdfast.serve.listen import serve_app
+from holdfast.serve.http.admission import Guard
+from holdfast.serve.http.listener import serve_app
 from holdfast.settings import load
 settings = load({{}}, environ={{}})
 serve_app(Guard(Desk(), settings), "127.0.0.1", 0, settings, lambda url: print(url, flush=True))

@@ -16,8 +16,8 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 from world import running
 
-from holdfast.model import Event
-from holdfast.serve.recent import EVENTS, Recent
+from holdfast.core.model import Event
+from holdfast.serve.events.replay_buffer import EVENTS, Recent
 
 SECRET = "a-secret-of-the-harbor-master"
 A = "/agentmemory"

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, strategies as st
 from world import World, running
 
-from holdfast.metrics import BY_NAME, METRICS, MOST_SERIES, OTHER, Metric, Metrics, gauge
+from holdfast.core.metrics import BY_NAME, METRICS, MOST_SERIES, OTHER, Metric, Metrics, gauge
+from holdfast.core.version import VERSION
 from holdfast.ops.registry import BY_NAME as OPERATIONS
-from holdfast.version import VERSION
 
 A = "/agentmemory"
 DOCS = Path(__file__).parents[2] / "docs"

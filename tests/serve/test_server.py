@@ -203,7 +203,7 @@ def test_a_token_reaches_its_tenant_and_scope_only(tmp_path: Path) -> None:
 
 
 def test_a_second_server_on_the_folder_is_refused(tmp_path: Path) -> None:
-    from holdfast.errors import DataLocked
+    from holdfast.core.errors import DataLocked
 
     with running(tmp_path / "m"), pytest.raises(DataLocked, match="in use by process"), running(tmp_path / "m"):
         pass

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from world import NOON, World, running
 
-from holdfast import spool
-from holdfast.errors import StorageFull
-from holdfast.serve.spool_intake import SpoolIntake
-from holdfast.times import iso
+from holdfast.core.errors import StorageFull
+from holdfast.core.times import iso
+from holdfast.local import spool
+from holdfast.serve.background.spool_intake import SpoolIntake
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.errors import InvalidRequest
-from holdfast.serve.strict_json import check_text, dumps, loads
+from holdfast.core.errors import InvalidRequest
+from holdfast.serve.http.strict_json import check_text, dumps, loads
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 SCALARS = (

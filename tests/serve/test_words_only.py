@@ -12,11 +12,11 @@ import pytest
 from processes import environment, holdfast
 from world import World, running
 
-from holdfast.errors import EmbedderUnavailable, Fault
+from holdfast.core.errors import EmbedderUnavailable, Fault
+from holdfast.core.model import Caller, CleanText
+from holdfast.core.ports import Vectors
 from holdfast.index.remedies import correct_path
-from holdfast.model import Caller, CleanText
-from holdfast.ops.notices import AGAIN_SECONDS, WORDS_ONLY
-from holdfast.ports import Vectors
+from holdfast.ops.framework.notices import AGAIN_SECONDS, WORDS_ONLY
 
 QUESTION = {"query": "harbour"}
 

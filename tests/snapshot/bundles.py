@@ -10,13 +10,13 @@ from pathlib import Path
 import pyrage
 from world import NOON
 
-from holdfast.snapshot.age import fingerprint
-from holdfast.snapshot.keyring import Keyring
-from holdfast.snapshot.manifest import manifest_bytes, manifest_name, signed_bytes
-from holdfast.snapshot.names import kind_of
-from holdfast.snapshot.pack import pack
-from holdfast.snapshot.places import sidecar
-from holdfast.snapshot.values import Body, Capture, Identity, Left, Manifest, Redaction, Report, Staged
+from holdfast.snapshot.bundle.encryption import fingerprint
+from holdfast.snapshot.bundle.manifest import manifest_bytes, manifest_name, signed_bytes
+from holdfast.snapshot.bundle.members import kind_of
+from holdfast.snapshot.bundle.types import Body, Capture, Identity, Left, Manifest, Redaction, Report, Staged
+from holdfast.snapshot.bundle.writer import pack
+from holdfast.snapshot.keys.keyring import Keyring
+from holdfast.snapshot.repo.paths import sidecar
 from holdfast.snapshot.verify import Expect, verify
 
 ID = "000007-20260921T133320Z-0a1b2c"

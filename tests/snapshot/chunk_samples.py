@@ -9,22 +9,22 @@ from typing import BinaryIO
 
 from world import StillClock, settings
 
-from holdfast.disk import disk_faults
-from holdfast.errors import Fault
-from holdfast.ports import Named, Parcel, Vault
-from holdfast.snapshot.age import fingerprint
-from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.manifest import body_name, manifest_bytes
-from holdfast.snapshot.pack import pack
-from holdfast.snapshot.places import new_id
-from holdfast.snapshot.shelf import Shelf
-from holdfast.snapshot.shelf_chunks import cut, foreseeing
-from holdfast.snapshot.unpack import unpack
-from holdfast.snapshot.values import Capture, Identity, Manifest, Redaction, Staged
-from holdfast.snapshot.vaulting import fetch, list_vault
-from holdfast.system import SystemEntropy
-from holdfast.vault.around import Around
-from holdfast.vault.parcels import put_each
+from holdfast.core.disk import disk_faults
+from holdfast.core.errors import Fault
+from holdfast.core.ports import Named, Parcel, Vault
+from holdfast.core.system import SystemEntropy
+from holdfast.snapshot.bundle.encryption import fingerprint
+from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes
+from holdfast.snapshot.bundle.reader import unpack
+from holdfast.snapshot.bundle.types import Capture, Identity, Manifest, Redaction, Staged
+from holdfast.snapshot.bundle.writer import pack
+from holdfast.snapshot.remote.local_chunks import cut, foreseeing
+from holdfast.snapshot.remote.transfer import fetch, list_vault
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.paths import new_id
+from holdfast.snapshot.repo.repository import Shelf
+from holdfast.vault.sequential_put import put_each
+from holdfast.vault.wrapper import Around
 
 TENANT, AGENT = "default", "default"
 PREFIX = f"{TENANT}/{AGENT}/"

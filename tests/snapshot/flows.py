@@ -17,7 +17,7 @@ import pytest
 from object_server import BUCKET, WRITER, ObjectServer
 
 from holdfast.cli.main import main
-from holdfast.system import SystemEntropy
+from holdfast.core.system import SystemEntropy
 
 OLD = "The amber cabinet holds the spare fuses"
 NEW = "The ferry to the island leaves at noon"

@@ -13,11 +13,11 @@ import pyrage
 import zstandard
 from bundles import ID, READER, Sealed, manifest_of
 
-from holdfast.snapshot import canonical, ustar
-from holdfast.snapshot.contents import Contents, contents_bytes
-from holdfast.snapshot.keyring import Keyring
-from holdfast.snapshot.names import kind_of, member_name
-from holdfast.snapshot.values import Artifact, Body
+from holdfast.snapshot.bundle import canonical, tar_header
+from holdfast.snapshot.bundle.contents import Contents, contents_bytes
+from holdfast.snapshot.bundle.members import kind_of, member_name
+from holdfast.snapshot.bundle.types import Artifact, Body
+from holdfast.snapshot.keys.keyring import Keyring
 
 
 def artifact(path: str, data: bytes) -> Artifact:
@@ -25,7 +25,7 @@ def artifact(path: str, data: bytes) -> Artifact:
 
 
 def entry(name: str, data: bytes) -> bytes:
-    return ustar.header(name, len(data)) + data + bytes(ustar.padding(len(data)))
+    return tar_header.header(name, len(data)) + data + bytes(tar_header.padding(len(data)))
 
 
 def tar_of(files: dict[str, bytes]) -> bytes:
@@ -53,7 +53,7 @@ def forge(tmp: Path, packed: bytes, artifacts: Sequence[Artifact], encrypted: bo
 
 
 def forge_tar(
-    tmp: Path, tar: bytes, artifacts: Sequence[Artifact], encrypted: bool = False, end: bytes = ustar.END
+    tmp: Path, tar: bytes, artifacts: Sequence[Artifact], encrypted: bool = False, end: bytes = tar_header.END
 ) -> Sealed:
     """The same around a tar; an encrypted one gets the list of its artifacts as the last member."""
     if encrypted:

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from holdfast.snapshot.memory_folder import Captured, MemoryFolder
+from holdfast.snapshot.sources.memory_folder import Captured, MemoryFolder
 
 LIMIT = 4 << 20
 

@@ -18,9 +18,9 @@ import pytest
 from bundles import READER, Sealed, seal
 from forging import alter, artifact, compress, entry, forge, forge_tar, reseal_body
 
-from holdfast.snapshot import ustar
-from holdfast.snapshot.names import MOST_MEMBERS
-from holdfast.snapshot.values import Artifact
+from holdfast.snapshot.bundle import tar_header
+from holdfast.snapshot.bundle.members import MOST_MEMBERS
+from holdfast.snapshot.bundle.types import Artifact
 
 MEGABYTE = 1024 * 1024
 LIMIT = 256 * MEGABYTE
@@ -28,9 +28,9 @@ LIMIT = 256 * MEGABYTE
 CHILD = """
 import json, resource, sys
 from pathlib import Path
-from holdfast.errors import Fault
-from holdfast.snapshot.keyring import Keyring
-from holdfast.snapshot.unpack import unpack
+from holdfast.core.errors import Fault
+from holdfast.snapshot.keys.keyring import Keyring
+from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.verify import Expect, verify
 
 folder, id, identity, into, limit = sys.argv[1:]
@@ -80,7 +80,7 @@ def repeated(total: int, first: bytes) -> bytes:
 
 
 def test_more_bytes_than_the_manifest_declares_are_not_unpacked(tmp_path: Path) -> None:
-    bomb = repeated(64 * 1024 * MEGABYTE, ustar.header("store/memory.db", 4))
+    bomb = repeated(64 * 1024 * MEGABYTE, tar_header.header("store/memory.db", 4))
 
     assert len(bomb) < 3 * MEGABYTE
     assert said(forge(tmp_path, bomb, [artifact("store/memory.db", b"rows")])) == ["damaged", "snapshot_damaged"]
@@ -88,7 +88,7 @@ def test_more_bytes_than_the_manifest_declares_are_not_unpacked(tmp_path: Path) 
 
 def test_a_declared_size_beyond_all_reason_is_refused_before_it_is_read(tmp_path: Path) -> None:
     size = 2**40
-    bomb = repeated(1024 * MEGABYTE, ustar.header("store/memory.db", size))
+    bomb = repeated(1024 * MEGABYTE, tar_header.header("store/memory.db", size))
 
     assert said(forge(tmp_path, bomb, [Artifact("store/memory.db", "store", size, "0" * 64)])) == [
         "damaged",
@@ -97,19 +97,19 @@ def test_a_declared_size_beyond_all_reason_is_refused_before_it_is_read(tmp_path
 
 
 def test_an_encrypted_member_beyond_all_reason_is_refused_before_it_is_read(tmp_path: Path) -> None:
-    bomb = repeated(1024 * MEGABYTE, ustar.header("store/memory.db", 2**40))
+    bomb = repeated(1024 * MEGABYTE, tar_header.header("store/memory.db", 2**40))
 
     assert said(forge(tmp_path, bomb, [], encrypted=True)) == ["damaged", "snapshot_damaged"]
 
 
 def test_an_encrypted_list_beyond_all_reason_is_refused_before_it_is_read(tmp_path: Path) -> None:
-    bomb = repeated(1024 * MEGABYTE, ustar.header("contents.json", 512 * MEGABYTE))
+    bomb = repeated(1024 * MEGABYTE, tar_header.header("contents.json", 512 * MEGABYTE))
 
     assert said(forge(tmp_path, bomb, [], encrypted=True)) == ["damaged", "snapshot_damaged"]
 
 
 def test_a_frame_that_asks_for_a_gigabyte_is_refused(tmp_path: Path) -> None:
-    frame = bytearray(compress(entry("store/memory.db", b"rows") + ustar.END))
+    frame = bytearray(compress(entry("store/memory.db", b"rows") + tar_header.END))
     frame[5] = 0xA0  # window of 1 GB
 
     assert said(forge(tmp_path, bytes(frame), [artifact("store/memory.db", b"rows")])) == [
@@ -126,7 +126,7 @@ def test_a_large_member_passes_through_little_memory(tmp_path: Path) -> None:
 
 
 def test_one_member_too_many_is_refused_where_the_list_comes_last(tmp_path: Path) -> None:
-    tar = b"".join(ustar.header(f"folders/notes/{number:06}", 0) for number in range(MOST_MEMBERS + 1))
+    tar = b"".join(tar_header.header(f"folders/notes/{number:06}", 0) for number in range(MOST_MEMBERS + 1))
     sealed = forge_tar(tmp_path, tar, [], encrypted=True)
 
     report = sealed.look()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from bundles import FORMS, SMALL, Sealed, seal
 
-from holdfast.errors import SnapshotDamaged, SnapshotTooNew
-from holdfast.snapshot.manifest import read_manifest
+from holdfast.core.errors import SnapshotDamaged, SnapshotTooNew
+from holdfast.snapshot.bundle.manifest import read_manifest
 from holdfast.snapshot.verify import fault_of
 
 FILES = ("body", "body sidecar", "manifest", "manifest sidecar")

@@ -13,9 +13,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, strategies as st
 
-from holdfast.didkey import NoKey, did_of, public_key, public_of, sign, verify_signature
-from holdfast.errors import Conflict, DataDamaged, InvalidRequest, NotFound, StorageFailed
-from holdfast.snapshot.keyring import Keyring
+from holdfast.core.didkey import NoKey, did_of, public_key, public_of, sign, verify_signature
+from holdfast.core.errors import Conflict, DataDamaged, InvalidRequest, NotFound, StorageFailed
+from holdfast.snapshot.keys.keyring import Keyring
 
 SEED = bytes(range(32))
 DID = did_of(public_of(SEED))

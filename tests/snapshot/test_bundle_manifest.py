@@ -14,12 +14,12 @@ from bundles import ID, SECOND
 from hypothesis import given, strategies as st
 from world import NOON
 
-from holdfast.didkey import did_of, sign
-from holdfast.errors import InvalidRequest, SnapshotDamaged, SnapshotTooNew
-from holdfast.snapshot import canonical
-from holdfast.snapshot.canonical import Malformed
-from holdfast.snapshot.manifest import manifest_bytes, read_manifest, signed_bytes
-from holdfast.snapshot.values import Artifact, Identity, Left, Manifest, Redaction
+from holdfast.core.didkey import did_of, sign
+from holdfast.core.errors import InvalidRequest, SnapshotDamaged, SnapshotTooNew
+from holdfast.snapshot.bundle import canonical
+from holdfast.snapshot.bundle.canonical import Malformed
+from holdfast.snapshot.bundle.manifest import manifest_bytes, read_manifest, signed_bytes
+from holdfast.snapshot.bundle.types import Artifact, Identity, Left, Manifest, Redaction
 
 DID = did_of(bytes(range(32)))
 SIGNATURE = sign(bytes(range(32)), b"")

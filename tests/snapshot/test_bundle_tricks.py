@@ -16,12 +16,12 @@ import zstandard
 from bundles import SMALL, Sealed, seal
 from forging import alter, artifact, compress, entry, forge, forge_tar, tar_of
 
-from holdfast.errors import SnapshotDamaged, StorageFailed
-from holdfast.snapshot import canonical, ustar
-from holdfast.snapshot.contents import Contents, contents_bytes
-from holdfast.snapshot.frame import OneFrame
-from holdfast.snapshot.manifest import read_manifest
-from holdfast.snapshot.unpack import unpack
+from holdfast.core.errors import SnapshotDamaged, StorageFailed
+from holdfast.snapshot.bundle import canonical, tar_header
+from holdfast.snapshot.bundle.contents import Contents, contents_bytes
+from holdfast.snapshot.bundle.manifest import read_manifest
+from holdfast.snapshot.bundle.reader import unpack
+from holdfast.snapshot.bundle.zstd_frame import OneFrame
 from holdfast.snapshot.verify import fault_of
 
 PATH = "folders/notes/a.md"
@@ -64,7 +64,7 @@ def test_a_member_of_tarfile_is_one_of_ours_if_nothing_is_odd_about_it() -> None
     odd = bytearray(member())
     ours = entry(PATH, DATA)
 
-    assert ustar.read_header(ours[:512]) == (PATH, len(DATA))
+    assert tar_header.read_header(ours[:512]) == (PATH, len(DATA))
     assert tarfile.TarInfo.frombuf(ours[:512], "utf-8", "strict").name == PATH
     assert odd[:148] == ours[:148]
 
@@ -119,7 +119,7 @@ def test_a_trick_in_the_tar_is_refused(tmp_path: Path, trick: str, encrypted: bo
 
 @encrypted_or_not
 @pytest.mark.parametrize(
-    "end", [b"", bytes(512), bytes(1536), bytes(10240), bytes(1023), ustar.END + b"x", entry("x", b"")], ids=len
+    "end", [b"", bytes(512), bytes(1536), bytes(10240), bytes(1023), tar_header.END + b"x", entry("x", b"")], ids=len
 )
 def test_a_tar_ends_with_two_empty_blocks_and_nothing_else(tmp_path: Path, end: bytes, encrypted: bool) -> None:
     refused(forge_tar(tmp_path, entry(PATH, DATA), GOOD, encrypted, end=end), tmp_path)
@@ -168,7 +168,7 @@ FRAME_TRICKS: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("trick", FRAME_TRICKS)
 def test_anything_but_one_whole_plain_frame_is_refused(tmp_path: Path, trick: str, encrypted: bool) -> None:
     listed = entry("contents.json", contents_bytes(Contents(tuple(GOOD), (), ()))) if encrypted else b""
-    tar = entry(PATH, DATA) + listed + ustar.END
+    tar = entry(PATH, DATA) + listed + tar_header.END
 
     refused(forge(tmp_path, FRAME_TRICKS[trick](tar), GOOD, encrypted), tmp_path)
 

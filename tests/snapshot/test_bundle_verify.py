@@ -12,7 +12,7 @@ import pytest
 from bundles import FORMS, ID, SECOND, STRANGER, Sealed, seal
 from forging import alter
 
-from holdfast.errors import (
+from holdfast.core.errors import (
     DataDamaged,
     IdentityNeeded,
     InvalidRequest,
@@ -22,9 +22,9 @@ from holdfast.errors import (
     SnapshotTooNew,
     SnapshotUntrusted,
 )
-from holdfast.snapshot.keyring import Keyring
-from holdfast.snapshot.manifest import manifest_bytes, manifest_name, signed_bytes
-from holdfast.snapshot.values import Finding, Report
+from holdfast.snapshot.bundle.manifest import manifest_bytes, manifest_name, signed_bytes
+from holdfast.snapshot.bundle.types import Finding, Report
+from holdfast.snapshot.keys.keyring import Keyring
 from holdfast.snapshot.verify import Expect, fault_of, verify
 
 OWN = Expect("acme", "coder")

@@ -9,11 +9,11 @@ import pytest
 from chunk_samples import database
 from hypothesis import given, strategies as st
 
-from holdfast.snapshot import ustar
-from holdfast.snapshot.age import Pulled
-from holdfast.snapshot.canonical import Malformed
-from holdfast.snapshot.chunks.cutting import LEAST, MOST, QUARTER, STRETCH, ByContent, cut_tar
-from holdfast.snapshot.unpack import Plain
+from holdfast.core.age import Pulled
+from holdfast.snapshot.bundle import tar_header
+from holdfast.snapshot.bundle.canonical import Malformed
+from holdfast.snapshot.bundle.reader import Plain
+from holdfast.snapshot.chunks.chunker import LEAST, MOST, QUARTER, STRETCH, ByContent, cut_tar
 
 
 def by_content(data: bytes, key: bytes = b"", step: int = 1 << 20) -> list[bytes]:
@@ -28,9 +28,9 @@ def tar(members: dict[str, bytes]) -> bytes:
     pieces = [
         piece
         for name, data in members.items()
-        for piece in (ustar.header(name, len(data)), data, bytes(ustar.padding(len(data))))
+        for piece in (tar_header.header(name, len(data)), data, bytes(tar_header.padding(len(data))))
     ]
-    return b"".join(pieces) + ustar.END
+    return b"".join(pieces) + tar_header.END
 
 
 def cut(data: bytes, step: int = 1 << 16, key: bytes = b"") -> list[tuple[bytes, int]]:

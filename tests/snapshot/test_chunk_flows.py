@@ -16,18 +16,18 @@ from flows import NEW, OLD, READER, STRANGER, Cli, identity_file, recipient, tre
 from hub_server import DATASET, TOKEN, HubServer
 from object_server import BUCKET, ObjectServer
 
-from holdfast.errors import SnapshotDamaged, VaultRefused, VaultUnreachable
-from holdfast.ports import Vault
-from holdfast.snapshot.chunks.packs import id_of
-from holdfast.snapshot.keyring import Keyring
-from holdfast.snapshot.layouts import put
-from holdfast.snapshot.manifest import read_manifest
-from holdfast.snapshot.vault_keeping import copy, standing, sync
-from holdfast.snapshot.vaulting import list_vault
-from holdfast.system import SystemEntropy
+from holdfast.core.errors import SnapshotDamaged, VaultRefused, VaultUnreachable
+from holdfast.core.ports import Vault
+from holdfast.core.system import SystemEntropy
+from holdfast.snapshot.bundle.manifest import read_manifest
+from holdfast.snapshot.chunks.packfile import id_of
+from holdfast.snapshot.keys.keyring import Keyring
+from holdfast.snapshot.remote.layout import put
+from holdfast.snapshot.remote.transfer import list_vault
+from holdfast.snapshot.sync.vault_maintenance import copy, standing, sync
 from holdfast.vault.local import LocalVault
 from holdfast.vault.objects import object_vault
-from holdfast.vault.readonly import ReadOnly
+from holdfast.vault.read_only import ReadOnly
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
@@ -287,10 +287,10 @@ import os, signal, sys
 sys.path[:0] = sys.argv[1].split(":")
 from pathlib import Path
 from chunk_samples import Stepping, archive_at
-from holdfast.snapshot.chunks import sending
-from holdfast.snapshot.layouts import put
+from holdfast.snapshot.chunks import writer
+from holdfast.snapshot.remote.layout import put
 from holdfast.vault.local import LocalVault
-sending.PACK = 100_000
+writer.PACK = 100_000
 folder = Path(sys.argv[2])
 archive = archive_at(folder / "home")
 vault = LocalVault(folder / "vault")

@@ -15,7 +15,7 @@ import zstandard
 from chunk_samples import archive_at, database, shelve, store_in
 from flows import READER, identity_file, recipient
 
-from holdfast.snapshot.layouts import put
+from holdfast.snapshot.remote.layout import put
 from holdfast.vault.local import LocalVault
 
 GOLDEN = Path(__file__).parent / "golden" / "chunks-1"

@@ -13,12 +13,20 @@ import zstandard
 from flows import READER, STRANGER
 from hypothesis import HealthCheck, given, settings as trying, strategies as st
 
-from holdfast.errors import SnapshotDamaged
-from holdfast.snapshot.age import opening, sealing
-from holdfast.snapshot.canonical import Malformed
-from holdfast.snapshot.chunks.gathering import PACKS, Gathered, as_stored
-from holdfast.snapshot.chunks.packs import ID, SealedPack, directory_bytes, id_of, read_directory, read_head, seal_pack
-from holdfast.snapshot.chunks.recipe import Runs, read_packs, read_runs, recipe_bytes, runs_of
+from holdfast.core.errors import SnapshotDamaged
+from holdfast.snapshot.bundle.canonical import Malformed
+from holdfast.snapshot.bundle.encryption import opening, sealing
+from holdfast.snapshot.chunks.chunk_index import Runs, read_packs, read_runs, recipe_bytes, runs_of
+from holdfast.snapshot.chunks.packfile import (
+    ID,
+    SealedPack,
+    directory_bytes,
+    id_of,
+    read_directory,
+    read_head,
+    seal_pack,
+)
+from holdfast.snapshot.chunks.reader import PACKS, Gathered, as_stored
 
 CHUNKS = [bytes([number]) * (100 + number) for number in range(40)]
 KEY = b"k" * 32

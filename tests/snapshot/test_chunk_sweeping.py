@@ -10,14 +10,14 @@ import pytest
 from chunk_samples import PREFIX, Stepping, archive_at, attempt, database, ids, names, shelve, store_in
 from world import DAY
 
-from holdfast.errors import SnapshotsBusy
-from holdfast.ports import Vault
-from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.chunks.sending import left_behind
-from holdfast.snapshot.layouts import put
-from holdfast.snapshot.retention import Policy
-from holdfast.snapshot.vault_keeping import VaultPruned, prune_vault
-from holdfast.snapshot.vaulting import take_out
+from holdfast.core.errors import SnapshotsBusy
+from holdfast.core.ports import Vault
+from holdfast.snapshot.chunks.writer import left_behind
+from holdfast.snapshot.remote.layout import put
+from holdfast.snapshot.remote.transfer import take_out
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.retention import Policy
+from holdfast.snapshot.sync.vault_maintenance import VaultPruned, prune_vault
 from holdfast.vault.local import LocalVault
 
 SMALL = 12  # pages

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from world import World
 
-from holdfast.errors import Fault, SnapshotDamaged, SnapshotTooNew, VaultFull
-from holdfast.snapshot.compact import ABOUT, about_of, documents_of, fill, records_in
-from holdfast.snapshot.values import Identity
+from holdfast.core.errors import Fault, SnapshotDamaged, SnapshotTooNew, VaultFull
+from holdfast.snapshot.bundle.types import Identity
+from holdfast.snapshot.remote.colony_format import ABOUT, about_of, documents_of, fill, records_in
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
 

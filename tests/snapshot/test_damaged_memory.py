@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flows import Cli, tree
+from flows import Cli, identity_file, recipient, tree
 from harm import break_header, break_page, break_pages, change_text, cut_in_half, live_database
 from world import World, running
 
-from holdfast.model import Caller
+from holdfast.core.model import Caller
 from holdfast.snapshot import undo as undoing
 from holdfast.store.damage import read_damage
 
@@ -229,6 +229,80 @@ def test_without_a_snapshot_what_can_be_read_becomes_the_memory(cli: Cli, harm: 
         assert _acme(cli) == ["acme keeps bees"]
 
 
+@pytest.mark.parametrize("harm", [*RECORDS, *CLOSED])
+def test_salvage_before_the_restore_leads_to_the_restore_and_then_brings_what_is_newer(
+    cli: Cli, harm: Callable[[Path], None]
+) -> None:
+    id = kept(cli)
+    harm(live_database(cli.home))
+    cli("verify")
+    said = cli("snapshot", "salvage", "--yes")
+    assert said.code == 5
+    assert id in said.fault["error"]
+    plan = cli.good("snapshot", "salvage", "--dry-run")
+    assert "inNeither" not in plan
+    assert command_in(plan["next"]) == command_in(said.fault["hint"]) == ["snapshot", "restore", "latest", "--yes"]
+    cli.good(*command_in(said.fault["hint"]))
+    cli.good("snapshot", "salvage", "--yes")
+    assert contents(cli) >= every()
+
+
+def test_a_vault_that_cannot_be_asked_may_have_a_snapshot_to_restore_first(cli: Cli, tmp_path: Path) -> None:
+    one_row(live_database(cli.home))
+    cli.environment["HOLDFAST_VAULT"] = str(tmp_path / "not mounted")
+    cli("verify")
+    assert cli("snapshot", "salvage", "--yes").code == 5
+    assert cli("memories").code == 0
+    cli.good("snapshot", "salvage", "--alone", "--yes")
+    assert contents(cli) == every() - {text(70)}
+
+
+def test_salvage_alone_makes_what_can_be_read_the_memory_though_there_is_a_snapshot(cli: Cli) -> None:
+    kept(cli)
+    one_row(live_database(cli.home))
+    cli("verify")
+    plan = cli.good("snapshot", "salvage", "--alone", "--dry-run")
+    assert command_in(plan["next"]) == ["snapshot", "salvage", "--alone", "--yes"]
+    assert plan["inNeither"] == {"memories": 1}
+    cli.good(*command_in(plan["next"]))
+    assert contents(cli) == (every() | {NEWER}) - {text(70)}
+
+
+def test_salvage_counts_what_is_in_neither_the_damaged_files_nor_the_restored_memory(cli: Cli) -> None:
+    kept(cli)
+    cli.remember("This one is neither in the snapshot nor readable")
+    database = live_database(cli.home)
+    one_row(database)
+    change_text(database, "neither in the snapshot nor readable")
+    cli("verify")
+    cli.good("snapshot", "restore", "latest", "--yes")
+    cli.remember("Written after the restore", "And this one too")
+    plan = cli.good("snapshot", "salvage", "--dry-run")
+    assert plan["lost"]["memories"] == 2
+    assert plan["inNeither"] == {"memories": 1}
+    assert cli.good("snapshot", "salvage", "--yes")["inNeither"] == {"memories": 1}
+    assert cli.good("snapshot", "salvage", "--yes")["inNeither"] == {"memories": 1}
+
+
+def test_salvage_beside_encrypted_snapshots_takes_an_identity_or_keeps_what_is_live_in_the_clear(
+    cli: Cli, tmp_path: Path
+) -> None:
+    cli.create("--encrypt", recipient())
+    cli.remember(NEWER)
+    record_page(live_database(cli.home))
+    cli("verify")
+    identity = identity_file(tmp_path)
+    cli.good("snapshot", "restore", "latest", "--identity", identity, "--yes")
+    said = cli("snapshot", "salvage", "--dry-run")
+    assert said.code == 5
+    assert "--identity" in said.fault["hint"]
+    cli.good("snapshot", "salvage", "--plain-before", "--dry-run")
+    plan = cli.good("snapshot", "salvage", "--identity", identity, "--dry-run")
+    made = cli.good(*command_in(plan["next"]))
+    assert cli.good("snapshot", "show", made["before"])["snapshot"]["encrypted"]
+    assert contents(cli) == every() | {NEWER}
+
+
 def test_salvage_changes_nothing_in_the_damaged_files(cli: Cli) -> None:
     id = kept(cli)
     record_page(live_database(cli.home))
@@ -318,7 +392,7 @@ def test_a_server_finds_damaged_pages_before_anybody_reads_them(cli: Cli) -> Non
     from world import settings
 
     from holdfast.engine import Engine
-    from holdfast.serve.schedule import Schedule
+    from holdfast.serve.background.schedule import Schedule
 
     word_pages(live_database(cli.home))
     engine = Engine(settings(cli.home), rescue=True)
@@ -329,3 +403,85 @@ def test_a_server_finds_damaged_pages_before_anybody_reads_them(cli: Cli) -> Non
     finally:
         engine.close()
     assert cli("remember", NEWER).code == 25
+
+
+def every_page(path: Path) -> None:
+    """No table can be read, as with a memory of one page each."""
+    for name in ("memories", "audit", "sessions"):
+        break_pages(path, name)
+
+
+@pytest.mark.parametrize("harm", [every_page, *CLOSED])
+def test_a_vault_is_looked_at_and_listed_whatever_became_of_the_memory(
+    cli: Cli, tmp_path: Path, harm: Callable[[Path], None]
+) -> None:
+    (tmp_path / "vault").mkdir()
+    cli.environment["HOLDFAST_VAULT"] = str(tmp_path / "vault")
+    id = kept(cli)
+    harm(live_database(cli.home))
+    for words in (("status",), ("list",), ("verify",)):
+        assert id in str(cli.good("vault", *words))
+    cli("memories")
+    cli("verify")
+    assert cli.good("vault", "status")["newest"] == id
+
+
+def _kept_hint(cli: Cli) -> str:
+    (check,) = [one for one in cli("doctor").answer["checks"] if one["name"] == "damaged kept"]
+    (old,) = cli.good("snapshot", "damaged")["generations"]
+    assert old["next"] == check["hint"]
+    return str(check["hint"])
+
+
+def test_after_a_salvage_was_taken_back_nothing_tells_to_remove_what_is_not_live(cli: Cli) -> None:
+    kept(cli)
+    record_page(live_database(cli.home))
+    cli("verify")
+    cli.good("snapshot", "restore", "latest", "--yes")
+    assert command_in(_kept_hint(cli)) == ["snapshot", "salvage", "--dry-run"]
+    for leaving in (("undo",), ("restore", "000001", "--yes")):
+        cli.good("snapshot", "salvage", "--yes")
+        assert command_in(_kept_hint(cli))[:2] == ["snapshot", "discard"]
+        cli.good("snapshot", *leaving)
+        assert NEWER not in contents(cli)
+        assert "not in the live memory" in _kept_hint(cli)
+        assert command_in(_kept_hint(cli)) == ["snapshot", "salvage", "--dry-run"]
+    cli.good("snapshot", "salvage", "--yes")
+    assert contents(cli) == every() | {NEWER}
+
+
+def test_taking_back_a_later_merge_leaves_what_was_salvaged(cli: Cli, tmp_path: Path) -> None:
+    first = kept(cli)
+    record_page(live_database(cli.home))
+    cli("verify")
+    cli.good("snapshot", "restore", "latest", "--yes")
+    cli.good("snapshot", "salvage", "--yes")
+    other = Cli(tmp_path / "other")
+    cli.good("snapshot", "restore", first, "--into", str(other.home))
+    other.remember("Kept on another machine")
+    cli.good("snapshot", "merge", other.good("snapshot", "create")["path"], "now", "--yes")
+    assert "Kept on another machine" in contents(cli)
+    cli.good("snapshot", "undo")
+    assert command_in(_kept_hint(cli))[:2] == ["snapshot", "discard"]
+
+
+@pytest.mark.parametrize("harm", [record_page, word_pages, id_index])
+def test_damage_is_told_in_plain_words_and_in_full_in_the_log(
+    cli: Cli, harm: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    harm(live_database(cli.home))
+    cli("verify")
+    said = cli("remember", NEWER).fault["error"] + str(cli.good("health"))
+    for word in ("btree", "Error", "error code", "Tree ", "***"):
+        assert word not in said
+    assert any(one.message.startswith("damaged: ") for one in caplog.records)
+
+
+def test_doctor_does_not_tell_a_damaged_memory_to_make_a_snapshot(cli: Cli) -> None:
+    id = kept(cli)
+    (cli.shelf / f"{id}.tar.zst").unlink()
+    one_row(live_database(cli.home))
+    cli("verify")
+    checks = wrong(cli)
+    assert "snapshot damaged" in [one["name"] for one in checks]
+    assert "snapshot create" not in str(checks)

@@ -10,10 +10,10 @@ import pytest
 from flows import NEW, OLD, Cli
 from world import World, running
 
-from holdfast.errors import Fault
-from holdfast.serve.schedule import Schedule
-from holdfast.snapshot.archive import archive_of
-from holdfast.snapshot.unsent import unsent_mark
+from holdfast.core.errors import Fault
+from holdfast.serve.background.schedule import Schedule
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.unsent import unsent_mark
 
 
 class Place:

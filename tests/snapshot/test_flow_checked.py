@@ -10,13 +10,13 @@ import pytest
 from flows import NEW, OLD, Cli, identity_file, recipient
 from world import DAY, World
 
-from holdfast.errors import Conflict
-from holdfast.serve.schedule import Schedule
+from holdfast.core.errors import Conflict
+from holdfast.core.times import iso
+from holdfast.serve.background.schedule import Schedule
 from holdfast.snapshot import verify as verifying
-from holdfast.snapshot.archive import archive_of
-from holdfast.snapshot.checked import RECORD
-from holdfast.snapshot.values import Manifest
-from holdfast.times import iso
+from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.repo.check_results import RECORD
+from holdfast.snapshot.repo.context import archive_of
 
 
 def statuses(world: World, **ask: Any) -> list[str]:

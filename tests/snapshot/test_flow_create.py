@@ -13,11 +13,11 @@ from flows import NEW, OLD, READER, STRANGER, Cli, identity_file, recipient
 from memory_repositories import SECRET
 from world import DAY, NOON, World
 
-from holdfast.errors import Forbidden
-from holdfast.model import Caller
-from holdfast.snapshot.archive import archive_of
-from holdfast.snapshot.finding import Named
-from holdfast.snapshot.travel import past
+from holdfast.core.errors import Forbidden
+from holdfast.core.model import Caller
+from holdfast.snapshot.browse import past
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.resolve import Named
 from holdfast.store.tables import MEMORIES
 
 FORMS: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ import pytest
 from flows import NEW, OLD, Cli, identity_file, recipient, tree
 from world import running
 
-from holdfast.store.folder import DataFolder
+from holdfast.store.data_folder import DataFolder
 
 
 def made(tmp_path: Path, *words: str, **environment: str) -> tuple[Cli, Cli]:

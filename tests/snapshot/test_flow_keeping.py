@@ -11,10 +11,10 @@ import pytest
 from flows import NEW, OLD, Cli
 from world import DAY, World
 
-from holdfast.errors import Conflict, DataDamaged, Fault, InvalidRequest, NotFound, SnapshotsBusy
-from holdfast.model import Caller
-from holdfast.serve.schedule import Schedule
-from holdfast.snapshot.archive import archive_of
+from holdfast.core.errors import Conflict, DataDamaged, Fault, InvalidRequest, NotFound, SnapshotsBusy
+from holdfast.core.model import Caller
+from holdfast.serve.background.schedule import Schedule
+from holdfast.snapshot.repo.context import archive_of
 
 HOUR = 3_600_000
 
@@ -47,6 +47,16 @@ def test_an_export_is_checked_by_sha256sum_and_never_overwrites(tmp_path: Path) 
             subprocess.run(["sha256sum", "-c", one], cwd=tmp_path / "out", check=True, capture_output=True)
     assert cli("snapshot", "export", id, "--to", str(tmp_path / "out")).code == 5
     assert cli.good("snapshot", "verify", str(tmp_path / "out"))["sound"]
+
+
+def test_verify_without_an_id_checks_the_newest(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "memory")
+    cli.remember(OLD)
+    cli.create()
+    cli.remember(NEW)
+    newest = cli.create()
+    checked = cli.good("snapshot", "verify")
+    assert (checked["sound"], checked["snapshot"]) == (True, newest)
 
 
 def test_the_last_good_one_is_not_deleted(kept: World) -> None:
@@ -224,7 +234,7 @@ def test_a_fault_of_one_tenant_keeps_no_other_from_its_snapshots(few: World) -> 
 
 def test_an_unexpected_failure_does_not_end_the_schedule(few: World, monkeypatch: pytest.MonkeyPatch) -> None:
     looks, second = [], threading.Event()
-    monkeypatch.setattr("holdfast.serve.schedule.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("holdfast.serve.background.schedule.LOOK_SECONDS", 0.01)
 
     class Failing(Schedule):
         def run_once(self) -> None:

@@ -48,10 +48,10 @@ def test_what_is_written_between_a_restore_and_its_undo_is_kept(tmp_path: Path) 
         call(world, "remember", content="first")
         call(world, "snapshot_restore", id=call(world, "snapshot_create")["id"], yes=True)
         call(world, "remember", content="zebra written after the restore")
-        call(world, "snapshot_undo", yes=True)
+        before = call(world, "snapshot_undo", yes=True)["before"]
 
         assert not call(world, "search", query="zebra")["results"]
-        assert found(world, "latest", "zebra")
+        assert found(world, before, "zebra")
     finally:
         world.close()
 

@@ -13,9 +13,9 @@ import pytest
 from flows import NEW, OLD, Cli, recipient
 from world import World, running
 
-from holdfast.errors import Forbidden, InvalidRequest, NotFound, RateLimited
-from holdfast.model import Caller
-from holdfast.ops.declare import Operation
+from holdfast.core.errors import Forbidden, InvalidRequest, NotFound, RateLimited
+from holdfast.core.model import Caller
+from holdfast.ops.framework.operation import Operation
 from holdfast.ops.registry import OPERATIONS, TOOLS
 
 HOUR = 3_600_000

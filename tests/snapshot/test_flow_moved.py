@@ -10,10 +10,10 @@ import pytest
 from flows import OLD
 from world import World
 
-from holdfast.errors import SnapshotForeign
-from holdfast.model import Caller
-from holdfast.snapshot.archive import archive_of
-from holdfast.snapshot.checked import RECORD
+from holdfast.core.errors import SnapshotForeign
+from holdfast.core.model import Caller
+from holdfast.snapshot.repo.check_results import RECORD
+from holdfast.snapshot.repo.context import archive_of
 
 ACME = Caller(tenant="acme", name="acme")
 

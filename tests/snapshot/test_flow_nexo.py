@@ -10,8 +10,8 @@ import pytest
 from flows import OLD, READER, STRANGER, Cli, identity_file, recipient, tree
 from nexo_bundles import ID, ROWS, bundle
 
-from holdfast.ops import foreign
-from holdfast.snapshot.copying import copy_new
+from holdfast.ops.snapshots import nexo
+from holdfast.snapshot.bundle.hashed_copy import copy_new
 
 TEXTS = {row[2] for row in ROWS}
 
@@ -72,7 +72,7 @@ def test_files_that_could_not_all_be_laid_down_are_taken_over_by_the_next_try(
         copy_new(source, target)
 
     with monkeypatch.context() as patched:
-        patched.setattr(foreign, "copy_new", full_after_one)
+        patched.setattr(nexo, "copy_new", full_after_one)
         assert cli("snapshot", "import", path).fault["code"] == "storage_full"
     assert laid
     assert tree(tmp_path / "notes") == {}

@@ -10,28 +10,29 @@ import pytest
 from flows import NEW, OLD, Cli, identity_file, recipient
 from world import DAY, World, running
 
-from holdfast.errors import DataDamaged, SnapshotDamaged, SnapshotUntrusted
-from holdfast.snapshot import opened, travel
-from holdfast.snapshot.archive import archive_of
-from holdfast.snapshot.finding import Named
-from holdfast.times import iso
+from holdfast.core.errors import DataDamaged, SnapshotDamaged, SnapshotUntrusted
+from holdfast.core.times import iso
+from holdfast.snapshot import browse
+from holdfast.snapshot.repo import store_cache
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.resolve import Named
 
 
 def kept_of(world: World) -> list[Path]:
-    return sorted((archive_of(world.desk()).shelf.root / opened.OPENED).glob("*"))
+    return sorted((archive_of(world.desk()).shelf.root / store_cache.OPENED).glob("*"))
 
 
 @pytest.fixture
 def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The bodies that were unpacked."""
     seen: list[str] = []
-    really = travel.unpack
+    really = browse.unpack
 
     def unpack(body: Path, *rest: object) -> object:
         seen.append(body.name.split(".")[0])
         return really(body, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(travel, "unpack", unpack)
+    monkeypatch.setattr(browse, "unpack", unpack)
     return seen
 
 
@@ -76,10 +77,10 @@ def test_no_more_bytes_are_kept_than_the_bound(world: World, monkeypatch: pytest
     first, second = snapshots(world, 2)
     world.call("snapshot_search", id=first, query="amber")
     (kept,) = kept_of(world)
-    monkeypatch.setattr(opened, "MOST_BYTES", kept.stat().st_size + 4096)
+    monkeypatch.setattr(store_cache, "MOST_BYTES", kept.stat().st_size + 4096)
     world.call("snapshot_search", id=second, query="amber")
     assert [one.name.split(".")[0] for one in kept_of(world)] == [second]
-    monkeypatch.setattr(opened, "MOST_BYTES", 10)
+    monkeypatch.setattr(store_cache, "MOST_BYTES", 10)
     world.call("snapshot_search", id=first, query="amber")
     assert [one.name.split(".")[0] for one in kept_of(world)] == [second]
 
@@ -100,7 +101,7 @@ def test_one_that_is_read_is_not_removed_for_another(world: World) -> None:
     first, second, third = snapshots(world, 3)
     archive = archive_of(world.desk())
     world.call("snapshot_search", id=first, query="amber")
-    with travel.past(archive, Named(first)) as then:
+    with browse.past(archive, Named(first)) as then:
         for id in (second, third):
             world.call("snapshot_search", id=id, query="amber")
         assert then.store.last_seq() > 0
@@ -144,7 +145,7 @@ def test_nothing_of_an_encrypted_one_stays(tmp_path: Path) -> None:
     id = cli.create("--encrypt", recipient())
     identity = identity_file(tmp_path)
     assert cli.found("snapshot", "search", id, "amber cabinet", "--identity", identity) == [OLD]
-    assert not (cli.shelf / opened.OPENED).exists()
+    assert not (cli.shelf / store_cache.OPENED).exists()
     assert [one.name for one in cli.shelf.iterdir() if one.is_dir()] == []
     assert cli("snapshot", "search", id, "amber cabinet").code == 45
 

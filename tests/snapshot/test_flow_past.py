@@ -12,8 +12,8 @@ from flows import NEW, OLD, Cli, identity_file, recipient
 from world import DAY, World, running
 
 from holdfast.client import Holdfast
-from holdfast.errors import Conflict, Forbidden, NotFound
-from holdfast.model import Caller
+from holdfast.core.errors import Conflict, Forbidden, NotFound
+from holdfast.core.model import Caller
 
 A = "/agentmemory"
 SECRET = "a-secret-of-the-operator"

@@ -16,12 +16,12 @@ from flows import OLD
 from world import World, running
 
 from holdfast import transport as doors
-from holdfast.door import RemoteDoor
-from holdfast.errors import AnswerLate, NotFound, ServerUnreachable, VaultRefused
-from holdfast.model import Caller, Json
+from holdfast.connection import RemoteDoor
+from holdfast.core.errors import AnswerLate, NotFound, ServerUnreachable, VaultRefused
+from holdfast.core.model import Caller, Json
 from holdfast.ops.registry import BY_NAME, OPERATIONS
-from holdfast.snapshot.archive import archive_of
-from holdfast.snapshot.works import MOST_WORKS, WORK
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.jobs import MOST_WORKS, WORK
 
 
 def statuses(world: World, caller: Caller | None = None) -> list[tuple[str, str]]:
@@ -64,7 +64,7 @@ def test_what_goes_on_is_running_and_what_broke_off_is_interrupted(world: World)
 def test_a_process_that_is_killed_at_work_is_told_as_interrupted(tmp_path: Path) -> None:
     work = (
         "import os, sys; from world import World; from pathlib import Path\n"
-        "from holdfast.snapshot.archive import archive_of\n"
+        "from holdfast.snapshot.repo.context import archive_of\n"
         "with archive_of(World(Path(sys.argv[1])).desk()).locked('create'):\n"
         f"    os.kill(os.getpid(), {int(signal.SIGKILL)})"
     )
@@ -79,7 +79,7 @@ def test_a_sync_that_is_killed_is_told_as_interrupted_and_one_that_goes_on_as_ru
     """While something else is done, since it does not hold the lock of snapshots."""
     work = (
         "import os, sys; from world import World; from pathlib import Path\n"
-        "from holdfast.snapshot.archive import archive_of\n"
+        "from holdfast.snapshot.repo.context import archive_of\n"
         "world = World(Path(sys.argv[1])); archive = archive_of(world.desk())\n"
         "world.call('snapshot_create')\n"
         "with archive.unlocked('sync'):\n"

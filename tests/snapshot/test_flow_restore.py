@@ -14,9 +14,9 @@ from flows import NEW, OLD, Cli, identity_file, recipient, tree
 from world import World, running
 
 from holdfast.client import Holdfast
-from holdfast.errors import NotFound, SnapshotForeign, StorageFull
-from holdfast.model import Caller
-from holdfast.snapshot.folder_exchange import Exchange, intend, place_of_old
+from holdfast.core.errors import NotFound, SnapshotForeign, StorageFull
+from holdfast.core.model import Caller
+from holdfast.snapshot.sources.swap import Exchange, intend, place_of_old
 
 A = "/agentmemory"
 ACME = Caller(tenant="acme", name="acme")

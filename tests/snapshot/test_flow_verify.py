@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from flows import NEW, OLD, STRANGER, Cli, identity_file, recipient
 
-from holdfast.snapshot.places import sidecar
+from holdfast.snapshot.repo.paths import sidecar
 
 DAMAGED, UNTRUSTED, OLDER, TOO_NEW, FOREIGN, IDENTITY = 40, 41, 42, 43, 44, 45
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, strategies as st
 from memory_repositories import capture, files, reasons, staged_bytes, write
 
-from holdfast.snapshot import folder_walk
-from holdfast.snapshot.folder_walk import FILES, Found, Taken, take, walk
-from holdfast.snapshot.values import Left
+from holdfast.snapshot.bundle.types import Left
+from holdfast.snapshot.sources import folder_walk
+from holdfast.snapshot.sources.folder_walk import FILES, Found, Taken, take, walk
 
 NOBODY = 65534
 

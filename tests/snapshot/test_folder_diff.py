@@ -12,17 +12,10 @@ import pytest
 from hypothesis import given, strategies as st
 from memory_repositories import capture, commit, files, git, repository, write
 
-from holdfast.errors import SnapshotDamaged
-from holdfast.snapshot import line_count
-from holdfast.snapshot.folder_diff import (
-    Commits,
-    FileChange,
-    FolderDiff,
-    StateChange,
-    diff_folders,
-    diff_state,
-)
-from holdfast.snapshot.line_count import Lines, count_lines
+from holdfast.core.errors import SnapshotDamaged
+from holdfast.snapshot.sources import line_diff
+from holdfast.snapshot.sources.diff import Commits, FileChange, FolderDiff, StateChange, diff_folders, diff_state
+from holdfast.snapshot.sources.line_diff import Lines, count_lines
 
 
 def compared(place: Path) -> tuple[FolderDiff, ...]:
@@ -182,7 +175,7 @@ def _longest_common(old: list[str], new: list[str]) -> int:
 
 
 def test_texts_that_differ_too_much_are_counted_roughly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_count, "EDITS", 5)
+    monkeypatch.setattr(line_diff, "EDITS", 5)
 
     assert count_lines(b"1\n2\n3\n4\n5\n", b"6\n7\n8\n9\n0\n") == Lines(5, 5, exact=False)
     assert count_lines(b"", b"1\n" * 50) == Lines(50, 0)

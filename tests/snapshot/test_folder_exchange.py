@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from memory_repositories import tree, write
 
-from holdfast.errors import Conflict, DataDamaged, StorageFailed
-from holdfast.snapshot import folder_exchange
-from holdfast.snapshot.folder_exchange import (
+from holdfast.core.errors import Conflict, DataDamaged, StorageFailed
+from holdfast.snapshot.sources import swap
+from holdfast.snapshot.sources.swap import (
     JOURNAL,
     Exchange,
     abandon_pending,
@@ -54,14 +54,14 @@ def leftovers(one: Exchange) -> list[str]:
 @pytest.fixture(params=["in one step", "in two steps"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "in two steps":
-        monkeypatch.setattr(folder_exchange, "_rename_exchange", lambda one, other: False)
+        monkeypatch.setattr(swap, "_rename_exchange", lambda one, other: False)
     return str(request.param)
 
 
 def test_this_machine_exchanges_in_one_step(tmp_path: Path) -> None:
     one = prepared(tmp_path)
 
-    assert folder_exchange._rename_exchange(one.live, one.staged)
+    assert swap._rename_exchange(one.live, one.staged)
     assert tree(one.live) == NEW
 
 
@@ -216,11 +216,11 @@ def test_a_disk_that_fails_once_leaves_the_old_or_the_new_one(
 CHILD = """
 import sys
 from pathlib import Path
-from holdfast.snapshot import folder_exchange
-from holdfast.snapshot.folder_exchange import Exchange, finish_pending, intend
+from holdfast.snapshot.sources import swap
+from holdfast.snapshot.sources.swap import Exchange, finish_pending, intend
 home, live, staged, kept, way = sys.argv[1:]
 if way == "in two steps":
-    folder_exchange._rename_exchange = lambda one, other: False
+    swap._rename_exchange = lambda one, other: False
 intend(Path(home), "goal", [Exchange(Path(live), Path(staged), Path(kept))])
 finish_pending(Path(home))
 """

@@ -12,9 +12,9 @@ from memory_repositories import capture, repository, write
 from nexo_bundles import bundle
 from small_disks import disk_of
 
-from holdfast.errors import StorageFull
-from holdfast.snapshot.folder_restore import stage_folder
-from holdfast.snapshot.nexo import import_nexo
+from holdfast.core.errors import StorageFull
+from holdfast.snapshot.nexo.reader import import_nexo
+from holdfast.snapshot.sources.restore import stage_folder
 
 SIZE = 1 << 20
 

@@ -26,11 +26,11 @@ from memory_repositories import (
     write,
 )
 
-from holdfast.snapshot import git_repository
-from holdfast.snapshot.folder_restore import stage_folder
-from holdfast.snapshot.folder_walk import Found, walk
-from holdfast.snapshot.memory_folder import Captured
-from holdfast.snapshot.values import Left
+from holdfast.snapshot.bundle.types import Left
+from holdfast.snapshot.sources.folder_walk import Found, walk
+from holdfast.snapshot.sources.git import git_repository
+from holdfast.snapshot.sources.memory_folder import Captured
+from holdfast.snapshot.sources.restore import stage_folder
 
 
 def described(captured: Captured) -> dict[str, Any]:

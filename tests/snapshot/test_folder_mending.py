@@ -8,7 +8,7 @@ import pytest
 from flows import NEW, OLD, Cli, tree
 from world import running
 
-from holdfast.snapshot.folder_exchange import JOURNAL, Exchange, intend, place_of_new, place_of_old
+from holdfast.snapshot.sources.swap import JOURNAL, Exchange, intend, place_of_new, place_of_old
 
 BUILT, LIVE = {"MEMORY.md": b"built\n"}, {"MEMORY.md": b"live\n"}
 

@@ -13,12 +13,12 @@ from hypothesis import given, strategies as st
 from memory_repositories import SECRET, capture, commit, files, git, reasons, repository, tree, write
 
 from holdfast.redact import SECRET_MARK, redact_text
-from holdfast.snapshot import text_pieces
-from holdfast.snapshot.folder_restore import stage_folder
-from holdfast.snapshot.memory_folder import Captured
-from holdfast.snapshot.redaction import Cleaned, redact_staged
-from holdfast.snapshot.text_pieces import clean, pieces
-from holdfast.snapshot.values import Left, Staged
+from holdfast.snapshot.bundle.types import Left, Staged
+from holdfast.snapshot.sources import text_chunks
+from holdfast.snapshot.sources.memory_folder import Captured
+from holdfast.snapshot.sources.redact import Cleaned, redact_staged
+from holdfast.snapshot.sources.restore import stage_folder
+from holdfast.snapshot.sources.text_chunks import clean, pieces
 
 
 def cleaned(folder: Path, place: Path, **options: bool | int) -> Cleaned:
@@ -212,9 +212,9 @@ def test_redacting_again_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_pieces, "PIECE", 400)
-    monkeypatch.setattr(text_pieces, "ZONE", 200)
-    monkeypatch.setattr(text_pieces, "HELD", 100_000)
+    monkeypatch.setattr(text_chunks, "PIECE", 400)
+    monkeypatch.setattr(text_chunks, "ZONE", 200)
+    monkeypatch.setattr(text_chunks, "HELD", 100_000)
 
 
 KEY = (

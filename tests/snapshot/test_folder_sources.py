@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 from world import settings
 
-from holdfast.errors import InvalidSettings
-from holdfast.snapshot.sources import Source, sources_from
+from holdfast.core.errors import InvalidSettings
+from holdfast.snapshot.sources.config import Source, sources_from
 
 
 def sources(home: Path, folders: str) -> dict[str, Path]:

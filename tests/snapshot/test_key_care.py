@@ -10,9 +10,9 @@ import pytest
 from flows import NEW, OLD, STRANGER, Cli, identity_file, recipient
 from hypothesis import given, strategies as st
 
-from holdfast.errors import Conflict, InvalidRequest
-from holdfast.snapshot.keyring import Keyring, Succession, read_succession
-from holdfast.snapshot.seed_words import seed_of, words_of
+from holdfast.core.errors import Conflict, InvalidRequest
+from holdfast.snapshot.keys.keyring import Keyring, Succession, read_succession
+from holdfast.snapshot.keys.mnemonic import seed_of, words_of
 
 ZEROS = "abandon " * 23 + "art"
 ONES = "zoo " * 23 + "vote"

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from world import StillClock
 
-from holdfast.errors import SnapshotsBusy
-from holdfast.snapshot.locks import SnapshotLock
+from holdfast.core.errors import SnapshotsBusy
+from holdfast.snapshot.repo.lock import SnapshotLock
 
 CHILD = (
-    "import sys; from pathlib import Path; from holdfast.snapshot.locks import SnapshotLock\n"
+    "import sys; from pathlib import Path; from holdfast.snapshot.repo.lock import SnapshotLock\n"
     "with SnapshotLock(Path(sys.argv[1]), 'restore', 0):\n"
     "    print('locked', flush=True); sys.stdin.readline()"
 )

@@ -10,8 +10,8 @@ from flows import NEW, OLD, Cli, identity_file, recipient, tree
 from world import World, running
 
 from holdfast.client import Holdfast
-from holdfast.model import Caller
-from holdfast.store.sqlite import capture
+from holdfast.core.model import Caller
+from holdfast.store.sqlite.files import capture
 
 HERE = "The orchard gate is painted green"
 THERE = "The harbour master keeps the tide tables"
@@ -293,9 +293,12 @@ def test_what_is_written_while_the_merge_is_built_is_merged_too(
             world.call("remember", content=HERE)
 
     monkeypatch.setattr(capture, "check_store", then_somebody_writes)
-    world.call("snapshot_merge", a=path, yes=True)
+    done = world.call("snapshot_merge", a=path, yes=True)
 
     assert late
+    assert done["before"] == world.call("snapshot_list")["snapshots"][0]["id"]
+    found = world.call("snapshot_search", id=done["before"], query="orchard gate green")
+    assert HERE in [one["observation"]["content"] for one in found["results"]]
     texts = {one["content"] for one in world.call("memories", limit=50)["memories"]}
     assert texts == {OLD, THERE, HERE}
     assert world.engine.store.verify() == []
@@ -325,7 +328,7 @@ def test_a_failure_before_the_switch_leaves_everything_as_it_was(hosts: Hosts, m
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("holdfast.snapshot.merging.take_along", fails)
+        patched.setattr("holdfast.snapshot.merge_run.take_along", fails)
         assert hosts.here("snapshot", "merge", path, "--yes").code == 130
     assert hosts.here.texts() == {OLD}
     assert hosts.here.good("verify")["sound"]

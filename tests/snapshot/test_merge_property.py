@@ -11,11 +11,11 @@ import orjson
 from hypothesis import HealthCheck, given, settings, strategies as st
 from world import World
 
-from holdfast.errors import NotFound
-from holdfast.snapshot.merge import REMOVING
-from holdfast.snapshot.merge_rules import RULES
+from holdfast.core.errors import NotFound
+from holdfast.snapshot.merge.conflict_rules import RULES
+from holdfast.snapshot.merge.records import REMOVING
+from holdfast.store.merge_notes import MERGED
 from holdfast.store.port import Reader, where
-from holdfast.store.set_aside import MERGED
 from holdfast.store.tables import AUDIT, INSIGHTS, MEMORIES, NOTES, RELATIONS
 
 TEXTS = ("amber cabinet fuses", "orchard gate green", "harbour tide tables", "ferry noon island", "lamp oil north wall")

@@ -30,8 +30,8 @@ from nexo_bundles import (
     write_bundle,
 )
 
-from holdfast.errors import IdentityNeeded, InvalidRequest, NotFound, SnapshotDamaged, SnapshotTooNew
-from holdfast.snapshot.nexo import NexoRow, import_nexo, verify_nexo
+from holdfast.core.errors import IdentityNeeded, InvalidRequest, NotFound, SnapshotDamaged, SnapshotTooNew
+from holdfast.snapshot.nexo.reader import NexoRow, import_nexo, verify_nexo
 
 FILES = {
     "MEMORY.md": b"# Memory\n",

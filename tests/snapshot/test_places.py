@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.errors import InvalidRequest
-from holdfast.snapshot.places import new_id, parse_id, place_of, read_sidecar, shelf_folder, sidecar, split_name
+from holdfast.core.errors import InvalidRequest
+from holdfast.snapshot.repo.paths import new_id, parse_id, place_of, read_sidecar, shelf_folder, sidecar, split_name
 
 ID = "000042-20260921T133320Z-9f86d0"
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.errors import InvalidRequest
-from holdfast.snapshot.retention import DAY_MS, Item, Plan, Policy, plan
+from holdfast.core.errors import InvalidRequest
+from holdfast.core.times import DAY_MS
+from holdfast.snapshot.repo.retention import Item, Plan, Policy, plan
 
 HOUR = 3_600_000
 START = 1_767_225_600_000  # 2026-01-01, a Thursday
@@ -163,6 +165,15 @@ def test_damaged_ones_take_nobodys_place_and_go_when_asked() -> None:
     assert plan(made, Policy(last=2), FAR, damaged=True).remove == ("s4", "s2")
     assert plan(made, Policy(), FAR, damaged=True).remove == ("s4", "s2")
     assert plan([made[1], made[3]], Policy(last=1), FAR, damaged=True).remove == ()
+
+
+def test_what_is_made_before_some_work_pushes_no_scheduled_one_out() -> None:
+    scheduled = dataclasses.replace(item(1, START), scheduled=True)
+    made = [scheduled, *(item(number, START + number) for number in range(2, 20))]
+
+    result = plan(made, Policy(last=3), FAR, automatic_only=True)
+    assert [id for id, _ in result.keep] == ["s19", "s18", "s17", "s1"]
+    assert "s1" in plan(made, Policy(last=3), FAR).remove, "a person who prunes counts them all"
 
 
 def test_those_made_by_hand_stay_and_take_no_place() -> None:

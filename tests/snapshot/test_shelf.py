@@ -21,7 +21,7 @@ from shelf_samples import (
     stage,
 )
 
-from holdfast.errors import (
+from holdfast.core.errors import (
     Conflict,
     DataDamaged,
     InvalidRequest,
@@ -30,9 +30,9 @@ from holdfast.errors import (
     SnapshotsBusy,
     StorageFailed,
 )
-from holdfast.snapshot.manifest import manifest_bytes
-from holdfast.snapshot.places import shelf_folder
-from holdfast.snapshot.shelf import Shelf
+from holdfast.snapshot.bundle.manifest import manifest_bytes
+from holdfast.snapshot.repo.paths import shelf_folder
+from holdfast.snapshot.repo.repository import Shelf
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def test_a_number_is_above_every_snapshot_that_came_from_elsewhere(shelf: Shelf)
 
 def test_many_threads_and_processes_get_different_numbers(shelf: Shelf) -> None:
     script = (
-        "import sys; from pathlib import Path; from holdfast.snapshot.shelf import Shelf\n"
+        "import sys; from pathlib import Path; from holdfast.snapshot.repo.repository import Shelf\n"
         "print(*(Shelf(Path(sys.argv[1])).next_sequence() for _ in range(20)))"
     )
     command = [sys.executable, "-c", script, str(shelf.root)]
@@ -302,10 +302,12 @@ def test_a_snapshot_is_found_by_id_by_beginning_and_as_the_latest(shelf: Shelf) 
             shelf.find(name)
 
 
-def test_the_latest_is_the_newest_also_when_it_is_damaged(shelf: Shelf) -> None:
-    put_sample(shelf, 1)
+def test_the_latest_is_the_newest_that_is_whole_and_a_damaged_one_only_where_no_other_is(shelf: Shelf) -> None:
+    first = put_sample(shelf, 1)
     put_sample(shelf, 2).path.unlink()
 
+    assert shelf.find("latest").sequence == 1
+    first.path.unlink()
     assert shelf.find("latest").sequence == 2
     assert shelf.find("latest").damaged
 
@@ -329,7 +331,7 @@ def test_another_process_that_holds_a_snapshot_keeps_it(shelf: Shelf) -> None:
     put_sample(shelf, 1)
     put_sample(shelf, 2)
     script = (
-        "import sys; from pathlib import Path; from holdfast.snapshot.shelf import Shelf\n"
+        "import sys; from pathlib import Path; from holdfast.snapshot.repo.repository import Shelf\n"
         "with Shelf(Path(sys.argv[1])).hold('000001'):\n"
         "    print('held', flush=True); sys.stdin.readline()"
     )
@@ -421,7 +423,7 @@ def test_a_staging_folder_lies_on_the_shelf(shelf: Shelf, name: str) -> None:
 
 def test_what_a_dead_process_left_is_swept_and_what_a_living_one_has_is_not(shelf: Shelf) -> None:
     script = (
-        "import sys; from pathlib import Path; from holdfast.snapshot.shelf import Shelf\n"
+        "import sys; from pathlib import Path; from holdfast.snapshot.repo.repository import Shelf\n"
         "with Shelf(Path(sys.argv[1])).staging(sys.argv[2]) as folder:\n"
         "    (folder / 'secret').write_text('x'); print('staged', flush=True); sys.stdin.readline()"
     )

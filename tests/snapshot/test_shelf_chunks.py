@@ -11,15 +11,15 @@ import pytest
 from flows import NEW, OLD, READER, STRANGER, Cli, identity_file, recipient, tree
 from world import DAY, World
 
-from holdfast.errors import Conflict, DataDamaged, IdentityNeeded, SnapshotDamaged, SnapshotsBusy
-from holdfast.snapshot.archive import Archive, archive_of
-from holdfast.snapshot.chunks.packs import id_of
-from holdfast.snapshot.finding import Named
-from holdfast.snapshot.manifest import read_manifest
-from holdfast.snapshot.shelf import Shelf
-from holdfast.snapshot.shelf_packs import needed_packs
-from holdfast.snapshot.travel import laid_out
-from holdfast.store.folder import DATABASE
+from holdfast.core.errors import Conflict, DataDamaged, IdentityNeeded, SnapshotDamaged, SnapshotsBusy
+from holdfast.snapshot.browse import laid_out
+from holdfast.snapshot.bundle.manifest import read_manifest
+from holdfast.snapshot.chunks.packfile import id_of
+from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.packs import needed_packs
+from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.resolve import Named
+from holdfast.store.data_folder import DATABASE
 
 CHUNKS = {"HOLDFAST_SNAPSHOT_LAYOUT": "chunks"}
 THIRD = "The lighthouse keeper paints the door blue"

@@ -10,16 +10,16 @@ from flows import NEW, OLD, Cli, identity_file, recipient, vault_place
 from hub_server import DATASET, TOKEN, HubServer
 from world import World
 
-from holdfast.errors import VaultRefused, VaultUnreachable
-from holdfast.ports import Vault
-from holdfast.snapshot.archive import Archive, archive_of
-from holdfast.snapshot.flow import Wish, create
-from holdfast.snapshot.layouts import put
-from holdfast.snapshot.retention import Policy
-from holdfast.snapshot.shelf_chunks import lies_in_chunks
-from holdfast.snapshot.vault_keeping import prune_vault, sync
-from holdfast.snapshot.vaulting import list_vault
-from holdfast.system import SystemEntropy
+from holdfast.core.errors import VaultRefused, VaultUnreachable
+from holdfast.core.ports import Vault
+from holdfast.core.system import SystemEntropy
+from holdfast.snapshot.create import Wish, create
+from holdfast.snapshot.remote.layout import put
+from holdfast.snapshot.remote.local_chunks import lies_in_chunks
+from holdfast.snapshot.remote.transfer import list_vault
+from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.retention import Policy
+from holdfast.snapshot.sync.vault_maintenance import prune_vault, sync
 from holdfast.vault.local import LocalVault
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")

@@ -13,11 +13,11 @@ import pytest
 from chunk_samples import archive_at, cut_onto_shelf, database, unpacked
 from hypothesis import given, settings, strategies as st
 
-from holdfast.errors import Conflict, SnapshotDamaged, StorageFull
-from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.keeping import prune
-from holdfast.snapshot.retention import Policy
-from holdfast.snapshot.shelf_packs import needed_packs
+from holdfast.core.errors import Conflict, SnapshotDamaged, StorageFull
+from holdfast.snapshot.prune import prune
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.packs import needed_packs
+from holdfast.snapshot.repo.retention import Policy
 
 
 def packs(archive: Archive) -> set[str]:

@@ -14,17 +14,17 @@ from object_server import BUCKET, WRITER, ObjectServer
 from shelf_samples import AGENT, TENANT, put_sample, sample_body, sample_id, sample_manifest
 from world import CountingEntropy, StillClock, settings
 
-from holdfast.errors import Conflict, VaultUnreachable
-from holdfast.ports import Parcel, Vault
-from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.manifest import manifest_bytes
-from holdfast.snapshot.retention import Policy
-from holdfast.snapshot.vault_keeping import copy, prune_vault, standing, sync
-from holdfast.snapshot.vaulting import list_vault
-from holdfast.system import SystemEntropy
-from holdfast.vault.around import Around
+from holdfast.core.errors import Conflict, VaultUnreachable
+from holdfast.core.ports import Parcel, Vault
+from holdfast.core.system import SystemEntropy
+from holdfast.snapshot.bundle.manifest import manifest_bytes
+from holdfast.snapshot.remote.transfer import list_vault
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.retention import Policy
+from holdfast.snapshot.sync.vault_maintenance import copy, prune_vault, standing, sync
 from holdfast.vault.local import LocalVault
-from holdfast.vault.parcels import put_each
+from holdfast.vault.sequential_put import put_each
+from holdfast.vault.wrapper import Around
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 

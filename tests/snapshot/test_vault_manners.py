@@ -11,9 +11,9 @@ from flows import NEW, OLD, Cli
 from processes import serving
 from world import DAY, World
 
-from holdfast.errors import InvalidSettings, NotFound, SnapshotDamaged, VaultRefused
-from holdfast.model import Json
-from holdfast.snapshot.key_care import ONE_COPY
+from holdfast.core.errors import InvalidSettings, NotFound, SnapshotDamaged, VaultRefused
+from holdfast.core.model import Json
+from holdfast.snapshot.repo.key_warnings import ONE_COPY
 
 CHUNKS = {"HOLDFAST_VAULT_LAYOUT": "chunks"}
 

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import pytest
 from shelf_samples import AGENT, TENANT, files_of, names_on, put_sample, sample_body, sample_id, sample_manifest, stage
 
-from holdfast.errors import (
+from holdfast.core.errors import (
     Conflict,
     InvalidRequest,
     NotFound,
@@ -21,14 +21,14 @@ from holdfast.errors import (
     UpstreamFailed,
     VaultRefused,
 )
-from holdfast.ports import Parcel
-from holdfast.snapshot.manifest import manifest_bytes
-from holdfast.snapshot.places import shelf_folder, sidecar
-from holdfast.snapshot.shelf import Shelf
-from holdfast.snapshot.vaulting import fetch, list_vault, send
-from holdfast.vault.around import Around
+from holdfast.core.ports import Parcel
+from holdfast.snapshot.bundle.manifest import manifest_bytes
+from holdfast.snapshot.remote.transfer import fetch, list_vault, send
+from holdfast.snapshot.repo.paths import shelf_folder, sidecar
+from holdfast.snapshot.repo.repository import Shelf
 from holdfast.vault.local import LocalVault
-from holdfast.vault.parcels import put_each
+from holdfast.vault.sequential_put import put_each
+from holdfast.vault.wrapper import Around
 
 PREFIX = f"{TENANT}/{AGENT}/"
 

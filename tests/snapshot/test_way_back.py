@@ -15,11 +15,12 @@ import httpx
 import pytest
 from flows import NEW, OLD, STRANGER, Cli, Said, identity_file, recipient
 from processes import serving
-from world import running
+from world import DAY, World, running
 
 from holdfast.client import Holdfast
+from holdfast.core.errors import RestorePending
 from holdfast.engine import Engine
-from holdfast.errors import RestorePending
+from holdfast.serve.background.schedule import Schedule
 from holdfast.settings import load
 
 A = "/agentmemory"
@@ -264,7 +265,7 @@ def test_the_server_restores_by_itself_once_the_vault_is_there(lost: Callable[..
         assert len(server.found("amber cabinet")) == 1
         assert server.remember(NEW).status_code == 201
     assert "is not there" in server.complaints
-    assert "is there again" in server.complaints
+    assert "could be opened now" in server.complaints
     assert cli.texts() == {OLD, NEW}
 
 
@@ -299,3 +300,196 @@ def test_a_memory_that_waits_for_its_vault_makes_and_removes_no_snapshot(lost: C
     assert {path.name for path in Path(cli.environment["HOLDFAST_VAULT"]).rglob("*")} == vault
     followed(cli, cli("memories"))
     assert cli.texts() == {OLD}
+
+
+def test_a_restore_that_nobody_asked_for_is_told_on_every_surface(
+    lost: Callable[..., Cli], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The user must not believe that what was written after the snapshot is still there."""
+    cli = lost()
+    answer = cli.good("recall", "amber")
+    assert "What was written later is not in it" in answer["notice"]
+    assert "What was written later is not in it" in caplog.text
+    restored = cli.good("snapshot", "status")["restored"]
+    assert restored["id"] in answer["notice"]
+    assert restored["message"] == answer["notice"]
+    told = [one for one in cli("doctor").answer["checks"] if one["name"] == "restored"]
+    assert [one["found"] for one in told] == [answer["notice"]]
+
+
+def test_answers_tell_of_such_a_restore_for_an_hour_and_status_for_a_week(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    world = World(tmp_path / "memory", vault=str(tmp_path / "vault"))
+    world.call("remember", content=OLD)
+    world.call("snapshot_create")
+    world.close()
+    shutil.rmtree(tmp_path / "memory")
+    world = World(tmp_path / "memory", vault=str(tmp_path / "vault"))
+    world.clock.now += 2 * 3_600_000  # the first caller comes late
+    assert "notice" in world.call("search", query="amber")
+    world.clock.now += 3_600_000
+    assert "notice" not in world.call("search", query="amber")
+    world.close()
+    world = World(tmp_path / "memory", vault=str(tmp_path / "vault"))
+    world.clock.now += 3 * 3_600_000
+    assert "notice" not in world.call("search", query="amber")
+    assert "restored" in {one["code"] for one in world.call("overview")["warnings"]}
+    world.clock.now += 7 * DAY
+    assert "restored" not in {one["code"] for one in world.call("overview")["warnings"]}
+    assert world.call("snapshot_status")["restored"]["id"]
+    world.close()
+
+
+def test_a_dry_run_of_a_memory_that_waits_for_its_vault_does_not_call_it_damaged(lost: Callable[..., Cli]) -> None:
+    cli = lost("--sign")
+    words = [word for word in command_in(cli("memories").fault["hint"]) if word != "--yes"]
+    (said,) = cli.good(*words, "--dry-run")["warnings"]
+    assert "no live memory yet" in said
+    assert "damaged" not in said
+
+
+def test_doctor_of_a_server_that_waits_for_its_vault_does_not_contradict_itself(lost: Callable[..., Cli]) -> None:
+    cli = lost("--sign")
+    (cli.home / "spool").mkdir(parents=True)
+    (cli.home / "spool" / "0000000000000000001-000000.json").write_text("{}")
+    with started(cli):
+        checks = {one["name"]: one for one in cli("doctor").answer["checks"]}
+        assert "degraded" not in checks["server"]["found"]
+        assert "holdfast serve" not in checks["spool of hooks"]["hint"]
+        assert not checks["store"]["ok"]
+
+
+def test_doctor_tells_of_keys_that_are_trusted(lost: Callable[..., Cli]) -> None:
+    cli = lost("--sign")
+    followed(cli, cli("memories"))
+    (keys,) = [one for one in cli("doctor").answer["checks"] if one["name"] == "keys"]
+    assert "trusted: 1" in keys["found"]
+
+
+def test_what_is_no_key_is_not_trusted_in_silence(lost: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = lost()
+    said = cli("snapshot", "restore", "latest", "--trust", "did:key:bogus", "--yes")
+    assert said.code == 2
+    other = Cli(tmp_path / "other").good("key", "new")["did"]
+    done = cli.good("snapshot", "restore", "latest", "--trust", other, "--yes")
+    assert "did not sign" in done["warnings"][0]
+    assert cli.good("key", "show")["trusted"] == []
+
+
+def test_a_vault_whose_folder_is_missing_is_not_called_here(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "memory")
+    cli.remember(OLD)
+    status = cli.good("vault", "status", str(tmp_path / "gone"))
+    assert not status["here"]
+    assert status["warnings"]
+
+
+def _spoil(cli: Cli, id: str) -> None:
+    (body,) = Path(cli.environment["HOLDFAST_VAULT"]).rglob(f"{id}.tar.zst")
+    body.chmod(0o600)
+    body.write_bytes(bytes(body.stat().st_size))
+
+
+def test_behind_damaged_ones_the_command_for_the_next_has_the_key_to_trust(lost: Callable[..., Cli]) -> None:
+    cli = lost("--sign")
+    followed(cli, cli("memories"))
+    for text in (NEW, "A third one"):
+        cli.remember(text)
+        _spoil(cli, cli.create())
+    shutil.rmtree(cli.home)
+    said = cli("memories")
+    assert said.code == 40
+    said = cli(*command_in(said.fault["hint"]))
+    assert said.code == 40
+    assert "--trust" in command_in(said.fault["hint"])
+    followed(cli, said)
+    assert cli.texts() == {OLD}
+
+
+def test_signed_and_encrypted_ones_need_one_command(lost: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = lost("--sign", "--encrypt", recipient())
+    said = cli("memories")
+    words = command_in(said.fault["hint"])
+    assert {"--trust", "--identity"} <= set(words)
+    followed(cli, said, FILE=identity_file(tmp_path))
+    assert cli.texts() == {OLD}
+
+
+def test_with_the_identity_gone_the_newest_that_opens_without_it_is_named(lost: Callable[..., Cli]) -> None:
+    cli = lost()
+    assert cli.texts() == {OLD}
+    plain = cli.good("vault", "list")["snapshots"][0]["id"]
+    cli.remember(NEW)
+    cli.create("--encrypt", recipient())
+    shutil.rmtree(cli.home)
+    said = cli("memories")
+    assert said.code == 45
+    assert plain in said.fault["hint"]
+    cli.good("snapshot", "restore", plain, "--yes")
+    assert cli.texts() == {OLD}
+
+
+# ── the mount point of a vault that is not mounted ──────────────────────────────────────────────────
+
+
+def test_an_empty_mount_point_does_not_end_the_waiting(lost: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = lost()
+    vault = tmp_path / "vault"
+    vault.rename(tmp_path / "away")
+    assert cli("recall", "amber").fault["code"] == PENDING
+    vault.mkdir()
+    for words in (("recall", "amber"), ("remember", NEW)):
+        said = cli(*words)
+        assert said.fault["code"] == PENDING
+        assert "holds no snapshot" in said.fault["error"]
+    vault.rmdir()
+    (tmp_path / "away").rename(vault)
+    assert cli.texts() == {OLD}
+    shutil.rmtree(cli.home)  # and it waits anew
+    vault.rename(tmp_path / "away")
+    vault.mkdir()
+    cli.remember(NEW)  # an empty vault that was never waited for is a new one
+
+
+def test_a_user_who_says_so_begins_empty(lost: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = lost()
+    shutil.rmtree(tmp_path / "vault")
+    said = cli("recall", "amber")
+    followed(cli, said)
+    assert cli.texts() == set()
+    assert (tmp_path / "vault").is_dir()
+    cli.remember(NEW)
+
+
+def test_a_vault_that_holds_the_memory_is_not_called_empty(lost: Callable[..., Cli], tmp_path: Path) -> None:
+    cli = lost("--sign")
+    assert cli("memories").fault["code"] == PENDING
+    said = cli("vault", "init")
+    assert said.fault["code"] == "conflict"
+    assert cli("memories").fault["code"] == PENDING
+
+
+def test_a_vault_that_comes_back_while_another_memory_runs_is_noticed_and_merged_by_the_hint(
+    lost: Callable[..., Cli], tmp_path: Path
+) -> None:
+    cli = lost("--sign")
+    vault = tmp_path / "vault"
+    vault.rename(tmp_path / "away")
+    vault.mkdir()
+    world = World(cli.home, vault=str(vault))
+    world.call("remember", content=NEW)
+    world.call("snapshot_create")
+    schedule = Schedule(world.engine)
+    schedule.run_once()
+    assert world.engine.trouble() is None
+    shutil.rmtree(vault)
+    (tmp_path / "away").rename(vault)
+    schedule.run_once()
+    notice = world.call("search", query="ferry")["notice"]
+    assert world.call("health")["status"] == "degraded"
+    world.close()
+    assert "never restored here" in notice
+    assert "--trust did:key:" in notice
+    cli.good(*command_in(notice))
+    assert cli.texts() == {OLD, NEW}
+    assert "notice" not in cli.good("recall", "ferry")

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from holdfast.model import EVERYBODY
+from holdfast.core.model import EVERYBODY
 from holdfast.store.port import Store, Table, Tx
 from holdfast.store.tables import TABLES
 

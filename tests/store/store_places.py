@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.model import Event
-from holdfast.ports import Clock
+from holdfast.core.model import Event
+from holdfast.core.ports import Clock
 from holdfast.store.port import Store
 from holdfast.store.sqlite.store import SqliteStore
 

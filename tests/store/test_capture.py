@@ -14,10 +14,10 @@ from sample_records import sample
 from two_tenants import EMBEDDER, OURS, THEIRS, assert_sound, contents, fill, nearest, opened, token, world_at
 from world import World
 
-from holdfast.errors import DataDamaged, StorageFailed
+from holdfast.core.errors import DataDamaged, StorageFailed
 from holdfast.store.port import Tx
-from holdfast.store.sqlite import travel
-from holdfast.store.sqlite.capture import capture_store, check_store
+from holdfast.store.sqlite.files import copy_rows
+from holdfast.store.sqlite.files.capture import capture_store, check_store
 from holdfast.store.tables import ANSWERS, MEMORIES, TOKENS
 
 TABLE_NAMES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
@@ -42,7 +42,7 @@ def live(world: World) -> Path:
 def test_every_table_of_the_schema_is_known_to_travel(world: World) -> None:
     """A new table must be said to be memory, derived or of the place; else it would be lost, or would leak."""
     rows = apsw.Connection(str(live(world))).execute(TABLE_NAMES).fetchall()
-    known = {*travel.PLACE, *travel.RECORDS, *travel.DERIVED, *travel.BELONGING, *travel.COMMON}
+    known = {*copy_rows.PLACE, *copy_rows.RECORDS, *copy_rows.DERIVED, *copy_rows.BELONGING, *copy_rows.COMMON}
     assert {name for (name,) in rows} - known == set()
     assert known - {name for (name,) in rows} <= {"events"}
 

@@ -12,12 +12,12 @@ from sample_records import TENANT, add, sample
 from two_tenants import OURS, THEIRS, fill, token, world_at
 from world import World
 
-from holdfast.errors import DataTooNew
+from holdfast.core.errors import DataTooNew
 from holdfast.store.port import Store, Tx
-from holdfast.store.sqlite import connect
-from holdfast.store.sqlite.capture import capture_store
-from holdfast.store.sqlite.compare import TITLES, RowDiff, TableDiff, compare_stores
-from holdfast.store.sqlite.connect import migration_steps
+from holdfast.store.sqlite import database
+from holdfast.store.sqlite.database import migration_steps
+from holdfast.store.sqlite.files.capture import capture_store
+from holdfast.store.sqlite.files.compare import TITLES, RowDiff, TableDiff, compare_stores
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import ADDRESSES, ANSWERS, AUDIT, LESSONS, MEMORIES, SLOTS, TABLES, TOKENS
 
@@ -125,7 +125,7 @@ def test_a_file_of_an_older_schema_can_be_compared(
     add(world.engine.store, MEMORIES, "new", tenant=OURS.tenant)
     after = taken(world, quick_folder / "after.db")
     first = migration_steps()
-    monkeypatch.setattr(connect, "migration_steps", lambda: [*first, "CREATE TABLE second (a TEXT) STRICT"])
+    monkeypatch.setattr(database, "migration_steps", lambda: [*first, "CREATE TABLE second (a TEXT) STRICT"])
     assert by_table(compare_stores(before, after, OURS.tenant)) == {"memories": (1, 0, 0)}
 
 

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.desk import Desk
-from holdfast.disk import disk_fault, write_durably
+from holdfast.context import Desk
+from holdfast.core.disk import disk_fault, write_durably
+from holdfast.core.errors import DataDamaged, DataLocked, Fault, StorageFailed, StorageFull
+from holdfast.core.model import Caller, CleanText
 from holdfast.engine import Engine
-from holdfast.errors import DataDamaged, DataLocked, Fault, StorageFailed, StorageFull
 from holdfast.intake.remember import MemoryDraft, remember
-from holdfast.model import Caller, CleanText
 from holdfast.settings import Settings, load
-from holdfast.store.folder import DATABASE, DataFolder, FolderLock
+from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.tables import MEMORIES
 
 NOBODY = 65534
@@ -230,7 +230,7 @@ def test_the_names_of_new_folders_are_made_durable(tmp_path: Path, home: Path, m
 HOLD = """
 import sys
 from pathlib import Path
-from holdfast.store.folder import FolderLock
+from holdfast.store.data_folder import FolderLock
 with FolderLock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -398,7 +398,7 @@ AS_NOBODY = """
 import os, sys, tempfile
 from pathlib import Path
 from test_folder import NOBODY, keep
-from holdfast.errors import Fault
+from holdfast.core.errors import Fault
 with tempfile.TemporaryDirectory() as other:  # whatever is imported late is imported while it may be read
     keep(Path(other), "first")
 os.setgroups([])

@@ -19,16 +19,16 @@ from sample_records import add, sample
 from two_tenants import OURS, assert_sound, fill, opened, world_at
 from world import World
 
-from holdfast.door import LocalDoor
-from holdfast.errors import DataDamaged, Fault, Restoring, StorageFailed
+from holdfast.connection import LocalDoor
+from holdfast.core.errors import DataDamaged, Fault, Restoring, StorageFailed
+from holdfast.core.model import CleanText
 from holdfast.intake.remember import MemoryDraft, remember
-from holdfast.model import CleanText
 from holdfast.ops.registry import BY_NAME
-from holdfast.serve.vector_worker import VectorWorker
-from holdfast.store.folder import DATABASE, MADE, DataFolder
+from holdfast.serve.background.vector_worker import VectorWorker
+from holdfast.store.data_folder import DATABASE, MADE, DataFolder
 from holdfast.store.port import Store, Tx
-from holdfast.store.sqlite.capture import capture_store
-from holdfast.store.sqlite.graft import rejoin
+from holdfast.store.sqlite.files.capture import capture_store
+from holdfast.store.sqlite.files.graft import rejoin
 from holdfast.store.tables import MEMORIES
 
 

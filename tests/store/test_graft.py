@@ -12,13 +12,14 @@ from grafting import graft
 from two_tenants import EMBEDDER, OURS, THEIRS, assert_sound, contents, fill, nearest, opened, token, world_at
 from world import NOON, World
 
-from holdfast.errors import Conflict, DataDamaged, DataTooNew, Fault
-from holdfast.model import Caller
+from holdfast.core.errors import Conflict, DataDamaged, DataTooNew, Fault
+from holdfast.core.model import Caller
 from holdfast.store.port import Condition
-from holdfast.store.sqlite import connect, graft as grafting, travel
-from holdfast.store.sqlite.capture import capture_store
-from holdfast.store.sqlite.connect import migration_steps
-from holdfast.store.sqlite.graft import rejoin
+from holdfast.store.sqlite import database
+from holdfast.store.sqlite.database import migration_steps
+from holdfast.store.sqlite.files import copy_rows, graft as grafting
+from holdfast.store.sqlite.files.capture import capture_store
+from holdfast.store.sqlite.files.graft import rejoin
 from holdfast.store.tables import ANSWERS, AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TOKENS
 
 
@@ -130,8 +131,8 @@ def test_what_waits_to_be_told_stays_where_it_was_made(
     """A table of the place that is not one of records, such as events."""
     first = migration_steps()
     table = "CREATE TABLE pigeons (seq INTEGER PRIMARY KEY, tenant TEXT NOT NULL, body TEXT NOT NULL) STRICT"
-    monkeypatch.setattr(connect, "migration_steps", lambda: [*first, table])
-    monkeypatch.setattr(travel, "PLACE", (*travel.PLACE, "pigeons"))
+    monkeypatch.setattr(database, "migration_steps", lambda: [*first, table])
+    monkeypatch.setattr(copy_rows, "PLACE", (*copy_rows.PLACE, "pigeons"))
     monkeypatch.setattr(grafting, "KEPT_HERE", (*grafting.KEPT_HERE, "pigeons"))
     world = world_at(quick_folder / "memory")
     fill(world, OURS, "amber")
@@ -283,7 +284,7 @@ def test_an_older_schema_is_brought_to_this_one(world: World, restored: Path, mo
     fill(world, OURS, "amber")
     capture_store(live(world), restored, OURS.tenant)
     first = migration_steps()
-    monkeypatch.setattr(connect, "migration_steps", lambda: [*first, "CREATE TABLE second (a TEXT) STRICT"])
+    monkeypatch.setattr(database, "migration_steps", lambda: [*first, "CREATE TABLE second (a TEXT) STRICT"])
     assert graft(restored, None, OURS.tenant).schema == len(first) + 1
     assert_sound(restored)
 

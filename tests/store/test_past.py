@@ -12,14 +12,14 @@ import pytest
 from two_tenants import EMBEDDER, OURS, fill, world_at
 from world import World
 
-from holdfast.errors import DataDamaged, DataTooNew, Fault, Forbidden
-from holdfast.model import CleanText
+from holdfast.core.errors import DataDamaged, DataTooNew, Fault, Forbidden
+from holdfast.core.model import CleanText
 from holdfast.ops.registry import BY_NAME
 from holdfast.store.port import Store
-from holdfast.store.sqlite import connect
-from holdfast.store.sqlite.capture import capture_store
-from holdfast.store.sqlite.connect import migration_steps
-from holdfast.store.sqlite.past import PastStore, open_past
+from holdfast.store.sqlite import database
+from holdfast.store.sqlite.database import migration_steps
+from holdfast.store.sqlite.files.capture import capture_store
+from holdfast.store.sqlite.files.past_store import PastStore, open_past
 from holdfast.store.tables import LESSONS, MEMORIES
 
 
@@ -123,7 +123,7 @@ def test_a_file_that_was_left_with_its_log_switched_on_is_read_too(captured: Pat
 
 def test_a_file_of_an_older_schema_is_brought_to_this_one(captured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = migration_steps()
-    monkeypatch.setattr(connect, "migration_steps", lambda: [*first, "CREATE TABLE second (a TEXT) STRICT"])
+    monkeypatch.setattr(database, "migration_steps", lambda: [*first, "CREATE TABLE second (a TEXT) STRICT"])
     past = open_past(captured)
     assert past.schema == len(first) + 1
     assert past.verify() == []

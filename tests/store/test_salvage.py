@@ -12,12 +12,12 @@ from harm import PAGE, break_header, break_page, break_pages, cut_in_half
 from hypothesis import given, settings, strategies as st
 from sample_records import OTHER, TENANT, add, sample
 
-from holdfast.errors import DataDamaged
-from holdfast.store.sqlite.pages import Pages
-from holdfast.store.sqlite.salvage import salvage, unreadable
+from holdfast.core.errors import DataDamaged
+from holdfast.store.sqlite.files.page_reader import Pages
+from holdfast.store.sqlite.files.salvage_rows import salvage, unreadable
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES, TABLES, TOKENS
-from holdfast.store.words import query
+from holdfast.store.tokenizer import query
 
 Truth = dict[tuple[str, str, str], Any]
 

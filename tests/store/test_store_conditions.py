@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sample_records import OTHER, TENANT, TEXTS, add, sample
 
-from holdfast.model import Memory
+from holdfast.core.model import Memory
 from holdfast.store.port import Condition, Op, Store, Tx, where
 from holdfast.store.tables import MEMORIES, NOTES
 

@@ -9,13 +9,13 @@ import pytest
 from harm import break_page, change_text
 from sample_records import TENANT, add
 
-from holdfast.errors import DataDamaged, DataReadOnly
+from holdfast.core.errors import DataDamaged, DataReadOnly
 from holdfast.store.damage import Damage, damage_of, read_damage
-from holdfast.store.folder import DAMAGED
+from holdfast.store.data_folder import DAMAGED
 from holdfast.store.port import Finding
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
-from holdfast.store.words import query
+from holdfast.store.tokenizer import query
 
 ROWS = 120
 
@@ -149,6 +149,7 @@ def test_text_that_a_caller_sends_is_no_damage(path: Path) -> None:
 
 def test_an_index_that_is_only_out_of_step_is_no_damage() -> None:
     assert damage_of([Finding("index_out_of_step", "words", "1", "differs")]) is None
-    assert damage_of([Finding("page_damaged", "database", "", "a page")]) == Damage("index", "database: a page")
+    found = damage_of([Finding("page_damaged", "database", "", "Tree 9: btreeInitPage() returns error code 11")])
+    assert found == Damage("index", "pages of the database file are damaged")
     both = [Finding("page_damaged", "database", "", "a page"), Finding("row_missing", "memories", "", "3 rows")]
     assert damage_of(both) == Damage("records", "memories: 3 rows")

@@ -14,9 +14,10 @@ from sample_records import OTHER, TENANT, add, any_record, sample
 from store_places import Place
 from world import NOON, StillClock
 
-from holdfast.errors import Conflict
+from holdfast.core.errors import Conflict
+from holdfast.core.times import iso
 from holdfast.store.port import Store, Table, Tx
-from holdfast.store.sqlite.dispatches import MOST_BYTES
+from holdfast.store.sqlite.event_queue import MOST_BYTES
 from holdfast.store.sqlite.rows import KEYS, shape_of
 from holdfast.store.tables import (
     AUDIT,
@@ -30,7 +31,6 @@ from holdfast.store.tables import (
     TABLES,
     TOKENS,
 )
-from holdfast.times import iso
 
 TOLD = (MEMORIES, OBSERVATIONS, LESSONS, SLOTS, INSIGHTS, SUMMARIES)
 WHEN = iso(NOON)

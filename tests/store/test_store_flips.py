@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from sample_records import OTHER, TENANT, add, sample
 
-from holdfast.errors import Fault
+from holdfast.core.errors import Fault
 from holdfast.store.port import Store
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, TABLES
-from holdfast.store.words import query
+from holdfast.store.tokenizer import query
 
 HEADER_BYTES = 100
 PAGE = 4096

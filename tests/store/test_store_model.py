@@ -12,10 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from sample_records import OTHER, TENANT, sample
 from store_places import SHARED_MEMORY, Place
 
-from holdfast.errors import Conflict
+from holdfast.core.errors import Conflict
 from holdfast.store.port import Condition, Table, Tx
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS
-from holdfast.store.words import query
+from holdfast.store.tokenizer import query
 
 TENANTS = st.sampled_from([TENANT, OTHER])
 IDS = st.sampled_from(["a", "b", "c", "d"])

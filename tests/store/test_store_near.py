@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings, strategies as st
 from sample_records import TENANT, add, sample
 
-from holdfast.store.near import distinct_words, jaccard, keeps_all
+from holdfast.store.minhash import distinct_words, jaccard, keeps_all
 from holdfast.store.port import Store
 from holdfast.store.tables import MEMORIES
-from holdfast.store.words import STOP_WORDS
+from holdfast.store.tokenizer import STOP_WORDS
 
 quiet = settings(
     max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -11,7 +11,7 @@ import pytest
 from sample_records import OTHER, TENANT, add
 
 from holdfast.store.port import Table, Tx
-from holdfast.store.sqlite.recalls import MOST
+from holdfast.store.sqlite.recall_counts import MOST
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import LESSONS, MEMORIES, OBSERVATIONS
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sample_records import OTHER, TENANT, add, any_record, columns_of, sample, table_named
 
-from holdfast.errors import Conflict
+from holdfast.core.errors import Conflict
 from holdfast.store.port import Condition, Store, Table, where
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
 

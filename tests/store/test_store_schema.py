@@ -11,10 +11,10 @@ import apsw
 import pytest
 from sample_records import TENANT, add, columns_of
 
-from holdfast.errors import DataDamaged, DataTooNew, Fault
+from holdfast.core.errors import DataDamaged, DataTooNew, Fault
 from holdfast.store.port import Table
-from holdfast.store.sqlite import connect
-from holdfast.store.sqlite.connect import APPLICATION_ID, migration_steps
+from holdfast.store.sqlite import database
+from holdfast.store.sqlite.database import APPLICATION_ID, migration_steps
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES, NOTES, STATEMENTS, TABLES
 
@@ -168,7 +168,7 @@ def test_a_database_cut_off_in_the_middle_is_found_and_left_as_it_was(fresh: Pat
 
 def steps(monkeypatch: pytest.MonkeyPatch, *more: str) -> None:
     first = migration_steps()
-    monkeypatch.setattr(connect, "migration_steps", lambda: [*first, *more])
+    monkeypatch.setattr(database, "migration_steps", lambda: [*first, *more])
 
 
 GOOD = "CREATE TABLE second (a TEXT) STRICT; INSERT INTO second VALUES ('x')"
@@ -202,10 +202,10 @@ def test_a_first_opening_that_is_cut_short_anywhere_can_be_repeated(
     path: Path, monkeypatch: pytest.MonkeyPatch, keep: int
 ) -> None:
     """The first step has some fifty statements: cut after any of them, nothing of it stays."""
-    whole = connect._statements(migration_steps()[0])
+    whole = database._statements(migration_steps()[0])
     short = ";\n".join([*whole[:keep], "SELECT killed FROM here"])
     with monkeypatch.context() as patched:
-        patched.setattr(connect, "migration_steps", lambda: [short])
+        patched.setattr(database, "migration_steps", lambda: [short])
         with pytest.raises(Fault):
             open_store(path)
     assert rows(path, "SELECT count(*) FROM sqlite_schema") == [(0,)]
@@ -217,13 +217,13 @@ def test_a_first_opening_that_is_cut_short_anywhere_can_be_repeated(
 
 def test_each_step_is_split_into_whole_statements() -> None:
     for step in migration_steps():
-        for statement in connect._statements(step):
+        for statement in database._statements(step):
             assert statement.split()[0] in {"CREATE", "INSERT", "ALTER", "DROP", "UPDATE", "DELETE"}
             assert statement.count("(") == statement.count(")")
 
 
 def test_steps_have_numbers_without_gaps() -> None:
-    folder = Path(connect.__file__).parent / "migrations"
+    folder = Path(database.__file__).parent / "migrations"
     names = sorted(one.name for one in folder.glob("*.sql"))
     assert [name[:4] for name in names] == [f"{number:04}" for number in range(1, len(names) + 1)]
 
@@ -233,7 +233,7 @@ def test_a_file_that_was_written_before_there_were_statements_opens_with_all_it_
 ) -> None:
     first = migration_steps()[:1]
     with monkeypatch.context() as before:
-        before.setattr(connect, "migration_steps", lambda: first)
+        before.setattr(database, "migration_steps", lambda: first)
         store = open_store(path)
         assert rows(path, "PRAGMA user_version") == [(1,)]
         kept = add(store, MEMORIES)

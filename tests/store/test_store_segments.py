@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from sample_records import OTHER, SILENT, TENANT, sample
 
 from holdfast.store.port import Condition, WordHit
-from holdfast.store.sqlite.segments import Folder
+from holdfast.store.sqlite.fulltext.segments import Folder
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
-from holdfast.store.words import query, stems
+from holdfast.store.tokenizer import query, stems
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to", "vu") for b in ("bin", "dor", "fex", "gam", "hul")]
 PROJECTS = ("north", "south", None)

@@ -16,16 +16,16 @@ from hypothesis import given, settings, strategies as st
 from sample_records import OTHER, SILENT, TENANT, add, sample
 from store_places import Place
 
-from holdfast.errors import DataDamaged, Fault
-from holdfast.store import codes
-from holdfast.store.codes import CodeTable, code_of
+from holdfast.core.errors import DataDamaged, Fault
+from holdfast.store import quantized
 from holdfast.store.port import PARTS_SPREAD, MadeVector, Missing, Store, Tx, luck
-from holdfast.store.sqlite import vectors
-from holdfast.store.sqlite.connect import open_reader
+from holdfast.store.quantized import CodeTable, code_of
+from holdfast.store.sqlite.database import open_reader
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.sqlite.vectorcodes import CHUNK, CodeChange, VectorCodes
+from holdfast.store.sqlite.vectors import nearest
+from holdfast.store.sqlite.vectors.codes import CHUNK, CodeChange, VectorCodes
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, PASSAGE_CHARS
-from holdfast.store.vectortext import text_hash
+from holdfast.store.vector_hash import text_hash
 
 MODEL, DIMS = "model-1", 70
 WAIT = 20
@@ -137,9 +137,9 @@ def test_among_many_the_true_nearest_are_found(store: Store, monkeypatch: pytest
     near = rows[:100] + 0.35 * random_units(100, 6)
     rows = np.concatenate([rows, near / np.linalg.norm(near, axis=1, keepdims=True)])
     put_many(store, rows)
-    monkeypatch.setattr(vectors, "FEW", 10)
-    monkeypatch.setattr(vectors, "RESCORED", 50)
-    monkeypatch.setattr("holdfast.store.codes.LEAST", 500)
+    monkeypatch.setattr(nearest, "FEW", 10)
+    monkeypatch.setattr(nearest, "RESCORED", 50)
+    monkeypatch.setattr("holdfast.store.quantized.LEAST", 500)
     for number in range(100):
         hits = store.read().nearest(TENANT, MODEL, rows[number], 2)
         assert [hit.seq for hit in hits] == [number + 1, 3_001 + number]
@@ -175,7 +175,7 @@ def test_two_threads_find_what_one_does(monkeypatch: pytest.MonkeyPatch, rows: i
     table = CodeTable(DIMS)
     table.append(np.arange(1, rows + 1), code_of(numbers))
     alone = [table.nearest(one, 40).tolist() for one in numbers[:50]]
-    monkeypatch.setattr("holdfast.store.codes.SHARED_FROM", 0)
+    monkeypatch.setattr("holdfast.store.quantized.SHARED_FROM", 0)
     assert [table.nearest(one, 40).tolist() for one in numbers[:50]] == alone
 
 
@@ -184,7 +184,7 @@ def test_each_of_two_threads_sifts_its_own_half(monkeypatch: pytest.MonkeyPatch)
     table = CodeTable(DIMS)
     table.append(np.arange(1, 2_601), code_of(numbers))
     for name, value in (("SHARED_FROM", 0), ("LEAST", 50), ("SIFTED", 0.01)):
-        monkeypatch.setattr(codes, name, value)
+        monkeypatch.setattr(quantized, name, value)
     assert [int(table.nearest(one, 2)[0]) for one in numbers] == list(range(1, 2_601))
 
 
@@ -193,21 +193,21 @@ def test_the_allowed_are_found_where_they_stand(held: list[int], allowed: list[i
     seqs = np.array(sorted(held) if ascending else held, dtype=np.int64)
     wanted = np.array(allowed, dtype=np.int64)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(codes, "FEW_ALLOWED", 1_000.0)
-        got = codes._places(seqs, wanted, ascending)
+        patched.setattr(quantized, "FEW_ALLOWED", 1_000.0)
+        got = quantized._places(seqs, wanted, ascending)
     assert got.tolist() == [place for place, seq in enumerate(seqs.tolist()) if seq in allowed]
 
 
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=400), st.integers(1, 400))
 def test_the_smallest_are_picked_and_of_equals_the_newer(apart: list[int], count: int) -> None:
-    got = codes._smallest(np.arange(len(apart)), np.array(apart, dtype=np.uint16), min(count, len(apart)))
+    got = quantized._smallest(np.arange(len(apart)), np.array(apart, dtype=np.uint16), min(count, len(apart)))
     want = sorted(range(len(apart)), key=lambda place: (apart[place], -place))[:count]
     assert sorted(got.tolist()) == sorted(want)
 
 
 def test_a_question_about_something_else_altogether_finds_what_is_least_far(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is near, so the signs differ nearly as often everywhere: those of small numbers must not count."""
-    monkeypatch.setattr(codes, "LEAST", 1)
+    monkeypatch.setattr(quantized, "LEAST", 1)
     rows, queries = random_units(20_000, 5, 384), random_units(20, 6, 384)
     table = CodeTable(384)
     table.append(np.arange(len(rows)), code_of(rows))
@@ -234,7 +234,7 @@ def test_codes_rank_nearly_as_vectors_do() -> None:
 def test_only_what_meets_the_conditions_is_found_however_near_the_others_are(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "RESCORED", 4)
+    monkeypatch.setattr(nearest, "RESCORED", 4)
     rows = random_units(400, 5)
     put_many(store, rows)
 
@@ -281,7 +281,7 @@ def in_parts(store: Store) -> list[int]:
 def test_a_record_is_as_near_as_its_nearest_part(
     store: Store, in_parts: list[int], few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "FEW", few)
+    monkeypatch.setattr(nearest, "FEW", few)
     some = in_parts[::3]
     for query in random_units(20, 99):
         for allowed in (None, some):
@@ -307,7 +307,7 @@ def test_every_part_leads_to_its_record_and_none_after_it_is_gone(place: Place) 
 
 
 def test_a_record_of_many_near_parts_leaves_room_for_the_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "RESCORED", 10)
+    monkeypatch.setattr(nearest, "RESCORED", 10)
     centre = random_units(1, 777)[0]
     seqs = [add(store, MEMORIES, f"m{number}", content=f"{number}").seq for number in range(20)]
 
@@ -381,7 +381,7 @@ def test_a_search_that_meets_a_damaged_vector_says_so(place: Place, change: str)
 def test_codes_of_long_records_that_are_gone_leave_the_memory_in_time(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.sqlite.vectorcodes.GONE", 2)
+    monkeypatch.setattr("holdfast.store.sqlite.vectors.codes.GONE", 2)
     records = [add(store, MEMORIES, f"m{number}", content=f"{number}") for number in range(20)]
     held, parts = store._codes, 30  # type: ignore[attr-defined]
     for time in range(6):
@@ -409,7 +409,7 @@ def test_a_deleted_record_is_never_found_again(store: Store, few: list[int]) -> 
 def test_when_most_nearest_codes_are_of_records_that_are_gone_more_are_looked_at(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "RESCORED", 8)
+    monkeypatch.setattr(nearest, "RESCORED", 8)
     seqs = [add(store, MEMORIES, f"m{number}").seq for number in range(60)]
     centre = random_units(1, 7)[0]
 
@@ -429,7 +429,7 @@ def test_when_most_nearest_codes_are_of_records_that_are_gone_more_are_looked_at
 def test_codes_of_records_that_are_gone_leave_the_memory_in_time(
     store: Store, few: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.store.sqlite.vectorcodes.GONE", 2)
+    monkeypatch.setattr("holdfast.store.sqlite.vectors.codes.GONE", 2)
     held = store._codes  # type: ignore[attr-defined]
     assert len(found(store, few[0], limit=8)) == len(held.of(1, DIMS)) == 8
     for number in range(4):

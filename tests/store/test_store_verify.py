@@ -17,13 +17,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from sample_records import OTHER, TENANT, TEXTS, add, columns_of, sample, table_named
 
-from holdfast.errors import DataDamaged, DataReadOnly, Fault
-from holdfast.store.folder import DAMAGED
+from holdfast.core.errors import DataDamaged, DataReadOnly, Fault
+from holdfast.store.data_folder import DAMAGED
 from holdfast.store.port import Condition, Finding, Store, Table
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import INSIGHTS, LESSONS, MEMORIES, OBSERVATIONS, TABLES
-from holdfast.store.words import query
+from holdfast.store.tokenizer import query
 
 every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 COLUMNS = [(table.name, column) for table in TABLES for column in [*columns_of(table), "checksum"]]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 from sample_records import SILENT, TENANT, TEXTS, add, sample
 
-from holdfast.ops.fields import TEXT_CHARS
+from holdfast.ops.framework.fields import TEXT_CHARS
 from holdfast.store.port import Store, Table
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
-from holdfast.store.words import query
+from holdfast.store.tokenizer import query
 
 quiet = settings(
     max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -13,12 +13,12 @@ from sample_records import TENANT, add
 from test_store_segments import asked, by_fts5, opened, put, same_as_fts5, text
 
 from holdfast.store.port import Condition
-from holdfast.store.sqlite import wordindex, wordparts
-from holdfast.store.sqlite.segments import Folder
+from holdfast.store.sqlite.fulltext import parts, word_search
+from holdfast.store.sqlite.fulltext.parts import BOUNDED, MASKS
+from holdfast.store.sqlite.fulltext.segments import Folder
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.sqlite.wordparts import BOUNDED, MASKS
 from holdfast.store.tables import MEMORIES
-from holdfast.store.words import query
+from holdfast.store.tokenizer import query
 
 
 @pytest.fixture
@@ -68,8 +68,8 @@ def test_what_lies_in_remembered_bounds_follows_every_write(store: SqliteStore) 
 def test_postings_that_stay_in_memory_answer_as_those_that_are_read(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
-    monkeypatch.setattr(wordparts, "HOT_FROM", 1)
-    monkeypatch.setattr(wordparts, "HOT_PLACES", room)
+    monkeypatch.setattr(parts, "HOT_FROM", 1)
+    monkeypatch.setattr(parts, "HOT_PLACES", room)
     chance = random.Random(room)
     for number in range(120):
         put(store, f"m{chance.randrange(60)}", text(chance))
@@ -229,7 +229,7 @@ def test_of_a_tenant_that_forgot_everything_no_word_is_left(store: SqliteStore) 
 def test_only_the_tenants_that_were_asked_last_are_remembered(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wordindex, "HELD", 50)
+    monkeypatch.setattr(word_search, "HELD", 50)
     tenants = [f"tenant{number}" for number in range(10)]
     for tenant in tenants:
         for number in range(20):

@@ -13,8 +13,8 @@ import apsw
 import pytest
 from sample_records import TENANT, add, sample
 
-from holdfast.errors import Conflict, Fault, StorageFailed, StorageFull
-from holdfast.model import Event
+from holdfast.core.errors import Conflict, Fault, StorageFailed, StorageFull
+from holdfast.core.model import Event
 from holdfast.store.port import Reader, Store, Tx
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, SESSIONS
 

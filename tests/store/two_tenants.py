@@ -8,7 +8,7 @@ from typing import Any
 from hashing_embedder import HashingEmbedder
 from world import World
 
-from holdfast.model import Answer, Caller, CleanText
+from holdfast.core.model import Answer, Caller, CleanText
 from holdfast.store.port import Tx
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import ANSWERS, MEMORIES

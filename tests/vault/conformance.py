@@ -15,8 +15,8 @@ from typing import BinaryIO, cast
 
 import pytest
 
-from holdfast.errors import Conflict, InvalidRequest, NotFound
-from holdfast.ports import Named, Parcel, Vault
+from holdfast.core.errors import Conflict, InvalidRequest, NotFound
+from holdfast.core.ports import Named, Parcel, Vault
 
 NAMES = ["a", "acme/quill/000001-x.tar.zst", "%2Ehidden/%none/x.sha256", "a-b/c", "A/~x_y", "x" * 200]
 NOT_NAMES = [

@@ -11,7 +11,7 @@ import pytest
 from conformance import LARGE, Conformance, names, parcel, read
 from hub_server import DATASET, TOKEN, Dataset, HubServer
 
-from holdfast.errors import (
+from holdfast.core.errors import (
     Conflict,
     Fault,
     NotFound,
@@ -21,10 +21,10 @@ from holdfast.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.ports import Vault
+from holdfast.core.ports import Vault
 from holdfast.settings import load
-from holdfast.vault.address import vault_from
 from holdfast.vault.hub import HubVault
+from holdfast.vault.vault_url import vault_from
 
 # Of the client's own way to its own HTTP library.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")

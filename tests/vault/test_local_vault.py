@@ -14,8 +14,8 @@ import pytest
 from conformance import Conformance, names
 from small_disks import disk_of
 
-from holdfast.errors import NotFound, VaultFull, VaultRefused
-from holdfast.ports import Vault
+from holdfast.core.errors import NotFound, VaultFull, VaultRefused
+from holdfast.core.ports import Vault
 from holdfast.vault.local import LocalVault
 
 

@@ -14,7 +14,7 @@ import pytest
 from conformance import Conformance, names, read
 from object_server import BUCKET, READER, STRANGER, WRITER, ObjectServer
 
-from holdfast.errors import (
+from holdfast.core.errors import (
     Conflict,
     Fault,
     LimitReached,
@@ -25,11 +25,11 @@ from holdfast.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.ports import Named, Vault
+from holdfast.core.ports import Named, Vault
+from holdfast.core.system import SystemEntropy
 from holdfast.settings import load
-from holdfast.system import SystemEntropy
-from holdfast.vault.address import vault_from
 from holdfast.vault.objects import IN_ONE_REQUEST, ObjectVault, object_vault
+from holdfast.vault.vault_url import vault_from
 
 BIG = bytes(range(256)) * ((IN_ONE_REQUEST + 9_000_000) // 256)
 

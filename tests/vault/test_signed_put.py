@@ -11,13 +11,13 @@ import pytest
 from conformance import read
 from object_server import BUCKET, READER, WRITER, ObjectServer
 
-from holdfast.errors import Conflict, Fault, VaultDamaged, VaultRefused, VaultUnauthorized, VaultUnreachable
-from holdfast.ports import Named, Parcel
-from holdfast.system import SystemEntropy
+from holdfast.core.errors import Conflict, Fault, VaultDamaged, VaultRefused, VaultUnauthorized, VaultUnreachable
+from holdfast.core.ports import Named, Parcel
+from holdfast.core.system import SystemEntropy
 from holdfast.vault import objects as under_test
-from holdfast.vault.address import vault_from
 from holdfast.vault.objects import ObjectVault, object_vault
-from holdfast.vault.signed import Broken, NoWay
+from holdfast.vault.signed_put import Broken, NoWay
+from holdfast.vault.vault_url import vault_from
 
 BIG = bytes(range(256)) * (9 << 12)  # 9 MB and a little
 
@@ -113,7 +113,7 @@ def test_a_connection_that_breaks_is_tried_again(
         return real(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(under_test, "put_new", first_broken)
-    monkeypatch.setattr("holdfast.vault.retrying._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("holdfast.vault.retry._FIRST_PAUSE", 0.0)
     vault = vault_from(f"s3://{BUCKET}/{below}", objects.settings())
     vault.put_all([parcel()])
 

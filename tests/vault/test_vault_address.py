@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from conformance import read
 
-from holdfast.errors import InvalidSettings
+from holdfast.core.errors import InvalidSettings
 from holdfast.settings import Settings, load
-from holdfast.vault.address import vault_from
 from holdfast.vault.credentials import with_credentials
 from holdfast.vault.local import LocalVault
+from holdfast.vault.vault_url import vault_from
 
 NONE = load(environ={})
 
@@ -134,7 +134,7 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
 
 def test_nothing_heavy_is_loaded_before_it_is_named() -> None:
     script = (
-        "import sys; import holdfast.engine; from holdfast.vault.address import vault_from\n"
+        "import sys; import holdfast.engine; from holdfast.vault.vault_url import vault_from\n"
         "from holdfast.settings import load; vault_from('/tmp/x', load(environ={}))\n"
         "assert not {'obstore', 'huggingface_hub'} & set(sys.modules)"
     )

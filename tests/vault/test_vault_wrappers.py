@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 import pytest
 from conformance import Conformance, Dripping, names, parcel, read
 
-from holdfast.errors import (
+from holdfast.core.errors import (
     Conflict,
     Fault,
     NotFound,
@@ -21,15 +21,15 @@ from holdfast.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.ports import Named, Parcel, Vault
-from holdfast.vault.around import Around
-from holdfast.vault.counted import Counted
+from holdfast.core.ports import Named, Parcel, Vault
+from holdfast.vault.byte_counter import Counted
 from holdfast.vault.local import LocalVault
-from holdfast.vault.parcels import put_each
-from holdfast.vault.planned import HOUR, Pace, Paced, Quota
-from holdfast.vault.readonly import ReadOnly
-from holdfast.vault.retrying import Retrying
-from holdfast.vault.told import Told
+from holdfast.vault.named_errors import Told
+from holdfast.vault.quota import HOUR, Pace, Paced, Quota
+from holdfast.vault.read_only import ReadOnly
+from holdfast.vault.retry import Retrying
+from holdfast.vault.sequential_put import put_each
+from holdfast.vault.wrapper import Around
 
 
 class StillClock:

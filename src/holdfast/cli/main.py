@@ -10,13 +10,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from holdfast.errors import Fault, InvalidRequest
+from holdfast.core.errors import Fault, InvalidRequest
 
 if TYPE_CHECKING:
-    from holdfast.cli.table import Row
+    from holdfast.cli.command_table import Row
 
 INTERRUPTED = 130
 DAMAGED = 23
+NEAR = 0.6  # the likeness of two words, as difflib measures it, from which one may be a slip for the other
 
 
 class _Parser(argparse.ArgumentParser):
@@ -34,10 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _hook(words[1:])
         if words[:1] == ["--version"]:
             return _version()
-        given = _parser(words).parse_args(words)
+        parser = _parser(words)
+        _check_known(words)
+        given = parser.parse_args(words)
         return int(given.run(given))
     except Fault as fault:
-        from holdfast.cli.show import print_fault
+        from holdfast.cli.output.render import print_fault
 
         print_fault(fault, as_json)
         return fault.exit_code
@@ -47,14 +50,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()  # the reader went away: nobody is left to tell
         return 0
     except Exception as error:  # noqa: BLE001 - the CLI edge: a person gets a sentence, not a traceback
-        from holdfast.cli.show import print_fault
+        from holdfast.cli.output.render import print_fault
 
         print_fault(Fault(f"unexpected {type(error).__name__}", hint="This is a bug; please report it."), as_json)
         return 1
 
 
 def _version() -> int:
-    from holdfast.version import VERSION
+    from holdfast.core.version import VERSION
 
     sys.stdout.write(f"holdfast {VERSION}\n")
     return 0
@@ -62,7 +65,7 @@ def _version() -> int:
 
 def _hook(words: Sequence[str]) -> int:
     """Runs inside an agent: whatever is wrong here, the agent's work goes on."""
-    from holdfast.cli.hook import hook_main
+    from holdfast.cli.hook.hook_command import hook_main
 
     return hook_main(words)
 
@@ -72,25 +75,52 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     A parser for each of a hundred commands would take longer to make than most commands run.
     """
-    from holdfast.cli import by_hand, table
+    from holdfast.cli import command_table
+    from holdfast.cli.commands import parsers
 
     parser = _Parser(prog="holdfast", description="Memory for AI agents that is never lost.")
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     groups = _Groups(parser)
-    known = {command.words: command for command in by_hand.COMMANDS}
-    named = next((two for two in (" ".join(words[:2]), *words[:1]) if two in known or table.command(two)), None)
+    known = {command.words: command for command in parsers.COMMANDS}
+    named = next((two for two in (" ".join(words[:2]), *words[:1]) if two in known or command_table.command(two)), None)
     if named is None:
-        for name, summary in (*table.listing(), *((one.words, one.summary) for one in by_hand.COMMANDS)):
+        for name, summary in (*command_table.listing(), *((one.words, one.summary) for one in parsers.COMMANDS)):
             _add(groups, name, summary, known)
     else:
-        row = table.command(named)
+        row = command_table.command(named)
         _add(groups, named, row.summary if row else known[named].summary, known)
     return parser
 
 
+def _check_known(words: Sequence[str]) -> None:
+    """Refuse a command that there is not, with the nearest ones: a list of all of them answers nothing.
+
+    Raises:
+        InvalidRequest: there is no such command.
+    """
+    from holdfast.cli import command_table
+    from holdfast.cli.commands import parsers
+
+    if not words or words[0].startswith("-"):
+        return
+    names = [*(name for name, _ in command_table.listing()), *(one.words for one in parsers.COMMANDS)]
+    seconds = [name.split()[1] for name in names if name.startswith(f"{words[0]} ")]
+    named = [word for word in words[:2] if not word.startswith("-")]
+    if words[0] in names or (seconds and (len(named) < 2 or named[1] in seconds)):
+        return
+    from difflib import get_close_matches
+
+    typed = " ".join(named if seconds else named[:1])[:40]
+    near = get_close_matches(typed, {*names, *(name.split()[0] for name in names)}, n=3, cutoff=NEAR)
+    near = near or [f"{words[0]} {second}" for second in seconds]
+    meant = f"Did you mean {' or '.join(f'holdfast {one}' for one in near)}? " if near else ""
+    raise InvalidRequest(f"holdfast: there is no command {typed!r}", hint=f"{meant}All commands: holdfast --help")
+
+
 def _add(groups: _Groups, words: str, summary: str, known: Mapping[str, Any]) -> None:
-    from holdfast.cli import table
-    from holdfast.cli.asking import add_yes
+    from holdfast.cli import command_table
+    from holdfast.cli.confirm import add_yes
+    from holdfast.cli.folder_project import SHOWS, add_everywhere
     from holdfast.cli.options import add_arguments, add_common
 
     command = groups.add(words, summary)
@@ -99,9 +129,10 @@ def _add(groups: _Groups, words: str, summary: str, known: Mapping[str, Any]) ->
         add_common(command)
         command.set_defaults(run=known[words].run)
         return
-    row = table.command(words)
+    row = command_table.command(words)
     assert row is not None
-    add_arguments(command, row)
+    add_arguments(command, row, optional=("project",) if row.name in SHOWS else ())
+    add_everywhere(command, row)
     add_common(command)
     if row.asks:
         add_yes(command)
@@ -128,19 +159,21 @@ class _Groups:
 
 
 def _operation(given: argparse.Namespace) -> int:
-    from holdfast.cli.asking import asked
-    from holdfast.cli.elsewhere import whose_settings
+    from holdfast.cli.confirm import asked
+    from holdfast.cli.folder_project import placed
+    from holdfast.cli.memory_location import door_of
     from holdfast.cli.options import arguments_of
-    from holdfast.cli.reach import door_of
-    from holdfast.cli.show import print_answer, print_json, working
+    from holdfast.cli.output.render import print_json, working
+    from holdfast.cli.remote_hints import whose_settings
+    from holdfast.settings import environment
 
     row: Row = given.operation
-    arguments = arguments_of(row, given)
+    arguments = placed(row, arguments_of(row, given), getattr(given, "everywhere", False), environment())
     if not given.json:
         arguments = {**row.brief, **arguments}
     with door_of(given) as door, whose_settings(door):
         if row.steps and "limit" not in arguments:
-            from holdfast.cli.steps import in_steps
+            from holdfast.cli.step_runner import in_steps
 
             answer = in_steps(door, row, arguments)
         elif row.asks:
@@ -148,8 +181,32 @@ def _operation(given: argparse.Namespace) -> int:
         else:
             with working(row.summary):
                 answer = door.call(row, arguments)
-    (print_json if given.json or row.name == "export" else print_answer)(answer)
+        place = door.place
+    if given.json or row.name == "export":
+        print_json(answer)
+    else:
+        _print(row, answer, place, narrowed=arguments != dict(row.brief))
     return _exit_code(answer)
+
+
+def _print(row: Row, answer: Any, place: str, *, narrowed: bool) -> None:
+    """The answer for a person: a list as one line a row, the overview as a page, the rest as it comes."""
+    from holdfast.cli.output.lists import PAGE_OF, print_listing
+    from holdfast.cli.output.render import print_answer, print_lines, say
+
+    if row.name not in PAGE_OF and row.name != "overview":
+        print_answer(answer, row.name)
+        return
+    if row.name == "overview":
+        from holdfast.cli.commands.dashboard import print_dashboard
+
+        print_dashboard(answer, place)
+    elif "text" in answer:
+        print_lines(str(answer["text"]).splitlines())
+    else:
+        print_listing(PAGE_OF[row.name], answer, narrowed=narrowed)
+    if answer.get("notice"):
+        say(str(answer["notice"]))
 
 
 def _exit_code(answer: Any) -> int:

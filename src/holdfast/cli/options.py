@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from holdfast.cli.table import Argument, Row
-from holdfast.errors import InvalidRequest
+from holdfast.cli.command_table import Argument, Row
+from holdfast.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from holdfast.model import Json
+    from holdfast.core.model import Json
 
 
 def kebab(name: str) -> str:
@@ -41,11 +42,11 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_arguments(parser: argparse.ArgumentParser, row: Row) -> None:
-    """Positional words and options of an operation."""
+def add_arguments(parser: argparse.ArgumentParser, row: Row, optional: Collection[str] = ()) -> None:
+    """Positional words and options of an operation; `optional` ones the command line knows itself."""
     for one in row.arguments:
         if one.positional:
-            words: dict[str, Any] = {} if one.required else {"nargs": "?"}
+            words: dict[str, Any] = {} if one.required and one.name not in optional else {"nargs": "?"}
             parser.add_argument(_dest(one.name), metavar=kebab(one.name).upper().replace("-", "_"), **words)
         else:
             parser.add_argument(_flag(one.name), dest=_dest(one.name), **_option(one))

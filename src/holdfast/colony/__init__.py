@@ -13,9 +13,9 @@ This room must not know the engine: documents come in as names and texts, and le
 from holdfast.colony.files import VaultBackend
 from holdfast.colony.manifest import FORMAT, SnapshotInfo
 from holdfast.colony.memory import ColonyMemory
-from holdfast.colony.signing import Ed25519Signer
+from holdfast.colony.signature import Ed25519Signer
 from holdfast.colony.survey import RefusedSnapshot
-from holdfast.errors import (
+from holdfast.core.errors import (
     ColonyConflict,
     ColonyDamaged,
     ColonyInvalid,

@@ -1,6 +1,6 @@
 """The files of a vault behind any client of it. Its answers are checked here, and its errors become our faults.
 
-A client that can make conditional writes (`holdfast.colony.client`) is used that way, so that two writers cannot
+A client that can make conditional writes (`holdfast.colony.colony_client`) is used that way, so that two writers cannot
 overwrite each other's files; with others the last one wins.
 """
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
-from holdfast.colony.listing import Listing, Stored
-from holdfast.errors import (
+from holdfast.colony.inventory import Listing, Stored
+from holdfast.core.errors import (
     ColonyConflict,
     ColonyMemoryError,
     ColonyRateLimited,
@@ -22,7 +22,7 @@ from holdfast.errors import (
     ColonyUnreachable,
     QuotaExceeded,
 )
-from holdfast.ports import Clock
+from holdfast.core.ports import Clock
 
 # By the API's description uploads and deletions share one count; the SDK's says 60 of each. Planned for is the former.
 OPERATIONS_PER_HOUR = 60

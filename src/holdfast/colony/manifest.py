@@ -14,10 +14,10 @@ from typing import Any
 
 import orjson
 
-from holdfast.colony.names import Series
+from holdfast.colony.file_names import Series
 from holdfast.colony.payload import Expected, Packed, canonical
-from holdfast.colony.signing import Signer, signature_by
-from holdfast.errors import ColonyDamaged, ColonyUnknown
+from holdfast.colony.signature import Signer, signature_by
+from holdfast.core.errors import ColonyDamaged, ColonyUnknown
 
 FORMAT = "colony-memory/1"
 SEALED_FORMAT = "colony-memory/1+age"

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from holdfast.colony.age import read_identities, read_recipients
+from holdfast.colony.encryption import read_identities, read_recipients
+from holdfast.colony.file_names import Series, age_order, next_id, series_of
 from holdfast.colony.files import Files, Missing, VaultBackend
-from holdfast.colony.listing import Listing
+from holdfast.colony.inventory import Listing
 from holdfast.colony.manifest import (
     FORMAT,
     Manifest,
@@ -17,7 +18,6 @@ from holdfast.colony.manifest import (
     pointer_text,
     read_part,
 )
-from holdfast.colony.names import Series, age_order, next_id, series_of
 from holdfast.colony.payload import MOST_BYTES, pack, unpack
 from holdfast.colony.plan import (
     Drop,
@@ -29,18 +29,12 @@ from holdfast.colony.plan import (
     rate_limited,
 )
 from holdfast.colony.pointer import TRIES, Pointers
-from holdfast.colony.signing import Signer, did_of_signer, trusted_did
+from holdfast.colony.signature import Signer, did_of_signer, trusted_did
 from holdfast.colony.survey import Examined, RefusedSnapshot, State, Surveyor, Vanished, lacking
-from holdfast.colony.writing import settle, store
-from holdfast.errors import (
-    ColonyConflict,
-    ColonyDamaged,
-    ColonyInvalid,
-    ColonyMemoryError,
-    SnapshotNotFound,
-)
-from holdfast.ports import Clock, Entropy
-from holdfast.system import SystemClock, SystemEntropy
+from holdfast.colony.upload import settle, store
+from holdfast.core.errors import ColonyConflict, ColonyDamaged, ColonyInvalid, ColonyMemoryError, SnapshotNotFound
+from holdfast.core.ports import Clock, Entropy
+from holdfast.core.system import SystemClock, SystemEntropy
 
 
 class ColonyMemory:
@@ -86,7 +80,7 @@ class ColonyMemory:
         if not isinstance(api_key, str) or not api_key:
             raise ColonyInvalid("api_key: missing", hint="Hand in the agent's Colony API key, or a backend.")
         try:
-            from holdfast.colony.client import VaultClient
+            from holdfast.colony.colony_client import VaultClient
         except ImportError:
             raise ColonyMemoryError(
                 "ColonyMemory: colony-sdk is not installed", hint="Run pip install 'holdfast[colony]'."

@@ -16,8 +16,8 @@ import numpy as np
 import orjson
 from zlib_ng import zlib_ng as zlib
 
-from holdfast.colony.age import seal, unseal
-from holdfast.errors import ColonyDamaged, ColonyInvalid
+from holdfast.colony.encryption import seal, unseal
+from holdfast.core.errors import ColonyDamaged, ColonyInvalid
 
 MOST_BYTES = 256 * 1024 * 1024
 MOST_DOCUMENTS = 1_000_000

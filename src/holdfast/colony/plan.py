@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from holdfast.colony.file_names import age_order, began
 from holdfast.colony.manifest import MOST_FILE_BYTES, Built
-from holdfast.colony.names import age_order, began
 from holdfast.colony.survey import Examined, State
-from holdfast.errors import ColonyInvalid, ColonyRateLimited, QuotaExceeded
+from holdfast.core.errors import ColonyInvalid, ColonyRateLimited, QuotaExceeded
 
 # Nobody writes a snapshot for this long; what has no manifest by then was left by a writer that stopped.
 ORPHANED_AFTER = timedelta(hours=1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from holdfast.colony.file_names import Series, age_order
 from holdfast.colony.files import Content, Files, Missing
-from holdfast.colony.listing import Listing
+from holdfast.colony.inventory import Listing
 from holdfast.colony.manifest import Pointer, pointer_text, read_pointer
-from holdfast.colony.names import Series, age_order
-from holdfast.errors import ColonyConflict
+from holdfast.core.errors import ColonyConflict
 
 # Another writer's change in between is rare; one in each of several attempts is not chance.
 TRIES = 5

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from holdfast.colony.file_names import Series
 from holdfast.colony.files import Files, Missing
-from holdfast.colony.listing import Listing
+from holdfast.colony.inventory import Listing
 from holdfast.colony.manifest import Manifest, read_manifest
-from holdfast.colony.names import Series
-from holdfast.colony.signing import check_signature
-from holdfast.errors import ColonyDamaged, ColonyMemoryError, ColonyUnknown, ColonyUntrusted
+from holdfast.colony.signature import check_signature
+from holdfast.core.errors import ColonyDamaged, ColonyMemoryError, ColonyUnknown, ColonyUntrusted
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from holdfast.errors import EmbedderUnavailable, Fault
-from holdfast.index.background import Background
+from holdfast.core.errors import EmbedderUnavailable, Fault
+from holdfast.core.model import CleanText
+from holdfast.core.ports import Clock, Vectors
 from holdfast.index.batches import batches
 from holdfast.index.graph import DIMS
-from holdfast.index.pinned import WEIGHTS
-from holdfast.index.places import Files, Places
+from holdfast.index.idle_threads import Background
+from holdfast.index.onnx_session import Session
 from holdfast.index.remedies import correct_path
-from holdfast.index.session import Session
-from holdfast.model import CleanText
-from holdfast.ports import Clock, Vectors
+from holdfast.index.weight_sources import Files, Places
+from holdfast.index.weights import WEIGHTS
 
 # Texts tokenized by one thread at a time: some 10 ms of work, of the longest ones a second.
 TOKENIZE_TEXTS = 64

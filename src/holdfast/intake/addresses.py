@@ -12,9 +12,9 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holdfast.desk import Desk
-from holdfast.errors import Conflict, InvalidRequest, NotFound
-from holdfast.model import Address, Json, Memory
+from holdfast.context import Desk
+from holdfast.core.errors import Conflict, InvalidRequest, NotFound
+from holdfast.core.model import Address, Json, Memory
 from holdfast.protocol.address import SEPARATOR, MemoryURI, check_address
 from holdfast.protocol.terms import normalize_domain
 from holdfast.store.port import Condition, Reader, Tx, where

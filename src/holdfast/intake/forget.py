@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from holdfast.desk import Desk
-from holdfast.errors import NotFound
+from holdfast.context import Desk
+from holdfast.core.errors import NotFound
+from holdfast.core.model import Event, Memory, Observation
+from holdfast.core.times import DAY_MS
 from holdfast.intake.addresses import drop_addresses, memory_named
-from holdfast.intake.drawn import Tally, drop_drawn
-from holdfast.intake.remember import DAY_MS, latest_of, line_of
-from holdfast.intake.turns import first_prompt, take_prompt
-from holdfast.model import Event, Memory, Observation
+from holdfast.intake.derived import Tally, drop_drawn
+from holdfast.intake.remember import latest_of, line_of
+from holdfast.intake.turn_rows import first_prompt, take_prompt
 from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.tables import (
     MEMORIES,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from holdfast.desk import Desk, facts_of
-from holdfast.errors import Conflict
+from holdfast.context import Desk, facts_of
+from holdfast.core.errors import Conflict
+from holdfast.core.model import CleanText, Json, Memory
+from holdfast.core.times import DAY_MS
 from holdfast.intake.addresses import fresh_address, keep_address, memory_named, owner_of
-from holdfast.model import CleanText, Json, Memory
 from holdfast.protocol.access import MemoryFacts, stored_keys
 from holdfast.protocol.sameness import said_hash, with_hash
 from holdfast.protocol.terms import MemoryScope, MemoryType, MemoryVisibility
-from holdfast.store.near import distinct_words, jaccard, keeps_all
+from holdfast.store.minhash import distinct_words, jaccard, keeps_all
 from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.tables import MEMORIES, memory_sketch
 
@@ -21,7 +22,6 @@ SIMILAR_ABOVE = 0.4
 FEW_WORDS = 5  # below this one word more or less decides, so only identical texts are versions
 CANDIDATES = 8  # those that share the most hashes come first; a version shares five of eight on average
 SIMILAR_SHOWN = 5
-DAY_MS = 86_400_000
 
 
 _AGENTS_OWN = MemoryFacts(MemoryScope.GLOBAL, MemoryVisibility.GROUP)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from holdfast.desk import Desk
-from holdfast.intake.event import CleanEvent
-from holdfast.intake.flow import open_session
-from holdfast.keys import key_of
-from holdfast.model import CleanText, Commit, Session
+from holdfast.context import Desk
+from holdfast.core.model import CleanText, Commit, Session
+from holdfast.core.session_keys import key_of
+from holdfast.intake.event.event import CleanEvent
+from holdfast.intake.observe import open_session
 from holdfast.projects import note_project
 from holdfast.store.port import Tx
 from holdfast.store.tables import COMMITS, SESSIONS

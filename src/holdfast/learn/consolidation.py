@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.desk import Desk
-from holdfast.keys import session_name
-from holdfast.learn.backlog import is_stale
-from holdfast.learn.digest import Finding, find_facts, find_procedures
-from holdfast.learn.flow import EXTRACTIVE, keep_finding, summarize
-from holdfast.learn.narrative import LEAST_WORTH
-from holdfast.learn.supersession import replaced_ids
-from holdfast.model import Statement
+from holdfast.context import Desk
+from holdfast.core.model import Statement
+from holdfast.core.session_keys import session_name
+from holdfast.learn.recurrence import find_facts, find_procedures
+from holdfast.learn.sessions.backlog import is_stale
+from holdfast.learn.sessions.narrative import LEAST_WORTH
+from holdfast.learn.sessions.results import Finding
+from holdfast.learn.sessions.summarize import EXTRACTIVE, keep_finding, summarize
+from holdfast.learn.statements.supersession import replaced_ids
 from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.tables import INSIGHTS, OBSERVATIONS, SESSIONS, STATEMENTS, SUMMARIES
 

@@ -6,11 +6,12 @@ import dataclasses
 from dataclasses import dataclass
 from hashlib import sha256
 
-from holdfast.desk import Desk
-from holdfast.errors import NotFound
-from holdfast.model import CleanText, Event, Lesson
+from holdfast.context import Desk
+from holdfast.core.errors import NotFound
+from holdfast.core.model import CleanText, Event, Lesson
+from holdfast.core.times import DAY_MS
 from holdfast.projects import of_project, project_names
-from holdfast.store.near import distinct_words
+from holdfast.store.minhash import distinct_words
 from holdfast.store.port import Condition, Tx, where
 from holdfast.store.tables import LESSONS
 
@@ -19,8 +20,7 @@ DECAY_RATE = 0.05
 STRENGTHEN = 0.1
 FLOOR = 0.05
 FADED = 0.1  # at or below this, a lesson that was never reinforced is put away
-WEEK_MS = 7 * 86_400_000
-DAY_MS = 86_400_000
+WEEK_MS = 7 * DAY_MS
 LOOKED_AT = 5_000
 PREFIX_CHARS = 4  # shorter words would match the beginnings of too many others
 

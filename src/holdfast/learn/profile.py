@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from holdfast.learn.findings import ProfileDigest
-from holdfast.learn.statements import PREFERENCE, clip, matching, normal
-from holdfast.learn.steps import error_of, in_order, prompt_of
-from holdfast.model import Memory, Observation
+from holdfast.core.model import Memory, Observation
+from holdfast.learn.sessions.results import ProfileDigest
+from holdfast.learn.sessions.steps import error_of, in_order, prompt_of
+from holdfast.learn.statements.keywords import PREFERENCE, clip, matching, normal
 
 _TOP = 20
 _LISTED = 10

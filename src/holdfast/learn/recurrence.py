@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from holdfast.learn.findings import Finding, subject_key
-from holdfast.learn.statements import clip, closed, counted, joined
-from holdfast.learn.steps import (
+from holdfast.core.model import Observation, Statement, Summary
+from holdfast.learn.sessions.results import Finding, subject_key
+from holdfast.learn.sessions.steps import (
     changed_files,
     command_of,
     decisions_of,
@@ -20,7 +20,7 @@ from holdfast.learn.steps import (
     in_order,
     only_looks,
 )
-from holdfast.model import Observation, Statement, Summary
+from holdfast.learn.statements.keywords import clip, closed, counted, joined
 
 MAX_FINDINGS = 100
 _MAX_SOURCES = 5_000  # as many as are looked at: whoever forgets one of them must find this again

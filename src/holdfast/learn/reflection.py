@@ -10,10 +10,10 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from holdfast.learn.findings import Line, SlotChange, Sources
-from holdfast.learn.recovery import recoveries
-from holdfast.learn.statements import DECISION, PENDING, PREFERENCE, REASON, clip, matching, normal
-from holdfast.learn.steps import (
+from holdfast.core.model import Observation, Slot, Statement
+from holdfast.learn.sessions.recovery_pairs import recoveries
+from holdfast.learn.sessions.results import Line, SlotChange, Sources
+from holdfast.learn.sessions.steps import (
     changed_files,
     command_of,
     in_order,
@@ -24,7 +24,7 @@ from holdfast.learn.steps import (
     tests_of,
     todos_of,
 )
-from holdfast.model import Observation, Slot, Statement
+from holdfast.learn.statements.keywords import DECISION, PENDING, PREFERENCE, REASON, clip, matching, normal
 
 MAX_LINES = 8
 SLOT_LINE_CHARS = 600  # a sentence is at most as long: none is cut

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from holdfast.desk import Desk
-from holdfast.model import EVERYBODY, IN_CHATS, Event, Relation
+from holdfast.context import Desk
+from holdfast.core.model import EVERYBODY, IN_CHATS, Event, Relation
 from holdfast.store.port import Tx
 from holdfast.store.tables import MEMORIES, RELATIONS
 

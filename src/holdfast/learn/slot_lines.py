@@ -8,13 +8,13 @@ from typing import Any
 
 import orjson
 
-from holdfast.desk import Desk
-from holdfast.learn.digest import reflect
-from holdfast.learn.findings import SlotChange
-from holdfast.learn.flow import session_with
+from holdfast.context import Desk
+from holdfast.core.model import Note, Slot, Statement
+from holdfast.learn.reflection import reflect
+from holdfast.learn.sessions.results import SlotChange
+from holdfast.learn.sessions.summarize import session_with
 from holdfast.learn.slots import change_slot, list_slots
-from holdfast.learn.statements import normal
-from holdfast.model import Note, Slot, Statement
+from holdfast.learn.statements.keywords import normal
 from holdfast.store.port import Tx, where
 from holdfast.store.tables import NOTES, STATEMENTS, reflected_from_key, reflected_key
 

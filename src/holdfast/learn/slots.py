@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import orjson
 
-from holdfast.desk import Desk
-from holdfast.errors import Conflict, LimitReached, NotFound
-from holdfast.keys import key_of
-from holdfast.learn.statements import normal
-from holdfast.model import CleanText, Slot
+from holdfast.context import Desk
+from holdfast.core.errors import Conflict, LimitReached, NotFound
+from holdfast.core.model import CleanText, Slot
+from holdfast.core.session_keys import key_of
+from holdfast.learn.statements.keywords import normal
 from holdfast.projects import project_for_write, project_names
+from holdfast.store.merge_notes import drop_set_aside
 from holdfast.store.port import Reader, Tx, where
-from holdfast.store.set_aside import drop_set_aside
 from holdfast.store.tables import NOTES, SLOTS, reflected_key
 
 DEFAULT_SIZE = 2_000

@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from holdfast.model import Json
-from holdfast.ops.answers import RECORD, RECORDS
-from holdfast.ops.declare import Operation, Stream
+from holdfast.core.model import Json
+from holdfast.core.version import VERSION
+from holdfast.core.wire import schema
+from holdfast.ops.framework.answers import RECORD, RECORDS
+from holdfast.ops.framework.operation import Operation, Stream
 from holdfast.ops.registry import OPERATIONS
-from holdfast.shapes import schema
-from holdfast.version import VERSION
 
 PREFIX = "/agentmemory"
 _REF = "#/components/schemas/{model}"

@@ -6,35 +6,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.errors import NotFound
-from holdfast.model import Json
-from holdfast.ops.actions import ACTION_OPERATIONS
-from holdfast.ops.addresses import ADDRESS_OPERATIONS
-from holdfast.ops.admin import ADMIN
-from holdfast.ops.aging import AGING
-from holdfast.ops.changing import CHANGING
-from holdfast.ops.damaged import DAMAGED
-from holdfast.ops.declare import Operation
-from holdfast.ops.folders import FOLDERS
-from holdfast.ops.foreign import FOREIGN
-from holdfast.ops.forgetting import FORGETTING
-from holdfast.ops.intake import INTAKE
-from holdfast.ops.keys import KEY_OPERATIONS
-from holdfast.ops.learning import LEARNING
-from holdfast.ops.lessons import LESSON_OPERATIONS
-from holdfast.ops.memories import MEMORY_OPERATIONS
-from holdfast.ops.merging import MERGING
-from holdfast.ops.notes import NOTE_OPERATIONS
-from holdfast.ops.overview import OVERVIEW
-from holdfast.ops.progenly import PROGENLY
-from holdfast.ops.recalling import RECALL
-from holdfast.ops.removing import REMOVING
-from holdfast.ops.restoring import RESTORING
-from holdfast.ops.rules import RULES
-from holdfast.ops.slots import SLOT_OPERATIONS
-from holdfast.ops.snapshots import SNAPSHOTS
-from holdfast.ops.transfer import TRANSFER
-from holdfast.ops.vaults import VAULTS
+from holdfast.core.errors import NotFound
+from holdfast.core.model import Json
+from holdfast.ops.framework.operation import Operation
+from holdfast.ops.query.memory_map import FOLDERS
+from holdfast.ops.query.search import RECALL
+from holdfast.ops.query.timeline import TIMELINE
+from holdfast.ops.records.actions import ACTION_OPERATIONS
+from holdfast.ops.records.addresses import ADDRESS_OPERATIONS
+from holdfast.ops.records.forget import FORGETTING
+from holdfast.ops.records.learning import LEARNING
+from holdfast.ops.records.lessons import LESSON_OPERATIONS
+from holdfast.ops.records.lifecycle import AGING
+from holdfast.ops.records.memories import MEMORY_OPERATIONS
+from holdfast.ops.records.memory_scope import CHANGING
+from holdfast.ops.records.rule_files import RULES
+from holdfast.ops.records.sessions import INTAKE
+from holdfast.ops.records.slots import SLOT_OPERATIONS
+from holdfast.ops.server.admin import ADMIN
+from holdfast.ops.server.overview import OVERVIEW
+from holdfast.ops.server.second_brain import NOTE_OPERATIONS
+from holdfast.ops.server.transfer import TRANSFER
+from holdfast.ops.snapshots.create import SNAPSHOTS
+from holdfast.ops.snapshots.damaged import DAMAGED
+from holdfast.ops.snapshots.keys import KEY_OPERATIONS
+from holdfast.ops.snapshots.merge import MERGING
+from holdfast.ops.snapshots.nexo import FOREIGN
+from holdfast.ops.snapshots.progenly import PROGENLY
+from holdfast.ops.snapshots.remove import REMOVING
+from holdfast.ops.snapshots.restore import RESTORING
+from holdfast.ops.snapshots.vaults import VAULTS
 
 OPERATIONS: tuple[Operation, ...] = (
     *INTAKE,
@@ -44,6 +45,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *AGING,
     *CHANGING,
     *RECALL,
+    *TIMELINE,
     *LESSON_OPERATIONS,
     *SLOT_OPERATIONS,
     *ACTION_OPERATIONS,

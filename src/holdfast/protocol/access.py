@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from holdfast.errors import InvalidRequest, LimitReached
-from holdfast.keys import key_of
-from holdfast.model import EVERYBODY, IN_CHATS
+from holdfast.core.errors import InvalidRequest, LimitReached
+from holdfast.core.model import EVERYBODY, IN_CHATS
+from holdfast.core.session_keys import key_of
 from holdfast.protocol.origin import UMOInfo, is_sender
 from holdfast.protocol.terms import SCOPES, VISIBILITIES, MemoryScope, MemoryVisibility
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from holdfast.errors import Conflict, InvalidRequest
-from holdfast.ports import Entropy
-from holdfast.storable import check_text
-from holdfast.system import SystemEntropy
+from holdfast.core.errors import Conflict, InvalidRequest
+from holdfast.core.ports import Entropy
+from holdfast.core.system import SystemEntropy
+from holdfast.text.text_checks import check_text
 
 SEPARATOR = "://"
 PATH_CHARS = 8

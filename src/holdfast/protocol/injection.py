@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 from holdfast.protocol.metadata import MemoryMetadata
 from holdfast.protocol.origin import CHAT_TYPES, UMOInfo
 from holdfast.protocol.terms import SCOPES, MemoryScope
 from holdfast.protocol.text import display_text
 from holdfast.protocol.visible import escaped, field, visible
-from holdfast.tokens import estimate
+from holdfast.text.tokens import estimate
 
 Locale = Literal["en", "zh"]
 

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from holdfast.errors import Conflict, InvalidRequest
+from holdfast.core.errors import Conflict, InvalidRequest
+from holdfast.core.times import DAY_MS
 from holdfast.protocol.terms import (
     LEAST_IMPORTANT,
     MOST_IMPORTANT,
@@ -23,8 +24,6 @@ from holdfast.protocol.terms import (
     MemoryScope,
     MemoryType,
 )
-
-DAY_MS = 86_400_000
 
 State = Literal["active", "folded", "deprecated"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 from holdfast.protocol.injection import Locale
 from holdfast.protocol.metadata import MemoryMetadata
 from holdfast.protocol.text import display_text

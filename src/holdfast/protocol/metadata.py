@@ -10,6 +10,8 @@ from typing import Any
 
 import orjson
 
+from holdfast.core.system import SystemClock
+from holdfast.core.times import iso
 from holdfast.protocol.origin import PRIVATE, chat_type
 from holdfast.protocol.terms import (
     USUAL_IMPORTANCE,
@@ -22,8 +24,6 @@ from holdfast.protocol.terms import (
     normalize_visibility,
     whole,
 )
-from holdfast.system import SystemClock
-from holdfast.times import iso
 
 LISTED = 8  # entities and topics: what more of them says is noise to a search
 LISTED_CHARS = 80

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 
 PRIVATE, GROUP, OTHER = "private", "group", "other"
 CHAT_TYPES = (PRIVATE, GROUP, OTHER)

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 from holdfast.protocol.access import MemoryFacts, check_writable
 from holdfast.protocol.ids import build_user_id, read_user_id, session_id_of
 from holdfast.protocol.metadata import MemoryMetadata

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.model import Memory
+from holdfast.core.model import Memory
 
 
 def with_hash(memory: Memory) -> Memory:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.model import Json, Memory, Observation
+from holdfast.core.model import Json, Memory, Observation
 from holdfast.recall.hits import Hit
-from holdfast.store import words
+from holdfast.store import tokenizer
 
 _DIGITS = 4
 
@@ -22,8 +22,10 @@ def why(hit: Hit, question: str) -> Json:
 
 def matched(record: Memory | Observation, question: str) -> dict[str, list[str]]:
     """Which of the question's words stand in which field, stemmed."""
-    asked = {stem for word in words.query(question) for stem in words.stems(word)}
-    found = {name: sorted(asked & set(words.stems(words.index_text(text)))) for name, text in _fields(record).items()}
+    asked = {stem for word in tokenizer.query(question) for stem in tokenizer.stems(word)}
+    found = {
+        name: sorted(asked & set(tokenizer.stems(tokenizer.index_text(text)))) for name, text in _fields(record).items()
+    }
     return {name: stems for name, stems in found.items() if stems}
 
 

@@ -7,22 +7,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from holdfast.desk import Desk
-from holdfast.errors import EmbedderUnavailable, UpstreamFailed
-from holdfast.model import CleanText, Memory, Observation
-from holdfast.ports import Embedder
+from holdfast.context import Desk
+from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
+from holdfast.core.model import CleanText, Memory, Observation
+from holdfast.core.ports import Embedder
 from holdfast.projects import of_project
-from holdfast.recall.dates import day_of, spans
-from holdfast.recall.fold import diverse, fold
-from holdfast.recall.gather import Meaning, Pool, Soon, gather, look
+from holdfast.recall.candidates import Meaning, Pool, Soon, gather, look
+from holdfast.recall.dedupe import diverse, fold
 from holdfast.recall.hits import Hit, Question
-from holdfast.recall.links import current
+from holdfast.recall.links import CONTRADICTS, OF_TWO_ONE, current
 from holdfast.recall.outdated import newest_first
 from holdfast.recall.rank import DATE, Asked, Candidate, Ranked, rank
 from holdfast.recall.signals import asks_for_days_alone
-from holdfast.recall.turns import as_turns, by_worth
+from holdfast.recall.time.dates import day_of, spans
+from holdfast.recall.turn_hits import as_turns, by_worth
 from holdfast.redact import redact_text
-from holdfast.store import words
+from holdfast.store import tokenizer
 from holdfast.store.port import Condition, Reader, Table, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
@@ -51,16 +51,21 @@ def search(desk: Desk, question: Question) -> list[Hit]:
 
 
 def _current(desk: Desk, reader: Reader, hits: list[Hit], question: Question) -> list[Hit]:
-    """Nobody is told as current what another memory supersedes or contradicts; of the past, what held then."""
+    """Without what another memory contradicts, and in chats supersedes; of the past, what held then.
+
+    Outside chats what is superseded is marked and leads to what came in its place (`newest_first`).
+    """
     memories = [hit.record for hit in hits if isinstance(hit.record, Memory)]
-    told = current(desk, reader, memories, question.agent, among=question.as_of is not None)
+    past = question.as_of is not None
+    kinds = OF_TWO_ONE if desk.in_chat or past else CONTRADICTS
+    told = current(desk, reader, memories, question.agent, among=past, kinds=kinds)
     gone = {one.id for one in memories} - {one.id for one in told}
     return [hit for hit in hits if hit.record.id not in gone]
 
 
 def _pools(desk: Desk, reader: Reader, question: Question) -> tuple[list[Pool], list[Pool]]:
     """What may answer, and what may of the days that the question names."""
-    query = words.query(question.query)
+    query = tokenizer.query(question.query)
     soon = _soon(desk, question.query)
     if not query and (soon is None or soon.future.result() is None):
         return [], []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.model import Memory, Observation
+from holdfast.core.model import Memory, Observation
 from holdfast.recall.rank import Parts
 
 
@@ -38,6 +38,7 @@ class Newer:
     text: str
     at: int
     sure: bool  # it replaced the older one; else it probably speaks of the same
+    of: str  # the id of the older statement or memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import cast
 
-from holdfast.desk import Desk
-from holdfast.model import Memory, Relation
+from holdfast.context import Desk
+from holdfast.core.model import Memory, Relation
 from holdfast.protocol.lifecycle import Life, Link, LinkKind, settle
 from holdfast.store.port import Condition, Reader, where
 from holdfast.store.tables import MEMORIES, RELATIONS
@@ -18,7 +18,8 @@ from holdfast.store.tables import MEMORIES, RELATIONS
 BATCH = 200
 MOST_LINKED = 3
 GOING_TOGETHER = ("related", "supports", "context")
-OF_TWO_ONE: tuple[LinkKind, ...] = ("supersedes", "contradicts")
+CONTRADICTS: tuple[LinkKind, ...] = ("contradicts",)
+OF_TWO_ONE: tuple[LinkKind, ...] = ("supersedes", *CONTRADICTS)
 _LATER = Condition("parent_id", "not null")
 
 
@@ -40,14 +41,14 @@ def linked(desk: Desk, reader: Reader, memories: Sequence[Memory], agent: str | 
 
     What goes with the first comes first.
     """
-    own = _versions(reader, memories)
+    own = versions_of(reader, memories)
     place = {memory.id: number for number, memory in enumerate(memories)}
     ends: dict[str, int] = {}
     for one in _relations(desk, reader, list(own), GOING_TOGETHER):
         for here, there in ((one.source_id, one.target_id), (one.target_id, one.source_id)):
             if here in own and there not in own:
                 ends[there] = min(place[own[here]], ends.get(there, len(place)))
-    found = _latest(desk, reader, list(ends), agent)
+    found = latest_of(desk, reader, list(ends), agent)
     nearest: dict[str, int] = {}
     for end, memory in found.items():
         nearest[memory.id] = min(ends[end], nearest.get(memory.id, len(place)))
@@ -56,19 +57,25 @@ def linked(desk: Desk, reader: Reader, memories: Sequence[Memory], agent: str | 
 
 
 def current(
-    desk: Desk, reader: Reader, memories: Sequence[Memory], agent: str | None = None, *, among: bool = False
+    desk: Desk,
+    reader: Reader,
+    memories: Sequence[Memory],
+    agent: str | None = None,
+    *,
+    among: bool = False,
+    kinds: Sequence[LinkKind] = OF_TWO_ONE,
 ) -> list[Memory]:
     """The memories without those that another one supersedes or, being newer, contradicts.
 
     The other need not be among them: what is no longer so is not told because the question fits it better. It must be
     one that the caller may see. With `among`, only these themselves count, as for a question about the past.
     """
-    own = _versions(reader, memories)
-    relations = _relations(desk, reader, list(own), OF_TWO_ONE)
+    own = versions_of(reader, memories)
+    relations = _relations(desk, reader, list(own), kinds)
     if not relations:
         return list(memories)
     strangers = {end for one in relations for end in (one.source_id, one.target_id)} - own.keys()
-    others = {} if among else _latest(desk, reader, list(strangers), agent)
+    others = {} if among else latest_of(desk, reader, list(strangers), agent)
     names = own | {end: memory.id for end, memory in others.items()}
     links = [
         Link(names[one.source_id], names[one.target_id], cast(LinkKind, one.type))
@@ -80,7 +87,7 @@ def current(
     return [one for one in memories if one.id in stay]
 
 
-def _versions(reader: Reader, memories: Sequence[Memory]) -> dict[str, str]:
+def versions_of(reader: Reader, memories: Sequence[Memory]) -> dict[str, str]:
     """The id of each of the memories by the ids of all its versions."""
     shown = {memory.root: memory.id for memory in memories if memory.version > 1}
     own = {memory.id: memory.id for memory in memories}
@@ -90,7 +97,7 @@ def _versions(reader: Reader, memories: Sequence[Memory]) -> dict[str, str]:
     return own
 
 
-def _latest(desk: Desk, reader: Reader, ids: Sequence[str], agent: str | None) -> Mapping[str, Memory]:
+def latest_of(desk: Desk, reader: Reader, ids: Sequence[str], agent: str | None) -> Mapping[str, Memory]:
     """The latest versions of memories by the ids given, as far as the caller may see them and they are active."""
     if not ids:
         return {}

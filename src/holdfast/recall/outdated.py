@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from holdfast.desk import Desk
-from holdfast.model import Memory, Observation, Relation, Statement
+from holdfast.context import Desk
+from holdfast.core.model import Memory, Observation, Relation, Statement
+from holdfast.recall.context.standing import SUPERSEDES, relations_to
+from holdfast.recall.hit_text import statements_of
 from holdfast.recall.hits import Hit, Newer
+from holdfast.recall.links import latest_of, versions_of
 from holdfast.recall.passage import answering
-from holdfast.recall.shown import statements_of
-from holdfast.recall.standing import SUPERSEDES, relations_to
-from holdfast.recall.turns import as_turns
+from holdfast.recall.turn_hits import as_turns
 from holdfast.store.port import Reader
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, STATEMENTS
 
@@ -31,7 +32,7 @@ def newest_first(desk: Desk, reader: Reader, hits: Sequence[Hit], query: str) ->
         if newer is None:
             _place(found, placed, hit)
             continue
-        successor = own.get(newer.id) or _hit_of(desk, reader, newer, hit)
+        successor = own.get(newer.id) or (_hit_of(desk, reader, newer, hit) if newer.sure else None)
         if successor is not None and successor.record.id not in placed:
             again = marked.get(id(successor))
             _place(found, placed, replace(successor, outdated=again) if again else successor)
@@ -47,19 +48,20 @@ def _place(found: list[Hit], placed: set[str], hit: Hit) -> None:
 
 def _newer(desk: Desk, reader: Reader, hit: Hit, query: str) -> Newer | None:
     """What came in the place of the statement in this hit that matches the question."""
+    if isinstance(hit.record, Memory):
+        found = relations_to(desk, reader, list(versions_of(reader, [hit.record])))
+        last = max(found.values(), key=lambda one: (one.type == SUPERSEDES, one.seq), default=None)
+        return _followed(desk, reader, last) if last is not None else None
     said = statements_of(desk, reader, hit)
-    ids = [*(one.id for one in said), *([hit.record.id] if isinstance(hit.record, Memory) else [])]
-    relations = relations_to(desk, reader, ids)
+    relations = relations_to(desk, reader, [one.id for one in said])
     if not relations:
         return None
-    matching = _matching(hit, said, relations, query)
+    matching = _matching(said, relations, query)
     return _followed(desk, reader, matching) if matching is not None else None
 
 
-def _matching(hit: Hit, said: Sequence[Statement], relations: Mapping[str, Relation], query: str) -> Relation | None:
+def _matching(said: Sequence[Statement], relations: Mapping[str, Relation], query: str) -> Relation | None:
     """The relation of a statement that answers the question, if it was replaced."""
-    if isinstance(hit.record, Memory):
-        return relations.get(hit.record.id)
     best = answering([one.text for one in said], query)
     if not best and said:  # found by its meaning: what the turn chiefly says is what it was found for
         best = [max(range(len(said)), key=lambda at: said[at].worth)]
@@ -75,16 +77,16 @@ def _followed(desk: Desk, reader: Reader, relation: Relation) -> Newer | None:
         if further is None or further.type != SUPERSEDES:
             break
         source = further.source_id
-    return _as_newer(desk, reader, source, sure)
+    return _as_newer(desk, reader, source, sure, relation.target_id)
 
 
-def _as_newer(desk: Desk, reader: Reader, id: str, sure: bool) -> Newer | None:
+def _as_newer(desk: Desk, reader: Reader, id: str, sure: bool, of: str) -> Newer | None:
     statement = reader.get(STATEMENTS, desk.tenant, id)
     if statement is not None:
-        return Newer(statement.source_id, statement.text, statement.at, sure)
-    memory = reader.get(MEMORIES, desk.tenant, id)
-    if memory is not None and desk.may_see(memory):
-        return Newer(memory.id, memory.content[:600], memory.created_at, sure)
+        return Newer(statement.source_id, statement.text, statement.at, sure, of)
+    memory = latest_of(desk, reader, [id], None).get(id)
+    if memory is not None:
+        return Newer(memory.id, memory.content[:600], memory.created_at, sure, of)
     return None
 
 

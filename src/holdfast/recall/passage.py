@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from holdfast.sentences import sentences
-from holdfast.store import words
+from holdfast.store import tokenizer
+from holdfast.text.sentences import sentences
 
 GAP = " … "
 STATED = 0.35  # what a statement that was found worth keeping gets beside its words, as a share of the best match
@@ -86,4 +86,4 @@ def _scores(texts: Sequence[str], query: str) -> list[float]:
 
 @lru_cache(maxsize=4_096)
 def stems(text: str) -> frozenset[str]:
-    return frozenset(stem for word in words.query(text) for stem in words.stems(word))
+    return frozenset(stem for word in tokenizer.query(text) for stem in tokenizer.stems(word))

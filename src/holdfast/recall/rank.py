@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.core.times import DAY_MS
 from holdfast.recall import signals
-from holdfast.recall.dates import DAY_MS, spans
 from holdfast.recall.neighbours import Neighbours, neighbours
+from holdfast.recall.time.dates import spans
 
 Floats = NDArray[np.float64]
 

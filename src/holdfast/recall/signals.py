@@ -9,8 +9,9 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.recall.dates import DAY_MS, UNIX_DAY, Span, beside_days
-from holdfast.store import words
+from holdfast.core.times import DAY_MS
+from holdfast.recall.time.dates import UNIX_DAY, Span, beside_days
+from holdfast.store import tokenizer
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +23,7 @@ _ROLES = frozenset("user assistant system tool human ai bot agent developer".spl
 _SPEAKER = re.compile(r"\s*[^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}")
 HEAD_CHARS = 100
 # Beside a day they ask for no more than what was then.
-_NOTHING_ELSE = words.STOP_WORDS | frozenset(
+_NOTHING_ELSE = tokenizer.STOP_WORDS | frozenset(
     "happen happened happening happens going went done doing anything everything something things all show tell "
     "list find remember said say talk talked know knew learn learned learnt new news s".split()
 )
@@ -84,7 +85,7 @@ def disclosed(disclosures: Sequence[str], terms: Sequence[str]) -> Floats:
 
 
 def _share_asked(text: str, asked: set[str]) -> float:
-    wanted = {stem for word in words.query(text[:READ_CHARS]) for stem in words.stems(word)}
+    wanted = {stem for word in tokenizer.query(text[:READ_CHARS]) for stem in tokenizer.stems(word)}
     return len(wanted & asked) / len(wanted) if wanted else 0.0
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from holdfast.model import CleanText
+from holdfast.core.model import CleanText
+from holdfast.redact.json_walk import Walk, is_quiet
 from holdfast.redact.plain import Counts, findings, to_bytes
 from holdfast.redact.result import PRIVATE_MARK, SECRET_MARK, Finding, Redacted
 from holdfast.redact.rules import default_rules
-from holdfast.redact.walk import Walk, is_quiet
 
 __all__ = ["PRIVATE_MARK", "SECRET_MARK", "Finding", "Redacted", "redact_text", "redact_value"]
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import re2
 
-from holdfast.errors import InvalidSettings
+from holdfast.core.errors import InvalidSettings
 from holdfast.redact.checks import CHECKS
 from holdfast.redact.traits import Words
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.model import Json
+from holdfast.core.model import Json
 from holdfast.remote.dialect import Dialect, Prompt
 from holdfast.remote.failure import REFUSED, TRUNCATED, UNFINISHED, Failure
 

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from threading import Lock
 
-from holdfast.ports import Clock
+from holdfast.core.ports import Clock
 
 HOUR = 3600.0
 

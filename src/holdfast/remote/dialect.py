@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.model import CleanText, Json
+from holdfast.core.model import CleanText, Json
 from holdfast.remote.failure import EMPTY, MALFORMED, Failure
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx
 
-from holdfast.ports import Clock, Entropy
-from holdfast.remote.address import Site, checked_site, is_local
+from holdfast.core.ports import Clock, Entropy
+from holdfast.remote.address_policy import Site, checked_site, is_local
 from holdfast.remote.exchange import CONNECT_SECONDS, HEADERS, answered
 from holdfast.remote.failure import EMBEDDER, TIMED_OUT, Failure
 from holdfast.remote.guard import Guard

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from holdfast.model import Json
-from holdfast.ports import Vectors
+from holdfast.core.model import Json
+from holdfast.core.ports import Vectors
 from holdfast.remote.failure import MALFORMED, MISCOUNTED, MISSIZED, NOT_NUMBERS, Failure
 
 

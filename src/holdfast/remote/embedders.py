@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from holdfast.errors import Fault, InvalidSettings, UpstreamFailed
-from holdfast.model import CleanText
-from holdfast.ports import Clock, Entropy, Vectors
-from holdfast.remote.address import checked_site
+from holdfast.core.errors import Fault, InvalidSettings, UpstreamFailed
+from holdfast.core.model import CleanText
+from holdfast.core.ports import Clock, Entropy, Vectors
+from holdfast.remote.address_policy import checked_site
 from holdfast.remote.budget import HourlyBudget
 from holdfast.remote.embed_dialects import GEMINI, OPENAI, EmbedDialect, Order, texts_per_request, vectors_in
 from holdfast.remote.endpoint import Access, Endpoint, Pause

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from holdfast.errors import UpstreamFailed
-from holdfast.model import Json
-from holdfast.ports import Clock, Entropy
-from holdfast.remote.address import Site
+from holdfast.core.errors import UpstreamFailed
+from holdfast.core.model import Json
+from holdfast.core.ports import Clock, Entropy
+from holdfast.remote.address_policy import Site
 from holdfast.remote.budget import HourlyBudget
 from holdfast.remote.exchange import Exchange
 from holdfast.remote.failure import LLM, Failure

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import httpx
 
-from holdfast.model import Json
-from holdfast.ports import Clock
-from holdfast.remote.address import Site
+from holdfast.core.model import Json
+from holdfast.core.ports import Clock
+from holdfast.remote.address_policy import Site
 from holdfast.remote.failure import MALFORMED, TIMED_OUT, TOO_LARGE, Failure
 from holdfast.remote.guard import AddressRefused, Guard
 

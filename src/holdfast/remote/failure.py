@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.errors import UpstreamFailed
+from holdfast.core.errors import UpstreamFailed
 
 # What the settings of each use begin with.
 LLM = "HOLDFAST_LLM"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.model import Json
+from holdfast.core.model import Json
 from holdfast.remote.dialect import Dialect, Prompt
 from holdfast.remote.failure import REFUSED, TRUNCATED, UNFINISHED
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from holdfast.errors import InvalidSettings
-from holdfast.model import CleanText
-from holdfast.ports import Clock, Entropy, Summarizer
+from holdfast.core.errors import InvalidSettings
+from holdfast.core.model import CleanText
+from holdfast.core.ports import Clock, Entropy, Summarizer
 from holdfast.remote import anthropic, gemini, openai
-from holdfast.remote.address import checked_site
+from holdfast.remote.address_policy import checked_site
 from holdfast.remote.budget import HourlyBudget
 from holdfast.remote.dialect import Dialect, Prompt, answer_in
 from holdfast.remote.endpoint import Access, Endpoint, Pause

@@ -15,27 +15,27 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.door import Door, LocalDoor
+from holdfast.connection import Door, LocalDoor
+from holdfast.core.errors import Fault, Forbidden, InvalidRequest, MethodNotAllowed, NotFound
+from holdfast.core.metrics import MEDIA_TYPE
 from holdfast.engine import Engine
-from holdfast.errors import Fault, Forbidden, InvalidRequest, MethodNotAllowed, NotFound
-from holdfast.metrics import MEDIA_TYPE
 from holdfast.ops.openapi import openapi
-from holdfast.serve.auth import Auth
-from holdfast.serve.bodies import read_body
-from holdfast.serve.broker import Broker
-from holdfast.serve.guard import Guard, wait_header
-from holdfast.serve.lane import Lane
-from holdfast.serve.learning import Learning
-from holdfast.serve.live import Live
-from holdfast.serve.maintenance import Maintenance
-from holdfast.serve.mcp import Context, McpSurface, call_tool, text_of, tool_list
-from holdfast.serve.pages import agent_guide, auth_guide
-from holdfast.serve.readings import readings
-from holdfast.serve.rest import PREFIX, Rest
-from holdfast.serve.schedule import Schedule
-from holdfast.serve.spool_intake import SpoolIntake
-from holdfast.serve.strict_json import dumps, loads
-from holdfast.serve.viewer import viewer_page
+from holdfast.serve.background.learning_thread import Learning
+from holdfast.serve.background.maintenance import Maintenance
+from holdfast.serve.background.schedule import Schedule
+from holdfast.serve.background.spool_intake import SpoolIntake
+from holdfast.serve.events.broker import Broker
+from holdfast.serve.events.websocket import Live
+from holdfast.serve.http.admission import Guard, wait_header
+from holdfast.serve.http.auth import Auth
+from holdfast.serve.http.request_body import read_body
+from holdfast.serve.http.rest import PREFIX, Rest
+from holdfast.serve.http.static_pages import agent_guide, auth_guide
+from holdfast.serve.http.strict_json import dumps, loads
+from holdfast.serve.http.viewer_files import viewer_page
+from holdfast.serve.http.write_batcher import Lane
+from holdfast.serve.mcp.tools import Context, McpSurface, call_tool, text_of, tool_list
+from holdfast.serve.metrics_page import readings
 
 # Writers wait for their commit inside a thread; enough of them that many share one.
 THREADS = 32

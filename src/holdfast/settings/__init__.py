@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import InvalidSettings
-from holdfast.settings import serving, snapshots, telling, thinking, vaults
+from holdfast.core.disk import user_path
+from holdfast.core.errors import InvalidSettings
+from holdfast.settings import events, models, server, snapshots, vaults
 from holdfast.settings.row import Setting, duration
 
 __all__ = ["BY_NAME", "SETTINGS", "Setting", "Settings", "duration", "environment", "load", "named_by", "origin"]
 
-SETTINGS: tuple[Setting, ...] = (*serving.ROWS, *thinking.ROWS, *snapshots.ROWS, *vaults.ROWS, *telling.ROWS)
+SETTINGS: tuple[Setting, ...] = (*server.ROWS, *models.ROWS, *snapshots.ROWS, *vaults.ROWS, *events.ROWS)
 BY_NAME: dict[str, Setting] = {row.name: row for row in SETTINGS}
 
 
@@ -111,7 +112,7 @@ class Settings:
 
     @property
     def folder(self) -> Path:
-        return Path(self.home).expanduser()
+        return user_path(self.home, "HOLDFAST_HOME", InvalidSettings)
 
     @property
     def isolated(self) -> bool:

@@ -40,7 +40,12 @@ ROWS: tuple[Setting, ...] = (
         "they go to a vault that gets them so.",
         one_of("auto", "whole", "chunks"),
     ),
-    Setting("snapshot_keep_last", "10", "Automatic snapshots kept whatever their age.", whole(1, 100_000)),
+    Setting(
+        "snapshot_keep_last",
+        "10",
+        "Scheduled snapshots kept whatever their age, and as many of those made before some work.",
+        whole(1, 100_000),
+    ),
     Setting(
         "snapshot_keep_days", "0", "Automatic snapshots of so many days are kept; 0: no such rule.", whole(0, 36_500)
     ),

@@ -10,26 +10,23 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from holdfast.disk import disk_fault, write_durably
-from holdfast.errors import Conflict, DataDamaged, DataTooNew, RestorePending
-from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.damaged import keep_aside, leaving
-from holdfast.snapshot.difference import Difference, compared, live_side, readable_side, side_of
-from holdfast.snapshot.finding import SHELF, Found, Named, highest_at, identities_of, sought, trusted
-from holdfast.snapshot.flow import Wish
-from holdfast.snapshot.folder_exchange import Exchange, intend, pending
-from holdfast.snapshot.folders_back import (
-    drop_kept,
-    drop_staged,
-    settle_folders,
-    stage_folders,
-)
-from holdfast.snapshot.key_care import note_opened
-from holdfast.snapshot.memory import STORE
-from holdfast.snapshot.places import shelf_folder
-from holdfast.snapshot.sending import offer_waiting
-from holdfast.snapshot.shelf import Shelf
-from holdfast.snapshot.switching import (
+from holdfast.core.disk import disk_fault, user_path, write_durably
+from holdfast.core.errors import Conflict, DataDamaged, DataTooNew, Fault, RestorePending
+from holdfast.snapshot.browse import laid_out
+from holdfast.snapshot.bundle.reader import unpack
+from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.create import Wish
+from holdfast.snapshot.diff import Difference, compared, live_side, readable_side, side_of
+from holdfast.snapshot.recovery.damaged import keep_aside, leaving, no_longer_copied
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.key_warnings import note_opened
+from holdfast.snapshot.repo.paths import shelf_folder
+from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.resolve import SHELF, Found, Named, highest_at, identities_of, sought, trusted
+from holdfast.snapshot.sources.capture import STORE
+from holdfast.snapshot.sources.restore_plan import drop_kept, drop_staged, settle_folders, stage_folders
+from holdfast.snapshot.sources.swap import Exchange, intend, pending
+from holdfast.snapshot.switch import (
     BEFORE_RESTORE,
     ORIGIN,
     give_up,
@@ -40,12 +37,10 @@ from holdfast.snapshot.switching import (
     take_along,
     wish_of,
 )
-from holdfast.snapshot.travel import laid_out
-from holdfast.snapshot.unpack import unpack
-from holdfast.snapshot.values import Manifest
-from holdfast.store.folder import DATABASE, DataFolder, FolderLock
+from holdfast.snapshot.sync.queue import offer_waiting
+from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.port import Home
-from holdfast.store.sqlite.graft import prepare
+from holdfast.store.sqlite.files.graft import prepare
 
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]
@@ -114,8 +109,16 @@ def preview(archive: Archive, named: Named, limit: int, *, replaces: bool = True
         except (DataDamaged, DataTooNew, RestorePending) as fault:
             with readable_side(archive, laid.folder) as rest:
                 found = compared(archive, rest, side_of(laid), limit)
-            unread = "what can be read of it is compared" if isinstance(fault, DataDamaged) else fault.message
-            return replace(found, unread=unread)
+            return replace(found, unread=_unread(fault))
+
+
+def _unread(fault: Fault) -> str:
+    """Why the comparison is not with the whole live memory."""
+    if isinstance(fault, RestorePending):
+        return "There is no live memory yet, so the snapshot is compared with an empty one."
+    if isinstance(fault, DataTooNew):
+        return f"The live memory cannot be read: {fault.message}."
+    return "The live memory is damaged: what can be read of it is compared."
 
 
 def branch(archive: Archive, named: Named, target: Path) -> Restored:
@@ -125,7 +128,7 @@ def branch(archive: Archive, named: Named, target: Path) -> Restored:
         Conflict: something is in that folder.
         SnapshotDamaged and others: as `restore`.
     """
-    place = target.expanduser().resolve()
+    place = user_path(target, "into").resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Conflict("into: something is there already", hint="Name a folder that does not exist yet.")
     folder = DataFolder(place)
@@ -188,6 +191,7 @@ def _restored(
             if not alone and (source := old or _left(archive.home, damaged)) is not None:
                 whole.append(take_along(building / DATABASE, source, archive.tenant))
             keep_aside(archive.home, damaged)
+            no_longer_copied(archive.home)
             name = folder.finish(building)
             intend(archive.home, name, exchanges)
             return name

@@ -6,23 +6,24 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.disk import disk_fault
-from holdfast.errors import Conflict, DataDamaged, Fault, NotFound
-from holdfast.snapshot.archive import Archive
-from holdfast.snapshot.changes import forget_seen
-from holdfast.snapshot.damaged import SEE
-from holdfast.snapshot.finding import LATEST, Named
-from holdfast.snapshot.flow import Wish
-from holdfast.snapshot.folder_exchange import intend
-from holdfast.snapshot.folders_back import folders_of_generation, settle_folders
-from holdfast.snapshot.sending import offer_waiting
-from holdfast.snapshot.switching import ORIGIN, keep, keep_last, live_of, switched, wish_of
+from holdfast.core.disk import disk_fault
+from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
+from holdfast.snapshot.create import Wish
+from holdfast.snapshot.recovery.damaged import SEE, no_longer_copied
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.latest import BY_RESTORE, UNDO_LABEL
+from holdfast.snapshot.resolve import LATEST, Named
+from holdfast.snapshot.sources.change_check import forget_seen
+from holdfast.snapshot.sources.restore_plan import folders_of_generation, settle_folders
+from holdfast.snapshot.sources.swap import intend
+from holdfast.snapshot.switch import ORIGIN, keep, keep_last, live_of, switched, wish_of
+from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import read_damage
-from holdfast.store.folder import DATABASE, DataFolder
-from holdfast.store.sqlite.graft import rejoin
-from holdfast.store.sqlite.salvage import unreadable
+from holdfast.store.data_folder import DATABASE, DataFolder
+from holdfast.store.sqlite.files.graft import rejoin
+from holdfast.store.sqlite.files.salvage_rows import unreadable
 
-BEFORE_UNDO = Wish(label="before undo", made_by="before-restore")
+BEFORE_UNDO = Wish(label=UNDO_LABEL, made_by=BY_RESTORE)
 LAST = Named(LATEST)
 
 
@@ -62,6 +63,7 @@ def undo(archive: Archive, named: Named = LAST) -> Undone:
                 later[0] = keep_last(archive, wish)
                 rejoin(archive.home / name / DATABASE, old, archive.tenant)
             intend(archive.home, name, folders_of_generation(archive, name, now))
+            no_longer_copied(archive.home, leaving=now)
             return name
 
         try:

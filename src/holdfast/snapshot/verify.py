@@ -13,8 +13,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Protocol
 
-from holdfast.didkey import verify_signature
-from holdfast.errors import (
+from holdfast.core.bundle_names import SIDECAR
+from holdfast.core.didkey import verify_signature
+from holdfast.core.errors import (
     Fault,
     IdentityNeeded,
     SnapshotDamaged,
@@ -24,14 +25,14 @@ from holdfast.errors import (
     SnapshotUntrusted,
     StorageFailed,
 )
-from holdfast.snapshot.canonical import Malformed
-from holdfast.snapshot.chunks.gathering import pack_path, read_recipe
-from holdfast.snapshot.chunks.recipe import read_packs
-from holdfast.snapshot.keyring import Keyring
-from holdfast.snapshot.manifest import MOST_BYTES, is_id, manifest_name, read_manifest, signed_bytes
-from holdfast.snapshot.places import read_sidecar
-from holdfast.snapshot.unpack import open_regular, walk
-from holdfast.snapshot.values import Code, Finding, Manifest, Report
+from holdfast.snapshot.bundle.canonical import Malformed
+from holdfast.snapshot.bundle.manifest import MOST_BYTES, is_id, manifest_name, read_manifest, signed_bytes
+from holdfast.snapshot.bundle.reader import open_regular, walk
+from holdfast.snapshot.bundle.types import Code, Finding, Manifest, Report
+from holdfast.snapshot.chunks.chunk_index import read_packs
+from holdfast.snapshot.chunks.reader import pack_path, read_recipe
+from holdfast.snapshot.keys.keyring import Keyring
+from holdfast.snapshot.repo.paths import read_sidecar
 
 _PIECE = 1024 * 1024
 _MOST_SIDECAR = 512
@@ -64,6 +65,7 @@ class Expect:
     require_sidecars: bool = True
     schema: tuple[tuple[str, int], ...] = ()  # by name, the highest version that can be read
     signer: str | None = None  # a key that the caller trusts for this one
+    passed: int = 0  # a higher number that lies in the same place, and was passed over
 
 
 def verify(
@@ -93,6 +95,14 @@ def verify(
         looking.members(manifest, identities, members)
     found, checked, unchecked = tuple(looking.findings), tuple(looking.checked), tuple(looking.unchecked)
     return Report(id, manifest, found, checked, unchecked, looking.digest, tuple(looking.packs))
+
+
+def is_genuine(manifest: Manifest, keyring: Keyring) -> bool:
+    """Whether a trusted key signed it; without a key here nothing is signed, and it counts as genuine."""
+    if manifest.signer is None or manifest.signature is None:
+        return not keyring.demands()
+    signed = verify_signature(manifest.signer, signed_bytes(manifest), manifest.signature)
+    return signed and keyring.accepts(manifest.signer)
 
 
 def fault_of(report: Verified) -> Fault | None:
@@ -197,7 +207,7 @@ class _Looking:
     def sequence(self, manifest: Manifest, keyring: Keyring, expect: Expect, place: str | None) -> None:
         seen = keyring.mark(manifest.signer, place) if place is not None else 0
         mark, own = max(expect.mark, seen), manifest.identity.sequence
-        if own < mark:
+        if max(own, expect.passed) < mark:
             message = f"snapshot: it is number {own}, and number {mark} is known to exist"
             self._find("older", message, note=expect.older_is_note)
         self.checked.append("sequence")
@@ -246,7 +256,7 @@ class _Looking:
                 self._find("too_new", f"snapshot: its {name} is of version {own[name]}, and {highest} is known here")
 
     def _sidecar(self, name: str, sha256: str, required: bool) -> None:
-        path = self.folder / f"{name}.sha256"
+        path = self.folder / f"{name}{SIDECAR}"
         if not required and not path.exists():
             return
         try:

@@ -15,14 +15,15 @@ from typing import Literal
 
 import orjson
 
-from holdfast.disk import disk_faults, sync_folder, write_durably
-from holdfast.errors import DataReadOnly, Fault
-from holdfast.store.folder import DAMAGED
+from holdfast.core.disk import disk_faults, sync_folder, write_durably
+from holdfast.core.errors import DataReadOnly, Fault
+from holdfast.store.data_folder import DAMAGED
 from holdfast.store.port import Finding
 
 log = logging.getLogger("holdfast")
 
 _MOST_BYTES = 4_096
+_LOGGED = 10  # findings of one verification
 
 Extent = Literal["unknown", "index", "records", "copied"]
 """unknown: a read or a write met it, and nothing was verified since. index: only what follows from the records. copied:
@@ -42,6 +43,7 @@ class Damage:
 
     extent: Extent
     why: str
+    into: str = ""  # the generation that what can be read was copied into
 
     def fault(self, hint: str | None = None) -> DataReadOnly:
         """The refusal of a write."""
@@ -62,8 +64,16 @@ def damage_of(findings: Iterable[Finding]) -> Damage | None:
         return None
     records = [one for one in broken if one.table not in _DERIVED]
     worst = (records or broken)[0]
-    why = " ".join(worst.message.replace("*** in database main ***", "").split())
-    return Damage("records" if records else "index", f"{worst.table}: {why}")
+    return Damage("records" if records else "index", _plain(worst))
+
+
+def _plain(finding: Finding) -> str:
+    """A finding in words for everybody; what SQLite says of pages is for the log."""
+    if finding.table == "database":
+        return "pages of the database file are damaged"
+    if finding.kind == "page_damaged":
+        return f"{finding.table}: not all of it can be read"
+    return f"{finding.table}: {finding.message}"
 
 
 def read_damage(generation: Path) -> Damage | None:
@@ -72,7 +82,7 @@ def read_damage(generation: Path) -> Damage | None:
         with (generation / DAMAGED).open("rb") as file:
             said = orjson.loads(file.read(_MOST_BYTES))
         extent: Extent = said["extent"] if said["extent"] in ("index", "records", "copied") else "unknown"
-        return Damage(extent, str(said["why"]))
+        return Damage(extent, str(said["why"]), str(said.get("into", "")))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
@@ -85,7 +95,8 @@ def note_damage(generation: Path, damage: Damage) -> None:
     Raises:
         StorageFull, StorageFailed: the note could not be written.
     """
-    write_durably(generation / DAMAGED, orjson.dumps({"extent": damage.extent, "why": damage.why[:1_000]}))
+    said = {"extent": damage.extent, "why": damage.why[:1_000], **({"into": damage.into} if damage.into else {})}
+    write_durably(generation / DAMAGED, orjson.dumps(said))
 
 
 def clear_damage(generation: Path) -> None:
@@ -129,9 +140,12 @@ class DamageWatch:
 
     def verified(self, findings: Iterable[Finding]) -> None:
         """What a verification of the whole generation found: it may end a suspicion as well."""
-        found = damage_of(findings)
+        known = list(findings)
+        found = damage_of(known)
         with self._lock:
             if found is not None and found != self._damage:
+                for one in known[:_LOGGED]:
+                    log.error("damaged: %s: %s", one.table, " ".join(one.message.split()))
                 self._set(found)
             elif found is None and self._damage is not None:
                 clear_damage(self._generation)

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from holdfast.errors import Fault
-from holdfast.store.folder import DataFolder
+from holdfast.core.errors import Fault
+from holdfast.store.data_folder import DataFolder
 from holdfast.store.sqlite.store import SqliteStore
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from holdfast.errors import Fault
-from holdfast.store.closed import ClosedStore
-from holdfast.store.folder import DataFolder
+from holdfast.core.errors import Fault
+from holdfast.store.data_folder import DataFolder
 from holdfast.store.generations import Generations
 from holdfast.store.port import Store
 from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.unavailable import ClosedStore
 
 
 class LiveStore:

@@ -1,6 +1,6 @@
 """The store's port: tables of records, conditions over their columns, one transaction per write.
 
-Both engines fulfil it. Nothing here knows SQL, files or threads. Every call takes the tenant first, and no
+SQLite (store/sqlite) is its engine. Nothing here knows SQL, files or threads. Every call takes the tenant first, and no
 call can reach across tenants except the few that say so.
 """
 
@@ -16,8 +16,8 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.errors import DataReadOnly, Fault
-from holdfast.model import CleanText, Dispatch, Event, Json, Token
+from holdfast.core.errors import DataReadOnly, Fault
+from holdfast.core.model import CleanText, Dispatch, Event, Json, Token
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -478,15 +478,15 @@ class Home(Protocol):
         ...
 
     def content_tag(self) -> str:
-        """Changes whenever a record of memory does, and with nothing else.
-
-        Raises:
-            DataDamaged, DataTooNew: as above.
-        """
+        """Changes whenever a record of memory does, and with nothing else. Faults as above."""
         ...
 
     def trouble(self) -> Fault | None:
-        """What everybody who uses this memory has to know, and what to do about it; None while all is well."""
+        """What every caller of this memory has to know, and what to do about it; None while all is well."""
+        ...
+
+    def news(self) -> str | None:
+        """What happened to this memory while no caller was there, told for a while; None if nothing did."""
         ...
 
     def exchange(self, build: Callable[[Path | None], str]) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.keys import key_of
-from holdfast.model import (
+from holdfast.core.model import (
     EVERYBODY,
     Action,
     Address,
@@ -25,9 +24,10 @@ from holdfast.model import (
     Summary,
     Token,
 )
-from holdfast.store.near import distinct_words, sketch
+from holdfast.core.session_keys import key_of
+from holdfast.store.minhash import distinct_words, sketch
 from holdfast.store.port import IndexText, Table
-from holdfast.store.words import index_text
+from holdfast.store.tokenizer import index_text
 
 
 def memory_sketch(

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from holdfast.model import Observation
+from holdfast.core.model import Observation
 from holdfast.store.port import Condition, Reader, where
 from holdfast.store.tables import OBSERVATIONS
 
 PROMPT_HOOKS = ("prompt_submit", "UserPromptSubmit", "user_prompt_submit")
 MESSAGE_HOOK = "assistant_message"
+MOST_MESSAGES = 60  # of one turn that are read
 _SAME_MOMENT = 20  # rows of one millisecond that are looked at
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import InvalidSettings
+from holdfast.core.disk import user_path
+from holdfast.core.errors import InvalidSettings
 from holdfast.settings import SETTINGS, Settings
 
 NAMES = frozenset(
@@ -36,7 +37,7 @@ def with_credentials(settings: Settings) -> Settings:
     """
     if not settings.vault_credentials:
         return settings
-    found = _parse(_read_private(Path(settings.vault_credentials).expanduser()))
+    found = _parse(_read_private(user_path(settings.vault_credentials, _WRONG, InvalidSettings)))
     lacking: dict[str, Any] = {name: value for name, value in found.items() if not getattr(settings, name)}
     return replace(settings, **lacking)
 

@@ -19,8 +19,8 @@ from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import logging
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
-from holdfast.disk import disk_faults
-from holdfast.errors import (
+from holdfast.core.disk import disk_faults
+from holdfast.core.errors import (
     Conflict,
     Fault,
     NotFound,
@@ -31,9 +31,9 @@ from holdfast.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.ports import Can, Named, Parcel, VaultState
+from holdfast.core.ports import Can, Named, Parcel, VaultState
+from holdfast.core.version import VERSION
 from holdfast.vault.names import check_name, check_prefix, folder_of, is_name
-from holdfast.version import VERSION
 
 _KIND = "dataset"
 _MAIN = "main"

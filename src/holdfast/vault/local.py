@@ -12,11 +12,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from holdfast.disk import FULL, claim, make_folder, publish, release, sync_folder
-from holdfast.errors import Conflict, Fault, NotFound, VaultFull, VaultRefused, VaultUnreachable
-from holdfast.ports import Can, Named, Parcel, VaultState
+from holdfast.core.disk import FULL, claim, make_folder, publish, release, sync_folder
+from holdfast.core.errors import Conflict, Fault, NotFound, VaultFull, VaultRefused, VaultUnreachable
+from holdfast.core.ports import Can, Named, Parcel, VaultState
 from holdfast.vault.names import check_name, check_prefix, is_part
-from holdfast.vault.parcels import put_each
+from holdfast.vault.sequential_put import put_each
 
 _TEMPORARY = ".put-"  # no name of the vault begins so
 _CHUNK = 1 << 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 
 _PART = re.compile(r"[A-Za-z0-9_~%-][A-Za-z0-9._~%-]{0,254}", re.ASCII)
 _PREFIX = re.compile(r"([A-Za-z0-9._~%-]+/)*[A-Za-z0-9._~%-]*", re.ASCII)

@@ -17,7 +17,7 @@ import obstore
 from obstore import exceptions as gone_wrong
 from obstore.store import AzureStore, GCSStore, S3Store
 
-from holdfast.errors import (
+from holdfast.core.errors import (
     Conflict,
     Fault,
     LimitReached,
@@ -29,11 +29,11 @@ from holdfast.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.ports import Can, Entropy, Named, Parcel, VaultState
+from holdfast.core.ports import Can, Entropy, Named, Parcel, VaultState
 from holdfast.settings import Settings
 from holdfast.vault.names import check_name, check_prefix, folder_of, is_name
-from holdfast.vault.parcels import put_each
-from holdfast.vault.signed import Answer, Broken, NoWay, put_new
+from holdfast.vault.sequential_put import put_each
+from holdfast.vault.signed_put import Answer, Broken, NoWay, put_new
 from holdfast.vault.streams import pieces_of, read_whole, stream_of, watched
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""The page at /viewer: static files, served as they are by `serve/viewer.py`. There is no build step."""
+"""The page at /viewer: static files, served as they are by `serve/http/viewer_files.py`. There is no build step."""

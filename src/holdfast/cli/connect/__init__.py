@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from holdfast.cli.connect.agents import AGENTS, Agent
 from holdfast.cli.connect.command import AgentStatus, ConnectReport, ReportedChange, connect_command
+from holdfast.cli.connect.config_plan import FileChange, Plan, diff, plan
+from holdfast.cli.connect.environment import Place
 from holdfast.cli.connect.journal import apply, plan_undo, undo
-from holdfast.cli.connect.place import Place
-from holdfast.cli.connect.planning import FileChange, Plan, diff, plan
 
 __all__ = [
     "AGENTS",

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.cli.connect.entries import Entry, HookRow, JsonHooks, JsonServer, TomlServer, WholeFile
+from holdfast.cli.connect.config_entries import Entry, HookRow, JsonHooks, JsonServer, TomlServer, WholeFile
+from holdfast.cli.connect.environment import Place
 from holdfast.cli.connect.opencode_plugin import MARK, plugin_text
-from holdfast.cli.connect.place import Place
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 
 Locate = Callable[[Place], Path]
 

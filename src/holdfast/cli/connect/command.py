@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 
 from holdfast.cli.connect.agents import AGENTS, Agent
+from holdfast.cli.connect.config_plan import Plan, diff, plan, read, wanted_files
+from holdfast.cli.connect.environment import Place
 from holdfast.cli.connect.journal import apply, plan_undo, undo as take_back
-from holdfast.cli.connect.place import Place
-from holdfast.cli.connect.planning import Plan, diff, plan, read, wanted_files
 from holdfast.cli.connect.refusal import Refusal
-from holdfast.errors import Fault
+from holdfast.core.errors import Fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.cli.connect.agents import Agent, ConfigFile, find
-from holdfast.cli.connect.place import SERVER_NAME, Place
-from holdfast.cli.connect.planning import FileChange, Plan, read, wanted_files
+from holdfast.cli.connect.atomic_write import backup, naming, put, write_all
+from holdfast.cli.connect.config_plan import FileChange, Plan, read, wanted_files
+from holdfast.cli.connect.environment import SERVER_NAME, Place
 from holdfast.cli.connect.refusal import Refusal
-from holdfast.cli.connect.writing import backup, naming, put, write_all
-from holdfast.errors import InvalidRequest
+from holdfast.core.disk import make_folder
+from holdfast.core.errors import InvalidRequest
 
 _VERSION = 1
 
@@ -54,6 +55,8 @@ def apply(plan: Plan) -> tuple[Path, ...]:
             if change.before is not None:
                 copies[change.path] = backup(change.path, change.before)
         fresh = {str(change.path): _record(change, known, copies.get(change.path)) for change in plan.changes}
+        with naming(path):
+            make_folder(path.parent)  # it may be the data folder's first file, and that is for its owner alone
         put(path, _encoded(plan.agent, {**known, **fresh}))
         write_all(plan.changes)
     except BaseException:

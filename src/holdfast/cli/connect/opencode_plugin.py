@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from holdfast.cli.connect.place import Place
+from holdfast.cli.connect.environment import Place
 
 MARK = "Written by holdfast connect opencode"
 
@@ -19,7 +19,7 @@ import { spawn } from "node:child_process"
 
 const COMMAND = @COMMAND@
 const OPTIONS = @OPTIONS@
-const WAIT_MS = 5000
+const WAIT_MS = 10000
 
 function hook(event, payload) {
   return new Promise((resolve) => {

@@ -1,50 +1,31 @@
 """Add, change and remove one TOML table in a text, leaving every other byte as it is.
 
-tomllib reads but does not write, and a writer would lose comments; so the text is cut into statements
-and only ours are touched. Every result is read back with tomllib and must equal what was asked for.
+tomlkit reads and writes the table. It counts comments above the next header to the table before them, so what stands
+after our last value is cut off first and put back; and it has had defects with tables out of order. So nothing is
+believed: tomllib must read what was asked for out of the result, and all bytes around our table must be the same.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import tomlkit
+from tomlkit.container import Container
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, Comment, Item, Key as Name, Null, Table, Whitespace
 
 from holdfast.cli.connect.refusal import Refusal
 
 Key = tuple[str, ...]
+Body = list[tuple[Name | None, Item]]
 
-_BLANK = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:#[^\n]*$)?")
-_HEADER = re.compile(r"""\[\[?((?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^\]"'\n])*)\]\]?""")
-_KEY = re.compile(r"""((?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^="'\n])*)=[ \t]*""")
-_TOKEN = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}|'  # the closing quotes of a multi-line string may follow one or two of its own
-    r"'''.*?'{3,5}|"
-    r'"(?:[^"\\\n]|\\.)*"|'
-    r"'[^'\n]*'|"
-    r"#[^\n]*|"
-    r"[\[{]|[\]}]|\r?\n|.",
-    re.DOTALL,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One header or one `key = value`; `table` is the header it stands under, `end` is after its line."""
-
-    table: Key
-    key: Key
-    start: int
-    value: int
-    value_end: int
-    end: int
-
-    @property
-    def is_header(self) -> bool:
-        return not self.key
+_BOM = "\ufeff"
+_MARK = "\0\n"  # stands where our table was; no TOML text has it. Its line end keeps tomlkit from adding one
+_OURS = r"[ \t]*[^\s#](?s:.*)"  # begins with a header or a key, not with an empty line or a comment
+_OTHER_FORM = "the table is written in a form that cannot be changed by itself"
 
 
 def load(text: str) -> dict[str, Any]:
@@ -54,7 +35,7 @@ def load(text: str) -> dict[str, Any]:
         Refusal: the text is not TOML.
     """
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        return tomllib.loads(text.removeprefix(_BOM))
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"at line \d+", str(error))
         raise Refusal(f"it is not valid TOML ({place.group() if place else 'at the end'})") from None
@@ -71,7 +52,11 @@ def set_table(text: str, table: Key, wanted: dict[str, Any]) -> str:
     if before == expected:
         return text
     known = _get(before, table)
-    after = _appended(text, table, wanted) if known is None else _edited(text, table, known, wanted)
+    if known is None:
+        return _proved(_appended(text, table, wanted), expected)
+    after, pieces = _edited(text, table, known, wanted), _around(text, table)
+    if not (_holds(text, pieces) and _holds(after, pieces)):
+        raise Refusal(_OTHER_FORM)
     return _proved(after, expected)
 
 
@@ -84,11 +69,10 @@ def drop_table(text: str, table: Key) -> str:
     before = load(text)
     if _get(before, table) is None:
         return text
-    parts, at = [], 0
-    for start, end in _spans(text, table):
-        parts.append(text[at:start])
-        at = end
-    return _proved("".join([*parts, text[at:]]), _drop(before, table))
+    pieces = _around(text, table)
+    if not _holds(text, pieces):
+        raise Refusal(_OTHER_FORM)
+    return _proved("".join([*map(_without_gap, pieces[:-1]), pieces[-1]]), _drop(before, table))
 
 
 def _proved(text: str, expected: dict[str, Any]) -> str:
@@ -97,114 +81,115 @@ def _proved(text: str, expected: dict[str, Any]) -> str:
     except Refusal:
         after = {}
     if _full(after) != _full(expected):
-        raise Refusal("the table is written in a form that cannot be changed by itself")
+        raise Refusal(_OTHER_FORM)
     return text
+
+
+def _holds(text: str, pieces: list[str]) -> bool:
+    """Whether the text is these pieces, every byte of them, with a table of ours between each two."""
+    return re.fullmatch(_OURS.join(map(re.escape, pieces)), text) is not None
+
+
+def _parsed(text: str) -> tomlkit.TOMLDocument:
+    try:
+        document = tomlkit.parse(text.removeprefix(_BOM))
+        if document.as_string() == text.removeprefix(_BOM):
+            return document
+    except TOMLKitError:  # it refuses some valid texts with tables out of order
+        pass
+    raise Refusal(_OTHER_FORM)
 
 
 def _appended(text: str, table: Key, wanted: dict[str, Any]) -> str:
-    newline = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"[{'.'.join(table)}]", *(f"{key} = {_shown(value)}" for key, value in wanted.items())]
+    newline = _newline(text)
+    ours = tomlkit.table()
+    for key, value in wanted.items():
+        ours.add(key, _item(value, "\n"))
     gap = "" if not text or text.endswith("\n") else newline
     blank = newline if text.strip() else ""
-    return text + gap + blank + newline.join(lines) + newline
+    return text + gap + blank + f"[{'.'.join(table)}]\n{ours.as_string()}".replace("\n", newline)
 
 
 def _edited(text: str, table: Key, known: dict[str, Any], wanted: dict[str, Any]) -> str:
-    parts = list(statements(text))
-    header = next((part for part in parts if part.is_header and part.table == table), None)
-    if header is None:
+    document = _parsed(text)
+    found = [body[at][1] for body, at in _places(document, table)]
+    ours = found[0] if len(found) == 1 else None
+    if not isinstance(ours, Table) or ours.is_super_table():
         raise Refusal("the table is written inside another value")
-    pairs = {part.key[0]: part for part in parts if part.table == table and len(part.key) == 1}
-    edits: list[tuple[int, int, str]] = []
-    newline = "\r\n" if "\r\n" in text else "\n"
+    after = _cut_trivia(ours.value.body)
     for key in {**known, **wanted}:
         if key in wanted and known.get(key) == wanted[key]:
             continue
-        pair = pairs.get(key)
-        if key not in wanted and pair:
-            edits.append((pair.start, pair.end, ""))
-        elif key in wanted and pair:
-            edits.append((pair.value, pair.value_end, _shown(wanted[key])))
-        elif key in wanted:
-            lead = "" if text[: header.end].endswith("\n") else newline
-            edits.append((header.end, header.end, f"{lead}{key} = {_shown(wanted[key])}{newline}"))
-    for start, end, new in sorted(edits, key=lambda edit: edit[0], reverse=True):
-        text = text[:start] + new + text[end:]
-    return text
-
-
-def _spans(text: str, table: Key) -> Iterator[tuple[int, int]]:
-    """Whole lines of the statements that belong to the table, with the empty line before a header."""
-    for part in statements(text):
-        if (part.table + part.key)[: len(table)] != table:
-            continue
-        start = part.start
-        if part.is_header:
-            start -= next((len(gap) for gap in ("\r\n\r\n", "\n\n") if text[:start].endswith(gap)), 0) // 2
-        yield start, part.end
-
-
-def statements(text: str) -> Iterator[Statement]:
-    """Every header and pair of a valid TOML text, in order."""
-    at = 1 if text.startswith("\ufeff") else 0
-    table: Key = ()
-    while True:
-        at = _past(_BLANK, text, at)
-        if at >= len(text):
-            return
-        if header := _HEADER.match(text, at) if text[at] == "[" else None:
-            table = _key(header.group(1))
-            end = _value_end(text, header.end())[1]
-            yield Statement(table, (), at, header.end(), header.end(), end)
-        elif pair := _KEY.match(text, at):
-            value_end, end = _value_end(text, pair.end())
-            yield Statement(table, _key(pair.group(1)), at, pair.end(), value_end, end)
+        if isinstance(ours.get(key), Table | AoT):
+            raise Refusal(_OTHER_FORM)
+        if key not in wanted:
+            ours.remove(key)
+        elif key in known:
+            ours[key] = _item(wanted[key], _newline(text))
         else:
-            raise Refusal("a statement could not be understood")
-        at = end
+            ours.add(key, _item(wanted[key], _newline(text)))
+    ours.value.body.extend(after)
+    return (_BOM if text.startswith(_BOM) else "") + document.as_string()
 
 
-def _value_end(text: str, at: int) -> tuple[int, int]:
-    """Where the value that starts here ends, and where the line after it begins."""
-    depth, last = 0, at
-    for token in _TOKEN.finditer(text, at):
-        word = token.group()
-        if word in "[{":
-            depth += 1
-        elif word in "]}":
-            depth -= 1
-        elif word.endswith("\n") and not depth and len(word) <= 2:
-            return last, token.end()
-        if not word.isspace() and not word.startswith("#"):
-            last = token.end()
-    return last, len(text)
+def _around(text: str, table: Key) -> list[str]:
+    """The text before, between and after the places where the table is written."""
+    document = _parsed(text)
+    for body, at in list(_places(document, table)):
+        item = body[at][1]
+        after = "".join(one.as_string() for _, one in _cut_trivia(_last_body(item))) if isinstance(item, Table) else ""
+        body[at] = (None, tomlkit.ws(_MARK + after))
+    return ((_BOM if text.startswith(_BOM) else "") + document.as_string()).split(_MARK)
 
 
-def _key(text: str) -> Key:
-    """The parts of a dotted key; tomllib itself takes the quotes off."""
-    found, value = [], tomllib.loads(f"{text.strip()} = 0")
-    while isinstance(value, dict):
-        ((name, value),) = value.items()
-        found.append(name)
-    return tuple(found)
+def _places(container: Container, table: Key) -> Iterator[tuple[Body, int]]:
+    """Where the table is written, as places in the list of statements; several where it is out of order."""
+    for at, (key, item) in enumerate(container.body):
+        if key is None or key.key != table[0]:
+            continue
+        if not table[1:]:
+            yield container.body, at
+        elif isinstance(item, Table):
+            yield from _places(item.value, table[1:])
 
 
-def _shown(value: Any) -> str:
+def _last_body(table: Table) -> Body:
+    """The statements of the table, or of the last one that is written below it."""
+    last = next((item for _, item in reversed(table.value.body) if not isinstance(item, Null)), None)
+    if isinstance(last, AoT) and last.body:
+        last = last.body[-1]
+    return _last_body(last) if isinstance(last, Table) else table.value.body
+
+
+def _cut_trivia(body: Body) -> Body:
+    """Take off the empty lines and comments after the last value: they belong to what follows."""
+    end = len(body)
+    while end and isinstance(body[end - 1][1], Whitespace | Comment):
+        end -= 1
+    cut = body[end:]
+    del body[end:]
+    return cut
+
+
+def _without_gap(text: str) -> str:
+    """Without the empty line that connect puts before its header."""
+    gap = next((gap for gap in ("\r\n\r\n", "\n\n") if text.endswith(gap)), "")
+    return text[: len(text) - len(gap) // 2]
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _item(value: Any, newline: str) -> Item:
+    """The value in one line."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_name(key)} = {_shown(item)}" for key, item in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(_shown(item) for item in value) + "]"
-    # A JSON string is a TOML basic string, except that TOML wants DEL escaped as well.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-def _name(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _shown(key)
-
-
-def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    match = pattern.match(text, at)
-    return match.end() if match else at
+        item: Item = tomlkit.inline_table()
+        item.update({key: _item(one, "") for key, one in value.items()})  # type: ignore[attr-defined]
+    else:
+        item = tomlkit.item(value)
+    item.trivia.trail = newline
+    return item
 
 
 def _get(value: Any, table: Key) -> dict[str, Any] | None:

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from holdfast.protocol.importers.import_types import MOST_NAMES, Reader, Reading, Taken, name_of, names_of, time_of
 from holdfast.protocol.importers.markdown import sections
 from holdfast.protocol.importers.notes import Note, notes
-from holdfast.protocol.importers.values import MOST_NAMES, Reader, Reading, Taken, name_of, names_of, time_of
 from holdfast.protocol.terms import MemoryDomain
 
 # A task's box, [ ] or [x], and a link, [text](address), are no categories.

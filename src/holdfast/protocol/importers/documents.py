@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.errors import InvalidRequest, TooLarge
+from holdfast.core.errors import InvalidRequest, TooLarge
 
 MOST_BYTES = 64_000_000
 MOST_VALUES = 4_000_000

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 from holdfast.protocol.importers.documents import document, objects
-from holdfast.protocol.importers.values import Reader, Reading, Taken, metadata_of, name_of, names_of, text_of, time_of
+from holdfast.protocol.importers.import_types import (
+    Reader,
+    Reading,
+    Taken,
+    metadata_of,
+    name_of,
+    names_of,
+    text_of,
+    time_of,
+)
 from holdfast.protocol.terms import MOST_IMPORTANT, USUAL_IMPORTANCE, MemoryDomain, MemoryType
 
 _BLOCKS = ("blocks", "core_memory", "memory_blocks")

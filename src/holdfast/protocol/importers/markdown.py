@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from holdfast.protocol.importers.import_types import CONTENT_CHARS, Reader, Reading, Taken, name_of, names_of, time_of
 from holdfast.protocol.importers.notes import Note, notes
-from holdfast.protocol.importers.values import CONTENT_CHARS, Reader, Reading, Taken, name_of, names_of, time_of
 from holdfast.protocol.terms import MemoryDomain
 
 WHOLE_CHARS = 2_000  # a file up to this size is about one thing

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.errors import InvalidRequest
+from holdfast.core.errors import InvalidRequest
 from holdfast.protocol.importers.documents import document, listed, objects
-from holdfast.protocol.importers.values import Reader, Reading, Taken, metadata_of, name_of, names_of, text_of, time_of
+from holdfast.protocol.importers.import_types import (
+    Reader,
+    Reading,
+    Taken,
+    metadata_of,
+    name_of,
+    names_of,
+    text_of,
+    time_of,
+)
 from holdfast.protocol.terms import MemoryDomain
 
 _LISTS = ("results", "memories", "data", "items")

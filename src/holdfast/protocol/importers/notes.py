@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from holdfast.errors import InvalidRequest
-from holdfast.protocol.importers.values import MOST_NAMES, Reader
+from holdfast.core.errors import InvalidRequest
+from holdfast.protocol.importers.import_types import MOST_NAMES, Reader
 
 FILE_BYTES = 4_000_000
 MOST_FILES = 100_000

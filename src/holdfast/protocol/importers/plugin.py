@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from holdfast.errors import InvalidRequest, LimitReached
+from holdfast.core.errors import InvalidRequest, LimitReached
 from holdfast.protocol.access import MemoryFacts, check_writable
 from holdfast.protocol.importers.documents import document, listed, objects
-from holdfast.protocol.importers.values import Reader, Reading, Taken, metadata_of, text_of, time_of
+from holdfast.protocol.importers.import_types import Reader, Reading, Taken, metadata_of, text_of, time_of
 from holdfast.protocol.metadata import MemoryMetadata
 from holdfast.protocol.ownership import facts_of
 from holdfast.protocol.terms import MemoryScope, MemoryVisibility, normalize_domain

@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
 
-from holdfast.errors import Fault, NotFound, SnapshotsBusy
-from holdfast.ports import Clock, Entropy, Named, Vault
+from holdfast.core.errors import Fault, NotFound, SnapshotsBusy
+from holdfast.core.ports import Clock, Entropy, Named, Vault
 from holdfast.vault.streams import read_whole
 
 LEASES, CONDEMNED = "leases/", "condemned/"

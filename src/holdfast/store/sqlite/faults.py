@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 import apsw
 import orjson
 
-from holdfast.errors import DataDamaged, DataReadOnly, Fault, StorageFailed, StorageFull
+from holdfast.core.errors import DataDamaged, DataReadOnly, Fault, StorageFailed, StorageFull
 from holdfast.store.damage import DamageWatch
 
 

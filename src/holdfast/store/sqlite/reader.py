@@ -12,20 +12,20 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from holdfast.errors import DataDamaged
-from holdfast.model import Dispatch, Token
+from holdfast.core.errors import DataDamaged
+from holdfast.core.model import Dispatch, Token
 from holdfast.store.damage import DamageWatch
 from holdfast.store.port import Condition, R, Table, WordHits, scope
-from holdfast.store.sqlite.dispatches import count_dispatches, read_dispatches
+from holdfast.store.sqlite.event_queue import count_dispatches, read_dispatches
 from holdfast.store.sqlite.faults import Watched, as_faults
-from holdfast.store.sqlite.recalls import count_recalls, last_recalls
+from holdfast.store.sqlite.fulltext.parts import Bounds
+from holdfast.store.sqlite.fulltext.word_search import WordIndex
+from holdfast.store.sqlite.recall_counts import count_recalls, last_recalls
 from holdfast.store.sqlite.rows import Row, Shape, shape_of
-from holdfast.store.sqlite.vectorcodes import VectorCodes
-from holdfast.store.sqlite.vectors import VectorReads
-from holdfast.store.sqlite.wordindex import WordIndex
-from holdfast.store.sqlite.wordparts import Bounds
+from holdfast.store.sqlite.vectors.codes import VectorCodes
+from holdfast.store.sqlite.vectors.nearest import VectorReads
 from holdfast.store.tables import TABLES, TOKENS
-from holdfast.store.words import stems
+from holdfast.store.tokenizer import stems
 
 FEW = 5_000  # records that are fetched one by one rather than looked for among all
 SHORT_LIST = 500  # up to here a loop is faster than numpy's set operations

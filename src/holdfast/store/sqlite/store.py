@@ -11,22 +11,22 @@ from typing import Any, TypeVar
 
 import apsw
 
-from holdfast.errors import DataDamaged, Fault
-from holdfast.model import Event
-from holdfast.ports import Clock
+from holdfast.core.errors import DataDamaged, Fault
+from holdfast.core.model import Event
+from holdfast.core.ports import Clock
 from holdfast.store.damage import DamageWatch, WayOut
 from holdfast.store.port import Finding, Reader, Tx
-from holdfast.store.sqlite.commit import GroupCommit
-from holdfast.store.sqlite.connect import migrate, open_checker, open_reader, open_writer
+from holdfast.store.sqlite.database import migrate, open_checker, open_reader, open_writer
 from holdfast.store.sqlite.faults import PAGES, Watched, as_faults
+from holdfast.store.sqlite.fulltext.check import fill_words
+from holdfast.store.sqlite.fulltext.segments import Folder
+from holdfast.store.sqlite.fulltext.word_search import WordIndex
+from holdfast.store.sqlite.group_commit import GroupCommit
 from holdfast.store.sqlite.reader import SqliteReader
-from holdfast.store.sqlite.recalls import sweep_recalls
-from holdfast.store.sqlite.segments import Folder
-from holdfast.store.sqlite.vectorcheck import mend_vectors
-from holdfast.store.sqlite.vectorcodes import VectorCodes
+from holdfast.store.sqlite.recall_counts import sweep_recalls
+from holdfast.store.sqlite.vectors.check import mend_vectors
+from holdfast.store.sqlite.vectors.codes import VectorCodes
 from holdfast.store.sqlite.verify import sketch_rows, verify
-from holdfast.store.sqlite.verify_words import fill_words
-from holdfast.store.sqlite.wordindex import WordIndex
 
 T = TypeVar("T")
 

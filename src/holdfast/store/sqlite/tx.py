@@ -8,19 +8,19 @@ from typing import Any
 
 import apsw
 
-from holdfast.errors import Conflict
-from holdfast.model import EVERYBODY, Dispatch, Event, Json
-from holdfast.ports import Clock
+from holdfast.core.errors import Conflict
+from holdfast.core.model import EVERYBODY, Dispatch, Event, Json
+from holdfast.core.ports import Clock
 from holdfast.store.port import R, Table
-from holdfast.store.sqlite.alike import Alike, pack
-from holdfast.store.sqlite.dispatches import add_dispatch, drop_dispatches, envelope
+from holdfast.store.sqlite.event_queue import add_dispatch, drop_dispatches, envelope
 from holdfast.store.sqlite.faults import as_faults
+from holdfast.store.sqlite.fulltext.postings import add_words, change_words, drop_words
+from holdfast.store.sqlite.minhash_index import Alike, pack
 from holdfast.store.sqlite.reader import SqliteReader
-from holdfast.store.sqlite.recalls import add_recalls, drop_recalls, move_recalls
+from holdfast.store.sqlite.recall_counts import add_recalls, drop_recalls, move_recalls
 from holdfast.store.sqlite.rows import shape_of
-from holdfast.store.sqlite.vectorcodes import VectorCodes
-from holdfast.store.sqlite.vectors import VectorWrites
-from holdfast.store.sqlite.wordrows import add_words, change_words, drop_words
+from holdfast.store.sqlite.vectors.codes import VectorCodes
+from holdfast.store.sqlite.vectors.nearest import VectorWrites
 
 
 @cache

@@ -1,0 +1,315 @@
+"""holdfast doctor: what is wrong with this installation, and how to mend it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from shlex import quote
+
+import apsw
+
+from holdfast.connection import Door, RemoteDoor, open_door
+from holdfast.core.errors import Fault, Forbidden, Unauthorized
+from holdfast.core.model import DEFAULT_TENANT, CleanText, Json
+from holdfast.core.system import SystemClock, SystemEntropy
+from holdfast.embedder import embedder_from
+from holdfast.engine import CANNOT_OPEN
+from holdfast.local.spool import spool_status
+from holdfast.local.spool_space import FULL_BYTES, free_bytes
+from holdfast.ops.registry import BY_NAME
+from holdfast.ops.server.warnings import LOW_SPACE, STORAGE
+from holdfast.settings import Settings
+from holdfast.snapshot.recovery.bootstrap import has_any
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.key_warnings import KEY_CODES, key_warnings, needs_keys
+from holdfast.snapshot.sources.swap import MEND
+from holdfast.snapshot.sources.swap_recovery import unfinished
+from holdfast.store import kernel
+from holdfast.store.damage import RESTORE
+from holdfast.store.data_folder import DataFolder
+
+_VARIABLE = "HOLDFAST_SECRET"
+SAFE_SQLITE = (3, 51, 3)  # before this, several connections to one WAL file could corrupt it
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    ok: bool
+    found: str
+    hint: str = ""
+
+    def shape(self) -> Json:
+        return {"name": self.name, "ok": self.ok, "found": self.found, "hint": self.hint}
+
+
+def lines_of(checks: list[Check]) -> Iterator[str]:
+    """The checks for a person, a hint on a line of its own: a command that is cut in two cannot be pasted."""
+    for one in checks:
+        yield f"{'ok   ' if one.ok else 'WRONG'} {one.name}: {one.found}"
+        if one.hint:
+            yield f"      {one.hint}"
+
+
+def examine(settings: Settings) -> list[Check]:
+    """All checks in the order in which things can go wrong. None changes anything."""
+    checks: list[Check] = []
+    for step in (
+        _sqlite,
+        _folder,
+        _space,
+        _server,
+        _spool,
+        _store,
+        _folders,
+        _secret,
+        _keys,
+        _summarizer,
+        _embedder,
+        _loops,
+    ):
+        checks.extend(step(settings))
+    return checks
+
+
+def _sqlite(settings: Settings) -> Iterator[Check]:
+    version = apsw.sqlite_lib_version()
+    numbers = tuple(int(part) for part in version.split("."))
+    hint = "" if numbers >= SAFE_SQLITE else "Upgrade apsw: pip install -U apsw"
+    yield Check("sqlite", numbers >= SAFE_SQLITE, f"{version} (system: {sqlite3.sqlite_version}, not used)", hint)
+
+
+def _folder(settings: Settings) -> Iterator[Check]:
+    home = settings.folder
+    if not home.exists():
+        yield _no_folder(settings)
+        return
+    writable = os.access(home, os.W_OK | os.X_OK)
+    yield Check("data folder", writable, str(home), "" if writable else f"Make it yours: chown -R $USER {home}")
+    loose = stat.S_IMODE(home.stat().st_mode) & 0o077
+    hint = f"Close it to others: chmod 700 {home}" if loose else ""
+    yield Check("folder permissions", not loose, oct(stat.S_IMODE(home.stat().st_mode)), hint)
+
+
+def _no_folder(settings: Settings) -> Check:
+    """A folder that is not there is new, or it was lost; the vault tells which."""
+    found = f"{settings.folder} does not exist yet; the first write makes it"
+    if not settings.vault or settings.url:
+        return Check("data folder", True, found)
+    archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
+    try:
+        lies_there = has_any(archive)
+    except Fault as fault:
+        return Check("data folder", False, f"{settings.folder} does not exist; {fault.message}", fault.hint)
+    if not lies_there:
+        return Check("data folder", True, found)
+    found = f"{settings.folder} does not exist, and the vault holds its memory"
+    return Check("data folder", False, found, f"Restore it: {RESTORE}")
+
+
+def _space(settings: Settings) -> Iterator[Check]:
+    place = next(path for path in (settings.folder, *settings.folder.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    hint = "" if free > LOW_SPACE else "Free some space; writes are refused when none is left."
+    yield Check("disk space", free > LOW_SPACE, f"{free // 1_000_000} MB free", hint)
+
+
+def _server(settings: Settings) -> Iterator[Check]:
+    card = DataFolder(settings.folder).announced() if settings.folder.is_dir() else None
+    url = settings.url or (str(card["url"]) if card else "")
+    if not url:
+        found = "the next command starts it" if settings.daemon else "commands open the folder themselves"
+        yield Check("server", True, f"not running; {found}", "")
+        return
+    door = RemoteDoor(url, settings.secret or (str(card["token"]) if card else None))
+    try:
+        answer = door.call(BY_NAME["health"], {})  # what is wrong with its memory is the store's to say
+        well = answer["status"] == "healthy"
+        yield Check("server", True, f"{url} is healthy" if well else f"{url} answers; what is wrong is said below")
+    except Unauthorized as fault:
+        yield _refused(settings, url, fault)
+    except Fault as fault:
+        yield Check("server", False, f"{url}: {fault.message}", fault.hint)
+    finally:
+        door.close()
+
+
+def _refused(settings: Settings, url: str, fault: Unauthorized) -> Check:
+    """Which of the two secrets is the wrong one only the user knows."""
+    if settings.secret is None:
+        return Check("server", False, f"{url}: {fault.message}", f"Set {_VARIABLE} to the secret of that server.")
+    found = f"{url}: the secret in the environment ({_VARIABLE}) is not the one that the server was started with"
+    return Check("server", False, found, f"Set {_VARIABLE} to the server's secret, or stop it: holdfast serve --stop")
+
+
+def _store(settings: Settings) -> Iterator[Check]:
+    if not settings.folder.exists() and not settings.url:
+        return
+    try:
+        door = open_door(dataclasses.replace(settings, daemon=False))  # an examination starts nothing
+    except Fault as fault:
+        yield Check("store", False, fault.message, fault.hint)
+        return
+    try:
+        yield (store := _verified(door))
+        known = door.call(BY_NAME["overview"], {"days": 1})
+        # Those of keys here have a check of their own.
+        yield from _warned(known["warnings"], () if settings.url else KEY_CODES)
+        if known["snapshots"]["vault"] and store.ok:  # of a memory that waits for its vault all was said
+            yield from _vault(door)
+        elif settings.vault and not known["snapshots"]["vault"]:
+            yield from _unknown_vault(door, settings.vault)
+    except Fault as fault:
+        yield Check("store", False, fault.message, fault.hint)
+    finally:
+        door.close()
+
+
+def _verified(door: Door) -> Check:
+    """Whether every row is as it was written, and whether the memory can be used at all: one problem, one command."""
+    answer: Json = {"sound": True, "findings": []}
+    with suppress(*CANNOT_OPEN):  # health says why
+        answer = door.call(BY_NAME["verify"], {})
+    health = door.call(BY_NAME["health"], {})  # after it: it may have found out what is damaged
+    if health["status"] != "healthy":
+        return Check("store", False, health["databaseStatus"], health.get("hint", ""))
+    found = "sound" if answer["sound"] else f"{len(answer['findings'])} findings"
+    return Check("store", answer["sound"], found, answer.get("hint", ""))
+
+
+def _unknown_vault(door: Door, place: str) -> Iterator[Check]:
+    """The environment names a vault that the running server was started without."""
+    found = f"the server was started without {place}"
+    try:
+        status = door.call(BY_NAME["vault_status"], {"vault": place})
+    except Fault as fault:
+        yield Check("vault", False, f"{found}; {fault.message}", fault.hint)
+        return
+    if status["here"] or not status["snapshots"]:
+        yield Check("vault", False, found, "Restart the server with HOLDFAST_VAULT set as it is here.")
+    else:
+        hint = f"Merge its memory into this one: holdfast snapshot merge latest now --from {quote(place)} --yes"
+        yield Check("vault", False, f"{found}, and what that vault holds was never restored here", hint)
+
+
+def _vault(door: Door) -> Iterator[Check]:
+    """Whether the vault of the settings can be reached, and what of this memory it lacks."""
+    try:
+        found = door.call(BY_NAME["vault_status"], {})
+    except Forbidden:  # places of the server are for root alone
+        return
+    except Fault as fault:
+        yield Check("vault", False, fault.message, fault.hint)
+        return
+    said = f"{found['place']}: {found['snapshots']} snapshots, {len(found['missing'])} still to be sent"
+    if found["damaged"]:
+        said += f", {len(found['damaged'])} damaged"
+    hint = "See which are damaged: holdfast vault status" if found["damaged"] else ""
+    yield Check("vault", not found["damaged"], said, hint)
+    if found["public"]:
+        yield Check("vault access", False, "anybody can read it", "Make it private where it is kept.")
+    for warning in found.get("warnings", ()):
+        yield Check("vault note", True, warning)
+
+
+def _folders(settings: Settings) -> Iterator[Check]:
+    if settings.folder.is_dir():
+        wrong = unfinished(settings.folder)
+        yield Check("memory folders", wrong is None, wrong or "as the memory wants them", MEND if wrong else "")
+
+
+def _spool(settings: Settings) -> Iterator[Check]:
+    """What hooks could not deliver."""
+    if settings.url or not settings.folder.is_dir():
+        return
+    found = spool_status(str(settings.folder))
+    said = f"{found.waiting} waiting, {found.refused} put aside, {found.dropped} lost"
+    hints = []
+    if found.waiting:
+        full = (free_bytes(str(settings.folder)) or 0) < FULL_BYTES
+        first = "Free some space on the disk. " if full else ""
+        running = DataFolder(settings.folder).announced() is not None
+        then = "once its memory can be written" if running else "within seconds; start it: holdfast serve --background"
+        hints.append(f"{first}The server takes in what waits {then}")
+    if found.refused:
+        hints.append(f"What was put aside is in {settings.folder / 'spool' / 'refused'}; remove it when read.")
+    if found.dropped:
+        lost = "The disk or the spool was full, so these events are lost."
+        hints.append(f"{lost} Once you have read this, remove {settings.folder / 'spool' / 'dropped'}.")
+    yield Check("spool of hooks", not (found.refused or found.dropped), said, " ".join(hints))
+
+
+def _warned(warnings: list[Json], seen: Collection[str]) -> Iterator[Check]:
+    """What the server would say on its page; only an error is wrong, the rest is worth knowing."""
+    for one in warnings:
+        if one["code"] not in (*_SEEN_ALREADY, *seen):
+            yield Check(one["code"].replace("_", " "), one["level"] != "error", one["message"], one["hint"])
+
+
+_SEEN_ALREADY = ("disk_low", *STORAGE, "no_embedder")
+
+
+def _secret(settings: Settings) -> Iterator[Check]:
+    weak = settings.secret is not None and len(settings.secret) < 16
+    found = "none; loopback only" if settings.secret is None else "short" if weak else "set"
+    yield Check("secret", not weak, found, "Use at least 16 characters." if weak else "")
+
+
+def _keys(settings: Settings) -> Iterator[Check]:
+    """Keys that would be missed. Of a memory that lies elsewhere the server's own health tells."""
+    if settings.url or not settings.folder.exists():
+        return
+    archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
+    try:
+        found = key_warnings(archive)
+        well = "copied and tested" if needs_keys(archive) else _trusted_keys(len(archive.keyring.trusted()))
+    except Fault as fault:
+        yield Check("keys", False, fault.message, fault.hint)
+        return
+    for one in found:
+        yield Check("keys", False, one.message, one.hint)
+    if not found:
+        yield Check("keys", True, well)
+
+
+def _trusted_keys(number: int) -> str:
+    if not number:
+        return "none; snapshots are neither signed nor encrypted"
+    return f"none of its own yet, which the next snapshot makes; trusted: {number}"
+
+
+def _summarizer(settings: Settings) -> Iterator[Check]:
+    keys = [name for name in ("anthropic", "openai", "gemini") if getattr(settings, f"{name}_key")]
+    found = f"{settings.llm}; keys: {', '.join(keys)}" if keys else f"{settings.llm}; no key: summaries are extractive"
+    yield Check("language model", True, found)
+
+
+def _embedder(settings: Settings) -> Iterator[Check]:
+    """Loads a local model to see whether it can be; sends nothing to a remote one."""
+    try:
+        embedder = embedder_from(settings, SystemClock(), SystemEntropy())
+        if embedder is None:
+            yield Check("embedder", True, "none; search goes by words")
+            return
+        if settings.embedder == "minilm":
+            embedder.embed_query(CleanText("ready?"))
+        yield Check("embedder", True, embedder.name)
+    except Fault as fault:
+        yield Check("embedder", False, f"{fault.message}; search goes by words", fault.hint)
+
+
+def _loops(settings: Settings) -> Iterator[Check]:
+    """Whether the loops of the search by meaning were compiled when Holdfast was installed."""
+    if settings.embedder == "none":
+        return
+    if kernel.is_built():
+        yield Check("search by meaning", True, "compiled")
+    else:
+        hint = "Install a C compiler, then Holdfast once more."
+        yield Check("search by meaning", True, "not compiled; slower with a hundred thousand memories or more", hint)

@@ -1,0 +1,193 @@
+"""Imports from the command line: in pieces, so that a person sees them move and no request is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from holdfast.cli.command_table import endpoint
+from holdfast.cli.output.progress import progress
+from holdfast.connection import Door
+from holdfast.core.disk import user_path
+from holdfast.core.errors import InvalidRequest
+from holdfast.core.model import Json
+from holdfast.intake.foreign_import import REFUSALS_SHOWN, adopt
+from holdfast.intake.transcripts.reader import find_transcripts
+from holdfast.local.project_key import project_key
+from holdfast.protocol.importers import (
+    Reading,
+    read_basic_memory,
+    read_letta,
+    read_markdown,
+    read_mem0,
+    read_plugin,
+)
+from holdfast.protocol.importers.documents import MOST_BYTES
+from holdfast.protocol.importers.notes import FILE_BYTES
+
+PIECE = 500
+MOST_FILES = 1_000
+MOST_RULES_BYTES = 1_000_000
+MARKDOWN = (".md", ".markdown", ".mdc")
+
+
+def import_document(door: Door, document: Json, strategy: str) -> Json:
+    """Import an export: sessions, then their observations piece by piece, then all the rest."""
+    if "memory_format" in document:  # of Progenly: documents that mean something together only
+        answer: Json = door.call(endpoint("import_"), {"exportData": document, "strategy": strategy})
+        return answer
+    seen = document.get("observations")
+    seen = seen if isinstance(seen, dict) else {}
+    rest = {name: value for name, value in document.items() if name != "observations"}
+    sessions = {"sessions": rest.pop("sessions", [])}
+    pieces = [sessions, *({**sessions, "observations": piece} for piece in _pieces(seen)), rest]
+    total: Json = {"success": True, "imported": {}, "skipped": {}, "refused": [], "refusedCount": 0}
+    with progress() as bar:
+        task = bar.add_task("importing", total=len(pieces))
+        for place, piece in enumerate(pieces):
+            if place and not any(isinstance(value, list | dict) and value for value in piece.values()):
+                continue
+            answer = door.call(endpoint("import_"), {"exportData": piece, "strategy": strategy})
+            _add(total, answer, repeated=place > 0 and piece is not rest)
+            bar.advance(task)
+    return total
+
+
+def _pieces(observations: Json) -> Iterator[Json]:
+    pairs = ((id, one) for id, items in observations.items() if isinstance(items, list) for one in items)
+    while batch := list(islice(pairs, PIECE)):
+        piece: Json = {}
+        for id, one in batch:
+            piece.setdefault(id, []).append(one)
+        yield piece
+
+
+def _add(total: Json, answer: Json, *, repeated: bool) -> None:
+    """Add up; sessions travel along with every piece of observations and are counted once."""
+    for kind in ("imported", "skipped"):
+        for name, count in answer[kind].items():
+            if not (repeated and name == "sessions"):
+                total[kind][name] = total[kind].get(name, 0) + count
+    if not repeated or answer["refusedCount"]:
+        total["refused"] += answer["refused"]
+        total["refusedCount"] += answer["refusedCount"]
+    total["success"] = total["success"] and answer["success"]
+
+
+def import_foreign(door: Door, path: Path, system: str, *, platform: str, owner: str, replace: bool) -> Json:
+    """Import the export of another memory system; what was taken, what was there already, and what was not taken.
+
+    Raises:
+        InvalidRequest: nothing is there, or it is no such export.
+    """
+    reading = _read_foreign(path, system)
+    made = adopt(reading, platform=platform, owner=owner)
+    strategy = "replace" if replace else "merge"
+    total: Json = {"success": True, "imported": {}, "skipped": {}, "refused": [], "refusedCount": 0}
+    lists = {"memories": made.memories, "addresses": made.addresses, "relations": made.relations}
+    with progress() as bar:
+        task = bar.add_task("importing", total=sum(map(len, lists.values())))
+        for name, records in lists.items():
+            for start in range(0, len(records), PIECE):
+                piece = {name: records[start : start + PIECE]}
+                _add(total, door.call(endpoint("import_"), {"exportData": piece, "strategy": strategy}), repeated=False)
+                bar.advance(task, PIECE)
+    refused = made.refused + total["refusedCount"]
+    told = [{"ref": one["id"], "reason": one["error"]} for one in total["refused"]]
+    return {
+        "success": not refused,
+        "system": reading.system,
+        "imported": total["imported"],
+        "skipped": total["skipped"],
+        "refused": refused,
+        "refusals": [*made.refusals, *told][:REFUSALS_SHOWN],
+        "passedOver": dict(made.passed_over),
+    }
+
+
+def _read_foreign(path: Path, system: str) -> Reading:
+    if system in FOLDERS:
+        if not path.is_dir():
+            raise InvalidRequest(f"import: {path} is no folder")
+        return FOLDERS[system](_files(path))
+    try:
+        with path.open("rb") as file:
+            return FILES[system](file.read(MOST_BYTES + 1))
+    except OSError as error:
+        raise InvalidRequest(f"import: {path} cannot be read ({error.strerror})") from error
+
+
+def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Files under the folder by their paths in it, as far as one is read; links are not followed."""
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and not file.is_symlink() and folder.resolve() in file.resolve().parents:
+            with file.open("rb") as opened:
+                yield file.relative_to(folder).as_posix(), opened.read(FILE_BYTES + 1)
+
+
+FILES = {"plugin": read_plugin, "mem0": read_mem0, "letta": read_letta}
+FOLDERS = {"basic-memory": read_basic_memory, "markdown": read_markdown}
+
+
+def import_rules(door: Door, path: Path, project: str | None) -> Json:
+    """Import a Markdown file of rules; without a project, those of the project that its folder belongs to.
+
+    Raises:
+        InvalidRequest: it cannot be read, or is no text.
+    """
+    real = user_path(path, "import").resolve()
+    try:
+        with real.open("rb") as file:
+            raw = file.read(MOST_RULES_BYTES + 1)
+        text = raw.decode()
+    except OSError as error:
+        raise InvalidRequest(f"import: {path} cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"import: {path} is not UTF-8 text") from None
+    if len(raw) > MOST_RULES_BYTES:
+        raise InvalidRequest(f"import: {path} has more than {MOST_RULES_BYTES} bytes", hint="Split the file.")
+    arguments: Json = {"file": _in_its_project(real), "text": text}
+    if named := _project_of(real) if project is None else project:
+        arguments["project"] = named
+    answer: Json = door.call(endpoint("import_rules"), arguments)
+    if answer["removed"]:
+        answer["hint"] = "These are no longer in the file and still told. Remove one with: holdfast forget ID"
+    return answer
+
+
+def _project_of(file: Path) -> str | None:
+    """The project of the file's folder; none for rules that an agent keeps in the home folder, as ~/.claude/CLAUDE.md:
+    they hold everywhere."""
+    folder, home = file.parent, Path.home().resolve()
+    if folder == home or (folder.name.startswith(".") and folder.parent in (home, home / ".config")):
+        return None
+    return project_key(str(folder))
+
+
+def _in_its_project(file: Path) -> str:
+    """The file's path from the root of its repository, so that clones agree on it; its name where there is none."""
+    for root in file.parents:
+        if (root / ".git").exists():
+            return file.relative_to(root).as_posix()
+    return file.name
+
+
+def import_transcripts(door: Door, path: Path) -> Json:
+    """Import every transcript of a folder, one after the other."""
+    files = find_transcripts(path, MOST_FILES)
+    total: Json = {
+        "success": True,
+        "imported": 0,
+        "sessionIds": [],
+        "observations": 0,
+        "duplicates": 0,
+        "skippedLines": 0,
+    }
+    with progress() as bar:
+        for file in bar.track(files, description="reading transcripts"):
+            answer = door.call(endpoint("import_jsonl"), {"path": str(file.resolve())})
+            for name in ("imported", "observations", "duplicates", "skippedLines"):
+                total[name] += answer[name]
+            total["sessionIds"] += [id for id in answer["sessionIds"] if id not in total["sessionIds"]]
+    return total

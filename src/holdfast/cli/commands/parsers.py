@@ -1,0 +1,385 @@
+"""Commands that are not operations: serve, mcp, import, connect, hook, status, show, watch, doctor."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from holdfast.core.disk import user_path
+from holdfast.core.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from holdfast.core.model import Json
+    from holdfast.settings import Settings
+
+
+@dataclass(frozen=True)
+class Command:
+    words: str
+    summary: str
+    add: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def _show(given: argparse.Namespace, answer: Json, operation: str = "") -> None:
+    from holdfast.cli.output.render import print_answer, print_json
+
+    if given.json:
+        print_json(answer)
+    else:
+        print_answer(answer, operation)
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", help="port to listen on (3111); 0 takes a free one")
+    parser.add_argument("--store", help="storage engine; sqlite, in the data folder, is the only one")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--background", action="store_true", help="start it in the background if none runs, and return")
+    ways.add_argument("--stop", action="store_true", help="end the server of the data folder")
+    ways.add_argument(
+        "--on-demand",
+        action="store_true",
+        help="as other commands start it: takes a free port if its own is in use, ends after HOLDFAST_IDLE without use",
+    )
+
+
+def _serve(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.serve import serve
+
+    return serve(given)
+
+
+def _add_dry_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, change nothing")
+
+
+def _service_install(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.service import install
+
+    return install(given)
+
+
+def _service_status(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.service import status
+
+    return status(given)
+
+
+def _service_remove(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.service import remove
+
+    return remove(given)
+
+
+def _add_nothing(parser: argparse.ArgumentParser) -> None:
+    """No options of its own."""
+
+
+def _add_mcp(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--umo", help="the one chat that it speaks for, platform:type:session, whatever tools are told")
+    parser.add_argument("--sender-id", help="who speaks there")
+    parser.add_argument("--tools", choices=("core", "all"), help="tools to list (core); all can be called")
+
+
+def _mcp(given: argparse.Namespace) -> int:
+    import asyncio
+
+    from holdfast.cli.hook.hook_payload import project
+    from holdfast.cli.memory_location import settings_of
+    from holdfast.connection import LateDoor, OpenDoor
+    from holdfast.core.model import Chat
+    from holdfast.serve.mcp.stdio import serve_stdio
+    from holdfast.settings import environment
+
+    if given.sender_id and not given.umo:
+        raise InvalidRequest("mcp: --sender-id needs --umo")
+    chat = Chat(given.umo, given.sender_id or "") if given.umo is not None else None
+    settings = settings_of(given)
+    tools = given.tools or settings.mcp_tools
+    here = None if chat else project(os.getcwd(), environment())
+    if settings.daemon and not settings.url:
+        with closing(LateDoor(settings, chat)) as late:
+            asyncio.run(serve_stdio(late, tools, here))
+        return 0
+    with OpenDoor(settings, chat) as door:
+        asyncio.run(serve_stdio(door, tools, here))
+    return 0
+
+
+SYSTEMS = ("plugin", "mem0", "letta", "basic-memory", "markdown")
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="an export as JSON, Markdown rules (CLAUDE.md), a folder or .jsonl of transcripts; - reads standard input",
+    )
+    parser.add_argument("--project", help="of a Markdown file: the project of its rules, instead of its folder's")
+    parser.add_argument("--replace", action="store_true", help="replace records that exist")
+    parser.add_argument("--from", dest="system", choices=SYSTEMS, help="the memory system whose export it is")
+    parser.add_argument("--platform", default="", help="with --from: where the names of owners are sender ids")
+    parser.add_argument("--owner", default="", help="with --from: whose memories are that name nobody")
+
+
+def _import(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.imports import (
+        MARKDOWN,
+        import_document,
+        import_foreign,
+        import_rules,
+        import_transcripts,
+    )
+    from holdfast.cli.memory_location import door_of, settings_of
+
+    settings = settings_of(given)
+    path = Path(given.file)
+    if given.system:
+        with door_of(given, settings) as door:
+            wish = {"platform": given.platform, "owner": given.owner, "replace": given.replace}
+            answer = import_foreign(door, path, given.system, **wish)
+        _show(given, answer)
+        return 0 if answer["success"] else InvalidRequest.exit_code
+    if given.file != "-" and (path.is_dir() or path.suffix == ".jsonl"):
+        # Whoever can run this command can read the files, so the folder is allowed for this one import.
+        roots = (*settings.import_roots, str(path.resolve()))
+        with door_of(given, dataclasses.replace(settings, import_roots=roots)) as door:
+            _show(given, import_transcripts(door, path))
+        return 0
+    if path.suffix.lower() in MARKDOWN:
+        with door_of(given, settings) as door:
+            _show(given, import_rules(door, path, given.project), "import_rules")
+        return 0
+    document = _read_document(given.file)
+    with door_of(given, settings) as door:
+        answer = import_document(door, document, "replace" if given.replace else "merge")
+    _show(given, answer)
+    return 0 if answer["success"] else InvalidRequest.exit_code
+
+
+def _read_document(file: str) -> Json:
+    import orjson
+
+    try:
+        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise InvalidRequest(f"import: {file} cannot be read ({error.strerror})") from error
+    try:
+        document = orjson.loads(raw)
+    except ValueError as error:
+        raise InvalidRequest(f"import: {file} is not JSON") from error
+    if not isinstance(document, dict):
+        raise InvalidRequest(f"import: {file} is not an export")
+    return document
+
+
+def _add_connect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("agent", nargs="?", help="claude-code, codex, cursor, gemini, opencode, vscode or windsurf")
+    parser.add_argument(
+        "--list", action="store_true", dest="list_", help="show the agents and whether they are connected"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show the change, write nothing")
+    parser.add_argument("--undo", action="store_true", help="take the change back")
+    parser.add_argument("--no-hooks", action="store_true", help="write the MCP entry only")
+    parser.add_argument("--project", metavar="DIR", help="project folder for agents configured per project")
+
+
+def _connect(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.service import service_hint
+    from holdfast.cli.connect import Place, connect_command
+    from holdfast.cli.memory_location import settings_of
+    from holdfast.cli.output.render import print_json, print_report
+    from holdfast.settings import environment
+
+    place = Place(
+        home=Path.home(),
+        command=Path(holdfast_command()),
+        project=Path(given.project or ".").resolve(),
+        hooks=not given.no_hooks,
+        environ=environment(),
+        **_elsewhere(given),
+    )
+    report = connect_command(
+        given.agent,
+        place=place,
+        dry_run=given.dry_run,
+        undo=given.undo,
+        list_=given.list_,
+        hooks=not given.no_hooks,
+    )
+    if given.agent and not given.undo:
+        report = dataclasses.replace(report, notes=(*report.notes, service_hint(settings_of(given))))
+    if given.json:
+        print_json(report.to_dict())
+    else:
+        print_report(report)
+    return 0
+
+
+def _elsewhere(given: argparse.Namespace) -> Json:
+    """The folder and address only where they are not the usual ones."""
+    named: Json = {}
+    if given.url:
+        named["url"] = given.url
+    if given.data:
+        named["data"] = user_path(given.data, "--data").resolve()
+    return named
+
+
+def _key_words(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.key_backup import key_words
+    from holdfast.cli.memory_location import settings_of
+
+    _show(given, key_words(settings_of(given)))
+    return 0
+
+
+def _add_key_backup(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("to", help="new file that gets the encrypted key")
+    parser.add_argument("--encrypt", action="append", metavar="AGE", help="age recipient who can open it")
+
+
+def _key_backup(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.key_backup import key_backup
+    from holdfast.cli.memory_location import settings_of
+
+    _show(given, key_backup(settings_of(given), Path(given.to), given.encrypt or ()))
+    return 0
+
+
+def _add_key_recover(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--from", dest="source", help="file that key backup wrote; without it words are read")
+    parser.add_argument("--identity", help="file with the age identity that opens it")
+    parser.add_argument("--replace", action="store_true", help="though there is another key; it stays trusted")
+
+
+def _key_recover(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.key_backup import key_recover
+    from holdfast.cli.memory_location import settings_of
+
+    _show(given, key_recover(settings_of(given), given.source, given.identity, replace=given.replace))
+    return 0
+
+
+def _doctor(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.doctor import examine, lines_of
+    from holdfast.cli.memory_location import settings_of
+    from holdfast.cli.output.render import print_json, print_lines
+
+    checks = examine(settings_of(given))
+    if given.json:
+        print_json({"checks": [check.shape() for check in checks]})
+    else:
+        print_lines(lines_of(checks))
+    return 0 if all(check.ok for check in checks) else 1
+
+
+def _status(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.status import status
+
+    return status(given)
+
+
+def _add_hook(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("event", nargs="?", help="see holdfast hook --help")
+
+
+def _hook(given: argparse.Namespace) -> int:
+    """Only for the list of commands: `main` runs a hook before it makes a parser."""
+    from holdfast.cli.hook.hook_command import hook_main
+
+    return hook_main([given.event] if given.event else [])
+
+
+def _watch(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.watch import Lines, print_event, watch
+    from holdfast.cli.memory_location import settings_of
+    from holdfast.cli.output.render import say
+
+    url, credential = _server_of(settings_of(given))
+    show = print_event if given.json else Lines().show
+    signal.signal(signal.SIGINT, _leave)
+    watch(url, credential, show, greet=lambda: say(f"Watching {url}. Stop with Ctrl-C."))
+    return 0
+
+
+def _server_of(settings: Settings) -> tuple[str, str | None]:
+    """Address and credential of the server to watch; it is started if none runs."""
+    from holdfast.daemon import FolderServer
+
+    if settings.url:
+        return settings.url, settings.secret
+    found = FolderServer(settings).find()
+    return found.url, found.credential
+
+
+def _leave(*_: object) -> NoReturn:
+    """The usual way to end watching: no fault, and the next prompt on a line of its own. At once: Ctrl-C may come while
+    the socket's lock is held, and to close the socket in order would be to wait for it for ever."""
+    os.write(sys.stderr.fileno(), b"\n")
+    os._exit(0)
+
+
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("page", nargs="?", default="dashboard", help="dashboard, memories, sessions, snapshots, …")
+    parser.add_argument("word", nargs="?", help="what the page is about: a project, a session to replay, a moment")
+
+
+def _show_page(given: argparse.Namespace) -> int:
+    from holdfast.cli.commands.dashboard import show_page
+    from holdfast.cli.memory_location import door_of
+
+    with door_of(given) as door:
+        show_page(door, given.page, given.word, given.json)
+    return 0
+
+
+def holdfast_command() -> str:
+    """The absolute path of this command, for agents that start it."""
+    return shutil.which("holdfast") or str(Path(sys.argv[0]).resolve())
+
+
+COMMANDS = (
+    Command("serve", "Start the server.", _add_serve, _serve),
+    Command("service install", "Run the server as a service of this user.", _add_dry_run, _service_install),
+    Command("service status", "Show whether the server is a service and runs.", _add_nothing, _service_status),
+    Command("service remove", "Take the service back; the memory stays.", _add_dry_run, _service_remove),
+    Command("mcp", "Speak MCP on standard input and output.", _add_mcp, _mcp),
+    Command(
+        "import", "Import an export, Markdown rules, or transcripts of Claude Code and Codex.", _add_import, _import
+    ),
+    Command(
+        "connect",
+        "Write the MCP entry and hooks of an agent; --undo takes them back.",
+        _add_connect,
+        _connect,
+    ),
+    Command(
+        "key words",
+        "Show 24 words from which the signing key can be made again.",
+        _add_nothing,
+        _key_words,
+    ),
+    Command("key backup", "Write the signing key to a file, encrypted with age.", _add_key_backup, _key_backup),
+    Command(
+        "key recover",
+        "Make the signing key again, from its words on standard input or from a backup.",
+        _add_key_recover,
+        _key_recover,
+    ),
+    Command("hook", "Report an event of an agent; connect writes it into the agent's settings.", _add_hook, _hook),
+    Command("status", "Show whether the server runs, where the memory is, and what is wrong.", _add_nothing, _status),
+    Command("show", "Print what the viewer's pages show.", _add_show, _show_page),
+    Command("watch", "Show what happens in the memory as it happens.", _add_nothing, _watch),
+    Command("doctor", "Explain what is wrong and how to mend it.", _add_nothing, _doctor),
+)

@@ -1,0 +1,74 @@
+"""holdfast status: in a few lines whether the server runs, where the memory is, how much it holds and what is wrong.
+
+Starts no server. Without one the folder is opened in this process, if it is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import TYPE_CHECKING
+
+from holdfast.cli.command_table import endpoint
+from holdfast.cli.commands.dashboard import age
+from holdfast.cli.memory_location import door_of, settings_of
+from holdfast.cli.output.render import print_json, print_lines, size
+from holdfast.daemon import running_server
+from holdfast.local.spool import spool_status
+
+if TYPE_CHECKING:
+    from holdfast.core.model import Json
+    from holdfast.settings import Settings
+
+
+def status(given: argparse.Namespace) -> int:
+    answer = _status(given, settings_of(given))
+    if given.json:
+        print_json(answer)
+    else:
+        print_lines(lines_of(answer))
+    return 0
+
+
+def _status(given: argparse.Namespace, settings: Settings) -> Json:
+    card = None if settings.url else running_server(settings)
+    server = settings.url or (str(card["url"]) if card else None)
+    folder = None if settings.url else str(settings.folder)
+    answer: Json = {"server": server, "folder": folder, "port": settings.port, "daemon": settings.daemon}
+    if not settings.url:
+        answer["spool"] = spool_status(str(settings.folder))._asdict()
+        if not settings.folder.is_dir():
+            return answer
+    with door_of(given, dataclasses.replace(settings, daemon=False)) as door:
+        seen = door.call(endpoint("overview"), {"days": 1})
+    return {**answer, **{name: seen[name] for name in ("status", "version", "counts", "snapshots", "warnings")}}
+
+
+def lines_of(answer: Json) -> list[str]:
+    """The status for a person."""
+    starts = "; the next command or hook starts it" if answer["daemon"] else ""
+    lines = [f"server: runs at {answer['server']}" if answer["server"] else f"server: does not run{starts}"]
+    if answer["folder"]:
+        lines.append(f"folder: {answer['folder']}, port {answer['port']}")
+    if "counts" not in answer:
+        return [*lines, "memory: none yet. Save something: holdfast remember TEXT"]
+    counts = ", ".join(f"{count:,} {name}" for name, count in answer["counts"].items())
+    lines += [f"memory: {counts or 'cannot be read'}", f"snapshots: {_snapshots(answer['snapshots'])}"]
+    if "spool" in answer:
+        lines.append(f"spool: {_spool(answer['spool'])}")
+    for one in answer["warnings"]:
+        lines += [f"{one['level']}: {one['message']}", f"  {one['hint']}"]
+    return lines if answer["warnings"] else [*lines, "warnings: none"]
+
+
+def _snapshots(state: Json) -> str:
+    newest = state["newest"]
+    if newest is None:
+        return "none yet"
+    return f"{state['count']}, {size(state['bytes'])}; the last good one is {age(newest['ageMs'])} old"
+
+
+def _spool(waiting: Json) -> str:
+    """What hooks could not deliver yet."""
+    counts = [f"{waiting[name]:,} {name}" for name in ("waiting", "refused", "dropped") if waiting[name]]
+    return ", ".join(counts) or "nothing waits"

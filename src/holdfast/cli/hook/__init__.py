@@ -1,0 +1,1 @@
+"""holdfast hook: events of agents, from their payloads to the server."""

@@ -1,0 +1,204 @@
+"""The viewer's lists for a terminal: the columns a person looks for, on one line a row, as wide as the terminal is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from holdfast.cli.output.columns import LEAST, Head, print_table
+from holdfast.cli.output.render import moment, one_line, size
+
+if TYPE_CHECKING:
+    from holdfast.core.model import Json
+
+_LONGEST = 400  # characters of a cell; the terminal shows what it has room for
+
+
+@dataclass(frozen=True)
+class Column:
+    title: str
+    cell: Callable[[Json], Any]
+    whole: bool = False  # an id is there to be copied, and half a date tells nothing: neither is ever cut
+    spare: int = 0  # a narrow terminal goes without it, without the highest number first
+    least: int = LEAST
+
+
+@dataclass(frozen=True)
+class Listing:
+    rows: str  # the field of the answer that holds them
+    columns: tuple[Column, ...]
+    nothing: str
+
+
+def _of(*names: str) -> Callable[[Json], Any]:
+    """The first of these that the row has."""
+    return lambda row: next((row[name] for name in names if row.get(name) not in (None, "")), "")
+
+
+def _when(*names: str) -> Column:
+    read = _of(*names)
+    return Column("when", lambda row: moment(read(row)), whole=True)
+
+
+def _percent(row: Json) -> str:
+    return f"{round(100 * row['confidence'])} %"
+
+
+def _place(row: Json) -> str:
+    return "everywhere" if row["scope"] == "global" else row.get("project") or "no project"
+
+
+def _fullness(row: Json) -> str:
+    return f"{len(row['content']):,} of {row['sizeLimit']:,}"
+
+
+def _offset(row: Json) -> str:
+    seconds = int(row["offsetMs"]) // 1000
+    return f"{seconds // 60}:{seconds % 60:02}"
+
+
+def _outcome(row: Json) -> Any:
+    return row.get("toolOutput") or row.get("body") or ""
+
+
+def _who(row: Json) -> str:
+    return " · ".join(str(one) for one in (row.get("caller"), row.get("agentId")) if one)
+
+
+def _state(row: Json) -> str:
+    return "damaged" if row["damaged"] else str(row["status"])
+
+
+def _seal(row: Json) -> str:
+    signed = "signed" if row.get("signer") else "not signed"
+    return f"{signed}, {'encrypted' if row.get('encrypted') else 'not encrypted'}"
+
+
+_ID = Column("id", _of("id"), whole=True)
+_PROJECT = Column("project", _of("project"), spare=1)
+_TYPE = Column("type", _of("type"))
+_TEXT = 24  # characters of a text that say what it is about
+
+LISTINGS: dict[str, Listing] = {
+    "memories": Listing(
+        "memories",
+        (_when("updatedAt", "createdAt"), _TYPE, _PROJECT, Column("memory", _of("title", "content"), least=_TEXT), _ID),
+        "No memories yet. Keep one: holdfast remember TEXT",
+    ),
+    "sessions": Listing(
+        "sessions",
+        (
+            _when("startedAt"),
+            Column("state", _of("status"), spare=3),
+            _PROJECT,
+            Column("steps", lambda row: row["observationCount"], spare=2),
+            Column("session", _of("title", "firstPrompt"), least=_TEXT),
+            _ID,
+        ),
+        "No sessions yet. Connect an agent: holdfast connect",
+    ),
+    "timeline": Listing(
+        "observations",
+        (_when("timestamp"), _TYPE, _PROJECT, Column("what happened", _of("title"))),
+        "Nothing happened there. Connect an agent: holdfast connect",
+    ),
+    "lessons": Listing(
+        "lessons",
+        (
+            Column("sure", _percent),
+            Column("confirmed", lambda row: row["reinforcements"]),
+            _PROJECT,
+            Column("lesson", _of("content")),
+            _ID,
+        ),
+        "No lessons yet. Save one: holdfast lesson save TEXT",
+    ),
+    "slots": Listing(
+        "slots",
+        (
+            Column("slot", _of("label"), whole=True),
+            Column("where", _place),
+            Column("told", lambda row: "always" if row["pinned"] else "when asked"),
+            Column("characters", _fullness),
+            Column("text", _of("content")),
+        ),
+        "No slots.",
+    ),
+    "actions": Listing(
+        "actions",
+        (
+            Column("state", _of("status")),
+            Column("priority", lambda row: row["priority"]),
+            _PROJECT,
+            Column("action", _of("title")),
+            _ID,
+        ),
+        "Nothing to do yet. Note something: holdfast action create TITLE",
+    ),
+    "audit": Listing(
+        "entries",
+        (
+            _when("timestamp"),
+            Column("operation", _of("operation")),
+            Column("who", _who),
+            Column("what it changed", lambda row: ", ".join(row["targetIds"])),
+        ),
+        "No entries.",
+    ),
+    "graph": Listing(
+        "nodes",
+        (
+            Column("kind", _of("kind")),
+            Column("memories", lambda row: row["memories"]),
+            Column("name", _of("name")),
+        ),
+        "Nothing to draw yet: memories that name concepts or files make the graph.",
+    ),
+    "replay": Listing(
+        "frames",
+        (
+            Column("at", _offset),
+            Column("kind", _of("kind")),
+            Column("step", _of("label")),
+            Column("what came of it", _outcome),
+        ),
+        "This session has no steps.",
+    ),
+    "snapshots": Listing(
+        "snapshots",
+        (
+            _when("createdAt"),
+            Column("name", _of("label")),
+            Column("state", _state),
+            Column("seal", _seal, spare=1),
+            Column("size", lambda row: size(row["size"])),
+            _ID,
+        ),
+        "No snapshots yet. Make one: holdfast snapshot create",
+    ),
+}
+
+
+# Operations whose answers are such lists.
+PAGE_OF = {"memories": "memories", "sessions": "sessions", "snapshot_list": "snapshots"}
+
+
+def print_listing(page: str, answer: Json, console: Console | None = None, *, narrowed: bool = False) -> None:
+    """The rows of a page, and how many there are in all; `narrowed`: only some were asked for."""
+    out = console or Console(highlight=False)
+    listing = LISTINGS[page]
+    rows = answer[listing.rows]
+    total = answer.get("total", answer.get("count", len(rows)))
+    if not rows:
+        said = f"{total:,} {page}." if total else "None found." if narrowed else listing.nothing
+        out.print(Text(said), soft_wrap=True)
+        return
+    cells = [[one_line(column.cell(row), _LONGEST) for column in listing.columns] for row in rows]
+    heads = [Head(one.title, one.whole, one.spare, one.least) for one in listing.columns]
+    print_table(out, heads, cells)
+    if isinstance(total, int) and total > len(rows):
+        out.print(Text(f"{len(rows)} of {total:,}", style="dim"))

@@ -1,0 +1,82 @@
+"""What a command answers a person in a line or two; the whole answer is there with --json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.core.model import Json
+
+
+def remembered(answer: Json) -> list[str]:
+    """What was saved, for which project, and what it has to do with other memories."""
+    memory = answer["memory"]
+    if answer.get("deduplicated"):
+        lines = [f"Known already: {memory['id']}, {_for(memory)}."]
+    else:
+        version = f" as version {memory['version']}" if memory["version"] > 1 else ""
+        lines = [f"Saved {memory['id']}{version}, {_for(memory)}."]
+    if memory["supersedes"] and not answer.get("deduplicated"):
+        lines.append(f"It supersedes {', '.join(memory['supersedes'])}.")
+    if others := answer.get("similarTo"):
+        told = "; ".join(f"{one['id']} ({one['title']})" for one in others)
+        lines.append(f"Similar, and still told: {told}.")
+    if answer.get("redacted"):
+        lines.append(f"Redacted before it was saved: {', '.join(answer['redacted'])}.")
+    return lines
+
+
+def lesson_saved(answer: Json) -> list[str]:
+    lesson = answer["lesson"]
+    verb = "Saved" if answer["action"] == "created" else "Known already, and surer now:"
+    return [f"{verb} {lesson['id']}, {_for(lesson)}."]
+
+
+def action_created(answer: Json) -> list[str]:
+    return [f"Saved {answer['action']['id']}, {_for(answer['action'])}."]
+
+
+def forgotten(answer: Json) -> list[str]:
+    """What is gone, and which snapshots may still hold it."""
+    counts = ", ".join(f"{count} {name}" for name, count in answer["counts"].items())
+    lines = [f"Forgotten: {counts}."]
+    if held := answer.get("snapshots"):
+        lines += [f"Snapshots made since: {', '.join(held)}.", answer["hint"]]
+    return lines
+
+
+def rules_imported(answer: Json) -> list[str]:
+    """What became of the rules of a file."""
+    counts = ", ".join(f"{answer[name]} {name}" for name in ("added", "changed", "unchanged"))
+    lines = [f"{answer['file']}, {_for(answer)}: {counts}."]
+    if gone := answer["removed"]:
+        lines.append(f"No longer in the file ({len(gone)}), still told; remove one with: holdfast forget ID")
+        lines += [f"  {one['id']}  {one['title']}" for one in gone]
+    return lines
+
+
+def reasons(why: Json) -> str:
+    """Why a hit is there: where the words of the question stand, and the parts of its score."""
+    stands = [f"{'/'.join(stems)} in {field}" for field, stems in why["fields"].items()]
+    known = {"fields", "score", "likeness"}
+    parts = [f"{name} {value:+.2f}" for name, value in why.items() if name not in known and abs(value) >= LEAST_PART]
+    likeness = [] if why["likeness"] is None else [f"likeness {why['likeness']:.2f}"]
+    return "; ".join([f"score {why['score']:.2f}: {', '.join(parts) or 'no part counts'}", *likeness, *stands])
+
+
+def _for(record: Json) -> str:
+    """Where it is told."""
+    if record.get("scope") not in (None, "global"):
+        return f"for chats ({record['scope']})"
+    return f"for project {record['project']}" if record.get("project") else "for all projects"
+
+
+LEAST_PART = 0.005  # a part that two digits show
+BRIEF: dict[str, Callable[[Json], list[str]]] = {
+    "remember": remembered,
+    "lesson_save": lesson_saved,
+    "action_create": action_created,
+    "forget": forgotten,
+    "import_rules": rules_imported,
+}

@@ -1,0 +1,37 @@
+"""Commands that a running server carries out: whose keys and addresses of vaults they use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from holdfast.core.errors import (
+    ColonyRefused,
+    ColonyUnreachable,
+    Fault,
+    InvalidSettings,
+    VaultRefused,
+    VaultUnauthorized,
+    VaultUnreachable,
+)
+from holdfast.transport import RemoteDoor
+
+if TYPE_CHECKING:
+    from holdfast.connection import Door
+
+_BY_SETTINGS: tuple[type[Fault], ...] = (
+    InvalidSettings, VaultUnauthorized, VaultRefused, VaultUnreachable, ColonyRefused, ColonyUnreachable,
+)  # fmt: skip
+
+
+@contextmanager
+def whose_settings(door: Door) -> Iterator[None]:
+    """Whoever just set a key in this shell is told that a server, which was started without it, does the work."""
+    try:
+        yield
+    except _BY_SETTINGS as fault:
+        if isinstance(door, RemoteDoor):
+            said = f"The server at {door.place} did this, with the settings that it was started with."
+            fault.hint = f"{fault.hint} {said}"
+        raise

@@ -1,0 +1,248 @@
+"""What every flow has at hand: who asks, the store, the clock, chance and the settings.
+
+It decides which agent a record belongs to and what a caller may see, in one place for all flows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from holdfast.core.errors import Forbidden, InvalidRequest
+from holdfast.core.metrics import Metrics
+from holdfast.core.model import EVERYBODY, RULES_DOMAIN, AuditEntry, Caller, Event, Json, Lifecycle, Memory
+from holdfast.core.ports import Clock, Embedder, Entropy, Summarizer
+from holdfast.core.recall_counter import Recalls
+from holdfast.core.session_keys import needs_own_key, own_session
+from holdfast.protocol.access import AUDIENCE, MemoryFacts, Viewer, may_see, viewer_keys
+from holdfast.protocol.origin import UMOInfo
+from holdfast.protocol.terms import MemoryScope
+from holdfast.settings import Settings
+from holdfast.store.port import Condition, Home, Reader, Store, Tx, where
+from holdfast.store.tables import AUDIT, SESSIONS
+
+HOUR_MS = 3_600_000
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@lru_cache(maxsize=4)  # a record and its audit entry have ids of the same moment
+def base36(number: int) -> str:
+    text = ""
+    while number:
+        number, digit = divmod(number, 36)
+        text = _DIGITS[digit] + text
+    return text or "0"
+
+
+def facts_of(memory: Memory) -> MemoryFacts:
+    """What decides who may see a stored memory."""
+    owner, *others = memory.owners or ("",)
+    origin = UMOInfo.parse(memory.umo) if memory.umo else _NOWHERE
+    return MemoryFacts(
+        memory.scope,
+        memory.visibility,
+        origin,
+        owner,
+        tuple(others),
+        memory.share_into_groups,
+        memory.state == "deprecated",
+        of_work=bool(memory.project or memory.session_ids) or memory.domain == RULES_DOMAIN,
+    )
+
+
+_NOWHERE = UMOInfo("", "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A caller's place at the engine."""
+
+    store: Store
+    clock: Clock
+    entropy: Entropy
+    settings: Settings
+    caller: Caller
+    summarizer: Summarizer | None = None
+    embedder: Embedder | None = None
+    asked: str | None = None  # the agent that the request names
+    redacted: tuple[str, ...] = ()  # kinds of secrets that were taken out of the request
+    whole: bool = False  # background work of the server itself: sees the whole tenant
+    recalls: Recalls = field(default_factory=Recalls)  # what the searches of all callers returned
+    home: Home | None = None  # where the memory lives; None for a past one, which is only read
+    started: tuple[int, float] | None = None  # wall and steady clock when the engine was opened
+    metrics: Metrics = field(default_factory=Metrics)  # what the engine counts
+    viewer: Viewer = field(default_factory=Viewer)  # who asks, and in which chat
+
+    @property
+    def tenant(self) -> str:
+        return self.caller.tenant
+
+    def safe_now(self) -> int:
+        """Now for whoever deletes by age: a wall clock that leapt ahead since the start is not believed.
+
+        A leap that was right after all, as on a machine that began with a wrong year, counts from the next start on.
+        """
+        now = self.clock.now_ms()
+        if self.started is None:
+            return now
+        wall, steady = self.started
+        return min(now, wall + int((self.clock.steady() - steady) * 1000) + HOUR_MS)
+
+    def within(self, at: int, seconds: int) -> bool:
+        """Whether a moment lies in the last seconds; one in the future, as after a clock was set back, does not."""
+        return 0 <= self.clock.now_ms() - at < seconds * 1000
+
+    def new_id(self, prefix: str) -> str:
+        """prefix_<time in base 36>_<12 hex digits>, as the earlier system's ids."""
+        return f"{prefix}_{base36(self.clock.now_ms())}_{self.entropy.hex(12)}"
+
+    def agent(self, asked: str | None = None) -> str | None:
+        """The agent that acts: the credential's, else the one the request names, else the server's own.
+
+        Raises:
+            Forbidden: the credential is bound to another agent than the one named.
+        """
+        bound, named = self.caller.agent, asked or self.asked
+        if bound and named and named != bound:
+            raise Forbidden("agentId: this token is bound to another agent")
+        return bound or named or self.settings.agent
+
+    def writes_as(self, asked: str | None = None) -> str | None:
+        """The agent a new record belongs to.
+
+        Raises:
+            Forbidden: the credential is bound to another agent than the one named.
+            InvalidRequest: agents are isolated and nobody says which one writes.
+        """
+        agent = self.agent(asked)
+        if agent is None and self.settings.isolated and not self.whole:
+            raise InvalidRequest(
+                "agentId: agents are isolated and the request does not say which one asks",
+                hint="Send agentId, use a token bound to an agent, or set AGENT_ID.",
+            )
+        return agent
+
+    def sees(self, asked: str | None = None) -> tuple[Condition, ...]:
+        """Conditions that keep a read to what the caller may see, and to the agent it asked for.
+
+        Raises:
+            Forbidden: isolated, and the credential is bound to another agent than the one named.
+            InvalidRequest: isolated, and nobody says which agent asks.
+        """
+        if self.whole:
+            return ()
+        return where(agent=self.writes_as(asked) if self.settings.isolated else asked)
+
+    def shared_agent(self, asked: str | None = None) -> str | None:
+        """The owner of records that agents share unless they are isolated: slots and lessons."""
+        return self.writes_as(asked) if self.settings.isolated else None
+
+    def sees_shared(self, asked: str | None = None) -> tuple[Condition, ...]:
+        """Conditions for records that agents share unless they are isolated."""
+        return self.sees(asked) if self.settings.isolated else ()
+
+    @property
+    def in_chat(self) -> bool:
+        """Whether somebody in a chat asks, who sees memories and nothing else."""
+        return bool(self.viewer.umo) and not self.viewer.admin and not self.whole
+
+    def sees_memories(self, asked: str | None = None) -> tuple[Condition, ...]:
+        """The conditions of `sees`, and that of the chats: each memory is for its audience alone."""
+        return (*self.sees(asked), *self._is_for_viewer())
+
+    def _is_for_viewer(self) -> tuple[Condition, ...]:
+        if self.whole or self.viewer.admin:
+            return ()
+        return (Condition(AUDIENCE, "any", viewer_keys(self.viewer)),)
+
+    def sees_audit(self, asked: str | None = None) -> tuple[Condition, ...]:
+        """The same for the audit log: whoever may not see a memory does not learn what was done to it."""
+        return self.sees_memories(asked)
+
+    def may_see(self, record: Any, asked: str | None = None) -> bool:
+        """Whether a record that was fetched by its id is the caller's to see. Elsewhere than in isolated scope
+        a named agent only narrows lists. Chats are shown memories alone."""
+        if not self.is_own(record, asked):
+            return False
+        if isinstance(record, Memory):
+            return self.whole or may_see(facts_of(record), self.viewer)
+        return not self.in_chat
+
+    def check_change(self, *memories: Memory) -> None:
+        """Refuse whoever speaks in a chat to change what is told in all of them, unless the settings let him, or the
+        credential is an admin's: a bot has none of these.
+
+        Raises:
+            Forbidden: all the memories are global. Whoever asks sees them, so saying so gives nothing away.
+        """
+        admin = self.caller.may("admin") and not self.caller.chat
+        may = not self.in_chat or admin or self.settings.chats_write_global
+        if not may and all(one.scope == MemoryScope.GLOBAL for one in memories):
+            raise Forbidden(
+                "from a chat no global memory is made or changed: everybody sees it",
+                hint="Leave umo out, use a token with the scope admin, or set HOLDFAST_CHATS_WRITE_GLOBAL.",
+            )
+
+    def is_own(self, record: Any, asked: str | None = None) -> bool:
+        """Whether it belongs to the agent that asks; where agents are not isolated, all records do."""
+        return all(getattr(record, one.column) == one.value for one in self.sees_shared(asked))
+
+    def session_key(self, reader: Reader, name: str) -> str:
+        """The key of the session that the caller means by a name.
+
+        Names are the clients' own, so two isolated agents may use the same one: whoever comes second gets a key
+        of its own, and neither notices the other.
+        """
+        agent = self.agent() if self.settings.isolated else None
+        if needs_own_key(name):
+            return own_session(agent, name)
+        if agent is None:
+            return name
+        own = own_session(agent, name)
+        known = reader.get(SESSIONS, self.tenant, name)
+        taken = known is not None and not self.is_own(known)
+        return own if taken or reader.get(SESSIONS, self.tenant, own) is not None else name
+
+    def audit(
+        self,
+        tx: Tx,
+        operation: str,
+        targets: tuple[str, ...],
+        agent: str | None = None,
+        audience: tuple[str, ...] = (EVERYBODY,),
+        **details: Any,
+    ) -> None:
+        """Say in the audit log who did what to which records, for those who may see all of them; never their text."""
+        entry = AuditEntry(
+            tenant=self.tenant,
+            id=self.new_id("aud"),
+            seq=tx.next_seq(),
+            at=self.clock.now_ms(),
+            operation=operation,
+            caller=self.caller.name,
+            agent=agent if agent is not None else self.agent(),
+            target_ids=targets,
+            details={**details, **({"redacted": list(self.redacted)} if self.redacted else {})},
+            audience=audience,
+        )
+        tx.add(AUDIT, entry)
+
+    def tell(self, tx: Tx, kind: str, record: Any) -> None:
+        """Publish a stored record to live readers who may see it, once the write is on disk."""
+        session = getattr(record, "session_id", None)
+        audience = getattr(record, "audience", (EVERYBODY,))
+        tx.publish(Event(self.tenant, kind, record, session, getattr(record, "agent", None), audience))
+
+    def announce(self, kind: Lifecycle, body: Json, agent: str | None = None) -> None:
+        """Tell live readers of the tenant, and the broker, what happened to a snapshot; never memory text.
+
+        A restore opens another store: whoever tells of it takes a new desk.
+        """
+        agent = self.agent() if agent is None else agent
+
+        def job(tx: Tx) -> None:
+            tx.dispatch(kind, self.tenant, agent, body)
+            tx.publish(Event(self.tenant, f"snapshot_{kind}", body, agent=agent))
+
+        self.store.write(job)

@@ -1,0 +1,27 @@
+"""The files of a bundle by their names, and which texts name one. The one place that says so, for callers and server.
+
+<id>.tar.zst or <id>.tar.zst.age      the body
+<id>.chunks or <id>.chunks.age        the body as a recipe, with the packs that it names in packs/
+<id>.manifest.json                    what it says about itself
+<either>.sha256                       a sidecar: its SHA-256 as `sha256sum -c` reads it
+"""
+
+from __future__ import annotations
+
+AGE = ".age"  # after the name of a body that is encrypted
+BODY = ".tar.zst"
+RECIPE = ".chunks"
+MANIFEST = ".manifest.json"
+SIDECAR = ".sha256"
+
+RECIPES = (RECIPE, RECIPE + AGE)
+BODIES = (BODY, BODY + AGE, *RECIPES)
+SUFFIXES = tuple(f"{name}{more}" for name in (*BODIES, MANIFEST) for more in ("", SIDECAR))
+
+
+def is_bundle_path(text: str) -> bool:
+    """Whether an argument that may be a snapshot's id or the path of a bundle is a path.
+
+    A path is a file of the server: only root may name one, and a command makes it absolute before it is sent.
+    """
+    return "/" in text or text.startswith("~") or text.endswith(SUFFIXES)

@@ -1,0 +1,231 @@
+"""Small protocols that the outside fulfils. Their comments are the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.core.errors import Fault
+from holdfast.core.model import CleanText, Event
+
+Vectors = NDArray[np.float32]
+
+
+class Clock(Protocol):
+    def now_ms(self) -> int:
+        """Milliseconds since 1970 UTC; may jump either way."""
+        ...
+
+    def steady(self) -> float:
+        """Seconds that never run backwards; only differences mean anything."""
+        ...
+
+
+class Entropy(Protocol):
+    def hex(self, chars: int) -> str:
+        """That many unpredictable hexadecimal characters."""
+        ...
+
+
+class Publisher(Protocol):
+    def publish(self, event: Event) -> None:
+        """Take a committed event. Must return at once and never raise; slow readers are its own concern."""
+        ...
+
+
+class Summarizer(Protocol):
+    """A language model that answers one prompt."""
+
+    @property
+    def name(self) -> str:
+        """Provider and model, for provenance."""
+        ...
+
+    def complete(self, instruction: CleanText, text: CleanText, *, max_tokens: int) -> str:
+        """The model's answer as text.
+
+        Raises:
+            UpstreamFailed: no usable answer in time, or the budget is spent.
+        """
+        ...
+
+
+class Embedder(Protocol):
+    """A model that turns text into vectors; near in meaning is near in angle."""
+
+    @property
+    def name(self) -> str:
+        """Which model, exactly: vectors of different names are never compared."""
+        ...
+
+    @property
+    def dims(self) -> int:
+        """Numbers in each vector."""
+        ...
+
+    def prepare(self) -> None:
+        """Do what takes long before the first use: find, fetch and load a local model. Called in the background.
+
+        Raises:
+            EmbedderUnavailable: the model cannot be had; it may be asked again, which costs little.
+        """
+        ...
+
+    def parts(self, texts: Sequence[CleanText]) -> list[list[CleanText]]:
+        """Each text in parts as long as the model reads at once, in order, at least one of each. What lies far beyond
+        the beginning of a very long text may be left out.
+
+        Raises:
+            EmbedderUnavailable: as above.
+        """
+        ...
+
+    def embed(self, texts: Sequence[CleanText]) -> Vectors:
+        """One row of length 1 for each text, of what the model reads of it. An empty text gets a row too.
+
+        Raises:
+            EmbedderUnavailable: as above.
+            UpstreamFailed: a remote model gave no usable answer; try again later.
+        """
+        ...
+
+    def embed_query(self, text: CleanText) -> Vectors:
+        """The vector of one question, as fast as can be.
+
+        Raises:
+            EmbedderUnavailable, UpstreamFailed: as above; search goes by words then.
+        """
+        ...
+
+    def fault(self) -> Fault | None:
+        """Why it could not be used when it was last tried; None if it could, or was not tried. Tells no text."""
+        ...
+
+    def reads(self, text: str) -> float:
+        """How much of a text is in letters that the model knows, 0 to 1; the text goes nowhere. What the model says of
+        the rest is little."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Bytes in a vault: their name and size. What the vault says beyond that is not part of what they are."""
+
+    name: str
+    size: int
+    tag: str = field(default="", compare=False)  # another one for other bytes; for `replace`
+    sha256: str | None = field(default=None, compare=False)  # the vault's own word, where it has one
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Bytes to be put: their name, how many they are, and how to open them each time they must be sent."""
+
+    name: str
+    size: int
+    open: Callable[[], BinaryIO]
+
+
+@dataclass(frozen=True, slots=True)
+class Can:
+    """What a vault can do beyond the rest. A caller asks before it relies on it."""
+
+    replace: bool = True
+    together: bool = False  # `put_all` is one step: all of them or none
+    delete: bool = True
+    most_bytes: int | None = None  # of one name
+    increments: bool = False  # many names of some megabytes cost little, and what is deleted makes room
+
+
+@dataclass(frozen=True, slots=True)
+class VaultState:
+    """How a vault is, as far as it can tell without reading everything."""
+
+    free: int | None = None  # bytes that it still takes; None if it cannot tell
+    used: int | None = None
+    public: bool = False  # whether anybody may read it
+
+
+class Vault(Protocol):
+    """Named bytes elsewhere. Names are relative paths of safe characters with `/` between their parts.
+
+    Every method may raise what its place is up to, each kind as itself and none of them as "not found":
+
+        VaultUnauthorized, VaultRefused: the credential is not valid, or does not reach this far; or there is no such
+            vault.
+        VaultBusy: too many requests; `details["retryAfter"]` are the seconds that the vault asks to wait, if it does.
+        VaultUnreachable: no answer that can be used.
+        VaultDamaged: an answer that contradicts itself.
+        VaultFull: no room.
+        StorageFull, StorageFailed: a file of this machine's own that is read or written on the way.
+        InvalidRequest: that is no name.
+    """
+
+    @property
+    def place(self) -> str:
+        """Where it is, without credentials: for messages, and as the key of what was seen there."""
+        ...
+
+    @property
+    def can(self) -> Can:
+        """What it can do."""
+        ...
+
+    def put(self, name: str, data: BinaryIO) -> None:
+        """Store the bytes whole or not at all, durable when it returns.
+
+        Raises:
+            Conflict: the name exists already; it is never overwritten.
+        """
+        ...
+
+    def put_all(self, parcels: Sequence[Parcel]) -> None:
+        """Store all of them in this order; in one step if it can `together`, else some may stay if it fails.
+
+        Raises:
+            Conflict: one of the names exists already.
+        """
+        ...
+
+    def replace(self, name: str, data: BinaryIO, tag: str) -> None:
+        """Store the bytes in the place of those that have this tag, whole or not at all.
+
+        Raises:
+            Conflict: the name has other bytes by now, or none.
+        """
+        ...
+
+    def open(self, name: str) -> BinaryIO:
+        """The bytes, to be read and closed. A read may raise the same faults as a method.
+
+        Raises:
+            NotFound: there are none of that name.
+        """
+        ...
+
+    def look(self, name: str) -> Named:
+        """Size and tag of a name.
+
+        Raises:
+            NotFound: there are no bytes of that name.
+        """
+        ...
+
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+        """What lies under the prefix, in the order of names, from the first one after `after` on.
+
+        Whoever was interrupted, or wants only a page, goes on after the last name he saw.
+        """
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove the bytes; gone already is no fault."""
+        ...
+
+    def state(self) -> VaultState:
+        """How the vault is now; at least that it can be reached."""
+        ...

@@ -1,0 +1,97 @@
+"""Changes to a memory that leave its text alone: whether it is pinned, and whom it concerns."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from holdfast.context import Desk, facts_of
+from holdfast.core.errors import Forbidden
+from holdfast.core.model import Memory
+from holdfast.intake.addresses import memory_named
+from holdfast.intake.remember import latest_of, line_of
+from holdfast.protocol.access import MemoryFacts, check_writable, stored_keys
+from holdfast.protocol.sameness import with_hash
+from holdfast.protocol.terms import MemoryScope, MemoryType, default_visibility
+from holdfast.store.port import Tx
+from holdfast.store.tables import MEMORIES
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """What shall be otherwise; None leaves a thing as it is."""
+
+    pinned: bool | None = None
+    scope: str | None = None
+    visibility: str | None = None
+
+
+def change(desk: Desk, name: str, wanted: Change, agent: str | None) -> Memory:
+    """The memory of an id or at an address with the changes; all versions of it are for the same people.
+
+    Raises:
+        NotFound: no such memory, or not the caller's to see.
+        Forbidden: somebody in a chat asks to show others what is not his own, or to change what all of them are told.
+        InvalidRequest: the memory cannot have that scope, such as that of a group it was not made in.
+    """
+
+    def store(tx: Tx) -> Memory:
+        memory = latest_of(tx, memory_named(desk, tx, name, agent))
+        desk.check_change(memory)
+        changed = _pinned(memory, wanted.pinned)
+        facts = _facts(desk, memory, wanted)
+        versions = [changed, *(one for one in line_of(tx, memory) if one.id != memory.id)]
+        kept = [with_hash(_for(one, facts)) for one in versions]
+        desk.check_change(kept[0])
+        for one in kept:
+            if one != tx.get(MEMORIES, desk.tenant, one.id):
+                tx.replace(MEMORIES, one)
+        if kept[0] != memory:
+            desk.audit(tx, "memory_change", (memory.id,), memory.agent, kept[0].audience, **_said(wanted))
+            desk.tell(tx, "memory", kept[0])
+        return kept[0]
+
+    return desk.store.write(store)
+
+
+def _pinned(memory: Memory, pinned: bool | None) -> Memory:
+    """A pinned memory has no end: neither age nor a time to live removes it."""
+    if pinned is None:
+        return memory
+    if pinned:
+        return dataclasses.replace(memory, memory_type=MemoryType.PERMANENT, forget_after=None)
+    return dataclasses.replace(memory, memory_type=MemoryType.NORMAL)
+
+
+def _facts(desk: Desk, memory: Memory, wanted: Change) -> MemoryFacts:
+    """Whom it shall concern. Whoever reads along in a chat does not own what he reads."""
+    facts = facts_of(memory)
+    if wanted.scope is None and wanted.visibility is None:
+        return facts
+    if desk.in_chat and not _is_owner(desk, facts):
+        raise Forbidden("memory_change: only its owner says whom a memory concerns")
+    scope = wanted.scope or facts.scope
+    usual = default_visibility(scope, owners=1 + len(facts.co_owners)) if wanted.scope else facts.visibility
+    # As when it is saved: whoever names the scope global means everybody, also in chats.
+    shared = facts.share_into_groups or (wanted.scope == MemoryScope.GLOBAL and not facts.origin.is_valid)
+    visibility = wanted.visibility or usual
+    return check_writable(dataclasses.replace(facts, scope=scope, visibility=visibility, share_into_groups=shared))
+
+
+def _is_owner(desk: Desk, facts: MemoryFacts) -> bool:
+    here = desk.viewer.origin.platform_id, desk.viewer.sender_id
+    return bool(facts.owner) and here == (facts.origin.platform_id, facts.owner)
+
+
+def _for(memory: Memory, facts: MemoryFacts) -> Memory:
+    audience = stored_keys(facts) if memory.state == "active" else ()
+    return dataclasses.replace(
+        memory,
+        scope=facts.scope,
+        visibility=facts.visibility,
+        share_into_groups=facts.share_into_groups,
+        audience=audience,
+    )
+
+
+def _said(wanted: Change) -> dict[str, object]:
+    return {name: value for name, value in dataclasses.asdict(wanted).items() if value is not None}

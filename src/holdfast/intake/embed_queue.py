@@ -1,0 +1,251 @@
+"""Vectors follow what was stored: work waits in the outbox, is embedded in batches and written in short transactions.
+
+Nothing is lost by a crash or a failed embedder: an entry leaves the outbox in the transaction that stores its vector.
+Rows that were stored while there was no embedder, or another one, are looked for and queued.
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+
+import numpy as np
+
+from holdfast.core.errors import Fault, Restoring, UpstreamFailed
+from holdfast.core.model import CleanText
+from holdfast.core.ports import Clock, Embedder, Vectors
+from holdfast.store.port import Condition, MadeVector, Reader, Store, Tx, Waiting
+from holdfast.store.tables import TABLES
+from holdfast.store.vector_hash import text_hash
+
+# Parts of texts embedded and vectors written at once: the write takes about 2 ms, so nobody waits long behind it.
+BATCH = 64
+# Long texts are cut into parts and embedded in slices of so many, and so many characters: about a second on a slow
+# machine. Between two slices a worker that is told to stop does so.
+TEXTS_AT_ONCE, SLICE_CHARS = 16, 16_000
+# Of them, the newest of a long backlog.
+NEWEST = 8
+# Entries dropped at once when nothing embeds them.
+DROPPED = 2_000
+# Rows looked at for a missing vector before what was found is queued.
+LOOKED_AT = 2_000
+PAUSE, LONGEST_PAUSE = 1.0, 300.0
+
+log = logging.getLogger("holdfast")
+
+
+class Follower:
+    """Makes vectors step by step; one for each store."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder | None,
+        clock: Clock,
+        stopped: Callable[[], bool] = lambda: False,
+    ):
+        """`stopped` is asked between slices: what is embedded by then is kept, the rest waits for the next start."""
+        self.store = store
+        self._stopped = stopped
+        self._embedder = embedder
+        self._clock = clock
+        self._size = BATCH
+        self._after = 0  # entries up to here failed alone; the others come first
+        self._pause = 0.0
+        self._resume = clock.steady()
+        self._said: str | None = None  # what was logged last, so that it is logged once
+
+    def step(self) -> bool:
+        """Do one small piece of the work; False if there is nothing to do now."""
+        if self._clock.steady() < self._resume:
+            return False
+        try:
+            return self._step()
+        except Restoring:  # another store takes this one's place: nothing is wrong
+            return False
+        except Fault as fault:
+            self.failed(fault)
+            return False
+
+    def is_done(self) -> bool:
+        """Whether every record that is to have a vector of the current model has it."""
+        reader, model = self.store.read(), self._embedder.name if self._embedder else None
+        if reader.followed_model() != model or reader.index_work(1):
+            return False
+        return model is None or reader.missing(model, 1) is None
+
+    def failed(self, error: Exception) -> None:
+        """Pause, longer each time, and say so once; all entries stay where they are."""
+        self._pause = min(max(PAUSE, 2 * self._pause), LONGEST_PAUSE)
+        self._resume = self._clock.steady() + self._pause
+        said = f"{error.message} ({error.code})" if isinstance(error, Fault) else f"unexpected {type(error).__name__}"
+        if said != self._said:
+            log.warning("vectors: %s; search goes by words until this works again", said)
+        self._said = said
+
+    def waiting(self, limit: int) -> list[Waiting]:
+        """The first that wait for their vector, without those that failed alone."""
+        return self.store.read().index_work(limit, self._after)
+
+    def _step(self) -> bool:
+        reader, embedder = self.store.read(), self._embedder
+        model = embedder.name if embedder else None
+        if reader.followed_model() != model:
+            self.store.write(lambda tx: tx.follow_model(model))
+        if embedder is None:
+            return self._drop(reader)
+        work = self._work(reader)
+        if work:
+            self._make(reader, embedder, work)
+            return True
+        if self._look(reader, embedder.name):
+            return True
+        if not self._after:
+            return False
+        self._after = 0  # all others are done: once more from the first
+        return self._step()
+
+    def _work(self, reader: Reader) -> list[Waiting]:
+        """The oldest that wait. Of a long backlog the newest too: what is written during an import need not wait for
+        all of it."""
+        work = reader.index_work(self._size, self._after)
+        if len(work) < BATCH:
+            return work
+        newest = reader.index_work(NEWEST, self._after, newest=True)
+        return list({one.seq: one for one in (*newest, *work[: BATCH - NEWEST])}.values())
+
+    def _drop(self, reader: Reader) -> bool:
+        """Without an embedder nothing waits: the rows are found again when there is one."""
+        work = reader.index_work(DROPPED)
+        if work:
+            self.store.write(lambda tx: tx.done(work))
+        return bool(work)
+
+    def _look(self, reader: Reader, model: str) -> bool:
+        missing = reader.missing(model, LOOKED_AT)
+        if missing is not None:
+            self.store.write(lambda tx: tx.queue(model, missing))
+        return missing is not None
+
+    def _make(self, reader: Reader, embedder: Embedder, work: list[Waiting]) -> None:
+        texts = _texts(reader, work)
+        try:
+            made = self._vectors(reader, embedder, [one for one in work if one.seq in texts], texts)
+        except Exception:  # whatever it is: a single text must not hold up the others
+            self._narrow(work)
+            raise
+        gone = [one for one in work if one.seq not in texts]
+
+        def write(tx: Tx) -> None:
+            tx.put_vectors(embedder.name, made)
+            tx.done(gone)
+
+        self.store.write(write)
+        self._recover()
+        if len(made) + len(gone) < len(work):  # long ones: do not read and cut again and again what has to wait
+            self._size = max(1, 2 * len(made))
+
+    def _narrow(self, work: list[Waiting]) -> None:
+        """A single text that is refused must not hold up the others: try fewer, then step over the one."""
+        if len(work) == 1:
+            self._after = work[0].seq
+        self._size = max(1, len(work) // 4)
+
+    def _recover(self) -> None:
+        if self._said is not None:
+            log.info("vectors: made again")
+        self._size, self._pause, self._said = min(BATCH, 2 * self._size), 0.0, None
+
+    def _vectors(
+        self, reader: Reader, embedder: Embedder, work: list[Waiting], texts: dict[int, CleanText]
+    ) -> list[MadeVector]:
+        """Of as many as can be had at once, at least one unless it is stopped; the others still wait."""
+        hashes = {one.seq: text_hash(one.tenant, embedder.name, texts[one.seq]) for one in work}
+        known = {
+            hash: numbers
+            for hash, numbers in reader.known_vectors(list(hashes.values())).items()
+            if numbers.shape[1] == embedder.dims
+        }
+        new = {hashes[one.seq]: texts[one.seq] for one in work if hashes[one.seq] not in known}
+        if new:
+            known.update(zip(new, _embed_first(embedder, list(new.values()), self._stopped), strict=False))
+        return [MadeVector(one, hashes[one.seq], known[hashes[one.seq]]) for one in work if hashes[one.seq] in known]
+
+
+def _texts(reader: Reader, work: Sequence[Waiting]) -> dict[int, CleanText]:
+    """The text of each record that waits and is still there."""
+    asked: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for one in work:
+        asked[one.tenant, one.source].append(one.seq)
+    texts: dict[int, CleanText] = {}
+    for table in TABLES:
+        for (tenant, source), seqs in asked.items():
+            if table.passage is not None and table.name == source:
+                found = reader.find(table, tenant, Condition("seq", "in", seqs))
+                texts.update({record.seq: table.passage(record) for record in found})
+    return texts
+
+
+def _embed_first(embedder: Embedder, texts: list[CleanText], stopped: Callable[[], bool]) -> list[Vectors]:
+    """The vectors of the first texts, a row for each part: of as many texts as have BATCH parts, at least of one.
+
+    If it is stopped, of those that were done by then.
+    """
+    parts = _parts(embedder, texts, stopped)
+    ends = list(accumulate(map(len, parts)))
+    taken = max(1, bisect_right(ends, BATCH))
+    rows: list[Vectors] = []
+    for some in _slices([part for every in parts[:taken] for part in every]):
+        if stopped():
+            break
+        rows.extend(_embed(embedder, some))
+    whole = bisect_right(ends, len(rows))
+    return np.split(np.asarray(rows[: ends[whole - 1]]), ends[: whole - 1]) if whole else []
+
+
+def _parts(embedder: Embedder, texts: list[CleanText], stopped: Callable[[], bool]) -> list[list[CleanText]]:
+    """Of as many of the first texts as have BATCH parts.
+
+    Raises:
+        UpstreamFailed: a text has none.
+    """
+    found: list[list[CleanText]] = []
+    for at in range(0, len(texts), TEXTS_AT_ONCE):
+        some = texts[at : at + TEXTS_AT_ONCE]
+        parts = embedder.parts(some)
+        if len(parts) != len(some) or not all(parts):
+            raise UpstreamFailed("embedder: a text has no parts")
+        found.extend(map(list, parts))
+        if stopped() or sum(map(len, found)) >= BATCH:
+            break
+    return found
+
+
+def _slices(parts: list[CleanText]) -> Iterator[list[CleanText]]:
+    some: list[CleanText] = []
+    chars = 0
+    for part in parts:
+        if some and chars + len(part) > SLICE_CHARS:
+            yield some
+            some, chars = [], 0
+        some.append(part)
+        chars += len(part)
+    if some:
+        yield some
+
+
+def _embed(embedder: Embedder, texts: list[CleanText]) -> Vectors:
+    """One row of length 1 for each text.
+
+    Raises:
+        UpstreamFailed: what came back are no such vectors.
+    """
+    made = np.asarray(embedder.embed(texts), dtype=np.float32)
+    if made.shape != (len(texts), embedder.dims) or not np.isfinite(made).all():
+        raise UpstreamFailed("embedder: the answer is not a vector for each text")
+    lengths: Vectors = np.linalg.norm(made, axis=1, keepdims=True).astype(np.float32)
+    lengths[lengths == 0] = 1
+    return made / lengths

@@ -1,0 +1,1 @@
+"""One event of an agent: read, described and drafted. Pure."""

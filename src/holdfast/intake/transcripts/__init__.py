@@ -1,0 +1,1 @@
+"""Agents' transcripts, read as the events their hooks would have sent."""

@@ -1,0 +1,1 @@
+"""Statements: sentences worth keeping, and which newer one replaces which older one."""

@@ -1,0 +1,113 @@
+"""Sentences worth knowing later, drawn from one turn, word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
+from holdfast.core.model import CleanText, Observation
+from holdfast.core.ports import Embedder, Vectors
+from holdfast.learn.sessions.steps import said_of
+from holdfast.learn.statements.edits import names_what_was_put
+from holdfast.learn.statements.sentence_features import Setting
+from holdfast.learn.statements.session_turns import Turn
+from holdfast.learn.statements.worth import Weighed, weigh
+from holdfast.text.sentences import Sentence, sentences
+
+LEAST_WORTH = 0.12  # below it three of four sentences are filler (docs/benchmarks/agent_day.md)
+SET_WORTH = 0.35
+MOST_OF_ONE = 16  # of one message
+FEWEST_LETTERS = 8
+LEAD_CHARS = 80
+_REFERS = re.compile(
+    r"^(?:(?:and|but|so|also|then)[, ]+)?(?:it|this|that|these|those|they|both|he|she|there|instead|besides)\b", re.I
+)
+_INSERTED = re.compile(r"<(?:system-reminder|command-|local-command|ide_)|^\[Request interrupted|^Caveat:")
+# What a client writes itself above the summary of a conversation that it shortened.
+_PREAMBLE = re.compile(
+    r"^This session is being continued from a previous conversation|^The summary below covers the earlier", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A sentence of a turn, who said it where, and what it amounts to."""
+
+    source: Observation
+    place: int
+    text: str
+    kind: str
+    worth: float
+
+
+def draw(turn: Turn, embedder: Embedder | None) -> list[Drawn]:
+    """The sentences of a turn that may be worth keeping, in the order in which they were said."""
+    asked = turn.asked
+    rows: list[tuple[Observation, Sentence, Setting]] = []
+    if turn.prompt is not None and not _INSERTED.search(asked):
+        rows += _rows(turn.prompt, asked, asked, in_prompt=True)
+    for message in turn.said:
+        rows += _rows(message, said_of(message), asked, in_prompt=False)
+    weighed = _weighed([(sentence, setting) for _, sentence, setting in rows], embedder)
+    drawn = [
+        Drawn(source, sentence.place, _text(sentence), one.kind, _worth(one.worth, sentence.text, turn))
+        for (source, sentence, _), one in zip(rows, weighed, strict=True)
+    ]
+    kept = _with_referents(drawn, rows)
+    return [one for one in kept if one.worth >= LEAST_WORTH]
+
+
+def _worth(worth: float, text: str, turn: Turn) -> float:
+    """What the sentence is worth; one that names a value which the turn set is worth a line at least."""
+    return max(worth, SET_WORTH) if worth < SET_WORTH and names_what_was_put(text, turn.edits) else worth
+
+
+def _rows(
+    source: Observation, text: str, asked: str, *, in_prompt: bool
+) -> list[tuple[Observation, Sentence, Setting]]:
+    said = [one for one in sentences(text) if sum(map(str.isalnum, one.text)) >= FEWEST_LETTERS]
+    found = [one for one in said if not _PREAMBLE.match(one.text)]
+    setting = Setting(asked, in_prompt, len(found))
+    return [(source, one, setting) for one in found]
+
+
+def _weighed(said: Sequence[tuple[Sentence, Setting]], embedder: Embedder | None) -> list[Weighed]:
+    vectors: Vectors | None = None
+    if embedder is not None and said:
+        try:
+            vectors = embedder.embed([CleanText(sentence.text) for sentence, _ in said])
+        except (EmbedderUnavailable, UpstreamFailed):
+            vectors = None  # signs alone do, a little less well
+    return weigh(said, vectors, embedder.name if embedder is not None else "")
+
+
+def _text(sentence: Sentence) -> str:
+    """The sentence as it is told alone: an item of a list with the line that introduces the list."""
+    lead = sentence.lead.rstrip(":").strip()
+    if not lead or len(lead) > LEAD_CHARS:
+        return sentence.text
+    return f"{lead}: {sentence.text}"
+
+
+def _with_referents(drawn: Sequence[Drawn], rows: Sequence[tuple[Observation, Sentence, Setting]]) -> list[Drawn]:
+    """A sentence that begins with "it" says little without the one before; that one is kept with it, as one text."""
+    kept: list[Drawn] = []
+    for place, one in enumerate(drawn):
+        before = drawn[place - 1] if place else None
+        refers = (
+            before is not None
+            and before.source.id == one.source.id
+            and one.worth >= LEAST_WORTH
+            and not rows[place][1].listed
+            and _REFERS.match(one.text) is not None
+        )
+        if refers and before is not None and kept and kept[-1].source.id == one.source.id:
+            last = kept[-1] if kept[-1].text.endswith(before.text) else before
+            joined = f"{last.text} {one.text}"
+            if last.worth >= LEAST_WORTH and last is kept[-1] and len(joined) <= 400:
+                kept[-1] = replace(last, text=joined, worth=max(last.worth, one.worth))
+                continue
+        kept.append(one)
+    return kept

@@ -1,0 +1,34 @@
+"""Words of a sentence as they are compared: without endings, and without those that every sentence has."""
+
+from __future__ import annotations
+
+import re
+
+from holdfast.learn.statements.values import without_values
+from holdfast.store import tokenizer
+
+COMMON = tokenizer.STOP_WORDS | frozenset(
+    "now since also only still again we our it its is are was be been has have had with for the a an of to in on at by "
+    "from that this and or so as not no up down per every each all one".split()
+)
+_ENDINGS = ("ations", "ation", "ings", "ing", "ers", "er", "ies", "ed", "es", "s", "ment")
+
+
+def tokens(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[\w-]+", text.lower()))
+
+
+def stems(text: str) -> frozenset[str]:
+    found = set()
+    for word in re.findall(r"[a-zäöüß][a-zäöüß'-]+", text.lower()):
+        word = word.strip("'-")
+        if word in COMMON or len(word) < 3:
+            continue
+        ending = next((one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= 3), "")
+        found.add(word[: len(word) - len(ending)][:6])
+    return frozenset(found)
+
+
+def subject_of(text: str) -> frozenset[str]:
+    """The stems of what a statement is about, without its values."""
+    return stems(without_values(text))

@@ -1,0 +1,187 @@
+"""Finds the older statements and memories that a newer one replaces, and says so by a relation `supersedes`.
+
+Nothing is changed in the older one: the relation is what search, context and viewer go by, and taking it away brings
+the older one back. A relation `updates` says less: the newer one probably gives another value of the same. A relation
+`same_subject` says least: a context tells the older one below the newer. A relation `holds` says that the user took
+such a relation away: then it is not made again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from holdfast.context import Desk
+from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
+from holdfast.core.model import RULE_TYPES, CleanText, Memory, Statement
+from holdfast.core.ports import Embedder, Vectors
+from holdfast.learn.relations import keep_relation
+from holdfast.learn.slots import drop_reflected_line
+from holdfast.learn.statements.change_features import Nearness, signs
+from holdfast.learn.statements.changes import Verdict, is_stated, likelihood, of_two_things, verdict
+from holdfast.learn.statements.edits import Claim, names_what_was_taken
+from holdfast.learn.statements.session_turns import Turn, turn_around
+from holdfast.learn.statements.stems import subject_of
+from holdfast.learn.statements.values import values, without_values
+from holdfast.store.port import Condition, Reader, Tx, where
+from holdfast.store.stale_summaries import mark_sessions_of
+from holdfast.store.tables import MEMORIES, OBSERVATIONS, RELATIONS, STATEMENTS
+
+SUPERSEDES, UPDATES, SAME_SUBJECT, HOLDS = "supersedes", "updates", "same_subject", "holds"
+RELATION: dict[Verdict, str] = {"replaced": SUPERSEDES, "newer": UPDATES, "related": SAME_SUBJECT}
+COMPARED = 1_500  # of a project's newest statements
+COMPARED_MEMORIES = 200
+WORTH_COMPARING = 0.2  # what is worth less is told nowhere (recall.context)
+# What is unlikely by words alone is not looked at further: the nearness in meaning moves it little.
+WORTH_A_LOOK = 0.05
+KEPT_VECTORS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement or memory that may be replaced, or may replace."""
+
+    id: str
+    text: str
+    at: int
+    source_id: str
+    wish: bool = False  # what the user wants, which no report of work replaces
+
+
+class Comparer:
+    """Compares statements of one project; keeps the vectors it made, as the same ones are compared again and again."""
+
+    def __init__(self, desk: Desk, embedder: Embedder | None):
+        self._desk = desk
+        self._embedder = embedder
+        self._vectors: OrderedDict[str, Vectors] = OrderedDict()
+        self._turns: dict[str, Turn] = {}
+
+    def compare(self, reader: Reader, new: Candidate, turn: Turn, others: Iterable[Candidate]) -> dict[str, Verdict]:
+        """Which of the older ones the newer one replaces, or speaks of anew."""
+        claim = Claim(new.text, turn.asked, tuple(turn.edits))
+        found: dict[str, Verdict] = {}
+        for old in others:
+            if old.at > new.at or old.id == new.id or (old.wish and not new.wish):
+                continue
+            if not _comparable(old.text, claim):
+                continue
+            said = self._verdict(self._claim_of(reader, old), claim)
+            if said != "apart":
+                found[old.id] = said
+        return found
+
+    def _verdict(self, old: Claim, new: Claim) -> Verdict:
+        if of_two_things(old, new):
+            return "apart"
+        found = signs(old, new, Nearness())
+        if likelihood(found, meaning=False) < WORTH_A_LOOK and not is_stated(found):
+            return "apart"
+        return verdict(old, new, self._nearness(old, new))
+
+    def _claim_of(self, reader: Reader, old: Candidate) -> Claim:
+        """The older statement with the edits of its turn."""
+        if old.source_id not in self._turns:
+            row = reader.get(OBSERVATIONS, self._desk.tenant, old.source_id)
+            self._turns[old.source_id] = turn_around(self._desk, reader, row) if row else Turn(None)
+        return Claim(old.text, "", tuple(self._turns[old.source_id].edits))
+
+    def _nearness(self, old: Claim, new: Claim) -> Nearness | None:
+        texts = [old.text, new.text, f"{new.prompt} {new.text}".strip()]
+        texts += [without_values(old.text), without_values(new.text)]
+        vectors = self._embedded(texts)
+        if vectors is None:
+            return None
+        one, other, asked, bare, bare_other = vectors
+        return Nearness(float(one @ other), float(one @ asked), float(bare @ bare_other))
+
+    def _embedded(self, texts: Sequence[str]) -> list[Vectors] | None:
+        if self._embedder is None:
+            return None
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        try:
+            made = self._embedder.embed([CleanText(text) for text in missing]) if missing else np.zeros((0, 1))
+        except (EmbedderUnavailable, UpstreamFailed):
+            return None
+        self._vectors.update(zip(missing, made, strict=True))
+        found = [self._vectors[text] for text in texts]
+        while len(self._vectors) > KEPT_VECTORS:
+            self._vectors.popitem(last=False)
+        return found
+
+
+def _comparable(old: str, new: Claim) -> bool:
+    """Whether the newer one or its prompt shares a word of the older one's subject, or it names or its edit takes away
+    a value of it; all others are of other things."""
+    if _subject(old) & (_subject(new.text) | _subject(new.prompt)) or not _cores(old).isdisjoint(_tokens(new.text)):
+        return True
+    return names_what_was_taken(old, new.edits)
+
+
+@lru_cache(maxsize=8_192)
+def _subject(text: str) -> frozenset[str]:
+    return subject_of(text)
+
+
+@lru_cache(maxsize=8_192)
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[\w./:-]*\w", text.lower()))
+
+
+@lru_cache(maxsize=8_192)
+def _cores(text: str) -> frozenset[str]:
+    return frozenset(value.core for value in values(text))
+
+
+def in_force(desk: Desk, reader: Reader, project: str, agent: str | None) -> list[Candidate]:
+    """The project's newest statements and memories that nothing replaces yet."""
+    own: tuple[Condition, ...] = ()
+    if desk.settings.isolated:  # what is of no agent was written before they were
+        own = where(agent=agent) or (Condition("agent", "is null"),)
+    of = (*where(project=project), *own)
+    worthy = Condition("worth", ">=", WORTH_COMPARING)
+    statements = reader.find(STATEMENTS, desk.tenant, *of, worthy, order="-at", limit=COMPARED)
+    kept = reader.find(MEMORIES, desk.tenant, *of, *where(latest=True), limit=COMPARED_MEMORIES)
+    found = [as_candidate(one) for one in statements] + [as_candidate(one) for one in kept if is_knowledge(one)]
+    gone = replaced_ids(desk, reader, [one.id for one in found])
+    return [one for one in found if one.id not in gone]
+
+
+def is_knowledge(memory: Memory) -> bool:
+    """Whether a memory is a fact about a project, and no line of an imported conversation or of a chat."""
+    return bool(memory.project) and not memory.dated and memory.umo is None
+
+
+def as_candidate(record: Statement | Memory) -> Candidate:
+    if isinstance(record, Memory):
+        wish = record.type in RULE_TYPES
+        return Candidate(record.id, record.content[:1_000], record.created_at, record.id, wish)
+    return Candidate(record.id, record.text, record.at, record.source_id, record.kind == "preference")
+
+
+def replaced_ids(desk: Desk, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
+    """Of given statements and memories those that are replaced, each with what replaced it."""
+    found: dict[str, str] = {}
+    for start in range(0, len(ids), 500):
+        of = (*where(type=SUPERSEDES), Condition("target_id", "in", list(ids[start : start + 500])))
+        found |= {one.target_id: one.source_id for one in reader.find(RELATIONS, desk.tenant, *of, order="seq")}
+    return found
+
+
+def supersede(desk: Desk, tx: Tx, new: str, old: str, said: Verdict, agent: str | None) -> bool:
+    """Say that one replaces the other, or speaks of the same anew; False if the user said that both hold."""
+    both_hold = where(source_id=new, target_id=old, type=HOLDS)
+    if tx.find(RELATIONS, desk.tenant, *both_hold, limit=1):
+        return False
+    keep_relation(desk, tx, new, old, RELATION[said], agent)
+    if said == "replaced":
+        mark_sessions_of(tx, desk.tenant, desk.clock.now_ms(), [old])
+        statement = tx.get(STATEMENTS, desk.tenant, old)
+        if statement is not None:
+            drop_reflected_line(desk, tx, statement.session_id, statement.text)
+    return said == "replaced"

@@ -1,0 +1,1 @@
+"""What hooks need on this machine: the project of a folder, the spool and the launcher. Standard library only."""

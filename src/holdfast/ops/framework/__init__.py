@@ -1,0 +1,1 @@
+"""How an operation is declared and called."""

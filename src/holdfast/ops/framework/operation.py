@@ -1,0 +1,231 @@
+"""How an operation is declared, and the one way in which it is called from every surface."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from holdfast.context import Desk
+from holdfast.core.errors import Forbidden, InvalidRequest
+from holdfast.core.model import Scope
+from holdfast.intake.audience_migration import tell_chats
+from holdfast.ops.framework.fields import CleanName, Name, collect_findings
+from holdfast.ops.framework.notices import news, words_only
+from holdfast.ops.framework.wording import explain
+from holdfast.protocol.access import Viewer
+
+Method = Literal["GET", "POST", "PATCH", "DELETE"]
+Effect = Literal["read", "write", "destroy"]
+
+
+class Request(BaseModel):
+    """Arguments of an operation. Unknown ones are ignored: clients of all versions send their own."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    agent_id: CleanName | None = Field(
+        default=None, description="The agent that writes, or whose records are asked for; a token may be bound to one."
+    )
+
+
+class SeeingAll(Request):
+    """A request for which an admin may ask to see what was said in every chat."""
+
+    all_chats: bool = Field(
+        default=False, description="Whatever chat it comes from: for admins only, and noted in the audit log."
+    )
+
+    def viewer(self) -> Viewer:
+        return Viewer(admin=self.all_chats)
+
+
+class ChatRequest(SeeingAll):
+    """A request from a chat: who asks, and where. Ids of people are compared as they are, so they are not redacted."""
+
+    umo: Name | None = Field(
+        default=None, description="The chat this comes from, platform:type:session; without it, the agent's own memory."
+    )
+    sender_id: Name | None = Field(
+        default=None, description="Who speaks or asks there: the platform's id of the sender."
+    )
+
+    def viewer(self) -> Viewer:
+        return Viewer(self.umo or "", self.sender_id or "", self.all_chats)
+
+
+CHAT_FIELDS = ("umo", "senderId", "sender_id")
+
+
+class Nothing(Request):
+    """An operation without arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer of unbounded size: one JSON value, in pieces."""
+
+    pieces: Iterator[bytes]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One thing Holdfast can do. REST, MCP, CLI, OpenAPI and docs are made from this."""
+
+    run: Callable[[Desk, Any], Any]
+    method: Method
+    path: str
+    effect: Effect = "read"
+    scope: Scope | None = None  # what the caller's token needs; by default it follows the effect
+    status: int = 200
+    status_for: Callable[[Any], int] | None = None  # where the answer decides, as created or only changed
+    also: tuple[tuple[Method, str], ...] = ()
+    tool: str | None = None
+    tool_also: tuple[str, ...] = ()
+    tool_defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    tool_required: tuple[str, ...] = ()
+    brief: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # defaults where the reader pays for each word
+    cli: str | None = None
+    positional: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()  # arguments that may name files: a relative one is meant from where the caller stands
+    secret_answer: bool = False  # the answer holds a new secret and is never kept
+    unguarded: bool = False  # answers without a credential
+    short: bool = False  # one write of a millisecond, nothing else: may share its transaction with others
+    long: bool = False  # may take hours on a large memory: whoever asked waits as long
+    asks: bool = False  # removes by a plan: the command line shows what its dryRun says and asks before it does it
+    steps: bool = False  # takes a limit and answers what remains: the command line asks on and shows how far it is
+    bulk: bool = False  # the body may be as large as an import
+    by_meaning: bool = False  # it finds less where search goes by words only
+    tells: bool = False  # its answer says what is wrong with the memory anyway
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
+
+    @cached_property
+    def request(self) -> type[Request]:
+        hints = list(_hints(self.run).items())
+        return next(hint for name, hint in hints if name not in ("desk", "return"))  # type: ignore[no-any-return]
+
+    @cached_property
+    def response(self) -> Any:
+        return _hints(self.run)["return"]
+
+    @cached_property
+    def summary(self) -> str:
+        return self.description.split("\n", 1)[0]
+
+    @cached_property
+    def description(self) -> str:
+        return inspect.getdoc(self.run) or ""
+
+    @property
+    def needs(self) -> Scope:
+        return self.scope or ("read" if self.effect == "read" else "write")
+
+    def status_of(self, answer: Any) -> int:
+        return self.status_for(answer) if self.status_for else self.status
+
+    def allow(self, desk: Desk) -> None:
+        """Refuse a caller without the scope.
+
+        Raises:
+            Forbidden: the caller's token does not have it.
+        """
+        if not desk.caller.may(self.needs):
+            raise Forbidden(f"{self.name}: the token lacks the scope {self.needs}")
+
+    def read(self, arguments: Mapping[str, Any]) -> Request:
+        """The request that the arguments make.
+
+        Raises:
+            InvalidRequest: one of them cannot be taken; the message names it, never its value.
+        """
+        try:
+            return self.request.model_validate(arguments)
+        except ValidationError as error:
+            raise InvalidRequest(f"{self.name}: {explain(error)}") from None
+
+    def prepare(self, desk: Desk, arguments: Mapping[str, Any]) -> tuple[Desk, Request]:
+        """Check the scope and the arguments and clean the text; what `run` takes.
+
+        Raises:
+            Forbidden: the caller may not.
+            InvalidRequest: an argument cannot be taken; the message names it, never its value.
+        """
+        self.allow(desk)
+        arguments = self._from_chat(desk, arguments)
+        with collect_findings() as found:
+            request = self.read(arguments)
+        redacted = tuple(sorted(found))
+        if desk.asked != request.agent_id or desk.redacted != redacted:
+            desk = dataclasses.replace(desk, asked=request.agent_id, redacted=redacted)
+        return self._seen_by(desk, request), request
+
+    def _from_chat(self, desk: Desk, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments, with the chat that the whole connection speaks for, if it does.
+
+        Unknown arguments are ignored, but not a chat where none is known: what somebody says there would become
+        everybody's, and what is the agent's own would be shown there.
+        """
+        bound, named = desk.caller.chat, any(arguments.get(name) is not None for name in CHAT_FIELDS)
+        if (bound or named) and not issubclass(self.request, ChatRequest):
+            raise InvalidRequest(
+                f"{self.name}: it knows no chats, so it takes no umo and no senderId",
+                hint="In chats there are memories only; see docs/chats.md.",
+            )
+        if bound is None:
+            return arguments
+        others = {arguments.get(name) for name in ("senderId", "sender_id")} - {None, bound.sender_id}
+        if others or arguments.get("umo") not in (None, bound.umo):
+            raise Forbidden("umo, senderId: this connection speaks for one chat and one sender")
+        rest = {name: value for name, value in arguments.items() if name not in CHAT_FIELDS}
+        return {**rest, "umo": bound.umo, "senderId": bound.sender_id or None}
+
+    def _seen_by(self, desk: Desk, request: Request) -> Desk:
+        viewer = request.viewer() if isinstance(request, SeeingAll) else Viewer()
+        if viewer.admin:
+            if desk.caller.chat or not desk.caller.may("admin"):
+                raise Forbidden(f"{self.name}: allChats needs a token with the scope admin")
+            desk.store.write(lambda tx: desk.audit(tx, "see_all_chats", (), asked=self.name))
+        seeing = desk if desk.viewer == viewer else dataclasses.replace(desk, viewer=viewer)
+        if seeing.in_chat:
+            tell_chats(desk.store, desk.tenant)
+        return seeing
+
+    def call(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
+        """Prepare and run.
+
+        Raises:
+            Fault: the operation's own, or those of `prepare`.
+        """
+        return self.answer(*self.prepare(desk, arguments))
+
+    def answer(self, desk: Desk, request: Request) -> Any:
+        """Run, and say with the answer what is wrong with the memory: an agent that is told "nothing found" by a memory
+        that is damaged, or was never restored, would believe it."""
+        answer = self.run(desk, request)
+        if desk.home is None or self.tells or self.unguarded or not isinstance(answer, dict):
+            return answer
+        trouble = desk.home.trouble()
+        notice = f"{trouble.message}. {trouble.hint}" if trouble else news(desk)
+        if notice is None and self.by_meaning:
+            notice = words_only(desk)
+        return {**answer, "notice": notice} if notice else answer
+
+
+def _hints(run: Callable[..., Any]) -> dict[str, Any]:
+    return typing.get_type_hints(run)

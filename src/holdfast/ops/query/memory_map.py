@@ -1,0 +1,103 @@
+"""Operations on the map of a memory: folders and concepts, and the memories behind each."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.model import Json
+from holdfast.core.wire import shape
+from holdfast.ops.framework.answers import MemoryShape
+from holdfast.ops.framework.fields import Name, Offset, limit
+from holdfast.ops.framework.operation import ChatRequest, Operation
+from holdfast.recall.views.memory_map import Drawn, draw, memories_at
+
+MOST_NODES = 2_000
+
+
+class FolderGraph(ChatRequest):
+    project: Name | None = None
+    limit: int = limit(MOST_NODES, MOST_NODES)
+
+
+class LeftOut(TypedDict):
+    memories: int
+    folders: int
+    concepts: int
+    edges: int
+
+
+class FolderGraphAnswer(TypedDict):
+    nodes: list[Json]  # id, kind (folder or concept), name, memories, folder (whose colour it has)
+    edges: list[Json]  # source, target, kind (shares or parent), memories
+    memories: int  # so many were looked at, the newest
+    leftOut: LeftOut
+
+
+def folder_graph(desk: Desk, ask: FolderGraph) -> FolderGraphAnswer:
+    """Draw folders and concepts: joined where memories name both, and each folder with the one around it.
+
+    At most 2,000 nodes, the heaviest; leftOut counts what is not drawn.
+    """
+    drawn = draw(desk, ask.project, ask.agent_id, ask.limit)
+    return {
+        "nodes": _nodes(drawn),
+        "edges": _edges(drawn),
+        "memories": drawn.memories,
+        "leftOut": {
+            "memories": drawn.left_memories,
+            "folders": drawn.left_folders,
+            "concepts": drawn.left_concepts,
+            "edges": drawn.left_edges,
+        },
+    }
+
+
+def _nodes(drawn: Drawn) -> list[Json]:
+    return [
+        {
+            "id": f"{kind}:{name}",
+            "kind": kind,
+            "name": name,
+            "memories": count,
+            "folder": name if kind == "folder" else drawn.homes.get((kind, name), ""),
+        }
+        for (kind, name), count in drawn.nodes.items()
+    ]
+
+
+def _edges(drawn: Drawn) -> list[Json]:
+    shared = [(edge, "shares", count) for edge, count in drawn.shared]
+    parents = [(edge, "parent", 0) for edge in drawn.parents]
+    return [
+        {"source": ":".join(source), "target": ":".join(target), "kind": kind, "memories": count}
+        for (source, target), kind, count in (*parents, *shared)
+    ]
+
+
+class FolderMemories(ChatRequest):
+    kind: Literal["folder", "concept"] = "folder"
+    name: str = Field(min_length=1, max_length=4_096, description="The folder, or the concept.")
+    project: Name | None = None
+    limit: int = limit(50, 200)
+    offset: Offset = 0
+
+
+class FolderMemoriesAnswer(TypedDict):
+    memories: list[MemoryShape]
+    total: int
+
+
+def folder_memories(desk: Desk, ask: FolderMemories) -> FolderMemoriesAnswer:
+    """List the memories of a folder, with the folders inside it, or of a concept, newest first."""
+    found, total = memories_at(desk, ask.kind, ask.name, ask.project, ask.agent_id, ask.limit, ask.offset)
+    return {"memories": [shape(one) for one in found], "total": total}
+
+
+FOLDERS = (
+    Operation(folder_graph, "GET", "/graph/folders", cli="graph folders"),
+    Operation(folder_memories, "GET", "/graph/memories", cli="graph memories", positional=("name",)),
+)

@@ -1,0 +1,58 @@
+"""A desk in a past memory: the same caller, asking the store of a snapshot."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.errors import Forbidden
+from holdfast.core.recall_counter import Recalls
+from holdfast.core.times import iso
+from holdfast.ops.framework.fields import moment
+from holdfast.snapshot.browse import at_moment, past
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.paths import is_id_prefix
+from holdfast.snapshot.resolve import LATEST, Named
+
+
+class SnapshotShape(TypedDict):
+    """Which snapshot an answer comes from."""
+
+    id: str
+    label: str
+    createdAt: str
+
+
+@contextmanager
+def past_desk(desk: Desk, at: int | str, identity: str | None) -> Iterator[tuple[Desk, SnapshotShape]]:
+    """The desk as it would have stood in the snapshot, for the length of a block, and which snapshot that is.
+
+    Raises:
+        NotFound: there is no such snapshot, or none as old as that.
+        InvalidRequest: it is neither an id nor a time.
+    """
+    if identity and not desk.caller.may("root"):
+        raise Forbidden("identity: this credential reaches no files of the server")
+    with snapshot_desk(desk, Named(_id(desk, at), identity=identity)) as then:
+        yield then
+
+
+@contextmanager
+def snapshot_desk(desk: Desk, named: Named) -> Iterator[tuple[Desk, SnapshotShape]]:
+    """The same in the snapshot that is named."""
+    with past(archive_of(desk), named) as then:
+        about = then.manifest.identity
+        told: SnapshotShape = {"id": about.id, "label": about.label, "createdAt": iso(about.created_at)}
+        # What is recalled there must not count here: its sequence numbers may belong to other records.
+        yield dataclasses.replace(desk, store=then.store, home=None, recalls=Recalls()), told
+
+
+def _id(desk: Desk, at: int | str) -> str:
+    if isinstance(at, str) and (at == LATEST or is_id_prefix(at)):
+        return at
+    then = moment(desk, at, "at")
+    return at_moment(archive_of(desk), then if then is not None else 0)

@@ -1,0 +1,461 @@
+"""Operations that answer: search, smart search, context, enrich, profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Literal, NotRequired
+
+from pydantic import Field, model_validator
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.errors import InvalidRequest, NotFound
+from holdfast.core.model import Json, Memory, Observation
+from holdfast.core.session_keys import session_name
+from holdfast.core.times import iso
+from holdfast.core.wire import shape
+from holdfast.intake.addresses import is_address, memory_named
+from holdfast.learn.lessons import search_lessons
+from holdfast.ops.framework.answers import LessonShape
+from holdfast.ops.framework.fields import Name, Names, Query, When, limit, moment
+from holdfast.ops.framework.operation import ChatRequest, Operation, Request
+from holdfast.ops.query.context import context_for, enrichment, profile_shape
+from holdfast.ops.query.past_context import SnapshotShape, past_desk
+from holdfast.projects import is_known, project_names, project_of_event
+from holdfast.recall.context.chat import chat_context
+from holdfast.recall.context.reminders import note_told, reminder
+from holdfast.recall.explain import why
+from holdfast.recall.flow import search as search_records
+from holdfast.recall.hit_text import shown
+from holdfast.recall.hits import Hit, Question
+from holdfast.recall.project_first import search_here
+from holdfast.store.port import Reader
+from holdfast.store.tables import OBSERVATIONS, SESSIONS
+from holdfast.text.tokens import estimate
+
+SHOWN = 600  # characters of a record in the short form
+# Characters of a passage: five hits with their ids and dates stay below 3,000, which an agent reads at no great cost.
+PASSAGE = 480
+
+
+class Search(ChatRequest):
+    query: Query
+    limit: int = limit(10, 100)
+    project: Name | None = None
+    session_id: Name | None = None
+    type: Name | None = None
+    concepts: Names = Field(default=(), description="Only records that have all of these, spelled like this.")
+    files: Names = Field(default=(), description="Only records that have all of these paths, as they were given.")
+    before: When | None = None
+    after: When | None = None
+    as_of: When | None = None
+    kind: Literal["memory", "observation"] | None = None
+    format: Literal["full", "compact", "narrative", "passages"] = Field(
+        default="full", description="passages: of each hit the text that matched, once, and little else."
+    )
+    full: bool = Field(default=False, description="Everything that is stored of each hit.")
+    here: Name | None = Field(
+        default=None,
+        description="The project of the folder you work in: others answer only where it does not, and are named.",
+    )
+    token_budget: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000,
+        alias="token_budget",
+        description="Tokens that the answer may take; what is too long for it is left out.",
+    )
+    per_session: int | None = Field(
+        default=None, ge=1, le=100, description="So many of one session before the other sessions had their turn."
+    )
+    explain: bool = Field(default=False, description="With the reasons of each hit.")
+    at: When | None = Field(
+        default=None,
+        description="Answer from a snapshot: its id, or a time; then the newest one before it.",
+    )
+    identity: Name | None = Field(default=None, description="File with the age identity that opens that snapshot.")
+
+
+class SearchAnswer(TypedDict):
+    format: str
+    results: list[Json]
+    tokens_used: int
+    tokens_budget: int | None
+    truncated: bool
+    text: NotRequired[str]
+    snapshot: NotRequired[SnapshotShape]  # that was asked, where it was not the live memory
+
+
+def _question(desk: Desk, ask: Search | SmartSearch, query: str, **more: Any) -> Question:
+    """What both searches ask for, and what else this one does."""
+    return Question(
+        query=query,
+        limit=ask.limit,
+        project=ask.project,
+        agent=ask.agent_id,
+        session_id=ask.session_id,
+        before=moment(desk, ask.before, "before"),
+        after=moment(desk, ask.after, "after"),
+        as_of=moment(desk, ask.as_of, "asOf"),
+        **more,
+    )
+
+
+def search(desk: Desk, ask: Search) -> SearchAnswer:
+    """Find memories and observations that answer a question, best first.
+
+    Use it before answering anything that earlier sessions may have settled: decisions, preferences, causes of
+    bugs, how things are done here. Ask with the words you would expect in the answer. With explain each hit says
+    why it is there; perSession lets no session have more than so many of the first places.
+    """
+    if ask.at is not None:
+        with past_desk(desk, ask.at, ask.identity) as (then, snapshot):
+            return {**search(then, ask.model_copy(update={"at": None})), "snapshot": snapshot}
+    question = _question(
+        desk,
+        ask,
+        ask.query,
+        type=ask.type,
+        concepts=ask.concepts,
+        files=ask.files,
+        kinds=(ask.kind,) if ask.kind else ("memory", "observation"),
+        per_session=ask.per_session,
+        here=ask.here,
+    )
+    hits = search_here(desk, question)
+    if ask.full and ask.format == "passages":
+        ask = ask.model_copy(update={"format": "full"})
+    form = _form(desk, ask)
+    chosen, used = _fitting(hits, ask)
+    _count(desk, chosen)
+    answer: SearchAnswer = {
+        "format": ask.format,
+        "results": [{**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit) for hit in chosen],
+        "tokens_used": used,
+        "tokens_budget": ask.token_budget,
+        "truncated": len(chosen) < len(hits),
+    }
+    if ask.format == "narrative":
+        answer["text"] = "\n\n".join(_text_of(hit) for hit in chosen)
+    return answer
+
+
+def _form(desk: Desk, ask: Search) -> Callable[[Hit], Json]:
+    if ask.format == "passages":
+        reader = desk.store.read()
+        return lambda hit: _passage(desk, reader, hit, ask)
+    return _full if ask.format == "full" else _compact
+
+
+def _passage(desk: Desk, reader: Reader, hit: Hit, ask: Search) -> Json:
+    """The passage that matched, and what a reader must know of it: when, what came since, and of which project."""
+    record = hit.record
+    answer: Json = {
+        "id": record.id,
+        "when": iso(_when(record))[:10],
+        "text": shown(desk, reader, hit, ask.query, PASSAGE),
+    }
+    if ask.here and record.project and record.project not in project_names(desk, ask.here):
+        answer["project"] = record.project
+    if hit.outdated is not None and hit.outdated.sure:
+        answer |= {"outdated": True, "supersededBy": hit.outdated.id}
+    if hit.outdated is not None:
+        answer["marked"] = hit.outdated.of  # what `still-true` is told if the mark is wrong
+    return answer
+
+
+def _when(record: Memory | Observation) -> int:
+    return record.created_at if isinstance(record, Memory) else record.at
+
+
+def _fitting(hits: Sequence[Hit], ask: Search) -> tuple[list[Hit], int]:
+    """The hits that fit into the budget of tokens, and how many they take: one that is too long must not cost the
+    others their place."""
+    shown: list[Hit] = []
+    used = 0
+    for hit in hits:
+        cost = estimate(hit.record.title if ask.format == "compact" else _text_of(hit))
+        if ask.token_budget is None or used + cost <= ask.token_budget:
+            used += cost
+            shown.append(hit)
+    return shown, used
+
+
+def _count(desk: Desk, hits: Sequence[Hit]) -> None:
+    """Whoever asks was shown these: what is asked for often comes first among equals. An admin who looks through all
+    chats uses nothing."""
+    if desk.viewer.admin:
+        return
+    desk.recalls.add(desk.tenant, (hit.record.seq for hit in hits))
+
+
+def _text_of(hit: Hit) -> str:
+    return f"{hit.record.title}\n{_body_of(hit)}"
+
+
+def _body_of(hit: Hit) -> str:
+    return hit.record.content if isinstance(hit.record, Memory) else hit.record.narrative
+
+
+def _compact(hit: Hit) -> Json:
+    """The short form; obsId is what clients of the earlier system call any record's id."""
+    record = hit.record
+    return {
+        "id": record.id,
+        "obsId": record.id,
+        "kind": hit.kind,
+        "sessionId": _session_of(record),
+        "title": record.title,
+        "type": record.type,
+        "score": hit.score,
+        "timestamp": iso(_when(record)),
+        **_since(hit),
+    }
+
+
+def _since(hit: Hit) -> Json:
+    """What came in the place of what this hit states."""
+    if hit.outdated is None:
+        return {}
+    newer = {"id": hit.outdated.id, "text": hit.outdated.text, "timestamp": iso(hit.outdated.at)}
+    said = {"outdated": True, "supersededBy": newer} if hit.outdated.sure else {"newer": newer}
+    return {**said, "marked": hit.outdated.of}
+
+
+def _session_of(record: Memory | Observation) -> str | None:
+    key = (record.session_ids or ("",))[0] if isinstance(record, Memory) else record.session_id
+    return session_name(key) or None
+
+
+def _full(hit: Hit) -> Json:
+    record = hit.record
+    return {
+        **_compact(hit),
+        "content": record.content if isinstance(record, Memory) else record.narrative,
+        "concepts": list(record.concepts),
+        "files": list(record.files),
+        "bm25Score": hit.parts.words,
+        "vectorScore": hit.cosine or 0.0,
+        "graphScore": 0.0,
+        "combinedScore": hit.score,
+        "observation": _observation(record),
+    }
+
+
+def _observation(record: Memory | Observation) -> Json:
+    """The record; a memory also tells its story under the names that clients read of an observation."""
+    full = shape(record)
+    if isinstance(record, Memory):
+        full |= {"narrative": record.content, "timestamp": full["createdAt"]}
+    return full
+
+
+class SmartSearch(ChatRequest):
+    query: Query | None = None
+    limit: int = limit(10, 100)
+    project: Name | None = None
+    session_id: Name | None = None
+    before: When | None = None
+    after: When | None = None
+    as_of: When | None = None
+    expand_ids: Names = ()
+
+
+class SmartSearchAnswer(TypedDict):
+    mode: str
+    results: list[Json]
+    lessons: NotRequired[list[LessonShape]]
+    truncated: NotRequired[bool]
+
+
+def smart_search(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
+    """Find memories in a short form, with lessons that fit; then expand the ones you need.
+
+    Call it with a query for titles and scores, and again with expandIds for the full records.
+    """
+    if ask.expand_ids:
+        return _expand(desk, ask)
+    if ask.query is None:
+        raise InvalidRequest("smart_search: query is required")
+    hits = search_records(desk, _question(desk, ask, ask.query))
+    _count(desk, hits)
+    lessons = [] if desk.in_chat else search_lessons(desk, ask.query, ask.project, 0.1, 5)
+    return {
+        "mode": "compact",
+        "results": [
+            {**_compact(hit), "content": _text_of(hit)[:600], "narrative": _body_of(hit)[:600]} for hit in hits
+        ],
+        "lessons": [{**shape(lesson), "score": score} for score, lesson in lessons],
+    }
+
+
+def _expand(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
+    reader = desk.store.read()
+    wanted = ask.expand_ids[:100]
+    results: list[Json] = []
+    for id in wanted:
+        record = _named(desk, reader, id, ask.agent_id)
+        if record is not None:
+            results.append({"obsId": id, "sessionId": _session_of(record), "observation": _observation(record)})
+    return {"mode": "expanded", "results": results, "truncated": len(wanted) < len(ask.expand_ids)}
+
+
+def _named(desk: Desk, reader: Reader, name: str, agent: str | None) -> Memory | Observation | None:
+    """The record of an id, or the memory at an address, if the caller may see it."""
+    seen = None if is_address(name) else reader.get(OBSERVATIONS, desk.tenant, name)
+    if seen is not None:
+        return seen if desk.may_see(seen, agent) else None
+    with suppress(NotFound):
+        return memory_named(desk, reader, name, agent)
+    return None
+
+
+class Context(ChatRequest):
+    session_id: Name | None = None
+    project: str = Field(max_length=512)
+    budget: int | None = Field(default=None, ge=50, le=200_000)
+    query: Query | None = Field(default=None, description="In a chat: what was just said, to recall by.")
+    locale: Literal["en", "zh"] = Field(default="en", description="In a chat: the language around the memories.")
+    explain: bool = Field(default=False, description="With each line, why it is told and which records it is from.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _chats_have_no_project(cls, data: Any) -> Any:
+        return {"project": "", **data} if isinstance(data, dict) and data.get("umo") else data
+
+
+class ContextAnswer(TypedDict):
+    context: str
+    blocks: int
+    tokens: int
+    omitted: dict[str, int]
+    shortened: dict[str, int]
+    lines: NotRequired[list[Json]]
+    project: NotRequired[str]
+    known: NotRequired[bool]  # whether there are records of the project; the rest holds everywhere
+
+
+def context(desk: Desk, ask: Context) -> ContextAnswer:
+    """Get what an agent should know before it works on a project, within a budget of tokens.
+
+    The user's wishes and rules, decisions and facts in force, what was found out, open work, the last sessions and the
+    files that matter, in that order. With sessionId, memories that answer what this session is about come first. What
+    was left out or shortened is counted by section. With umo, only what the caller may see there: a block of memories
+    by scope, each with where it came from, whose and when.
+    """
+    budget = ask.budget or desk.settings.token_budget
+    if desk.in_chat:
+        text, shown = chat_context(desk, ask.project, ask.query or "", budget, ask.locale, ask.agent_id)
+        return {"context": text, "blocks": shown, "tokens": estimate(text), "omitted": {}, "shortened": {}}
+    made = context_for(desk, ask.project, ask.session_id, budget, ask.agent_id)
+    answer: ContextAnswer = {
+        "context": made.text,
+        "blocks": made.blocks,
+        "tokens": made.tokens,
+        "omitted": made.omitted,
+        "shortened": made.shortened,
+    }
+    if ask.explain:
+        answer["lines"] = [
+            {"section": one.section, "text": one.text, "reason": one.reason, "ids": list(one.ids)} for one in made.told
+        ]
+        answer["project"], answer["known"] = ask.project, is_known(desk, ask.project)
+    return answer
+
+
+class ContextPrompt(Request):
+    session_id: Name
+    prompt: Query
+    project: Name | None = None
+    cwd: Name | None = None
+
+
+class ContextPromptAnswer(TypedDict):
+    context: str
+    ids: list[str]
+
+
+def context_prompt(desk: Desk, ask: ContextPrompt) -> ContextPromptAnswer:
+    """Get up to three memories that clearly bear on a prompt and were not told in this session, or nothing.
+
+    For hooks that run when the user submits a prompt; at most 300 tokens.
+    """
+    reader = desk.store.read()
+    key = desk.session_key(reader, ask.session_id)
+    session = reader.get(SESSIONS, desk.tenant, key)
+    named = session.project if session is not None and desk.may_see(session) else ask.project or ""
+    found = reminder(desk, ask.session_id, project_of_event(desk, named, ask.cwd or ""), ask.prompt, ask.agent_id)
+    note_told(desk, key, found.ids)
+    return {"context": found.text, "ids": list(found.ids)}
+
+
+class Enrich(Request):
+    session_id: Name | None = None
+    files: Names = ()
+    terms: Names = ()
+    project: Name | None = None
+    tool_name: Name | None = None
+
+
+class EnrichAnswer(TypedDict):
+    context: str
+
+
+def enrich(desk: Desk, ask: Enrich) -> EnrichAnswer:
+    """Get what is known about the files and terms a tool is about to touch, at most 4,000 characters."""
+    text = enrichment(desk, ask.files, ask.terms, ask.project, ask.session_id, ask.agent_id)
+    return {"context": text}
+
+
+class Profile(Request):
+    project: Name | None = None
+
+
+def profile(desk: Desk, ask: Profile) -> Json:
+    """Show what a project is about: its concepts, files, conventions and common errors.
+
+    Without a project, the projects that are known.
+    """
+    if ask.project:
+        return profile_shape(desk, ask.project)
+    found = desk.store.read().find(SESSIONS, desk.tenant, *desk.sees(), order="-started_at", limit=1_000)
+    projects = dict.fromkeys(session.project for session in found if session.project)
+    return {"success": True, "projects": list(projects)}
+
+
+RECALL = (
+    Operation(
+        search,
+        "POST",
+        "/search",
+        tool="memory_recall",
+        brief={"format": "passages"},
+        cli="recall",
+        by_meaning=True,
+        positional=("query",),
+        paths=("identity",),
+    ),
+    Operation(
+        smart_search,
+        "POST",
+        "/smart-search",
+        tool="memory_smart_search",
+        tool_required=("query",),
+        cli="smart-search",
+        by_meaning=True,
+        positional=("query",),
+    ),
+    Operation(context, "POST", "/context", cli="context", positional=("project",), brief={"explain": True}),
+    Operation(context_prompt, "POST", "/context/prompt", effect="write", cli="context-prompt", positional=("prompt",)),
+    Operation(enrich, "POST", "/enrich", cli="enrich"),
+    Operation(
+        profile,
+        "GET",
+        "/profile",
+        tool="memory_profile",
+        tool_required=("project",),
+        cli="profile",
+        positional=("project",),
+    ),
+)

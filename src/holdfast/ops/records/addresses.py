@@ -1,0 +1,92 @@
+"""Operations on addresses: where memories lie, and under what other names."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.model import Address, Json, Memory
+from holdfast.core.wire import shape
+from holdfast.intake.addresses import add_alias, address_shape, move, places
+from holdfast.ops.framework.answers import MemoryShape
+from holdfast.ops.framework.fields import CleanName, Name, Offset, limit, storable
+from holdfast.ops.framework.operation import ChatRequest, Operation
+
+
+class Addresses(ChatRequest):
+    under: str = Field(
+        default="", max_length=512, description="What they begin with, such as facts:// or facts://home/"
+    )
+    limit: int = limit(100, 1000)
+    offset: Offset = 0
+
+
+class AddressesAnswer(TypedDict):
+    addresses: list[Json]
+
+
+def addresses(desk: Desk, ask: Addresses) -> AddressesAnswer:
+    """List addresses of memories in the order of their names, and what lies there."""
+    storable(ask.under)
+    found = islice(places(desk, ask.under, ask.agent_id), ask.offset, ask.offset + ask.limit)
+    return {
+        "addresses": [
+            {**address_shape(one.address), "memoryId": one.memory.id, "title": one.memory.title} for one in found
+        ]
+    }
+
+
+class AddressAlias(ChatRequest):
+    id: Name = Field(description="The memory: its id, or an address of it.")
+    alias: CleanName = Field(description="Another address for it, domain://path.")
+
+
+class AddressAnswer(TypedDict):
+    success: bool
+    memory: MemoryShape
+    addresses: list[Json]
+
+
+def address_alias(desk: Desk, ask: AddressAlias) -> AddressAnswer:
+    """Give a memory a further address; all of them lead to it, whatever version it has."""
+    return _address_answer(*add_alias(desk, ask.id, ask.alias, ask.agent_id))
+
+
+class AddressMove(ChatRequest):
+    id: Name = Field(description="The memory: its id, or an address of it.")
+    to: CleanName = Field(description="Its new address, domain://path.")
+
+
+def address_move(desk: Desk, ask: AddressMove) -> AddressAnswer:
+    """Give a memory another address; whoever asks for the old one is led to it."""
+    return _address_answer(*move(desk, ask.id, ask.to, ask.agent_id))
+
+
+def _address_answer(memory: Memory, names: list[Address]) -> AddressAnswer:
+    return {"success": True, "memory": shape(memory), "addresses": [address_shape(one) for one in names]}
+
+
+ADDRESS_OPERATIONS = (
+    Operation(addresses, "GET", "/addresses", tool="memory_addresses", cli="address list", positional=("under",)),
+    Operation(
+        address_alias,
+        "POST",
+        "/addresses/alias",
+        effect="write",
+        tool="memory_address_alias",
+        cli="address alias",
+        positional=("id", "alias"),
+    ),
+    Operation(
+        address_move,
+        "POST",
+        "/addresses/move",
+        effect="write",
+        tool="memory_address_move",
+        cli="address move",
+        positional=("id", "to"),
+    ),
+)

@@ -1,0 +1,245 @@
+"""Operations that learn from what was seen: summarize, consolidate, reflect, and the insights they leave."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.model import Json, Statement
+from holdfast.core.session_keys import session_name
+from holdfast.core.wire import shape
+from holdfast.learn.consolidation import consolidate as consolidate_records
+from holdfast.learn.sessions.backlog import unsummarized
+from holdfast.learn.sessions.summarize import summarize as summarize_one
+from holdfast.learn.slot_lines import reflect_session
+from holdfast.learn.statements.still_true import still_true as mark_still_true
+from holdfast.ops.framework.answers import InsightShape, RelationShape, SlotShape, SummaryShape
+from holdfast.ops.framework.fields import Name, Offset, limit
+from holdfast.ops.framework.operation import Operation, Request
+from holdfast.projects import of_project, project_names
+from holdfast.recall.context.standing import standing
+from holdfast.snapshot.triggers import before
+from holdfast.store.port import where
+from holdfast.store.tables import INSIGHTS
+
+AUTO_SESSIONS = 50
+
+
+class SessionNamed(Request):
+    session_id: Name
+
+
+class SummarizeAnswer(TypedDict):
+    success: bool
+    summary: SummaryShape
+    crystal: InsightShape
+
+
+def summarize(desk: Desk, ask: SessionNamed) -> SummarizeAnswer:
+    """Condense a session into a summary: what was asked, changed and decided, and how it ended.
+
+    Works without a language model; with a key the summary is written by one. Call it when a session is over.
+    """
+    summary, crystal = summarize_one(desk, ask.session_id)
+    return {"success": True, "summary": shape(summary), "crystal": shape(crystal)}
+
+
+class Consolidate(Request):
+    project: Name | None = None
+    min_observations: int = Field(default=1, ge=1, le=1_000_000)
+
+
+class SemanticCounts(TypedDict):
+    newFacts: int
+    totalSummaries: int
+
+
+class ProceduralCounts(TypedDict):
+    newProcedures: int
+    patternsAnalyzed: int
+
+
+class ConsolidateAnswer(TypedDict):
+    success: bool
+    consolidated: int
+    summarized: int
+    totalObservations: int
+    semantic: SemanticCounts
+    procedural: ProceduralCounts
+
+
+def consolidate(desk: Desk, ask: Consolidate) -> ConsolidateAnswer:
+    """Draw lasting knowledge from sessions: summaries, facts that recur, procedures that were repeated.
+
+    Repeating it makes no duplicates. Call it now and then, not after every session.
+    """
+    before(desk, "consolidate")
+    done = consolidate_records(desk, ask.project, ask.min_observations)
+    return {
+        "success": True,
+        "consolidated": done.facts + done.procedures,
+        "summarized": done.summarized,
+        "totalObservations": done.observations,
+        "semantic": {"newFacts": done.facts, "totalSummaries": done.summaries},
+        "procedural": {"newProcedures": done.procedures, "patternsAnalyzed": done.observations},
+    }
+
+
+class Reflect(Request):
+    session_id: Name
+    max_observations: int = Field(default=50, ge=1, le=2_000)
+
+
+class ReflectAnswer(TypedDict):
+    success: bool
+    applied: int
+    observationsReviewed: int
+    slots: list[SlotShape]
+
+
+def reflect(desk: Desk, ask: Reflect) -> ReflectAnswer:
+    """Write what a session taught into the slots of its project: preferences, unfinished work, habits.
+
+    The context tells the user's wishes and open work without it. Call it to have them in slots that you can edit.
+    """
+
+    def holding(project: str) -> list[Statement]:
+        return [one.statement for one in standing(desk, project_names(desk, project), None)]
+
+    done = reflect_session(desk, ask.session_id, ask.max_observations, holding)
+    return {
+        "success": True,
+        "applied": len(done.applied),
+        "observationsReviewed": done.reviewed,
+        "slots": [shape(one) for one in done.applied],
+    }
+
+
+class CrystalsAuto(Request):
+    project: Name | None = None
+
+
+class CrystalsAutoAnswer(TypedDict):
+    success: bool
+    crystallized: int
+    sessionIds: list[str]
+
+
+def crystals_auto(desk: Desk, ask: CrystalsAuto) -> CrystalsAutoAnswer:
+    """Summarize the latest ended sessions that have no summary yet."""
+    done = []
+    for session in unsummarized(desk, ask.project, AUTO_SESSIONS):
+        name = session_name(session.id)
+        summarize_one(desk, name)
+        done.append(name)
+    return {"success": True, "crystallized": len(done), "sessionIds": done}
+
+
+class Insights(Request):
+    project: Name | None = None
+    limit: int = limit(100, 500)
+    offset: Offset = 0
+
+
+class ItemsAnswer(TypedDict):
+    items: list[InsightShape]
+    total: int
+
+
+class CrystalsAnswer(TypedDict):
+    crystals: list[InsightShape]
+    total: int
+
+
+class InsightsAnswer(TypedDict):
+    insights: list[InsightShape]
+    total: int
+
+
+def _insights(desk: Desk, ask: Insights, kind: str | None) -> tuple[list[Json], int]:
+    reader = desk.store.read()
+    bounds = (*desk.sees(), *of_project(desk, ask.project), *where(kind=kind))
+    found = reader.find(INSIGHTS, desk.tenant, *bounds, order="-updated_at", limit=ask.limit, offset=ask.offset)
+    return [shape(one) for one in found], reader.count(INSIGHTS, desk.tenant, *bounds)
+
+
+def semantic(desk: Desk, ask: Insights) -> ItemsAnswer:
+    """List the facts drawn from sessions."""
+    found, total = _insights(desk, ask, "semantic")
+    return {"items": found, "total": total}
+
+
+def procedural(desk: Desk, ask: Insights) -> ItemsAnswer:
+    """List the procedures drawn from sessions."""
+    found, total = _insights(desk, ask, "procedural")
+    return {"items": found, "total": total}
+
+
+def crystals(desk: Desk, ask: Insights) -> CrystalsAnswer:
+    """List the crystals: one dense note per summarized session."""
+    found, total = _insights(desk, ask, "crystal")
+    return {"crystals": found, "total": total}
+
+
+def insights(desk: Desk, ask: Insights) -> InsightsAnswer:
+    """List all that was drawn from sessions, newest first."""
+    found, total = _insights(desk, ask, None)
+    return {"insights": found, "total": total}
+
+
+class StillTrue(Request):
+    id: Name = Field(description="A memory, an observation or a statement that is marked as outdated.")
+
+
+class StillTrueAnswer(TypedDict):
+    success: bool
+    restored: list[RelationShape]
+
+
+def still_true(desk: Desk, ask: StillTrue) -> StillTrueAnswer:
+    """Say that something marked as outdated still holds: the mark goes, and does not come back.
+
+    The id is what recall shows as `marked`: one statement or memory. The id of a hit takes all marks of its turn.
+
+    A newer statement supersedes an older one by itself where one subject clearly has another value now. This undoes it.
+    """
+    return {"success": True, "restored": [shape(one) for one in mark_still_true(desk, ask.id)]}
+
+
+LEARNING = (
+    Operation(still_true, "POST", "/still-true", effect="write", cli="still-true", positional=("id",)),
+    Operation(
+        summarize,
+        "POST",
+        "/summarize",
+        effect="write",
+        tool="memory_crystallize",
+        cli="summarize",
+        positional=("sessionId",),
+    ),
+    Operation(
+        consolidate,
+        "POST",
+        "/consolidate",
+        effect="write",
+        also=(("POST", "/consolidate-pipeline"),),
+        tool="memory_consolidate",
+        cli="consolidate",
+    ),
+    Operation(
+        reflect,
+        "POST",
+        "/reflect",
+        effect="write",
+        also=(("POST", "/slot/reflect"),),
+        tool="memory_reflect",
+        cli="reflect",
+        positional=("sessionId",),
+    ),
+    Operation(crystals_auto, "POST", "/crystals/auto", effect="write", cli="crystals auto"),
+    Operation(crystals, "GET", "/crystals", cli="crystals list"),
+    Operation(semantic, "GET", "/semantic", cli="semantic"),
+    Operation(procedural, "GET", "/procedural", cli="procedural"),
+    Operation(insights, "GET", "/insights", cli="insights"),
+)

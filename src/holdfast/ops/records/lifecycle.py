@@ -1,0 +1,105 @@
+"""Operations on how memories of chats age: a run of it, and its undo by hand."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.wire import shape
+from holdfast.intake.expiry import Aged, age, deprecate, plan_aging, restore, rules_of
+from holdfast.ops.framework.answers import MemoryShape
+from holdfast.ops.framework.fields import Name
+from holdfast.ops.framework.operation import ChatRequest, Operation, SeeingAll
+from holdfast.snapshot.triggers import BULK, before
+
+GRACE_DAYS = 7.0
+
+
+def _days(default: float, description: str) -> float:
+    days: float = Field(default=default, gt=0, le=36_500, allow_inf_nan=False, description=description)
+    return days
+
+
+class Lifecycle(SeeingAll):
+    dry_run: bool = False
+    expire_days: float = _days(30, "Unused for so long at importance 3, a memory is deprecated.")
+    fold_days: float = _days(14, "Unused for so long, memories are folded into a summary, if a model can write it.")
+    grace_days: float = _days(GRACE_DAYS, "So long a deprecated memory can be restored.")
+
+
+class LifecycleAnswer(TypedDict):
+    success: bool
+    dryRun: bool
+    folded: list[str]
+    summaries: list[str]
+    deprecated: list[str]
+    purged: list[str]
+    more: bool
+
+
+def lifecycle(desk: Desk, ask: Lifecycle) -> LifecycleAnswer:
+    """Let memories of chats age now: fold, deprecate and purge what is due, a bounded number in one run.
+
+    It concerns what the caller may see: all chats with allChats. Global and permanent memories never age.
+    """
+    rules = rules_of(ask.expire_days, ask.fold_days, ask.grace_days)
+    due = plan_aging(desk, rules)
+    folds = tuple(id for group in due.fold for id in group.sources)
+    if ask.dry_run:
+        done = Aged(due.purge, due.deprecate, folds)
+    else:
+        if len(due.purge) >= BULK:
+            before(desk, "forget")
+        done = age(desk, due, rules)
+    return {
+        "success": True,
+        "dryRun": ask.dry_run,
+        "folded": list(done.folded),
+        "summaries": list(done.summaries),
+        "deprecated": list(done.deprecated),
+        "purged": list(done.purged),
+        "more": due.more,
+    }
+
+
+class MemoryName(ChatRequest):
+    id: Name = Field(description="The memory: its id, or an address of it.")
+
+
+class MemoryStateAnswer(TypedDict):
+    success: bool
+    memory: MemoryShape
+
+
+def memory_deprecate(desk: Desk, ask: MemoryName) -> MemoryStateAnswer:
+    """Let a memory be found no more, but keep it: it can be restored until it is purged."""
+    return {"success": True, "memory": shape(deprecate(desk, ask.id, ask.agent_id))}
+
+
+def memory_restore(desk: Desk, ask: MemoryName) -> MemoryStateAnswer:
+    """Bring back a memory that was deprecated or folded into a summary."""
+    return {"success": True, "memory": shape(restore(desk, ask.id, ask.agent_id))}
+
+
+AGING = (
+    Operation(lifecycle, "POST", "/lifecycle", effect="destroy", scope="admin", cli="lifecycle"),
+    Operation(
+        memory_deprecate,
+        "POST",
+        "/memories/deprecate",
+        effect="write",
+        tool="memory_deprecate",
+        cli="deprecate",
+        positional=("id",),
+    ),
+    Operation(
+        memory_restore,
+        "POST",
+        "/memories/restore",
+        effect="write",
+        tool="memory_restore",
+        cli="restore",
+        positional=("id",),
+    ),
+)

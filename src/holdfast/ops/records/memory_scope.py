@@ -1,0 +1,48 @@
+"""Operations that change what surrounds a memory's text: pins and scopes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from holdfast.context import Desk
+from holdfast.core.errors import InvalidRequest
+from holdfast.core.wire import shape
+from holdfast.intake.attributes import Change, change
+from holdfast.ops.framework.operation import Operation
+from holdfast.ops.records.lifecycle import MemoryName, MemoryStateAnswer
+
+
+class MemoryChange(MemoryName):
+    pinned: bool | None = Field(default=None, description="Whether it stays until somebody removes it.")
+    scope: Literal["global", "personal", "group", "conversation"] | None = Field(
+        default=None, description="Whom it concerns: everybody, its owners, the group or the chat it was made in."
+    )
+    visibility: Literal["private", "group"] | None = Field(
+        default=None, description="Of a personal memory: for its owner alone, or for all owners."
+    )
+
+
+def memory_change(desk: Desk, ask: MemoryChange) -> MemoryStateAnswer:
+    """Pin a memory or let it go again, or say anew whom it concerns; its text and versions stay.
+
+    A scope holds for all versions. In a chat only the owner of a memory changes whom it concerns.
+    """
+    wanted = Change(ask.pinned, ask.scope, ask.visibility)
+    if wanted == Change():
+        raise InvalidRequest("memory_change: say what to change: pinned, scope or visibility")
+    return {"success": True, "memory": shape(change(desk, ask.id, wanted, ask.agent_id))}
+
+
+CHANGING = (
+    Operation(
+        memory_change,
+        "POST",
+        "/memories/change",
+        effect="write",
+        tool="memory_change",
+        cli="change",
+        positional=("id",),
+    ),
+)

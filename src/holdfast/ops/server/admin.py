@@ -1,0 +1,387 @@
+"""Operations on the server itself: health, settings, audit, tokens, verification."""
+
+from __future__ import annotations
+
+import dataclasses
+from hashlib import sha256
+from typing import Any, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.errors import DataDamaged, DataTooNew, Forbidden, NotFound, RestorePending
+from holdfast.core.model import CleanText, Json, Token
+from holdfast.core.times import DAY_MS
+from holdfast.core.version import VERSION
+from holdfast.core.wire import shape
+from holdfast.learn.lessons import decay_lessons
+from holdfast.local.spool import spool_status
+from holdfast.ops.framework.answers import AuditShape, Success, TokenShape
+from holdfast.ops.framework.fields import CleanLine, CleanName, Name, Offset, limit
+from holdfast.ops.framework.operation import Nothing, Operation, Request, SeeingAll
+from holdfast.ops.server.features import flags
+from holdfast.ops.snapshots.restore import damaged_shape
+from holdfast.snapshot.recovery.damaged import damaged_generations
+from holdfast.snapshot.recovery.repair import repair_index
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.key_warnings import key_texts
+from holdfast.snapshot.status import age_of_newest
+from holdfast.snapshot.sync.pending import waiting
+from holdfast.store.damage import REPAIR
+from holdfast.store.port import Reader, Table, Tx, where
+from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
+
+TOKEN_PREFIX = "hft"  # noqa: S105 - the public beginning of every token
+
+
+class LivezAnswer(TypedDict):
+    status: str
+    service: str
+    viewerPort: int
+    viewerSkipped: bool
+
+
+def livez(desk: Desk, ask: Nothing) -> LivezAnswer:
+    """Say that the server is alive; needs no credential."""
+    return {"status": "ok", "service": "holdfast", "viewerPort": desk.settings.port, "viewerSkipped": False}
+
+
+class IndexHealth(TypedDict):
+    pending: int  # records that still wait for their vector
+    model: str
+    done: NotRequired[int]
+    total: NotRequired[int]
+    fault: NotRequired[str]  # why the model cannot be used: search goes by words
+
+
+class EventsHealth(TypedDict):
+    pending: int  # events that wait for the broker
+
+
+class SnapshotsHealth(TypedDict):
+    newest: str | None  # that is not known to be damaged
+    ageSeconds: int | None
+    waiting: int  # for the vault
+
+
+class SpoolHealth(TypedDict):
+    waiting: int  # requests of hooks that the server has not taken in yet
+    refused: int  # put aside: it could not take them
+    dropped: int  # found no room
+
+
+class HealthAnswer(TypedDict):
+    status: str
+    service: str
+    version: str
+    database: str
+    databaseStatus: str
+    index: IndexHealth
+    events: EventsHealth
+    snapshots: SnapshotsHealth
+    spool: SpoolHealth
+    counts: dict[str, int]
+    summarizer: str
+    viewerPort: int
+    hint: NotRequired[str]  # what to do, while it is degraded
+    warnings: NotRequired[list[str]]  # for an admin: about keys that would be missed
+
+
+class _Measures(TypedDict):
+    index: IndexHealth
+    events: EventsHealth
+    counts: dict[str, int]
+
+
+def health(desk: Desk, ask: Nothing) -> HealthAnswer:
+    """Show whether the memory is well: its store, its index backlog, its newest snapshot and its size.
+
+    While it is degraded, databaseStatus says why and hint what to do.
+    """
+    trouble = desk.home.trouble() if desk.home is not None else desk.store.failure()
+    measures = _NOTHING_MEASURED
+    try:
+        measures = _measures(desk)
+    except (DataDamaged, DataTooNew, RestorePending) as fault:  # it cannot be read: that is the answer
+        trouble = (desk.home.trouble() if desk.home is not None else None) or fault
+    answer: HealthAnswer = {
+        "status": "degraded" if trouble else "healthy",
+        "service": "holdfast",
+        "version": VERSION,
+        "database": "sqlite",
+        "databaseStatus": trouble.message if trouble else "ok",
+        "index": measures["index"],
+        "events": measures["events"],
+        "counts": measures["counts"],
+        "snapshots": _snapshots_health(desk),
+        "spool": _spool_health(desk),
+        "summarizer": desk.summarizer.name if desk.summarizer else "none",
+        "viewerPort": desk.settings.port,
+    }
+    if trouble:
+        answer["hint"] = trouble.hint
+    warnings = key_texts(archive_of(desk)) if desk.home is not None and desk.caller.may("admin") else []
+    return {**answer, "warnings": warnings} if warnings else answer
+
+
+_NOTHING_MEASURED: _Measures = {"index": {"pending": 0, "model": "none"}, "events": {"pending": 0}, "counts": {}}
+
+
+def _measures(desk: Desk) -> _Measures:
+    reader = desk.store.read()
+    tables = (("sessions", SESSIONS), ("observations", OBSERVATIONS), ("memories", MEMORIES))
+    hidden = desk.settings.isolated and desk.writes_as(None) is None  # nobody to count for
+    return {
+        "index": _index_health(desk, reader),
+        "events": {"pending": reader.undispatched(desk.tenant)},
+        "counts": {} if hidden else {name: _count(desk, reader, table) for name, table in tables},
+    }
+
+
+def _count(desk: Desk, reader: Reader, table: Table[Any]) -> int:
+    return reader.count(table, desk.tenant, *(desk.sees_memories() if table is MEMORIES else desk.sees()))
+
+
+def _spool_health(desk: Desk) -> SpoolHealth:
+    """What hooks left for the server; of others than the owner of the folder nothing is said."""
+    if desk.home is None or not desk.caller.may("root"):
+        return {"waiting": 0, "refused": 0, "dropped": 0}
+    found = spool_status(str(desk.home.path))
+    return {"waiting": found.waiting, "refused": found.refused, "dropped": found.dropped}
+
+
+def _snapshots_health(desk: Desk) -> SnapshotsHealth:
+    archive = archive_of(desk)
+    newest, age = archive.shelf.newest(), age_of_newest(archive)
+    return {
+        "newest": newest.id if newest else None,
+        "ageSeconds": None if age is None else max(0, age) // 1000,
+        "waiting": len(waiting(archive)),
+    }
+
+
+def _index_health(desk: Desk, reader: Reader) -> IndexHealth:
+    """How many records have their vector; isolated agents learn nothing of how much the others wrote."""
+    if desk.embedder is None:
+        return {"pending": 0, "model": "none"}
+    model = desk.embedder.name
+    done = reader.with_vector(desk.tenant, model)
+    total = max(done, sum(reader.count(table, desk.tenant) for table in TABLES if table.passage))
+    found: IndexHealth = {"pending": total - done, "model": model}
+    if not desk.settings.isolated:
+        found |= {"done": done, "total": total}
+    if (fault := desk.embedder.fault()) is not None:
+        found["fault"] = fault.message
+    return found
+
+
+class Audit(SeeingAll):
+    operation: Name | None = None
+    limit: int = limit(50, 1000)
+    offset: Offset = 0
+
+
+class AuditAnswer(TypedDict):
+    success: bool
+    entries: list[AuditShape]
+    total: int  # that fit, on all pages
+
+
+def audit(desk: Desk, ask: Audit) -> AuditAnswer:
+    """Show who changed what and when, newest first; never the text itself."""
+    bounds = (*desk.sees_audit(ask.agent_id), *where(operation=ask.operation))
+    reader = desk.store.read()
+    found = reader.find(AUDIT, desk.tenant, *bounds, order="-seq", limit=ask.limit, offset=ask.offset)
+    entries = [
+        {**shape(one), "userId": one.caller, "functionId": f"mem::{one.operation}", "qualityScore": None}
+        for one in found
+    ]
+    return {"success": True, "entries": entries, "total": reader.count(AUDIT, desk.tenant, *bounds)}
+
+
+class WriteLogAnswer(TypedDict):
+    success: bool
+    commits: list[Json]
+
+
+def write_log(desk: Desk, ask: Audit) -> WriteLogAnswer:
+    """Show the last writes in the form of a commit log, as viewers of the earlier system read it."""
+    entries = audit(desk, ask)["entries"]
+    commits: list[Json] = [
+        {
+            "sha": sha256(one["id"].encode()).hexdigest()[:40],
+            "shortSha": sha256(one["id"].encode()).hexdigest()[:7],
+            "agent": one["agentId"] or one["caller"],
+            "email": "",
+            "date": one["timestamp"],
+            "message": f"{one['operation']} {', '.join(one['targetIds'][:3])}".strip(),
+        }
+        for one in entries
+    ]
+    return {"success": True, "commits": commits}
+
+
+class TokenCreate(Request):
+    name: CleanLine = CleanText("token")
+    scopes: tuple[Literal["read", "write", "admin"], ...] = Field(default=("read", "write"), min_length=1)
+    tenant: CleanName | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    days: float | None = Field(default=None, gt=0, le=36_500, allow_inf_nan=False)
+
+
+class TokenCreateAnswer(TypedDict):
+    success: bool
+    token: str
+    record: TokenShape
+
+
+def token_create(desk: Desk, ask: TokenCreate) -> TokenCreateAnswer:
+    """Make a token with its own tenant, agent and scopes. It is shown once; only its hash is kept."""
+    _own_tenant(desk, ask.tenant)
+    secret = desk.entropy.hex(48)
+    scopes = ("read", "write") if "write" in ask.scopes and "read" not in ask.scopes else tuple(ask.scopes)
+
+    def store(tx: Tx) -> Token:
+        now = desk.clock.now_ms()
+        record = Token(
+            tenant=ask.tenant or desk.tenant,
+            id=desk.entropy.hex(16),
+            seq=tx.next_seq(),
+            name=ask.name,
+            secret_hash=sha256(secret.encode()).hexdigest(),
+            agent=ask.agent_id,
+            scopes=scopes,
+            created_at=now,
+            expires_at=None if ask.days is None else now + int(ask.days * DAY_MS),
+            revoked_at=None,
+        )
+        tx.add(TOKENS, record)
+        desk.audit(tx, "token_create", (record.id,), tenant=record.tenant, scopes=list(scopes))
+        return record
+
+    record = desk.store.write(store)
+    return {"success": True, "token": f"{TOKEN_PREFIX}_{record.id}_{secret}", "record": _token_shape(record)}
+
+
+def _own_tenant(desk: Desk, tenant: str | None) -> None:
+    """The tenant comes from the credential; only root names another."""
+    if tenant is not None and tenant != desk.tenant and not desk.caller.may("root"):
+        raise Forbidden("tenant: this credential reaches its own tenant only")
+
+
+def _token_shape(record: Token) -> Json:
+    return {**shape(record), "tenant": record.tenant}
+
+
+class TokensAnswer(TypedDict):
+    tokens: list[TokenShape]
+
+
+class TokenList(Request):
+    tenant: Name | None = None
+
+
+def token_list(desk: Desk, ask: TokenList) -> TokensAnswer:
+    """List tokens, without their secrets."""
+    _own_tenant(desk, ask.tenant)
+    found = desk.store.read().find(TOKENS, ask.tenant or desk.tenant, limit=1_000)
+    return {"tokens": [_token_shape(one) for one in found]}
+
+
+class TokenRevoke(Request):
+    id: Name
+
+
+def token_revoke(desk: Desk, ask: TokenRevoke) -> Success:
+    """Revoke a token; requests with it are refused from now on."""
+
+    def store(tx: Tx) -> None:
+        found = [one for one in tx.tokens_by_id(ask.id) if one.tenant == desk.tenant or desk.caller.may("root")]
+        if not found:
+            raise NotFound("token: no token of that id")
+        for one in found:
+            tx.replace(TOKENS, _revoked(one, desk.clock.now_ms()))
+        desk.audit(tx, "token_revoke", (ask.id,))
+
+    desk.store.write(store)
+    return {"success": True}
+
+
+def _revoked(token: Token, now: int) -> Token:
+    return dataclasses.replace(token, revoked_at=token.revoked_at or now)
+
+
+class Verify(Request):
+    repair_index: bool = False
+
+
+class VerifyAnswer(TypedDict):
+    sound: bool
+    findings: list[Json]
+    repaired: NotRequired[int]
+    hint: NotRequired[str]  # what to do, if it is not sound
+    damaged: NotRequired[list[Json]]  # generations that are kept aside, and how to go on with them
+
+
+def verify(desk: Desk, ask: Verify) -> VerifyAnswer:
+    """Check that every row is as it was written and the word index says what the rows say.
+
+    With repairIndex the index is built anew from the rows first, in a new generation where its pages are damaged.
+    Nothing is ever deleted: the damaged generation is kept aside.
+    """
+    repaired = repair_index(archive_of(desk)) if ask.repair_index else None
+    desk = dataclasses.replace(desk, store=desk.home.store if desk.home is not None else desk.store)
+    found = desk.store.verify()
+    answer: VerifyAnswer = {
+        "sound": not found,
+        "findings": [{"kind": one.kind, "table": one.table, "id": one.id, "message": one.message} for one in found],
+    }
+    if repaired is not None:
+        answer["repaired"] = repaired
+    if found:
+        failure = desk.store.failure()
+        answer["hint"] = failure.hint if failure is not None else f"Repair the index: {REPAIR}"
+    if desk.home is not None and (kept := damaged_generations(desk.home.path)):
+        answer["damaged"] = [damaged_shape(one) for one in kept]
+    return answer
+
+
+class DecayAnswer(TypedDict):
+    success: bool
+    changed: int
+
+
+def lesson_decay(desk: Desk, ask: Nothing) -> DecayAnswer:
+    """Let lessons fade that nobody confirmed for a week; runs by itself every day."""
+    return {"success": True, "changed": decay_lessons(desk)}
+
+
+ADMIN = (
+    Operation(livez, "GET", "/livez", unguarded=True),
+    Operation(health, "GET", "/health", tool="memory_diagnose", cli="health", tells=True),
+    Operation(flags, "GET", "/config/flags", cli="flags"),
+    Operation(audit, "GET", "/audit", tool="memory_audit", cli="audit"),
+    Operation(write_log, "GET", "/dolt/commits"),
+    Operation(
+        token_create,
+        "POST",
+        "/tokens",
+        secret_answer=True,
+        effect="write",
+        scope="admin",
+        status=201,
+        cli="token create",
+    ),
+    Operation(token_list, "GET", "/tokens", scope="admin", cli="token list"),
+    Operation(
+        token_revoke,
+        "DELETE",
+        "/tokens/{id}",
+        effect="destroy",
+        scope="admin",
+        cli="token revoke",
+        positional=("id",),
+    ),
+    Operation(verify, "POST", "/verify", effect="write", scope="root", cli="verify", long=True),
+    Operation(lesson_decay, "POST", "/lessons/decay", effect="write", scope="admin", cli="lesson decay"),
+)

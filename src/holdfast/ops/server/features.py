@@ -1,0 +1,102 @@
+"""Which optional features are on, where that comes from, and what changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.model import Json
+from holdfast.core.version import VERSION
+from holdfast.ops.framework.operation import Nothing
+from holdfast.settings import BY_NAME, Setting, origin
+
+HOW = "Set the variable where the server is started, then restart it. Without a server the next command reads it."
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature that one setting turns on or off; `on` and `off` are values that do."""
+
+    setting: str
+    label: str
+    on: str = "true"
+    off: str = "false"
+    affects: tuple[str, ...] = ()
+    needs_llm: bool = False
+    is_on: Callable[[Any], bool] = bool
+
+    @property
+    def row(self) -> Setting:
+        return BY_NAME[self.setting]
+
+    def change(self, enabled: bool) -> str:
+        """What turns it over; a variable that is empty or not set means the default."""
+        value = self.off if enabled else self.on
+        return f"{self.row.env}={value}" if value else f"unset {self.row.env}"
+
+
+FEATURES: tuple[Feature, ...] = (
+    Feature("consolidation", "Consolidation", affects=("consolidate",)),
+    Feature("graph_extraction", "Graph extraction", affects=("graph",), needs_llm=True),
+    Feature("auto_compress", "Digests of ended sessions", affects=("summarize",)),
+    Feature("embedder", "Search by meaning", "minilm", "none", ("search",), is_on=lambda value: value != "none"),
+    Feature("llm", "Language model", "auto", "none", ("summarize",), is_on=lambda value: value != "none"),
+    Feature("snapshot_every", "Automatic snapshots", "24h", "off", ("snapshot",)),
+    Feature("snapshot_sign", "Signed snapshots", affects=("snapshot",)),
+    Feature("snapshot_recipients", "Encrypted snapshots", "age1…", "", ("snapshot",)),
+    Feature("vault", "Copies in a vault", "s3://bucket/folder", "", ("snapshot",)),
+    Feature("secret", "Secret required", "…", "", ("every request",)),
+    Feature(
+        "agent_scope", "Agents kept apart", "isolated", "shared", ("search",), is_on=lambda value: value == "isolated"
+    ),
+    Feature("expire_days", "Ageing of chat memories", "180", "0", ("chats",)),
+    Feature("chats_write_global", "Chats change global memories", affects=("chats",)),
+    Feature("mcp_tools", "All MCP tools listed", "all", "core", ("mcp",), is_on=lambda value: value == "all"),
+    Feature("nats_url", "Events to NATS", "nats://host:4222", "", ("events",)),
+)
+
+
+class FlagsAnswer(TypedDict):
+    version: str
+    provider: str
+    embeddingProvider: str
+    flags: list[Json]
+    how: str
+
+
+def flags(desk: Desk, ask: Nothing) -> FlagsAnswer:
+    """Show which optional features are on, where that comes from, and what changes it."""
+    return {
+        "version": VERSION,
+        "provider": "llm" if desk.summarizer else "noop",
+        "embeddingProvider": desk.embedder.name if desk.embedder else "none",
+        "flags": [_shape(desk, one) for one in FEATURES],
+        "how": HOW,
+    }
+
+
+def _shape(desk: Desk, one: Feature) -> Json:
+    row, value = one.row, getattr(desk.settings, one.setting)
+    enabled = one.is_on(value) if one.setting != "llm" else desk.summarizer is not None
+    change, (source, said) = one.change(enabled), origin(desk.settings, one.setting)
+    if one.setting == "llm" and not enabled and one.is_on(value):  # it is allowed, and wants a key
+        change = "ANTHROPIC_API_KEY=…"
+    return {
+        "key": (row.also or (row.env,))[0],
+        "label": one.label,
+        "enabled": enabled,
+        "default": one.setting != "llm" and one.is_on(row.parse(row.default)),
+        "affects": list(one.affects),
+        "needsLlm": one.needs_llm,
+        "description": row.help,
+        "enableHow": one.change(enabled=False),
+        "docsHref": "docs/settings.md",
+        "setting": row.env,
+        "value": said if not row.hidden else "set" if value else "",  # a secret is never shown
+        "source": source,
+        "change": change,
+    }

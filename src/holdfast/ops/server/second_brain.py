@@ -1,0 +1,183 @@
+"""Operations kept for clients of the earlier system: second-brain pages and syncs with agents' folders."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NotRequired
+from urllib.parse import unquote
+
+from pydantic import field_validator
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.errors import NotFound
+from holdfast.core.model import Json, Note
+from holdfast.core.session_keys import key_of
+from holdfast.core.times import iso
+from holdfast.ops.framework.fields import CleanLoose, CleanName, Name
+from holdfast.ops.framework.operation import Nothing, Operation, Request
+from holdfast.ops.server.transfer import ImportJsonl, import_jsonl
+from holdfast.recall.context.escape import line
+from holdfast.store.port import Tx, where
+from holdfast.store.tables import MEMORIES, NOTES
+
+PAGE = "second-brain"
+_FILE_NAME = re.compile(r"[\w][\w .\-]{0,120}\.md")
+
+
+def _page_name(value: str) -> str:
+    """A plain file name: pages are rows, not files, but clients must not be able to think otherwise."""
+    if not _FILE_NAME.fullmatch(value):
+        raise ValueError("must be a plain name such as notes.md")
+    return value
+
+
+class SecondBrainRead(Request):
+    file: Name | None = None
+
+    @field_validator("file")
+    @classmethod
+    def _plain(cls, value: str | None) -> str | None:
+        return None if value is None else _page_name(value)
+
+
+class SecondBrainAnswer(TypedDict):
+    success: bool
+    files: NotRequired[list[Json]]
+    file: NotRequired[str]
+    content: NotRequired[str]
+
+
+def second_brain(desk: Desk, ask: SecondBrainRead) -> SecondBrainAnswer:
+    """List the second-brain pages, or read one."""
+    reader = desk.store.read()
+    if ask.file is None:
+        own = _page_id(desk, "")
+        pages = [
+            page for page in reader.find(NOTES, desk.tenant, *where(kind=PAGE), order="id") if page.id.startswith(own)
+        ]
+        listed: list[Json] = [
+            {"file": _name_of(page), "size": len(page.content), "updatedAt": iso(page.updated_at)}
+            for page in pages[:1_000]
+        ]
+        return {"success": True, "files": listed}
+    page = reader.get(NOTES, desk.tenant, _page_id(desk, ask.file))
+    if page is None:
+        raise NotFound("second brain: no page of that name")
+    return {"success": True, "file": ask.file, "content": page.content}
+
+
+class SecondBrainWrite(Request):
+    file: CleanName
+    content: CleanLoose
+
+    @field_validator("file")
+    @classmethod
+    def _plain(cls, value: str) -> str:
+        return _page_name(value)
+
+
+def second_brain_write(desk: Desk, ask: SecondBrainWrite) -> SecondBrainAnswer:
+    """Write a second-brain page, a Markdown text under a name."""
+
+    def store(tx: Tx) -> None:
+        id = _page_id(desk, ask.file)
+        known = tx.get(NOTES, desk.tenant, id)
+        seq = known.seq if known else tx.next_seq()
+        tx.replace(NOTES, Note(desk.tenant, id, seq, PAGE, ask.content, desk.clock.now_ms()))
+        desk.audit(tx, "second_brain_write", (id,), size=len(ask.content))
+
+    desk.store.write(store)
+    return {"success": True, "file": ask.file, "content": ask.content}
+
+
+def _page_id(desk: Desk, file: str) -> str:
+    """Pages of isolated agents have their own names."""
+    return key_of(PAGE, desk.shared_agent(), file)
+
+
+def _name_of(page: Note) -> str:
+    return unquote(page.id.rsplit("/", 1)[1])
+
+
+class AntigravitySync(Request):
+    mode: Name
+    current_conversation_id: Name | None = None
+    current_folder: Name | None = None
+
+
+class AntigravityAnswer(TypedDict):
+    success: bool
+    syncedSessions: list[str]
+    observationsAdded: int
+    crystallizations: NotRequired[Json]
+    reflections: NotRequired[Json]
+
+
+def antigravity_sync(desk: Desk, ask: AntigravitySync) -> AntigravityAnswer:
+    """Take in the transcripts of a folder that is allowed for import; repeating it adds nothing twice."""
+    path = ask.current_folder if ask.current_folder and Path(ask.current_folder).is_absolute() else None
+    if path is None:
+        return {"success": True, "syncedSessions": [], "observationsAdded": 0}
+    done = import_jsonl(desk, ImportJsonl(path=path))
+    return {"success": True, "syncedSessions": done["sessionIds"], "observationsAdded": done["observations"]}
+
+
+def antigravity_sync_all(desk: Desk, ask: AntigravitySync) -> AntigravityAnswer:
+    """Take in the transcripts of every folder that is allowed for import."""
+    done = import_jsonl(desk, ImportJsonl())
+    return {
+        "success": True,
+        "syncedSessions": done["sessionIds"],
+        "observationsAdded": done["observations"],
+        "crystallizations": {},
+        "reflections": {},
+    }
+
+
+class BridgeAnswer(TypedDict):
+    success: bool
+    memories: int
+    markdown: str
+
+
+BRIDGED = 50
+
+
+def claude_bridge_sync(desk: Desk, ask: Nothing) -> BridgeAnswer:
+    """Give the newest memories as a MEMORY.md page for agents that keep one."""
+    bounds = (*desk.sees_memories(), *where(latest=True))
+    kept = [one for one in desk.store.read().find(MEMORIES, desk.tenant, *bounds, limit=BRIDGED) if desk.may_see(one)]
+    lines = [f"- [{line(one.type, 40)}] {line(one.content, 1_000)}" for one in kept]
+    return {"success": True, "memories": len(kept), "markdown": "\n".join(["# Memory", "", *lines, ""])}
+
+
+NOTE_OPERATIONS = (
+    Operation(second_brain, "GET", "/second-brain", cli="second-brain read", positional=("file",)),
+    Operation(
+        second_brain_write,
+        "POST",
+        "/second-brain",
+        effect="write",
+        cli="second-brain write",
+        positional=("file", "content"),
+    ),
+    Operation(
+        antigravity_sync,
+        "POST",
+        "/antigravity/sync",
+        effect="write",
+        scope="root",
+        tool="memory_antigravity_sync",
+    ),
+    Operation(
+        antigravity_sync_all,
+        "POST",
+        "/antigravity/sync-all",
+        effect="write",
+        scope="root",
+        tool="memory_antigravity_sync_all",
+    ),
+    Operation(claude_bridge_sync, "POST", "/claude-bridge/sync", cli="bridge"),
+)

@@ -1,0 +1,233 @@
+"""What is not as it should be, and what to do about it: the one place that decides, for the page, doctor and checks.
+
+Pure: it is handed what was measured. Texts are for people; the code and values let a page say it in another language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from holdfast.core.errors import Fault, RestorePending, StorageFailed
+from holdfast.core.model import Json
+from holdfast.core.times import DAY_MS
+from holdfast.snapshot.repo.key_warnings import KeyWarning
+
+Level = Literal["error", "warning", "note"]
+
+LOW_SPACE = 200_000_000
+MANY_PENDING = 10_000
+MANY_EVENTS = 1_000
+MANY_SPOOLED = 100
+# With a schedule one round may fail and be made up for; without one a week is the usual habit.
+ROUNDS, BY_HAND_MS = 3, 7 * DAY_MS
+# One that was just made is on its way; the server tries again each minute.
+SENT_BY_THEN_MS = 600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    code: str
+    level: Level
+    message: str
+    hint: str
+    values: Json = field(default_factory=dict)
+
+    def shape(self) -> Json:
+        return {
+            "code": self.code,
+            "level": self.level,
+            "message": self.message,
+            "hint": self.hint,
+            "values": self.values,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the warnings follow from. None: the caller may not know it, or there is none."""
+
+    trouble: Fault | None = None  # why nothing is written, or what everybody has to know
+    kept_damaged: tuple[tuple[str, str], ...] = ()  # damaged generations that are not live: name, and what to do
+    free_bytes: int | None = None
+    pending: int = 0
+    events: int = 0
+    records: int = 0
+    snapshots: int | None = None  # None where there is no shelf to look at
+    snapshot_age_ms: int | None = None
+    snapshot_every_s: int = 0
+    signed: bool = False
+    damaged: tuple[str, ...] = ()
+    vault: bool = False
+    waiting: int = 0  # snapshots that the vault has not got
+    waiting_ms: int = 0  # since the first of them was made
+    keys: tuple[KeyWarning, ...] = ()
+    encrypted: bool = False
+    embedder: bool = True
+    spooled: int = 0  # requests of hooks that the server has not taken in
+    restored: str = ""  # what to say of a restore that no caller asked for
+    unspooled: int = 0  # those that it could not take, or that found no room
+
+
+def warnings(found: Measured) -> list[Warned]:
+    """The worst first."""
+    every = [*_storage(found), *_backlog(found), *_hooks(found), *_snapshots(found)]
+    every += [*_vault(found), *_keys(found), *_advice(found)]
+    return sorted(every, key=lambda one: ("error", "warning", "note").index(one.level))
+
+
+def _storage(found: Measured) -> Iterator[Warned]:
+    yield from _trouble(found.trouble)
+    if found.kept_damaged:
+        names = ", ".join(name for name, _ in found.kept_damaged)
+        hint = found.kept_damaged[0][1]
+        message = f"Damaged files of this memory are kept: {names}"
+        yield Warned("damaged_kept", "note", message, hint, {"names": names, "hint": hint})
+    if found.free_bytes is not None and found.free_bytes < LOW_SPACE:
+        free = found.free_bytes // 1_000_000
+        yield Warned(
+            "disk_low",
+            "error",
+            f"Only {free} MB are free on the disk",
+            "Free some space, or remove old snapshots: holdfast snapshot prune --keep 5",
+            {"free": found.free_bytes},
+        )
+
+
+STORAGE = ("storage_failed", "data_damaged", "restore_pending")
+
+
+def _trouble(fault: Fault | None) -> Iterator[Warned]:
+    if isinstance(fault, StorageFailed):
+        message = f"Nothing is written any more: {fault.message}"
+        yield Warned(
+            "storage_failed", "error", message, "Check the disk, then restart the server.", {"why": fault.message}
+        )
+    elif fault is not None:
+        code = "restore_pending" if isinstance(fault, RestorePending) else "data_damaged"
+        message = f"{fault.message[:1].upper()}{fault.message[1:]}"
+        yield Warned(code, "error", message, fault.hint, {"why": fault.message, "hint": fault.hint})
+
+
+def _backlog(found: Measured) -> Iterator[Warned]:
+    if found.pending >= MANY_PENDING:
+        yield Warned(
+            "index_behind",
+            "warning",
+            f"{found.pending} records wait for their vector; until then they are found by words only",
+            "Let the server run; if the number does not fall, see holdfast doctor.",
+            {"pending": found.pending},
+        )
+    if found.events >= MANY_EVENTS:
+        yield Warned(
+            "events_behind",
+            "warning",
+            f"{found.events} events wait for the broker",
+            "See whether the broker of HOLDFAST_NATS_URL can be reached.",
+            {"pending": found.events},
+        )
+
+
+def _hooks(found: Measured) -> Iterator[Warned]:
+    if found.spooled >= MANY_SPOOLED:
+        yield Warned(
+            "spool_behind",
+            "warning",
+            f"{found.spooled} events of hooks wait to be taken in",
+            "Let the server run; if the number does not fall, see holdfast doctor.",
+            {"waiting": found.spooled},
+        )
+    if found.unspooled:
+        yield Warned(
+            "spool_refused",
+            "warning",
+            f"{found.unspooled} events of hooks could not be kept",
+            "holdfast doctor says where they are and why.",
+            {"refused": found.unspooled},
+        )
+
+
+def _snapshots(found: Measured) -> Iterator[Warned]:
+    if found.restored:
+        hint = "What was saved later has to be saved again."
+        yield Warned("restored", "warning", found.restored, hint)
+    if found.damaged:
+        yield Warned(
+            "snapshot_damaged",
+            "error",
+            f"damaged among the newest snapshots: {len(found.damaged)}",
+            # A memory that is damaged itself, or not there yet, makes no snapshot.
+            "See which with holdfast snapshot list; latest is the newest that is whole"
+            if found.trouble is not None
+            else "See which with holdfast snapshot list; make a new one: holdfast snapshot create",
+            {"count": len(found.damaged), "ids": list(found.damaged)},
+        )
+    if found.snapshots == 0 and found.records:
+        yield Warned(
+            "no_snapshot",
+            "warning",
+            "There is no snapshot of this memory yet",
+            "Make one: holdfast snapshot create",
+        )
+    age = found.snapshot_age_ms
+    if age is not None and age > _too_old(found.snapshot_every_s):
+        yield Warned(
+            "snapshot_old",
+            "warning",
+            f"The last good snapshot is {age // DAY_MS} days old",
+            "Make one: holdfast snapshot create",
+            {"days": age // DAY_MS},
+        )
+
+
+def _vault(found: Measured) -> Iterator[Warned]:
+    if found.waiting and found.waiting_ms > SENT_BY_THEN_MS:
+        yield Warned(
+            "vault_behind",
+            "warning",
+            f"Snapshots that the vault has not got: {found.waiting}",
+            "See what is wrong with it: holdfast vault status; then send them: holdfast vault sync",
+            {"count": found.waiting},
+        )
+
+
+def _keys(found: Measured) -> Iterator[Warned]:
+    for one in found.keys:
+        yield Warned(one.code, "warning", one.message, one.hint)
+
+
+def _too_old(every_s: int) -> int:
+    return max(ROUNDS * every_s * 1000, DAY_MS) if every_s else BY_HAND_MS
+
+
+def _advice(found: Measured) -> Iterator[Warned]:
+    if found.snapshots:
+        if not found.vault:
+            yield Warned(
+                "no_vault",
+                "note",
+                "Snapshots lie on this machine only",
+                "Name a second place for them: HOLDFAST_VAULT",
+            )
+        elif not found.encrypted:
+            yield Warned(
+                "vault_plain",
+                "note",
+                "Snapshots go to the vault unencrypted",
+                "Name who may open them: HOLDFAST_SNAPSHOT_RECIPIENTS",
+            )
+        if not found.signed:
+            yield Warned(
+                "unsigned",
+                "note",
+                "The last snapshot is not signed",
+                "Sign them: HOLDFAST_SNAPSHOT_SIGN=true",
+            )
+    if not found.embedder:
+        yield Warned(
+            "no_embedder",
+            "note",
+            "Search goes by words only",
+            "Let it go by meaning too: HOLDFAST_EMBEDDER=minilm",
+        )

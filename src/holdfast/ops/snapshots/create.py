@@ -1,0 +1,335 @@
+"""Operations on snapshots: create, list, show, verify, diff, search, export, and what goes on with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.disk import user_path
+from holdfast.core.errors import Forbidden, SnapshotDamaged
+from holdfast.core.model import DEFAULT_TENANT, CleanText, Json
+from holdfast.core.times import iso
+from holdfast.ops.framework.fields import CleanLabel, Name, Names, limit
+from holdfast.ops.framework.operation import Nothing, Operation, Request
+from holdfast.ops.query.past_context import snapshot_desk
+from holdfast.ops.query.search import Search, SearchAnswer, search
+from holdfast.ops.snapshots.nexo import examine_nexo, is_nexo
+from holdfast.ops.snapshots.selection import SnapshotName, SnapshotUse, check_whole, root_for, shown
+from holdfast.snapshot.bundle.manifest import is_id
+from holdfast.snapshot.bundle.types import Report
+from holdfast.snapshot.create import Wish, create
+from holdfast.snapshot.diff import difference
+from holdfast.snapshot.nexo.reader import NexoReport
+from holdfast.snapshot.recovery.alternatives import instead
+from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore
+from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.jobs import State, Work, told_works
+from holdfast.snapshot.repo.key_warnings import key_texts
+from holdfast.snapshot.resolve import LATEST, examine, sought
+from holdfast.snapshot.scrub import check_these
+from holdfast.snapshot.verify import fault_of
+from holdfast.snapshot.wire import difference_shape, manifest_shape, report_shape
+
+
+class SnapshotCreate(Request):
+    label: CleanLabel = Field(default=CleanText(""), description="A name for people.")
+    sign: bool | None = Field(default=None, description="Sign it with this memory's own key.")
+    encrypt: Names = Field(default=(), description="age recipients who can open it.")
+    redact: bool | None = Field(default=None, description="Take secrets out of memory folders' text.")
+    to: Name | None = Field(default=None, description="Vault that gets a copy.")
+
+
+class SnapshotAnswer(TypedDict):
+    success: bool
+    id: str
+    path: NotRequired[str]  # for root: where the server keeps its files is nobody else's concern
+    snapshot: Json
+    warnings: NotRequired[list[str]]  # about keys that would be missed
+
+
+def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
+    """Make a sealed snapshot of the whole memory as it is now, while others go on writing.
+
+    It can be verified, compared, searched and restored later. Use it before something that cannot be undone.
+    """
+    root_for(desk, to=ask.to)
+    if ask.redact is False and not desk.caller.may("admin"):
+        raise Forbidden("redact: only an admin may keep secrets in a snapshot")
+    if ask.encrypt and not desk.caller.may("admin"):  # whoever chooses the reader takes the memory from its owner
+        raise Forbidden("encrypt: only an admin may say who can open a snapshot")
+    archive = archive_of(desk)
+    _check_sign(desk, archive, ask.sign)
+    wish = Wish(
+        label=ask.label,
+        sign=ask.sign,
+        recipients=ask.encrypt or None,
+        redact=ask.redact,
+        vault=ask.to,
+        most_per_hour=None if desk.caller.may("admin") else desk.settings.snapshot_hand_per_hour,
+    )
+    key_before = archive.keyring.own()
+    made = create(archive, wish)
+    answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": shown(desk, made)}
+    warnings = [*_key_made(archive, key_before), *key_texts(archive)]
+    if desk.caller.may("admin") and warnings:
+        answer["warnings"] = warnings
+    return {**answer, "path": str(made.path)} if desk.caller.may("root") else answer
+
+
+def _check_sign(desk: Desk, archive: Archive, sign: bool | None) -> None:
+    """A first key changes for every tenant what is trusted: whoever may not make one must find one."""
+    if sign and not desk.caller.may("root") and archive.keyring.own() is None:
+        raise Forbidden("sign: this server has no key yet, and only root makes one")
+    if sign is False and desk.settings.snapshot_sign and not desk.caller.may("admin"):
+        raise Forbidden("sign: the settings want signatures; only an admin may leave one out")
+
+
+def _key_made(archive: Archive, before: str | None) -> Iterator[str]:
+    """That signing made this memory's first key, which nobody asked for in so many words."""
+    own = archive.keyring.own()
+    if before is None and own is not None:
+        yield (
+            f"A key was made to sign with: {own}. It lies in keys/own.json of the data folder, and from now on only "
+            "what a trusted key signed is restored."
+        )
+
+
+class SnapshotList(Request):
+    limit: int = limit(100, 10_000)
+    check: bool = Field(default=False, description="Read to their end those that were not checked before.")
+
+
+class SnapshotsAnswer(TypedDict):
+    snapshots: list[Json]
+    count: int
+    bytes: int
+
+
+def snapshot_list(desk: Desk, ask: SnapshotList) -> SnapshotsAnswer:
+    """List snapshots, newest first: verified, damaged, or not checked since they were last written.
+
+    Nothing large is read for a list; with check those are that were not checked, which takes as long as reading them.
+    """
+    archive = archive_of(desk)
+    found = archive.shelf.list()
+    if ask.check:
+        check_these(archive, [one.id for one in found[: ask.limit]])
+        found = archive.shelf.list()
+    return {
+        "snapshots": [shown(desk, one) for one in found[: ask.limit]],
+        "count": len(found),
+        "bytes": archive.shelf.bytes(),
+    }
+
+
+class SnapshotShowAnswer(TypedDict):
+    snapshot: Json
+
+
+def snapshot_show(desk: Desk, ask: SnapshotName) -> SnapshotShowAnswer:
+    """Show what a snapshot says about itself: what it holds, who sealed it, what was redacted or left out."""
+    one = archive_of(desk).shelf.find(ask.id)
+    return {"snapshot": shown(desk, one) | (manifest_shape(one.manifest) if one.manifest else {})}
+
+
+class SnapshotVerifyAnswer(TypedDict):
+    snapshot: str
+    sound: bool
+    exitCode: int
+    findings: list[Json]
+    checked: list[str]
+    unchecked: list[str]
+    hint: NotRequired[str]  # what to do, if it is not sound
+
+
+class SnapshotVerify(SnapshotUse):
+    id: Name = Field(default=LATEST, description="Its id, the beginning of one, latest, or the path of a bundle.")
+
+
+def snapshot_verify(desk: Desk, ask: SnapshotVerify) -> SnapshotVerifyAnswer:
+    """Check a snapshot, the newest by default: bytes, signature, place in the sequence, owner, then every member.
+
+    Nothing is decompressed before its bytes and signature hold. Without the identity of an encrypted one the
+    members stay unchecked, and the answer says so.
+    """
+    archive, named = archive_of(desk), ask.named(desk)
+    report: Report | NexoReport
+    if is_nexo(ask.id):
+        report = examine_nexo(desk, ask.id, ask.identity)
+    else:
+        with sought(archive, named) as found:
+            report = examine(archive, named, found)
+    fault = fault_of(report)
+    if isinstance(fault, SnapshotDamaged) and desk.caller.may("root") and is_id(report.place) and not named.vault:
+        fault.hint = instead(archive, report.place, "holdfast snapshot verify {}") or fault.hint
+    said = {"exitCode": fault.exit_code, "hint": fault.hint} if fault else {"exitCode": 0}
+    return {**report_shape(report), **said}  # type: ignore[typeddict-item]
+
+
+class SnapshotDiff(Request):
+    a: Name = Field(description="The earlier snapshot.")
+    b: Name | None = Field(default=None, description="The later one; without it, the memory as it is now.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens them.")
+    limit: int = limit(100, 10_000)
+
+
+class SnapshotDiffAnswer(TypedDict):
+    a: str
+    b: str
+    same: bool
+    tables: list[Json]
+    folders: list[Json]
+    state: list[Json]
+
+
+def snapshot_diff(desk: Desk, ask: SnapshotDiff) -> SnapshotDiffAnswer:
+    """Compare two snapshots, or one with the memory as it is now: records by table, files, commits, state."""
+    if desk.settings.isolated and not desk.caller.may("admin"):
+        raise Forbidden("snapshot_diff: agents are isolated; only an admin sees what changed for all of them")
+    one = SnapshotUse(id=ask.a, identity=ask.identity).named(desk)
+    other = SnapshotUse(id=ask.b, identity=ask.identity).named(desk) if ask.b else None
+    found = difference(archive_of(desk), one, other, ask.limit)
+    return difference_shape(found)  # type: ignore[return-value]
+
+
+class SnapshotSearch(Search):
+    id: Name = Field(description="The snapshot to search: its id, the beginning of one, latest.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens it.")
+
+
+def snapshot_search(desk: Desk, ask: SnapshotSearch) -> SearchAnswer:
+    """Find what was known when a snapshot was made, without restoring it."""
+    named = SnapshotUse(id=ask.id, identity=ask.identity).named(desk)
+    with snapshot_desk(desk, named) as (then, snapshot):
+        return {**search(then, ask.model_copy(update={"at": None})), "snapshot": snapshot}
+
+
+class SnapshotExport(SnapshotName):
+    to: Name = Field(description="Folder that gets the bundle's files.")
+
+
+class SnapshotExportAnswer(TypedDict):
+    success: bool
+    id: str
+    files: list[str]
+
+
+def snapshot_export(desk: Desk, ask: SnapshotExport) -> SnapshotExportAnswer:
+    """Copy a snapshot's files elsewhere; nothing that is there is overwritten."""
+    check_whole(to=ask.to)
+    shelf = archive_of(desk).shelf
+    id = shelf.find(ask.id).id
+    return {"success": True, "id": id, "files": [str(one) for one in shelf.export(id, user_path(ask.to, "to"))]}
+
+
+class SnapshotStatusAnswer(TypedDict):
+    running: bool
+    works: list[Json]
+    restored: NotRequired[Json]  # the empty data folder was filled from the vault: id, createdAt, restoredAt, message
+
+
+def snapshot_status(desk: Desk, ask: Nothing) -> SnapshotStatusAnswer:
+    """Show what is being done with snapshots, and how what was done lately ended.
+
+    Ask it when making or restoring one took longer than you waited: it goes on without you.
+    """
+    archive = archive_of(desk)
+    every = told_works(archive.home)
+    own = [(one, state) for one, state in every if (one.tenant, one.agent) == (archive.tenant, archive.agent)]
+    # What other tenants do is told to whoever runs the server alone.
+    seen = every if desk.caller.may("root") else own
+    running = any(state == "running" for _, state in seen)
+    answer: SnapshotStatusAnswer = {"running": running, "works": [_work_shape(one, state) for one, state in own]}
+    found = first_restore(archive.home) if archive.tenant == DEFAULT_TENANT else None
+    return {**answer, "restored": _restored_shape(found)} if found else answer
+
+
+def _restored_shape(found: FirstRestore) -> Json:
+    return {
+        "id": found.id,
+        "createdAt": iso(found.created_at),
+        "restoredAt": iso(found.restored_at),
+        "message": found.message,
+    }
+
+
+def _work_shape(work: Work, state: State) -> Json:
+    return {
+        "operation": work.operation,
+        "status": state,
+        "startedAt": iso(work.began),
+        "endedAt": iso(work.ended) if work.ended is not None else None,
+        "code": work.code,
+        "message": work.message,
+        "about": work.about,
+    }
+
+
+SNAPSHOTS = (
+    Operation(
+        snapshot_create,
+        "POST",
+        "/snapshots",
+        effect="write",
+        status=201,
+        tool="memory_snapshot_create",
+        cli="snapshot create",
+        paths=("to",),
+        long=True,
+    ),
+    Operation(snapshot_list, "GET", "/snapshots", tool="memory_snapshot_list", cli="snapshot list", long=True),
+    Operation(snapshot_status, "GET", "/snapshots/status", tool="memory_snapshot_status", cli="snapshot status"),
+    Operation(
+        snapshot_show,
+        "GET",
+        "/snapshots/{id}",
+        tool="memory_snapshot_show",
+        cli="snapshot show",
+        positional=("id",),
+    ),
+    Operation(
+        snapshot_verify,
+        "POST",
+        "/snapshots/verify",
+        tool="memory_snapshot_verify",
+        cli="snapshot verify",
+        positional=("id",),
+        paths=("id", "from", "identity"),
+        long=True,
+    ),
+    Operation(
+        snapshot_diff,
+        "POST",
+        "/snapshots/diff",
+        tool="memory_snapshot_diff",
+        cli="snapshot diff",
+        positional=("a", "b"),
+        paths=("a", "b", "identity"),
+        long=True,
+    ),
+    Operation(
+        snapshot_search,
+        "POST",
+        "/snapshots/search",
+        tool="memory_snapshot_search",
+        cli="snapshot search",
+        positional=("id", "query"),
+        paths=("id", "identity"),
+        long=True,
+    ),
+    Operation(
+        snapshot_export,
+        "POST",
+        "/snapshots/export",
+        effect="write",
+        scope="root",  # it writes files of the user who runs the server
+        cli="snapshot export",
+        positional=("id",),
+        paths=("to",),
+        long=True,
+    ),
+)

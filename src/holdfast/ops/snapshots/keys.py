@@ -1,0 +1,134 @@
+"""Operations on keys: this memory's own, which signs its snapshots, and those of others that are trusted."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.model import CleanText, Json
+from holdfast.core.times import iso
+from holdfast.ops.framework.answers import Success
+from holdfast.ops.framework.fields import CleanLabel, Name
+from holdfast.ops.framework.operation import Nothing, Operation, Request
+from holdfast.snapshot.keys.keyring import read_succession
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.key_warnings import key_texts
+from holdfast.store.unavailable import ClosedStore
+
+
+class KeyNew(Request):
+    replace: bool = Field(default=False, description="Though there is one; what it signed stays trusted.")
+
+
+class KeyAnswer(TypedDict):
+    success: bool
+    did: str
+    warnings: list[str]  # that it has no copy yet
+
+
+def key_new(desk: Desk, ask: KeyNew) -> KeyAnswer:
+    """Make this memory's own signing key. The private half never leaves the data folder."""
+    archive = archive_of(desk)
+    did = archive.keyring.new(replace=ask.replace)
+    _audit(desk, "key_new", did)
+    return {"success": True, "did": did, "warnings": key_texts(archive)}
+
+
+class KeysAnswer(TypedDict):
+    did: str | None
+    trusted: list[Json]
+    successions: list[str]
+    warnings: list[str]
+
+
+def key_show(desk: Desk, ask: Nothing) -> KeysAnswer:
+    """Show this memory's own key, the keys that it trusts, and what to do before one of them is missed."""
+    archive = archive_of(desk)
+    keyring = archive.keyring
+    return {
+        "did": keyring.own(),
+        "trusted": [{"did": did, "note": note} for did, note in keyring.trusted().items()],
+        "successions": [one.text for one in keyring.successions()],
+        "warnings": key_texts(archive),
+    }
+
+
+class KeyRotateAnswer(TypedDict):
+    success: bool
+    did: str
+    old: str
+    succession: str
+    warnings: list[str]
+
+
+def key_rotate(desk: Desk, ask: Nothing) -> KeyRotateAnswer:
+    """Make a new signing key that the old one says is its successor; what the old one signed stays trusted.
+
+    Others who trust the old key take the new one by the statement: holdfast key follow.
+    """
+    archive = archive_of(desk)
+    made = archive.keyring.rotate(iso(desk.clock.now_ms()))
+    _audit(desk, "key_rotate", made.new)
+    said = {"did": made.new, "old": made.old, "succession": made.text}
+    return {"success": True, **said, "warnings": key_texts(archive)}  # type: ignore[typeddict-item]
+
+
+class KeyFollow(Request):
+    succession: str = Field(max_length=4_000, description="The statement, as rotate and show give it.")
+
+
+class KeyFollowAnswer(TypedDict):
+    success: bool
+    did: str
+
+
+def key_follow(desk: Desk, ask: KeyFollow) -> KeyFollowAnswer:
+    """Trust the key that follows a trusted one, by the statement that the old one signed."""
+    found = read_succession(ask.succession)
+    archive_of(desk).keyring.follow(found)
+    _audit(desk, "key_follow", found.new)
+    return {"success": True, "did": found.new}
+
+
+class KeyTrust(Request):
+    did: Name = Field(description="did:key:z…")
+    note: CleanLabel = Field(default=CleanText(""), description="Whose it is, for people.")
+
+
+def key_trust(desk: Desk, ask: KeyTrust) -> Success:
+    """Trust the snapshots that a key signed. Make sure by another way that the key is whose it says."""
+    archive_of(desk).keyring.trust(ask.did, ask.note)
+    _audit(desk, "key_trust", ask.did)
+    return {"success": True}
+
+
+class KeyUntrust(Request):
+    did: Name = Field(description="did:key:z…")
+
+
+def key_untrust(desk: Desk, ask: KeyUntrust) -> Success:
+    """Trust a key no longer; its snapshots are refused from now on."""
+    archive_of(desk).keyring.untrust(ask.did)
+    _audit(desk, "key_untrust", ask.did)
+    return {"success": True}
+
+
+def _audit(desk: Desk, operation: str, did: str) -> None:
+    if isinstance(desk.store, ClosedStore):  # trusting a key may be what it takes to have a store at all
+        return
+    desk.store.write(lambda tx: desk.audit(tx, operation, (did,)))
+
+
+KEY_OPERATIONS = (
+    Operation(key_new, "POST", "/keys", effect="write", scope="root", status=201, cli="key new"),
+    Operation(key_show, "GET", "/keys", scope="root", cli="key show"),
+    Operation(key_rotate, "POST", "/keys/rotate", effect="write", scope="root", cli="key rotate"),
+    Operation(
+        key_follow, "POST", "/keys/follow", effect="write", scope="root", cli="key follow", positional=("succession",)
+    ),
+    Operation(key_trust, "POST", "/keys/trust", effect="write", scope="root", cli="key trust", positional=("did",)),
+    Operation(
+        key_untrust, "POST", "/keys/untrust", effect="destroy", scope="root", cli="key untrust", positional=("did",)
+    ),
+)

@@ -1,0 +1,163 @@
+"""The operation that makes one memory of two that went on apart, and what merges set aside."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired
+
+import orjson
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.errors import Forbidden, InvalidRequest
+from holdfast.core.model import Json
+from holdfast.core.times import iso
+from holdfast.ops.framework.fields import Name, limit
+from holdfast.ops.framework.operation import Operation, Request
+from holdfast.ops.snapshots.restore import PREVIEW_FIRST, WAITING
+from holdfast.ops.snapshots.selection import SnapshotUse, audit_snapshot, offering, root_for
+from holdfast.snapshot.diff import NOW
+from holdfast.snapshot.merge_run import MergedMemories, merge
+from holdfast.snapshot.recovery.alternatives import also_in_vault
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.resolve import Named
+from holdfast.store.merge_notes import MERGED
+from holdfast.store.port import where
+from holdfast.store.tables import NOTES
+
+
+class SnapshotMerge(Request):
+    a: Name = Field(description="A snapshot: its id, the beginning of one, latest, the path of a bundle; or now.")
+    b: Name = Field(default=NOW, description="The other one, or now.")
+    source: Name | None = Field(default=None, alias="from", description="Vault that a is fetched from.")
+    prefer: Literal["newest", "a", "b"] = Field(
+        default="newest", description="Which one counts where both were changed; the other stays in the history."
+    )
+    identity: Name | None = Field(default=None, description="File with the age identity that opens them.")
+    trust: Name | None = Field(default=None, description="The did:key that signed a: trust it for this merge.")
+    allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
+    dry_run: bool = Field(default=False, description="Show the conflicts and what would change, and change nothing.")
+    yes: bool = Field(default=False, description="Really replace the live memory by the merged one.")
+    limit: int = limit(100, 10_000)
+
+    def sides(self, desk: Desk) -> tuple[Named | None, Named | None]:
+        """What both mean; None is the memory as it is now."""
+        root_for(desk, trust=self.trust)
+        return self._named(desk, self.a, self.source, self.trust), self._named(desk, self.b, None)
+
+    def _named(self, desk: Desk, name: str, source: str | None, trust: str | None = None) -> Named | None:
+        if name == NOW:
+            return None
+        # An older one is fine: what is newer wins, whichever side has it.
+        use = {"id": name, "from": source, "identity": self.identity, "allowOlder": True}
+        return SnapshotUse.model_validate(use | {"allowUnsigned": self.allow_unsigned}).named(desk, trust=trust)
+
+
+class SnapshotMergeAnswer(TypedDict):
+    success: bool
+    dryRun: bool
+    a: str
+    b: str
+    added: dict[str, int]
+    changed: dict[str, int]
+    removed: dict[str, int]
+    conflicts: list[Json]
+    conflictCount: int
+    folders: list[str]
+    generation: NotRequired[str | None]
+    before: NotRequired[str | None]
+    waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
+
+
+def snapshot_merge(desk: Desk, ask: SnapshotMerge) -> SnapshotMergeAnswer:
+    """Make one memory of two of the same agent that went on apart, without loss, and make it the live one.
+
+    Where both changed a memory, the newest version counts and the other stays in its history. What one side forgot on
+    purpose stays forgotten unless the other changed it later. With dryRun it shows the conflicts. What was live is
+    kept in a snapshot and can be brought back by undo. If a brings nothing, nothing is exchanged.
+    """
+    if not (ask.dry_run or ask.yes):
+        raise InvalidRequest(
+            "snapshot_merge: this replaces the live memory, and was not confirmed",
+            hint=PREVIEW_FIRST,
+        )
+    if ask.a == ask.b == NOW:
+        raise InvalidRequest("snapshot_merge: both are the memory as it is now", hint="Name a snapshot.")
+    archive = archive_of(desk)
+    one, other = (also_in_vault(archive, side) if side else None for side in ask.sides(desk))
+    with offering(desk, archive, one or other or Named(""), "holdfast snapshot merge {} now --yes"):
+        done = merge(archive, one, other, ask.prefer, dry_run=ask.dry_run)
+    answer = merged_shape(done, ask.limit)
+    if ask.dry_run:
+        return {"success": True, "dryRun": True, **answer}  # type: ignore[typeddict-item]
+    # Also of one that brought nothing: the log is what says that this memory holds it.
+    audit_snapshot(desk, "snapshot_merge", done.a, other=done.b, generation=done.generation)
+    made = {"generation": done.generation, "before": done.before}
+    if done.waiting:
+        made["waiting"] = f"{WAITING} {done.waiting}"
+    return {"success": True, "dryRun": False, **answer, **made}  # type: ignore[typeddict-item]
+
+
+def merged_shape(done: MergedMemories, most: int) -> Json:
+    """Sides are called as they were named: a and b."""
+    sides = ("a", "b") if done.base == "a" else ("b", "a")
+    names = {"base": sides[0], "other": sides[1]}
+    clashes = done.done.clashes
+    return {
+        "a": done.a,
+        "b": done.b,
+        "added": done.done.added,
+        "changed": done.done.changed,
+        "removed": done.done.removed,
+        "conflicts": [
+            {
+                "table": one.table,
+                "id": one.id,
+                "kept": names[one.winner],
+                "otherStays": one.how,
+                names["base"]: one.base,
+                names["other"]: one.other,
+            }
+            for one in clashes[:most]
+        ],
+        "conflictCount": len(clashes),
+        "folders": list(done.folders),
+    }
+
+
+class SetAside(Request):
+    limit: int = limit(100, 10_000)
+
+
+class SetAsideAnswer(TypedDict):
+    records: list[Json]
+    count: int
+
+
+def snapshot_set_aside(desk: Desk, ask: SetAside) -> SetAsideAnswer:
+    """List what merges set aside: records without versions as they were on the side that did not count."""
+    if desk.settings.isolated and not desk.caller.may("admin"):
+        raise Forbidden("snapshot_set_aside: agents are isolated; only an admin sees what is of all of them")
+    reader = desk.store.read()
+    found = reader.find(NOTES, desk.tenant, *where(kind=MERGED), limit=ask.limit)
+    return {
+        "records": [{**orjson.loads(one.content), "changedAt": iso(one.updated_at)} for one in found],
+        "count": reader.count(NOTES, desk.tenant, *where(kind=MERGED)),
+    }
+
+
+MERGING = (
+    Operation(
+        snapshot_merge,
+        "POST",
+        "/snapshots/merge",
+        effect="destroy",
+        scope="admin",
+        tool="memory_snapshot_merge",
+        cli="snapshot merge",
+        positional=("a", "b"),
+        paths=("a", "b", "from", "identity"),
+        long=True,
+    ),
+    Operation(snapshot_set_aside, "GET", "/snapshots/set-aside", scope="admin", cli="snapshot set-aside"),
+)

@@ -1,0 +1,157 @@
+"""Operations on bundles of the earlier system (nexo): they are verified, and their memory is taken over."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.disk import disk_faults, make_folder, sync_folder, user_path
+from holdfast.core.errors import Conflict, InvalidRequest
+from holdfast.core.model import Json
+from holdfast.core.times import iso
+from holdfast.intake.importer import import_memory
+from holdfast.ops.framework.fields import Name
+from holdfast.ops.framework.operation import Operation, Request
+from holdfast.snapshot.bundle.encryption import read_identities
+from holdfast.snapshot.bundle.hashed_copy import copy_new, open_file
+from holdfast.snapshot.nexo.reader import NexoFile, NexoReport, import_nexo, verify_nexo
+from holdfast.snapshot.nexo.rows import NexoRow
+from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.sources.capture import folders_of
+from holdfast.snapshot.triggers import before
+
+BATCH = 500
+_NEXO = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tar\.zst(\.age)?")
+
+
+def is_nexo(name: str) -> bool:
+    """Whether a path has the file name of a bundle of the earlier system."""
+    return _NEXO.fullmatch(Path(name).name) is not None
+
+
+def examine_nexo(desk: Desk, path: str, identity: str | None) -> NexoReport:
+    """What is to be said of such a bundle."""
+    archive = archive_of(desk)
+    with archive.shelf.staging() as scratch:
+        return verify_nexo(user_path(path, "id"), _identities(archive, identity), scratch)
+
+
+class SnapshotImport(Request):
+    path: Name = Field(description="The bundle: <uuid>.tar.zst or <uuid>.tar.zst.age.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens it.")
+
+
+class SnapshotImportAnswer(TypedDict):
+    success: bool
+    imported: int
+    skipped: int
+    refused: list[Json]
+    files: list[str]
+
+
+def snapshot_import(desk: Desk, ask: SnapshotImport) -> SnapshotImportAnswer:
+    """Take over the memories and memory files of a bundle of the earlier system (nexo-memory-snapshot-v1).
+
+    Memories are redacted as they come in, and keep their ids, so repeating it makes no duplicates. Files land in the
+    memory folder, in a folder of their own.
+    """
+    if not is_nexo(ask.path):
+        raise InvalidRequest("path: a bundle of that system is called <uuid>.tar.zst or <uuid>.tar.zst.age")
+    archive = archive_of(desk)
+    before(desk, "import")
+    with archive.shelf.staging() as scratch:
+        path, identities = user_path(ask.path, "path"), _identities(archive, ask.identity)
+        with import_nexo(path, identities, scratch) as found:
+            answer = _memories(desk, found.memories)
+            answer["skipped"] += found.memories.skipped
+            answer["files"] = _files(archive, found.manifest.id, found.files)
+    return answer
+
+
+def _identities(archive: Archive, identity: str | None) -> tuple[str, ...]:
+    file = identity or archive.settings.snapshot_identity
+    return read_identities(file) if file else ()
+
+
+def _memories(desk: Desk, rows: Iterable[NexoRow]) -> SnapshotImportAnswer:
+    answer: SnapshotImportAnswer = {"success": True, "imported": 0, "skipped": 0, "refused": [], "files": []}
+    for some in _batches(rows):
+        report = import_memory(desk, {"memories": [_record(row) for row in some]}, replace=False)
+        answer["imported"] += report.imported.get("memories", 0)
+        answer["skipped"] += report.skipped.get("memories", 0)
+        answer["refused"] += report.refused
+    answer["success"] = not answer["refused"]
+    return answer
+
+
+def _batches(rows: Iterable[NexoRow]) -> Iterator[list[NexoRow]]:
+    left = iter(rows)
+    while some := list(islice(left, BATCH)):
+        yield some
+
+
+def _record(row: NexoRow) -> Json:
+    record: dict[str, Any] = {
+        "id": row.id,
+        "content": row.content,
+        "type": row.memory_type or "fact",
+        "concepts": list(dict.fromkeys((*row.tags, *row.concepts))),
+        "agentId": row.agent,
+    }
+    return record if row.created_at is None else record | {"createdAt": iso(row.created_at)}
+
+
+def _files(archive: Archive, id: str, files: Iterable[NexoFile]) -> list[str]:
+    """The files, copied into a new folder of the first memory folder."""
+    folders = folders_of(archive)
+    listed = list(files)
+    if not listed or not folders:
+        return []
+    place = folders[0].path / f"imported-{id}"
+    if place.exists():
+        raise Conflict(f"import: {place.name} is there already; the memories are taken over, the files were before")
+    with disk_faults("import memory files"):
+        _lay(listed, place)
+    return [one.path for one in listed]
+
+
+def _lay(files: Iterable[NexoFile], place: Path) -> None:
+    """All of them or none: a folder of that name says that they were taken over."""
+    building = place.with_name(f".{place.name}.new")
+    shutil.rmtree(building, ignore_errors=True)
+    make_folder(building)
+    try:
+        for one in files:
+            target = building / one.path
+            make_folder(target.parent)
+            with open_file(one.source) as source:
+                copy_new(source, target)
+            sync_folder(target.parent)
+        building.rename(place)
+        sync_folder(place.parent)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+
+
+FOREIGN = (
+    Operation(
+        snapshot_import,
+        "POST",
+        "/snapshots/import",
+        effect="write",
+        scope="root",  # it reads files of the user who runs the server
+        cli="snapshot import",
+        positional=("path",),
+        paths=("path", "identity"),
+        long=True,
+    ),
+)

@@ -1,0 +1,72 @@
+"""The memory as that of a parent in a Progenly merge, and such a memory taken in: texts by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from holdfast.colony import FORMAT, ColonyInvalid, ColonyMemory
+from holdfast.context import Desk
+from holdfast.core.errors import Fault, InvalidRequest
+from holdfast.core.model import Json
+from holdfast.intake.foreign_import import adopt
+from holdfast.ops.framework.operation import Nothing, Operation
+from holdfast.protocol.importers import read_markdown
+from holdfast.snapshot.bundle.types import Identity
+from holdfast.snapshot.remote.colony_format import documents_of, is_compact, lists_in
+from holdfast.snapshot.repo.context import DEFAULT_AGENT
+from holdfast.snapshot.repo.paths import new_id
+
+MOST = 256 * 1024 * 1024
+
+
+class ProgenlyAnswer(TypedDict):
+    memory: dict[str, str]
+    memory_format: str
+
+
+def progenly_export(desk: Desk, ask: Nothing) -> ProgenlyAnswer:
+    """Export the memory as the memory of a parent in a Progenly merge: slots, lessons and memories as documents."""
+    now = desk.clock.now_ms()
+    agent = desk.settings.agent or DEFAULT_AGENT
+    identity = Identity(new_id(1, now, desk.entropy.hex(6)), desk.tenant, agent, "", 1, None, now, "hand")
+    with desk.store.snapshot() as reader:
+        found = documents_of(reader, identity, MOST, MOST)
+    return {"memory": found.documents, "memory_format": FORMAT}
+
+
+def is_progenly(data: Json) -> bool:
+    """Whether a document says that it is such an export."""
+    return "memory_format" in data
+
+
+def read_progenly(desk: Desk, data: Json) -> Json:
+    """The lists of an export, out of what `to_progenly_export` gave. Documents that Holdfast did not write become
+    memories, as files of Markdown do.
+
+    Raises:
+        InvalidRequest: it is no such export.
+    """
+    try:
+        documents = ColonyMemory.from_progenly_export(data)
+        if is_compact(documents):
+            return lists_in(documents, desk.tenant)
+    except (ColonyInvalid, Fault) as fault:
+        raise InvalidRequest(f"import: {fault.message}") from None
+    made = adopt(read_markdown((_named(name), text.encode()) for name, text in documents.items()))
+    if made.refused:
+        raise InvalidRequest(
+            f"import: {made.refused} of the documents cannot be taken", details={"refused": made.refusals}
+        )
+    lists: dict[str, Any] = {"memories": made.memories, "addresses": made.addresses, "relations": made.relations}
+    return lists
+
+
+def _named(name: str) -> str:
+    """The name as that of a file of Markdown; names are the writer's choice, and no path is made of them."""
+    plain = "/".join(part.lstrip(".") or "_" for part in name.replace("\\", "/").split("/") if part)
+    return plain if plain.lower().endswith((".md", ".markdown")) else f"{plain or 'document'}.md"
+
+
+PROGENLY = (Operation(progenly_export, "GET", "/progenly", scope="admin", cli="progenly"),)

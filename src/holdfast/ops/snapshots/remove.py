@@ -1,0 +1,124 @@
+"""Operations that remove snapshots: delete, prune."""
+
+from __future__ import annotations
+
+from typing import NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.errors import DataDamaged, DataTooNew, InvalidRequest, RestorePending
+from holdfast.core.model import Json
+from holdfast.ops.framework.operation import Operation, Request
+from holdfast.ops.snapshots.selection import SnapshotName, audit_snapshot, shown
+from holdfast.snapshot import prune
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.repo.retention import Policy
+
+
+class SnapshotDelete(SnapshotName):
+    dry_run: bool = Field(default=False, description="Show what would go, and remove nothing.")
+
+
+class SnapshotDeleteAnswer(TypedDict):
+    success: bool
+    id: str
+    dryRun: bool
+    remove: list[str]
+    snapshot: NotRequired[Json]  # of a dry run: what would be lost
+
+
+def snapshot_delete(desk: Desk, ask: SnapshotDelete) -> SnapshotDeleteAnswer:
+    """Remove a snapshot. The last whole one stays, and so does one that is in use."""
+    _check_live(desk)
+    archive = archive_of(desk)
+    if ask.dry_run:
+        one = archive.shelf.find(ask.id)
+        return {"success": True, "id": one.id, "dryRun": True, "remove": [one.id], "snapshot": shown(desk, one)}
+    id = prune.delete(archive, ask.id)
+    audit_snapshot(desk, "snapshot_delete", id)
+    return {"success": True, "id": id, "dryRun": False, "remove": [id]}
+
+
+def _check_live(desk: Desk) -> None:
+    """Without a sound live memory nothing is removed: the snapshots may be all there is."""
+    fault = desk.store.failure()
+    if isinstance(fault, DataDamaged | DataTooNew | RestorePending):
+        raise fault
+
+
+class KeepRules(Request):
+    """What stays, by any of these; what a shelf and a vault are pruned by."""
+
+    keep: int = Field(default=0, ge=0, le=100_000, description="So many of the newest.")
+    keep_days: int = Field(default=0, ge=0, le=36_500, description="All of so many days before the newest.")
+    keep_daily: int = Field(default=0, ge=0, le=100_000, description="The last of so many days.")
+    keep_weekly: int = Field(default=0, ge=0, le=100_000, description="The last of so many weeks.")
+    keep_monthly: int = Field(default=0, ge=0, le=100_000, description="The last of so many months.")
+
+    def policy(self, operation: str, *, may_be_empty: bool = False) -> Policy:
+        """The rules as one value.
+
+        Raises:
+            InvalidRequest: there is none, and that would remove all that may go.
+        """
+        policy = Policy(self.keep, self.keep_days, self.keep_daily, self.keep_weekly, self.keep_monthly)
+        if policy.empty and not may_be_empty:
+            raise InvalidRequest(
+                f"{operation}: no rule says what to keep", hint="For example --keep 10 --keep-daily 7."
+            )
+        return policy
+
+
+class SnapshotPrune(KeepRules):
+    dry_run: bool = Field(default=False, description="Show what would go, and remove nothing.")
+
+
+class SnapshotPruneAnswer(TypedDict):
+    success: bool
+    dryRun: bool
+    keep: list[Json]
+    remove: list[str]
+    inUse: list[str]
+
+
+def snapshot_prune(desk: Desk, ask: SnapshotPrune) -> SnapshotPruneAnswer:
+    """Remove snapshots that no rule keeps; never the last whole one, never one in use."""
+    policy = ask.policy("snapshot_prune")
+    _check_live(desk)
+    done = prune.prune(archive_of(desk), policy, dry_run=ask.dry_run)
+    if done.removed:
+        audit_snapshot(desk, "snapshot_prune", "", removed=list(done.removed))
+    return {
+        "success": not done.in_use,
+        "dryRun": ask.dry_run,
+        "keep": [{"id": id, "why": list(reasons)} for id, reasons in done.plan.keep],
+        "remove": list(done.plan.remove if ask.dry_run else done.removed),
+        "inUse": list(done.in_use),
+    }
+
+
+REMOVING = (
+    Operation(
+        snapshot_delete,
+        "DELETE",
+        "/snapshots/{id}",
+        effect="destroy",
+        scope="admin",
+        tool="memory_snapshot_delete",
+        cli="snapshot delete",
+        positional=("id",),
+        asks=True,
+    ),
+    Operation(
+        snapshot_prune,
+        "POST",
+        "/snapshots/prune",
+        effect="destroy",
+        scope="admin",
+        cli="snapshot prune",
+        asks=True,
+        long=True,
+    ),
+)

@@ -1,0 +1,233 @@
+"""Operations that make another memory the live one: restore, undo; and what a restore could not finish."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import suppress
+from pathlib import Path
+from typing import NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.disk import user_path
+from holdfast.core.errors import Fault, Forbidden, InvalidRequest
+from holdfast.core.model import Json
+from holdfast.ops.framework.fields import Name, limit
+from holdfast.ops.framework.operation import Nothing, Operation, Request
+from holdfast.ops.snapshots.selection import SnapshotUse, audit_snapshot, check_did, check_whole, offering, root_for
+from holdfast.snapshot.recovery.alternatives import RESTORE_COMMAND, also_in_vault, damaged_after
+from holdfast.snapshot.recovery.damaged import SEE, DamagedGeneration, damaged_generations
+from holdfast.snapshot.remote.forks import told_of
+from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.paths import sequence_of
+from holdfast.snapshot.resolve import LATEST, Named
+from holdfast.snapshot.restore import Restored, branch, preview, restore
+from holdfast.snapshot.sources.swap_recovery import mend_folders
+from holdfast.snapshot.undo import undo
+from holdfast.snapshot.wire import difference_shape
+
+PLAIN_BEFORE = "Keep what is live in the clear, though snapshots are encrypted."
+PREVIEW_FIRST = "Preview with --dry-run, then pass --yes (REST and MCP: yes)."
+WAITING = "The vault gets the snapshot of what was live later:"
+LEFT_BEHIND = "Tokens, unsent events and other tenants' memory that could not be read stay in the old files."
+
+
+class SnapshotRestore(SnapshotUse):
+    dry_run: bool = Field(default=False, description="Show exactly what would change, and change nothing.")
+    yes: bool = Field(default=False, description="Really replace the live memory.")
+    take_over: Name | None = Field(
+        default=None, alias="as", description="Take another agent's memory over as this agent's."
+    )
+    trust: Name | None = Field(
+        default=None, description="The did:key that signed it: trust this key from now on, if the snapshot is its."
+    )
+    plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
+    into: Name | None = Field(default=None, description="Start a second memory from it in this new folder.")
+    alone: bool = Field(
+        default=False, description="Leave tokens and other tenants behind, if what is live is too damaged to read them."
+    )
+    limit: int = limit(100, 10_000)
+
+
+class SnapshotRestoreAnswer(TypedDict):
+    success: bool
+    snapshot: str
+    dryRun: bool
+    generation: NotRequired[str]
+    before: NotRequired[str | None]
+    path: NotRequired[str]
+    rows: NotRequired[dict[str, int]]
+    folders: NotRequired[list[str]]
+    leftBehind: NotRequired[str]
+    waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
+    warnings: NotRequired[list[str]]  # of what other hosts sent to the same vault
+    difference: NotRequired[Json]
+    damaged: NotRequired[list[Json]]  # generations that were found damaged and are kept
+    next: NotRequired[str]  # how to go on with them
+
+
+def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
+    """Make a snapshot's memory the live one; what was live is kept in a snapshot and can be brought back by undo.
+
+    With dryRun it shows what would change; with into it starts a second memory in a new folder instead.
+    """
+    root_for(desk, into=ask.into, trust=ask.trust)
+    check_whole(into=ask.into)
+    if ask.alone and not desk.caller.may("root"):
+        raise Forbidden("alone: only root may leave other tenants' memory behind")
+    check_did(trust=ask.trust)
+    archive = archive_of(desk)
+    use = ask.named(desk, take_over=ask.take_over, trust=ask.trust)
+    named = also_in_vault(archive, dataclasses.replace(use, plain_before=ask.plain_before))
+    with offering(desk, archive, named, RESTORE_COMMAND):
+        if ask.dry_run:
+            return _previewed(archive, named, ask)
+        if ask.into:
+            made = branch(archive, named, Path(ask.into))
+            return {**_restored_shape(made), "path": str(user_path(ask.into, "into").resolve())}
+        if not ask.yes:
+            raise InvalidRequest(
+                "snapshot_restore: this replaces the live memory, and was not confirmed",
+                hint=PREVIEW_FIRST,
+            )
+        made = restore(archive, named, alone=ask.alone)
+    if ask.trust and ask.trust == made.manifest.signer:
+        archive.keyring.trust(ask.trust, "signed what was restored")
+    audit_snapshot(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
+    answer = _with_notes(archive, named, made)
+    if ask.trust and ask.trust != made.manifest.signer:
+        unused = f"{ask.trust} did not sign this snapshot, so it is not trusted."
+        answer["warnings"] = [*answer.get("warnings", []), unused]
+    return answer
+
+
+def _previewed(archive: Archive, named: Named, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
+    changes = preview(archive, named, ask.limit, replaces=not ask.into)
+    answer: SnapshotRestoreAnswer = {"success": True, "snapshot": changes.b, "dryRun": True}
+    warnings = [changes.unread] if changes.unread else []
+    if warnings := [*warnings, *_passed_over(archive, named, changes.b)]:
+        answer["warnings"] = warnings
+    return {**answer, "difference": difference_shape(changes)}
+
+
+def _with_notes(archive: Archive, named: Named, made: Restored) -> SnapshotRestoreAnswer:
+    """The answer with all that is to be known beside it."""
+    answer = _restored_shape(made)
+    if made.damaged:
+        answer["damaged"] = [
+            damaged_shape(one) for one in damaged_generations(archive.home) if one.name in made.damaged
+        ]
+        answer["next"] = f"The damaged memory is kept. See what in it is newer than this snapshot: {SEE}"
+    if made.alone:
+        answer["leftBehind"] = LEFT_BEHIND
+    if made.waiting:
+        answer["waiting"] = f"{WAITING} {made.waiting}"
+    warnings = _of_lines(archive, named.vault) if named.vault else []
+    if warnings := [*warnings, *_passed_over(archive, named, made.manifest.identity.id)]:
+        answer["warnings"] = warnings
+    return answer
+
+
+def _passed_over(archive: Archive, named: Named, id: str) -> list[str]:
+    """That `latest` is not the newest, as a newer one is damaged."""
+    if named.vault or named.name != LATEST:
+        return []
+    return [
+        f"Snapshot {one.id} is newer and damaged, so {id} was taken. What was written between them is not in it."
+        for one in damaged_after(archive, sequence_of(id))
+    ]
+
+
+def _of_lines(archive: Archive, place: str) -> list[str]:
+    """What is restored is restored, whatever the vault answers now."""
+    try:
+        return told_of(archive, place)
+    except Fault:
+        return []
+
+
+def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
+    return {
+        "success": True,
+        "snapshot": made.manifest.identity.id,
+        "dryRun": False,
+        "generation": made.generation,
+        "before": made.before,
+        "rows": made.rows,
+        "folders": list(made.folders),
+    }
+
+
+def damaged_shape(one: DamagedGeneration) -> Json:
+    """A damaged generation, what is offered for it and how it goes."""
+    shape: Json = {"id": one.name, "path": str(one.path), "size": one.size, "why": one.why, "live": one.live}
+    return shape if one.live else {**shape, "next": one.next, "remove": one.removal}
+
+
+class SnapshotUndo(Request):
+    yes: bool = Field(default=False, description="Not needed: what is live is kept in a snapshot first.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens encrypted ones.")
+    plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
+
+
+class SnapshotUndoAnswer(TypedDict):
+    success: bool
+    generation: str
+    before: str | None
+    waiting: NotRequired[str]
+
+
+def snapshot_undo(desk: Desk, ask: SnapshotUndo) -> SnapshotUndoAnswer:
+    """Take the last restore back: what was live before it is live again."""
+    root_for(desk, identity=ask.identity)
+    done = undo(archive_of(desk), Named(LATEST, identity=ask.identity, plain_before=ask.plain_before))
+    audit_snapshot(desk, "snapshot_undo", done.generation)
+    answer: SnapshotUndoAnswer = {"success": True, "generation": done.generation, "before": done.before}
+    return {**answer, "waiting": f"{WAITING} {done.waiting}"} if done.waiting else answer
+
+
+class SnapshotMendAnswer(TypedDict):
+    success: bool
+    mended: list[Json]
+
+
+def snapshot_mend(desk: Desk, ask: Nothing) -> SnapshotMendAnswer:
+    """Put memory folders right that a restore could not finish with, as when its journal is damaged.
+
+    Nothing is removed: what cannot be put in place is moved aside, and the answer says where it lies.
+    """
+    done = mend_folders(archive_of(desk))
+    if done:
+        with suppress(Fault):  # also where the store cannot be opened
+            audit_snapshot(desk, "snapshot_mend", "", mended=[one.name for one in done])
+    return {"success": True, "mended": [{"name": one.name, "change": one.how, "path": str(one.path)} for one in done]}
+
+
+RESTORING = (
+    Operation(
+        snapshot_restore,
+        "POST",
+        "/snapshots/restore",
+        effect="destroy",
+        scope="admin",
+        tool="memory_snapshot_restore",
+        cli="snapshot restore",
+        positional=("id",),
+        paths=("id", "from", "identity", "into"),
+        long=True,
+    ),
+    Operation(
+        snapshot_undo,
+        "POST",
+        "/snapshots/undo",
+        effect="destroy",
+        scope="admin",
+        tool="memory_snapshot_undo",
+        cli="snapshot undo",
+        paths=("identity",),
+        long=True,
+    ),
+    Operation(snapshot_mend, "POST", "/snapshots/mend", effect="write", scope="root", cli="snapshot mend", long=True),
+)

@@ -1,0 +1,102 @@
+"""What operations on snapshots have in common: which one is meant, what of it a caller may see, the audit log."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from pydantic import Field
+
+from holdfast.context import Desk
+from holdfast.core.bundle_names import is_bundle_path
+from holdfast.core.didkey import NoKey, public_key
+from holdfast.core.disk import user_path
+from holdfast.core.errors import Forbidden, InvalidRequest
+from holdfast.core.model import Json
+from holdfast.ops.framework.fields import Name
+from holdfast.ops.framework.operation import Request
+from holdfast.snapshot.recovery.alternatives import offered
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.resolve import Named
+from holdfast.snapshot.wire import shelved_shape
+
+
+def root_for(desk: Desk, **given: object) -> None:
+    """Files and places of the user who runs the server are for root alone."""
+    for name, value in given.items():
+        if value and not desk.caller.may("root"):
+            raise Forbidden(f"{name}: this credential reaches no files of the server")
+
+
+def check_whole(**given: str | None) -> None:
+    """Whoever asks a server does not know which folder it stands in; the command line makes its paths whole."""
+    for name, path in given.items():
+        if path and not user_path(path, name).is_absolute():
+            raise InvalidRequest(f"{name}: must be a whole path, from / on")
+
+
+def check_did(**given: str | None) -> None:
+    """Refuse what is no key before anything is done with it."""
+    for name, did in given.items():
+        try:
+            if did:
+                public_key(did)
+        except NoKey as error:
+            raise InvalidRequest(
+                f"{name}: {error}", hint="Copy the whole did:key of the signer; snapshot show and the refusal name it."
+            ) from error
+
+
+def shown(desk: Desk, one: Shelved) -> Json:
+    """The snapshot as a caller may see it."""
+    shape = shelved_shape(one)
+    return shape | {"path": str(one.path)} if desk.caller.may("root") else shape
+
+
+class SnapshotName(Request):
+    id: Name = Field(description="Its id, the beginning of one, or latest.")
+
+
+class SnapshotUse(Request):
+    """A snapshot that is to be opened."""
+
+    id: Name = Field(description="Its id, the beginning of one, latest, or the path of a bundle.")
+    source: Name | None = Field(default=None, alias="from", description="Vault to fetch it from.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens it.")
+    allow_older: bool = Field(default=False, description="Though a newer one is known.")
+    allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
+
+    def named(self, desk: Desk, *, take_over: str | None = None, trust: str | None = None) -> Named:
+        """What it means.
+
+        Raises:
+            Forbidden: it names a file or place of the server, and the caller is not root.
+            InvalidRequest: the path of a bundle is not absolute.
+        """
+        path = self.id if is_bundle_path(self.id) else None
+        root_for(desk, id=path, **{"from": self.source}, identity=self.identity)
+        check_whole(id=path)
+        if (self.allow_older or self.allow_unsigned) and not desk.caller.may("admin"):
+            raise Forbidden("allowOlder, allowUnsigned: only an admin may waive a check")
+        return Named(
+            self.id,
+            self.source,
+            self.identity,
+            allow_older=self.allow_older,
+            allow_unsigned=self.allow_unsigned,
+            take_over=take_over,
+            trust=trust,
+        )
+
+
+def offering(desk: Desk, archive: Archive, named: Named, command: str) -> AbstractContextManager[None]:
+    """Let a refusal name what to use instead, which may be a place of the server: for root alone."""
+    return offered(archive, named, command) if desk.caller.may("root") else nullcontext()
+
+
+def audit_snapshot(desk: Desk, operation: str, id: str, **details: Any) -> None:
+    """In the store that is live now: a restore may have exchanged it."""
+    now = dataclasses.replace(desk, store=desk.home.store) if desk.home else desk
+    now.store.write(lambda tx: now.audit(tx, operation, (id,), None, **details))

@@ -1,0 +1,420 @@
+"""Operations on vaults: status, list, verify, prune, copy, sync. They reach places of the server's user: root only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import Desk
+from holdfast.core.disk import disk_faults, make_folder
+from holdfast.core.errors import Conflict, InvalidRequest, SnapshotDamaged
+from holdfast.core.model import Json
+from holdfast.core.times import iso
+from holdfast.ops.framework.fields import Name, limit
+from holdfast.ops.framework.operation import Operation, Request
+from holdfast.ops.snapshots.remove import KeepRules
+from holdfast.snapshot.bundle.types import Code, Report
+from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
+from holdfast.snapshot.remote.colony import is_colony
+from holdfast.snapshot.remote.forks import Line, held_by, told
+from holdfast.snapshot.remote.transfer import Vaulted, is_missing
+from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.resolve import Named, examine, sought
+from holdfast.snapshot.sync.vault_maintenance import Moved
+from holdfast.snapshot.sync.vault_target import Depot, copy_depot, depot_of
+from holdfast.snapshot.verify import fault_of
+from holdfast.snapshot.wire import report_shape
+from holdfast.store.damage import RESTORE
+
+MOST = 100_000
+ABSENT = (
+    "There is no such folder yet: the first snapshot that is sent makes it. Is its name right, and its disk mounted?"
+)
+# What is said of a snapshot by its gravest finding. Only damage means that its bytes are not what was sealed.
+STATUS: dict[Code, str] = {"untrusted": "not trusted here", "locked": "needs its identity", "too_new": "too new"}
+
+
+class VaultName(Request):
+    vault: Name | None = Field(
+        default=None,
+        description="A folder, file:///…, s3://…, gs://…, az://…, hf://… or colony:; without it HOLDFAST_VAULT.",
+    )
+
+    def named(self, archive: Archive) -> str:
+        """The text that names the vault.
+
+        Raises:
+            InvalidRequest: neither the request nor the settings do.
+        """
+        text = self.vault or archive.settings.vault
+        if not text:
+            raise InvalidRequest("vault: none is named", hint="Name one, or set HOLDFAST_VAULT.")
+        return text
+
+    def depot(self, archive: Archive) -> Depot:
+        return depot_of(archive, self.named(archive))
+
+
+def _shape(one: Vaulted) -> Json:
+    layout = "chunks" if one.chunked else "whole"
+    return {"id": one.id, "size": one.size, "layout": layout, "status": one.damaged or "complete"}
+
+
+def _line_shape(number: int, line: Line, held: set[str]) -> Json:
+    return {
+        "line": number,
+        "id": line.newest,
+        "label": line.label,
+        "createdAt": iso(line.created_at),
+        "snapshots": len(line.ids),
+        "signer": line.signer,
+        "here": line.newest in held,
+    }
+
+
+def _with_lines(archive: Archive, lines: Sequence[Line], place: str) -> Json:
+    """What an answer says of them beyond the rest: the lines, and how to bring in those that are not here."""
+    if not lines:
+        return {}
+    held = held_by(archive)
+    shown = [_line_shape(number, line, held) for number, line in enumerate(lines, 1)]
+    warnings = told(lines, held, place)
+    return {"lines": shown, **({"warnings": warnings} if warnings else {})}
+
+
+class VaultStatusAnswer(TypedDict):
+    place: str
+    public: bool
+    free: int | None
+    snapshots: int
+    bytes: int
+    newest: str | None
+    here: bool  # this memory made, restored or merged one of them
+    damaged: list[Json]
+    missing: list[str]
+    leftovers: int
+    packs: int
+    packBytes: int
+    lines: NotRequired[list[Json]]  # where several hosts sent: the newest of each, and whether this memory holds it
+    warnings: NotRequired[list[str]]  # what to do about lines that it does not, or that there is no such folder yet
+
+
+def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
+    """Show how a vault is: whether it can be reached, what it holds of this memory, and what it lacks."""
+    archive = archive_of(desk)
+    vault = ask.depot(archive)
+    found = vault.standing()
+    absent = {"warnings": [ABSENT]} if found.absent else {}
+    return {
+        "place": vault.place,
+        "public": found.state.public,
+        "free": found.state.free,
+        "snapshots": len(found.snapshots),
+        "bytes": sum(one.size for one in found.snapshots),
+        "newest": next((one.id for one in found.snapshots if not one.damaged), None),
+        "here": not found.absent and _is_here(archive, found.snapshots),
+        "damaged": [_shape(one) for one in found.snapshots if one.damaged],
+        "missing": list(found.missing),
+        "leftovers": found.leftovers,
+        "packs": found.packs,
+        "packBytes": found.pack_bytes,
+        **(absent or _with_lines(archive, found.lines, ask.named(archive))),  # type: ignore[typeddict-item]
+    }
+
+
+def _is_here(archive: Archive, snapshots: Sequence[Vaulted]) -> bool:
+    return not snapshots or not held_by(archive).isdisjoint(one.id for one in snapshots)
+
+
+class VaultInitAnswer(TypedDict):
+    success: bool
+    place: str
+    waited: bool  # whether the data folder waited for a memory in it
+
+
+def vault_init(desk: Desk, ask: VaultName) -> VaultInitAnswer:
+    """Say that nothing was kept in this vault yet: a data folder that waits for a memory in it begins empty.
+
+    The folder of the vault is made if it is missing. A vault that holds snapshots of this memory is refused.
+    """
+    archive = archive_of(desk)
+    depot = ask.depot(archive)
+    vault = None if is_colony(ask.named(archive)) else archive.vault(ask.named(archive))
+    if vault is not None and is_missing(vault):
+        with disk_faults(f"make {vault.place}"):
+            make_folder(Path(vault.place))
+    if found := depot.standing().snapshots:
+        raise Conflict(
+            f"vault: {depot.place} holds snapshots of this memory; the newest is {found[0].id}",
+            hint=f"Restore it: {RESTORE}",
+        )
+    waited = is_waiting(archive.home)
+    end_waiting(archive.home)
+    return {"success": True, "place": depot.place, "waited": waited}
+
+
+class VaultList(VaultName):
+    limit: int = limit(100, 10_000)
+
+
+class VaultListAnswer(TypedDict):
+    place: str
+    snapshots: list[Json]
+    count: int
+    bytes: int
+    lines: NotRequired[list[Json]]
+    warnings: NotRequired[list[str]]
+
+
+def vault_list(desk: Desk, ask: VaultList) -> VaultListAnswer:
+    """List this memory's snapshots in a vault, newest first; what lacks a file is shown as damaged.
+
+    Where several hosts sent, `line` says which belong together.
+    """
+    archive = archive_of(desk)
+    vault = ask.depot(archive)
+    found = vault.list()
+    lines = vault.lines(found)
+    numbers = {id: number for number, line in enumerate(lines, 1) for id in line.ids}
+    return {
+        "place": vault.place,
+        "snapshots": [
+            _shape(one) | ({"line": numbers[one.id]} if one.id in numbers else {}) for one in found[: ask.limit]
+        ],
+        "count": len(found),
+        "bytes": sum(one.size for one in found),
+        **_with_lines(archive, lines, ask.named(archive)),  # type: ignore[typeddict-item]
+    }
+
+
+class VaultVerify(VaultName):
+    id: Name | None = Field(default=None, description="Only this snapshot: its whole id, or latest.")
+    identity: Name | None = Field(default=None, description="File with the age identity that opens encrypted ones.")
+    allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
+
+
+class VaultVerifyAnswer(TypedDict):
+    place: str
+    sound: bool
+    exitCode: int
+    snapshots: list[Json]
+    hint: NotRequired[str]  # what to do, if something is not sound
+
+
+def vault_verify(desk: Desk, ask: VaultVerify) -> VaultVerifyAnswer:
+    """Fetch every snapshot of this memory from a vault and check it, without trusting the vault; nothing is kept."""
+    archive = archive_of(desk)
+    vault = ask.depot(archive)
+    named = Named(ask.id or "", ask.named(archive), ask.identity, allow_unsigned=ask.allow_unsigned)
+    reports = [_one(archive, named)] if ask.id else list(vault.reports(named))
+    faults = {report.place: fault for report in reports if (fault := fault_of(report))}
+    damaged = [id for id, fault in faults.items() if isinstance(fault, SnapshotDamaged)]
+    gravest = faults[damaged[0]] if damaged else next(iter(faults.values()), None)
+    answer: VaultVerifyAnswer = {
+        "place": vault.place,
+        "sound": not faults,
+        "exitCode": gravest.exit_code if gravest else 0,
+        "snapshots": [_verified_shape(report, report.place in damaged) for report in reports],
+    }
+    if gravest is not None:
+        others = dict.fromkeys(fault.hint for id, fault in faults.items() if id not in damaged)
+        answer["hint"] = " ".join([*_about_damaged(archive, ask.named(archive), damaged), *others])
+    return answer
+
+
+def _verified_shape(report: Report, damaged: bool) -> Json:
+    """What is not trusted here or cannot be opened here may be as sound as the rest."""
+    found = next((one.code for one in report.findings if not one.note), None)
+    status = "damaged" if damaged else STATUS.get(found, found) if found else "sound"
+    return {**report_shape(report), "sound": report.sound or found in ("untrusted", "locked"), "status": status}
+
+
+def _about_damaged(archive: Archive, place: str, damaged: Sequence[str]) -> Iterator[str]:
+    """What to do about damaged ones. Nothing is to be deleted of which no whole copy is known."""
+    whole = {one.id for one in archive.shelf.each() if not one.damaged} if damaged else set()
+    if again := [id for id in damaged if id in whole]:
+        yield (
+            f"Damaged in the vault and whole on this machine: {', '.join(again)}. Delete their files, or the damaged "
+            f"pack, from the vault; then send them again: holdfast vault sync {quote(place)}"
+        )
+    if gone := [id for id in damaged if id not in whole]:
+        yield f"Damaged, and no whole copy is on this machine: {', '.join(gone)}. Keep these; use another one."
+
+
+def _one(archive: Archive, named: Named) -> Report:
+    with sought(archive, named) as found:
+        return examine(archive, named, found)
+
+
+class VaultPrune(VaultName, KeepRules):
+    tidy: bool = Field(default=False, description="Remove files too that were sent halfway; nobody may be sending.")
+    dry_run: bool = Field(default=False, description="Show what would go, and remove nothing.")
+
+
+class VaultPruneAnswer(TypedDict):
+    success: bool
+    place: str
+    dryRun: bool
+    keep: list[Json]
+    remove: list[str]
+    leftovers: int
+    packs: Json
+
+
+def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
+    """Remove snapshots from a vault that no rule keeps; never the newest whole one.
+
+    Nor the newest that another host sent and that was not merged here yet.
+    """
+    policy = ask.policy("vault_prune", may_be_empty=ask.tidy)
+    archive = archive_of(desk)
+    vault = ask.depot(archive)
+    done = vault.prune(policy, tidy=ask.tidy, dry_run=ask.dry_run)
+    if done.removed:
+        desk.store.write(lambda tx: desk.audit(tx, "vault_prune", done.removed, None, place=vault.place))
+    return {
+        "success": True,
+        "place": vault.place,
+        "dryRun": ask.dry_run,
+        "keep": [{"id": id, "why": list(reasons)} for id, reasons in done.plan.keep],
+        "remove": list(done.plan.remove if ask.dry_run else done.removed),
+        "leftovers": done.leftovers,
+        "packs": {
+            "removed": done.swept.packs,
+            "bytes": done.swept.size,
+            "waiting": done.swept.waiting,
+            "kept": done.unswept,
+        },
+    }
+
+
+class VaultMovedAnswer(TypedDict):
+    sound: bool
+    exitCode: int
+    place: str
+    sent: list[Json]
+    sentBytes: int
+    remaining: int
+    remainingBytes: int
+    damaged: list[Json]
+
+
+def _moved(place: str, done: Moved) -> VaultMovedAnswer:
+    return {
+        "sound": not done.damaged,
+        "exitCode": SnapshotDamaged.exit_code if done.damaged else 0,
+        "place": place,
+        "sent": [{"id": one.id, "size": one.size, "sentBytes": one.new_bytes} for one in done.sent],
+        "sentBytes": sum(one.new_bytes for one in done.sent),
+        "remaining": len(done.remaining),
+        "remainingBytes": sum(size for _, size in done.remaining),
+        "damaged": [{"id": id, "status": why} for id, why in done.damaged],
+    }
+
+
+class VaultCopy(Request):
+    source: Name = Field(alias="from", description="The vault that is read.")
+    to: Name = Field(description="The vault that gets what it lacks.")
+    limit: int = limit(MOST, MOST)
+
+
+def vault_copy(desk: Desk, ask: VaultCopy) -> VaultMovedAnswer:
+    """Copy this memory's snapshots from one vault to another that lacks them; each is checked on its way."""
+    return _moved(*copy_depot(archive_of(desk), ask.source, ask.to, ask.limit))
+
+
+class VaultSync(VaultName):
+    limit: int = limit(MOST, MOST)
+
+
+def vault_sync(desk: Desk, ask: VaultSync) -> VaultMovedAnswer:
+    """Send every snapshot to a vault that it lacks, the newest first; what was interrupted is taken up again."""
+    archive = archive_of(desk)
+    vault = ask.depot(archive)
+    return _moved(vault.place, vault.sync(ask.limit))
+
+
+VAULTS = (
+    Operation(
+        vault_status,
+        "GET",
+        "/vault",
+        scope="root",
+        cli="vault status",
+        positional=("vault",),
+        paths=("vault",),
+        long=True,
+    ),
+    Operation(
+        vault_init,
+        "POST",
+        "/vault/init",
+        effect="write",
+        scope="root",
+        cli="vault init",
+        positional=("vault",),
+        paths=("vault",),
+        long=True,
+    ),
+    Operation(
+        vault_list,
+        "GET",
+        "/vault/snapshots",
+        scope="root",
+        cli="vault list",
+        positional=("vault",),
+        paths=("vault",),
+        long=True,
+    ),
+    Operation(
+        vault_verify,
+        "POST",
+        "/vault/verify",
+        scope="root",
+        cli="vault verify",
+        positional=("vault",),
+        paths=("vault", "identity"),
+        long=True,
+    ),
+    Operation(
+        vault_prune,
+        "POST",
+        "/vault/prune",
+        effect="destroy",
+        scope="root",
+        cli="vault prune",
+        positional=("vault",),
+        paths=("vault",),
+        asks=True,
+        long=True,
+    ),
+    Operation(
+        vault_copy,
+        "POST",
+        "/vault/copy",
+        effect="write",
+        scope="root",
+        cli="vault copy",
+        positional=("from", "to"),
+        paths=("from", "to"),
+        steps=True,
+        long=True,
+    ),
+    Operation(
+        vault_sync,
+        "POST",
+        "/vault/sync",
+        effect="write",
+        scope="root",
+        cli="vault sync",
+        positional=("vault",),
+        paths=("vault",),
+        steps=True,
+        long=True,
+    ),
+)

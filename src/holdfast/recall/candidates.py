@@ -1,0 +1,235 @@
+"""Candidates for a question: the best by words, the best by meaning, and who stands beside them in their session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from holdfast.core.ports import Vectors
+from holdfast.recall.rank import Candidate, Corpus
+from holdfast.store.port import Condition, Reader, StoredVectors, Table, WordCount, WordHits
+from holdfast.store.tables import MEMORIES
+
+DEPTH = 100  # from each of the two lists
+REACH = 3
+NARROW = 20_000  # up to so many rows the vectors of a filter's own are looked at, above it the filter comes after
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The question's vector and the model that made it."""
+
+    model: str
+    vector: Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Soon:
+    """The question's meaning in the making, and whose it will be; `future` gives None if it cannot be had."""
+
+    model: str
+    dims: int
+    future: Future[Meaning | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """What was read of the rows found by words while the question's meaning was in the making."""
+
+    counted: Mapping[int, WordCount]
+    vectors: StoredVectors
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Candidates of one table, and what they were taken from."""
+
+    table: Table[Any]
+    candidates: dict[int, Candidate]
+    corpus: Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What of one table holds the question's words, within the conditions."""
+
+    table: Table[Any]
+    conditions: Sequence[Condition]
+    words: WordHits
+    rows: dict[int, Row]
+
+    @property
+    def corpus(self) -> Corpus:
+        return Corpus(self.words.documents, self.words.average_length, self.words.frequency)
+
+
+def look(
+    reader: Reader,
+    table: Table[Any],
+    tenant: str,
+    query: Sequence[str],
+    conditions: Sequence[Condition],
+    most: int,
+    newest: bool = False,
+) -> Looked:
+    """The best of one table by words, within the conditions; at least `most` if there are as many. With `newest` the
+    newest too, whatever their words.
+
+    All of it that needs no meaning: the question's vector is still in the making meanwhile.
+    """
+    words = reader.words(table, tenant, query, conditions, max(DEPTH, most))
+    found = [hit.seq for hit in words.hits]
+    if newest and (every := reader.within(table, tenant, conditions, words.inside)) is not None:
+        found += every[-max(DEPTH, most) :].tolist()
+    rows = _rows(reader, table, tenant, found, conditions) if found else {}
+    return Looked(table, conditions, words, rows)
+
+
+def gather(reader: Reader, tenant: str, looked: Looked, soon: Soon | None, most: int) -> Pool:
+    """What may answer, of one table: the best by words and by meaning, and who stands beside them.
+
+    Nobody waits for the question's meaning where there is nothing to find.
+    """
+    table, conditions, words, rows = looked.table, looked.conditions, looked.words, dict(looked.rows)
+    if not words.inside:
+        return Pool(table, {}, looked.corpus)
+    early = _early(reader, tenant, looked, soon) if soon and not soon.future.done() else None
+    meaning = soon.future.result() if soon else None
+    near = _nearest(reader, table, tenant, meaning, conditions, max(DEPTH, most), words) if meaning else {}
+    fresh = [seq for seq in near if seq not in rows]
+    rows |= _rows(reader, table, tenant, fresh, conditions) if fresh else {}
+    rows |= _neighbours(reader, table, tenant, rows, conditions)
+    return Pool(table, _counted(reader, tenant, rows, words, early, meaning, near), looked.corpus)
+
+
+def _nearest(
+    reader: Reader,
+    table: Table[Any],
+    tenant: str,
+    meaning: Meaning,
+    conditions: Sequence[Condition],
+    limit: int,
+    words: WordHits,
+) -> dict[int, float]:
+    """The nearest in meaning that meet the conditions, best first, and how near they are.
+
+    Where many records meet them, the nearest of all are tried first; if too few of those do, only those that meet
+    them are looked at, however many: a filter must not cost an answer.
+    """
+    if words.inside > NARROW:
+        hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, meeting=words.meeting)
+        if len(hits) >= limit:
+            return {hit.seq: hit.cosine for hit in hits}
+    allowed = reader.within(table, tenant, conditions, words.inside)
+    hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, allowed)
+    return {hit.seq: hit.cosine for hit in hits}
+
+
+class Row(NamedTuple):  # hundreds are made for each question, and a frozen dataclass takes five times as long to make
+    """What is read of a record to rank it."""
+
+    seq: int
+    session: str | None
+    at: int
+    importance: int
+    text: str
+    disclosure: str = ""
+    did: bool = False
+
+
+def _rows(
+    reader: Reader, table: Table[Any], tenant: str, seqs: Iterable[int], conditions: Sequence[Condition]
+) -> dict[int, Row]:
+    read, columns = (_memory, MEMORY_COLUMNS) if table is MEMORIES else (_observation, OBSERVATION_COLUMNS)
+    rows = reader.values(table, tenant, columns, list(seqs), *conditions)
+    return {row[0]: read(row) for row in rows}
+
+
+MEMORY_COLUMNS = ("seq", "session_ids", "created_at", "importance", "content", "disclosure")
+OBSERVATION_COLUMNS = ("seq", "session_id", "at", "importance", "title", "narrative", "type")
+# What a tool did, as against what was said of it.
+DEEDS = frozenset("command_run file_edit file_write file_read search web_fetch error notification subagent".split())
+
+
+def _memory(row: Sequence[Any]) -> Row:
+    sessions = () if row[1] == "[]" else orjson.loads(row[1])
+    return Row(row[0], sessions[0] if sessions else None, *row[2:])
+
+
+def _observation(row: Sequence[Any]) -> Row:
+    return Row(row[0], row[1], row[2], row[3], f"{row[4]}\n{row[5]}", did=row[6] in DEEDS)
+
+
+def _neighbours(
+    reader: Reader,
+    table: Table[Any],
+    tenant: str,
+    rows: dict[int, Row],
+    conditions: Sequence[Condition],
+) -> dict[int, Row]:
+    """Who stands beside these in their sessions and is not among them."""
+    around: dict[str, list[int]] = {}
+    for seq, row in rows.items():
+        if row.session:
+            around.setdefault(row.session, []).append(seq)
+    if not around:
+        return {}
+    column = "session_ids" if table is MEMORIES else "session_id"
+    listed = reader.beside(table, tenant, column, around, REACH, conditions)
+    fresh = {seq for some in listed.values() for seq in some} - set(rows)
+    return _rows(reader, table, tenant, fresh, conditions) if fresh else {}
+
+
+def _early(reader: Reader, tenant: str, looked: Looked, soon: Soon) -> Early:
+    """Rather than wait. Where there is nothing to wait for, reading all rows at once later is cheaper."""
+    seqs = list(looked.rows)
+    return Early(looked.words.counted(seqs), reader.vectors(tenant, soon.model, soon.dims, seqs))
+
+
+def _cosines(
+    reader: Reader, tenant: str, rows: Iterable[int], early: Early | None, meaning: Meaning, near: dict[int, float]
+) -> dict[int, float]:
+    """How near each row is in meaning."""
+    known = {**early.vectors.cosines(meaning.vector), **near} if early else near
+    read = known.keys() | early.counted.keys() if early else known.keys()
+    others = [seq for seq in rows if seq not in read]
+    if not others:
+        return known
+    return {**known, **reader.vectors(tenant, meaning.model, len(meaning.vector), others).cosines(meaning.vector)}
+
+
+def _counted(
+    reader: Reader,
+    tenant: str,
+    rows: dict[int, Row],
+    words: WordHits,
+    early: Early | None,
+    meaning: Meaning | None,
+    near: dict[int, float],
+) -> dict[int, Candidate]:
+    """The rows with the question's words in them, how near they are, and how often they were recalled."""
+    known = early.counted if early else {}
+    counted = {**known, **words.counted([seq for seq in rows if seq not in known])}
+    cosines = _cosines(reader, tenant, rows, early, meaning, near) if meaning else {}
+    recalls = reader.recalls(tenant, list(rows))
+    return {
+        seq: Candidate(
+            seq,
+            row.session,
+            row.at,
+            held.length,
+            held.weights,
+            cosines.get(seq),
+            row.text,
+            row.importance,
+            recalls.get(seq, 0),
+            row.disclosure,
+            row.did,
+        )
+        for seq, row in rows.items()
+        if (held := counted.get(seq)) is not None
+    }

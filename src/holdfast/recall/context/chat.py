@@ -1,0 +1,75 @@
+"""What a model should know when somebody speaks to it in a chat: memories that may be told there, as one block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.context import Desk, facts_of
+from holdfast.core.model import Json, Memory
+from holdfast.core.times import iso
+from holdfast.protocol.ids import build_user_id
+from holdfast.protocol.injection import Locale, format_memory_for_injection
+from holdfast.protocol.listing import format_memory_for_user
+from holdfast.protocol.ownership import ownership_metadata
+from holdfast.recall.context.build import CHARS_PER_TOKEN
+from holdfast.recall.context.salience import ranked_memories
+from holdfast.recall.links import current, linked
+
+
+def chat_context(
+    desk: Desk, project: str | None, said: str, tokens: int, locale: Locale, agent: str | None
+) -> tuple[str, int]:
+    """The block, and of how many scopes it tells; empty if there is nothing to tell."""
+    reader = desk.store.read()
+    ranked, _ = ranked_memories(desk, project or None, agent, said)
+    seen = current(desk, reader, [*ranked, *linked(desk, reader, ranked, agent)], agent)
+    viewer = desk.viewer
+    user = build_user_id(viewer.origin.platform_id, viewer.sender_id) if viewer.sender_id else ""
+    text = format_memory_for_injection(
+        [injected(one) for one in seen], tokens * CHARS_PER_TOKEN, max_tokens=tokens, locale=locale, current_user=user
+    )
+    desk.recalls.add(desk.tenant, (one.seq for one in seen) if text else ())
+    return text, len({one.scope for one in seen}) if text else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list: how many come before it, how many it has room for, and how many there are in all."""
+
+    before: int
+    size: int
+    total: int
+
+    @property
+    def number(self) -> int:
+        return self.before // self.size + 1
+
+
+def chat_list(desk: Desk, memories: Sequence[Memory], page: Page, locale: Locale) -> str:
+    """The memories as a numbered list for a person, with how often each was recalled."""
+    used = desk.store.read().last_recalls(desk.tenant, [one.seq for one in memories])
+    listed = [_listed(one, used.get(one.seq, (0, 0))[0]) for one in memories]
+    return format_memory_for_user(listed, page.number, page.total, page.size, all_mode=desk.viewer.admin, locale=locale)
+
+
+def _listed(memory: Memory, recalls: int) -> Json:
+    shown = injected(memory)
+    more = {
+        "uri": memory.uri or memory.id,
+        "disclosure": memory.disclosure,
+        "recall_count": recalls,
+        "deprecated": memory.state == "deprecated",
+    }
+    return {**shown, "metadata": {**shown["metadata"], **more}}
+
+
+def injected(memory: Memory) -> Json:
+    """The memory as the protocol's texts read it."""
+    about = {
+        **ownership_metadata(facts_of(memory)),
+        "domain": memory.domain or memory.type,
+        "uri": memory.uri,
+        "created_at": iso(memory.created_at),
+    }
+    return {"content": memory.content, "metadata": about}

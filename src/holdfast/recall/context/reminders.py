@@ -1,0 +1,117 @@
+"""What a session was told already, so that nothing is told twice, and what a prompt brings to mind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import orjson
+
+from holdfast.context import Desk
+from holdfast.core.model import Memory, Note
+from holdfast.core.session_keys import key_of
+from holdfast.core.times import iso
+from holdfast.recall.context.build import CLOSING, OPENING
+from holdfast.recall.context.escape import line
+from holdfast.recall.flow import search
+from holdfast.recall.hit_text import shown, statements_of
+from holdfast.recall.hits import Hit, Question
+from holdfast.recall.passage import stems
+from holdfast.store.port import Reader, Tx
+from holdfast.store.tables import NOTES
+from holdfast.text.tokens import estimate
+
+KIND = "told"
+MOST_TOLD = 3
+MOST_TOKENS = 290
+MOST_KEPT = 400  # ids that are remembered of one session
+FEWEST_WORDS = 3  # of a prompt that says what it is about
+LOOKED_AT = 8
+PASSAGE_CHARS = 280
+# Clearly relevant: near in meaning, or near enough and of the same words.
+NEAR, NEAR_WITH_WORDS, WORDS = 0.45, 0.3, 0.3
+WORTH_TELLING = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """What a prompt brings to mind; empty if nothing clearly bears on it."""
+
+    text: str = ""
+    ids: tuple[str, ...] = ()
+
+
+def reminder(desk: Desk, session_id: str, project: str, prompt: str, agent: str | None) -> Reminder:
+    """Up to three memories of the project that clearly bear on a prompt and were not told in this session."""
+    if len(stems(prompt)) < FEWEST_WORDS or not project:
+        return Reminder()
+    reader = desk.store.read()
+    key = desk.session_key(reader, session_id)
+    told = told_ids(desk, reader, key)
+    hits = search(desk, Question(prompt, limit=LOOKED_AT, project=project, agent=agent))
+    fresh = [hit for hit in hits if _bears(hit) and not _of_session(hit, key) and told.isdisjoint(_ids(hit))]
+    fresh = [hit for hit in fresh if _says_something(desk, reader, hit)]
+    lines: list[str] = []
+    ids: list[str] = []
+    for hit in fresh[:MOST_TOLD]:
+        one = f"- {_day(hit)}: {line(shown(desk, reader, hit, prompt, PASSAGE_CHARS), 2 * PASSAGE_CHARS)}"
+        if estimate("\n".join([OPENING, *lines, one, CLOSING])) > MOST_TOKENS:
+            break
+        lines.append(one)
+        ids += _ids(hit)
+    return Reminder("\n".join([OPENING, *lines, CLOSING]), tuple(ids)) if lines else Reminder()
+
+
+def _bears(hit: Hit) -> bool:
+    near = hit.cosine or 0.0
+    if hit.outdated is not None and hit.outdated.sure:
+        return False
+    return near >= NEAR or (near >= NEAR_WITH_WORDS and hit.parts.words >= WORDS)
+
+
+def _says_something(desk: Desk, reader: Reader, hit: Hit) -> bool:
+    """Whether it states something worth keeping: an earlier chore like this one does not help."""
+    if isinstance(hit.record, Memory):
+        return True
+    return any(one.worth >= WORTH_TELLING for one in statements_of(desk, reader, hit))
+
+
+def _of_session(hit: Hit, key: str) -> bool:
+    record = hit.record
+    return key in record.session_ids if isinstance(record, Memory) else record.session_id == key
+
+
+def _ids(hit: Hit) -> set[str]:
+    return {hit.record.id, *(row.id for row in hit.turn)}
+
+
+def _day(hit: Hit) -> str:
+    record = hit.record
+    return iso(record.created_at if isinstance(record, Memory) else record.at)[:10]
+
+
+def told_ids(desk: Desk, reader: Reader, session_key: str) -> set[str]:
+    """The records that a session was told of."""
+    note = reader.get(NOTES, desk.tenant, _note_id(session_key))
+    return set(orjson.loads(note.content)) if note is not None else set()
+
+
+def note_told(desk: Desk, session_key: str, ids: Iterable[str]) -> None:
+    """Remember that a session was told of these records."""
+    new = tuple(dict.fromkeys(ids))
+    if not new:
+        return
+
+    def store(tx: Tx) -> None:
+        known = tx.get(NOTES, desk.tenant, _note_id(session_key))
+        before = orjson.loads(known.content) if known else []
+        kept = list(dict.fromkeys([*before, *new]))[-MOST_KEPT:]
+        seq = known.seq if known else tx.next_seq()
+        content = orjson.dumps(kept).decode()
+        tx.replace(NOTES, Note(desk.tenant, _note_id(session_key), seq, KIND, content, desk.clock.now_ms()))
+
+    desk.store.write(store)
+
+
+def _note_id(session_key: str) -> str:
+    return key_of(KIND, session_key)

@@ -1,0 +1,124 @@
+"""Statements as the lines of a context: those of one message together, what was said earlier below what is newer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from holdfast.core.model import Statement
+from holdfast.recall.context.standing import Standing
+
+RULES, IN_FORCE, FOUND, OPEN = (
+    "The user's wishes and rules", "Decisions and facts in force", "Found out", "Open work",
+)  # fmt: skip
+# Where a statement of each kind stands.
+SECTION_OF = {
+    "preference": RULES, "decision": IN_FORCE, "fact": IN_FORCE, "change": IN_FORCE, "finding": FOUND,
+    "rejected": FOUND, "open": OPEN,
+}  # fmt: skip
+TOGETHER_CHARS = 420  # sentences of one message that are told in one line
+MOST_EARLIER = 2  # that one line tells; more stand on lines of their own
+LEAST_WORTH = 0.2
+# Half as much after so many sessions of the project: what was said last matters most. Wishes do not fade.
+FADES_IN = 12
+EARLIER, OUTDATED = "Earlier", "Earlier, perhaps outdated"
+_WORDS = re.compile(r"\w+")
+
+
+def sentence_key(text: str) -> str:
+    """The same for texts that differ in case, space and punctuation only."""
+    return " ".join(_WORDS.findall(text.casefold())) or text.strip()
+
+
+@dataclass(slots=True)
+class StatementLine:
+    """What one message said for one section, and what was said earlier on the same subjects."""
+
+    head: str
+    said: list[Standing] = field(default_factory=list)
+    earlier: list[Standing] = field(default_factory=list)
+
+    @property
+    def best(self) -> Statement:
+        return max((one.statement for one in self.said), key=lambda one: one.worth)
+
+    @property
+    def all(self) -> list[Standing]:
+        return [*self.said, *self.earlier]
+
+    @property
+    def text(self) -> str:
+        own = sorted(self.said, key=lambda one: one.statement.seq)
+        return " ".join([*map(_alone, own), *map(_below, self.earlier)])
+
+
+def _alone(one: Standing) -> str:
+    """The statement; what is newer stands elsewhere, or is not told."""
+    return f"{one.statement.text} ({_mark(one).lower()})" if one.earlier else one.statement.text
+
+
+def _below(one: Standing) -> str:
+    return f"{_mark(one)}: {one.statement.text}"
+
+
+def _mark(one: Standing) -> str:
+    return OUTDATED if one.doubtful else EARLIER
+
+
+def statement_lines(statements: Sequence[Standing], told: Collection[str] = ()) -> list[StatementLine]:
+    """The lines, what matters most first. `told` are the keys of sentences that stand in slots."""
+    sessions = dict.fromkeys(one.statement.session_id for one in statements)
+    age = {session: place for place, session in enumerate(sessions)}
+    kept = _once(statements, told)
+    roots = _roots(kept)
+    lines: dict[tuple[str, str, int], StatementLine] = {}
+    of: dict[str, StatementLine] = {}
+    for one in sorted(kept, key=lambda one: one.statement.id in roots):
+        newer = of.get(roots.get(one.statement.id, ""))
+        if newer is not None and len(newer.earlier) < MOST_EARLIER:
+            newer.earlier.append(one)
+        else:
+            of[one.statement.id] = _join(lines, one)
+    return sorted(lines.values(), key=lambda one: -_matters(one, age))
+
+
+def _once(statements: Sequence[Standing], told: Collection[str]) -> list[Standing]:
+    """What is worth telling, newest first, each sentence as it was said last."""
+    said, kept = set(told), []
+    for one in sorted(statements, key=lambda one: -one.statement.at):
+        if one.statement.worth >= LEAST_WORTH and (key := sentence_key(one.statement.text)) not in said:
+            said.add(key)
+            kept.append(one)
+    return kept
+
+
+def _roots(kept: Sequence[Standing]) -> Mapping[str, str]:
+    """Of each statement that a newer one follows, the newest of that chain that is told."""
+    newer = {one.statement.id: one.newer_id for one in kept}
+    roots: dict[str, str] = {}
+    for id in newer:
+        root, seen = id, {id}
+        while newer.get(root) in newer and newer[root] not in seen:
+            root = newer[root]
+            seen.add(root)
+        if root != id:
+            roots[id] = root
+    return roots
+
+
+def _join(lines: dict[tuple[str, str, int], StatementLine], one: Standing) -> StatementLine:
+    """Put it to those of its message and section, or begin another line if that one is full."""
+    head, source, number = SECTION_OF[one.statement.kind], one.statement.source_id, 0
+    while line := lines.get((head, source, number)):
+        if sum(len(other.statement.text) + 1 for other in line.said) + len(one.statement.text) <= TOGETHER_CHARS:
+            break
+        number += 1
+    line = lines.setdefault((head, source, number), StatementLine(head))
+    line.said.append(one)
+    return line
+
+
+def _matters(line: StatementLine, age: Mapping[str, int]) -> float:
+    worth = max(one.statement.worth for one in line.all)
+    return worth if line.head == RULES else float(worth * 0.5 ** (age[line.best.session_id] / FADES_IN))

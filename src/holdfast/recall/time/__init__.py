@@ -1,0 +1,1 @@
+"""Days and moments that a text names."""

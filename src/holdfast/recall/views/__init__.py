@@ -1,0 +1,1 @@
+"""Other ways to look at a memory: timeline, map, growth, export."""

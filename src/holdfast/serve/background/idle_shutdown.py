@@ -1,0 +1,99 @@
+"""When a server that was started in the background is no longer needed: no request, no open socket, no work left; or
+its folder is gone."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from holdfast.core.errors import Fault
+from holdfast.core.model import Caller
+from holdfast.core.ports import Clock
+from holdfast.engine import Engine
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.sync.pending import waiting
+
+LOOK_SECONDS = 20.0
+# Work that never gets done, as for a vault that is gone, keeps a server no longer than this many times the idle time.
+MOST_TIMES = 3
+# A monitor that asks whether the server is alive does not use it.
+_UNCOUNTED = frozenset({"/livez", "/agentmemory/livez", "/metrics"})
+
+
+class Usage:
+    """An app, and how long nothing was asked of it."""
+
+    def __init__(self, app: ASGIApp, clock: Clock):
+        self._app = app
+        self._clock = clock
+        self._open = 0
+        self._last = clock.steady()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or scope["path"] in _UNCOUNTED:
+            return await self._app(scope, receive, send)
+        self._open += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._open -= 1
+            self._last = self._clock.steady()
+
+    def idle_seconds(self) -> float:
+        """0 while a request or a socket is open."""
+        return 0.0 if self._open else self._clock.steady() - self._last
+
+
+class IdleStop:
+    """A thread that stops the server once it has been idle for long enough."""
+
+    def __init__(self, usage: Usage, engine: Engine, stop: Callable[[], None]):
+        self._usage = usage
+        self._engine = engine
+        self._stop_server = stop
+        self._seconds = engine.settings.idle
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="idle", daemon=True)
+
+    def start(self) -> None:
+        if self._seconds:
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._stop.wait(min(LOOK_SECONDS, self._seconds)):
+            if not self._is_wanted():
+                self._stop_server()
+                return
+            idle = self._usage.idle_seconds()
+            if idle >= self._seconds and (idle >= MOST_TIMES * self._seconds or not self._has_work()):
+                self._stop_server()
+                return
+
+    def _is_wanted(self) -> bool:
+        """A folder that was removed, or put in another one's place, has no card that leads here."""
+        card = self._engine.folder.card()
+        return card is not None and card.get("pid") == os.getpid()
+
+    def _has_work(self) -> bool:
+        try:
+            return has_work(self._engine)
+        except Fault:  # a store that cannot be read now, as amid a restore, is looked at again
+            return True
+
+
+def has_work(engine: Engine) -> bool:
+    """Whether vectors are to be made, events to be sent, or snapshots to be brought to the vault."""
+    reader = engine.store.read()
+    if engine.embedder is not None and reader.index_work(1):
+        return True
+    if engine.settings.nats_url and reader.dispatches(1):
+        return True
+    return any(waiting(archive_of(engine.desk(Caller(tenant=tenant)))) for tenant in reader.tenants())

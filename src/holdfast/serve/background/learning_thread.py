@@ -1,0 +1,98 @@
+"""The thread that learns: statements of new turns, then summaries of sessions that are over, in short bounded steps.
+
+Nothing that a user asked for depends on it. A step that fails is logged and tried again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import threading
+
+from holdfast.context import Desk
+from holdfast.core.errors import Fault, Restoring
+from holdfast.core.model import Caller
+from holdfast.core.session_keys import session_name
+from holdfast.engine import Engine
+from holdfast.learn.sessions.backlog import IDLE_MS, unsummarized
+from holdfast.learn.sessions.summarize import summarize
+from holdfast.learn.statements.learner import learn_step
+from holdfast.settings import Settings
+
+LOOK_SECONDS = 0.5
+PAUSE_SECONDS, LONGEST_PAUSE = 5.0, 300.0
+SUMMARIZED_PER_STEP = 5
+IDLE_LOOK_SECONDS = 60.0  # how often sessions are looked for that had no event for long
+# All sessions are looked through at the start and then as often as this, the recent ones at each look.
+WHOLE_LOOK_SECONDS = 3_600.0
+
+log = logging.getLogger("holdfast")
+
+
+class Learning:
+    """Learns from what is stored until it is stopped."""
+
+    def __init__(self, engine: Engine):
+        self._engine = engine
+        self._stop = threading.Event()
+        self._seen = -1  # the last write up to which everything was learnt
+        self._idle_due = 0.0
+        self._whole_due: dict[str, float] = {}  # by tenant
+        self._thread = threading.Thread(target=self._loop, name="learning", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask it to end and wait until it has."""
+        self._stop.set()
+        self._thread.join()
+
+    def _loop(self) -> None:
+        pause = LOOK_SECONDS
+        while not self._stop.wait(pause):
+            try:
+                self.learn()
+                pause = LOOK_SECONDS
+            except Restoring:  # another store takes this one's place
+                continue
+            except Fault as fault:
+                pause = _longer(pause)
+                log.warning("learning: %s (%s)", fault.message, fault.code)
+            except Exception as error:  # noqa: BLE001 - a bug in one step must not end all later ones
+                pause = _longer(pause)
+                log.error("learning: unexpected %s", type(error).__name__)
+
+    def learn(self) -> None:
+        """Learn all that is new, of every tenant; nothing while the memory takes no writes."""
+        if self._engine.store.failure() is not None:
+            return
+        last, now = self._engine.store.last_seq(), self._engine.clock.steady()
+        if last == self._seen and now < self._idle_due:
+            return
+        self._idle_due = now + IDLE_LOOK_SECONDS
+        for tenant in self._engine.store.read().tenants():
+            desk = dataclasses.replace(self._engine.desk(Caller(tenant=tenant, name="learning")), whole=True)
+            while not self._stop.is_set() and learn_step(desk).more:
+                pass
+            self._summarize(desk, self._engine.settings)
+        # What was learnt just now moved the number on; the next look finds nothing new and remembers it.
+        self._seen = last
+
+    def _summarize(self, desk: Desk, settings: Settings) -> None:
+        if settings.isolated or not settings.auto_compress:  # isolated agents must not be drawn together
+            return
+        now = desk.clock.steady()
+        whole = now >= self._whole_due.get(desk.tenant, 0.0)
+        since = 0 if whole else desk.clock.now_ms() - 2 * IDLE_MS
+        found = unsummarized(desk, None, SUMMARIZED_PER_STEP, since=since)
+        for session in found:
+            if self._stop.is_set():
+                return
+            summarize(desk, session_name(session.id))
+        if whole and len(found) < SUMMARIZED_PER_STEP:
+            self._whole_due[desk.tenant] = now + WHOLE_LOOK_SECONDS
+
+
+def _longer(pause: float) -> float:
+    return min(max(PAUSE_SECONDS, 2 * pause), LONGEST_PAUSE)

@@ -1,0 +1,112 @@
+"""Background work of a running server: recalls, retention, decay, old answers, consolidation; vectors by their own.
+
+Each run is short and bounded; what is left waits for the next. A run that fails is logged and tried again:
+nothing a user asked for depends on it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import threading
+
+from holdfast.context import Desk
+from holdfast.core.errors import Fault
+from holdfast.core.model import Caller
+from holdfast.engine import Engine
+from holdfast.intake.expiry import age, plan_aging, rules_of
+from holdfast.intake.forget import plan_sweep, sweep
+from holdfast.learn.consolidation import draw_insights
+from holdfast.learn.lessons import decay_lessons
+from holdfast.serve.background.vector_worker import VectorWorker
+from holdfast.serve.http.idempotency import drop_old_answers
+from holdfast.snapshot.triggers import BULK, before
+
+INDEX_SECONDS = 1.0
+RECALLS_SECONDS = 5.0
+
+log = logging.getLogger("holdfast")
+
+
+class Maintenance:
+    """Runs the background work until it is stopped; vectors, which may take long, on a thread of their own."""
+
+    def __init__(self, engine: Engine):
+        self._engine = engine
+        self._stop = threading.Event()
+        self._vectors = VectorWorker(engine)
+        self._drawn: dict[str, int] = {}  # by tenant, the last write from which insights were drawn
+        self._thread = threading.Thread(target=self._loop, name="maintenance", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+        self._vectors.start()
+
+    def stop(self) -> None:
+        """Ask it to end and wait until it has."""
+        self._stop.set()
+        self._vectors.stop()
+        self._thread.join()
+        try:
+            self.keep_recalls()
+        except Fault as fault:  # the disk; whoever stops a server has more to close
+            log.warning("maintenance: %s (%s)", fault.message, fault.code)
+
+    def _loop(self) -> None:
+        clock, due, count_due = self._engine.clock, 0.0, 0.0
+        while not self._stop.wait(INDEX_SECONDS):
+            try:
+                if not self._is_well():
+                    continue
+                self._engine.store.fold_words(stop=self._stop.is_set)
+                if clock.steady() >= count_due:
+                    count_due = clock.steady() + RECALLS_SECONDS
+                    self.keep_recalls()
+                if clock.steady() >= due:
+                    due = clock.steady() + self._engine.settings.maintenance_seconds
+                    self.sweep_all()
+                    # What was forgotten leaves the disk as well, also where nobody could find it any more.
+                    self._engine.store.fold_words(stop=self._stop.is_set, thorough=True)
+            except Fault as fault:
+                log.warning("maintenance: %s (%s)", fault.message, fault.code)
+            except Exception as error:  # noqa: BLE001 - a bug in one run must not end all later ones
+                log.error("maintenance: unexpected %s", type(error).__name__)
+
+    def _is_well(self) -> bool:
+        """Whether there is a store to work on. One that is still in the vault is looked for; one that takes no writes
+        is told by everything that asks, not again each second."""
+        self._engine.try_again()
+        return self._engine.store.failure() is None
+
+    def keep_recalls(self) -> None:
+        """Write what searches returned since the last time, in one transaction."""
+        counts = self._engine.recalls.take()
+        if counts:
+            now = self._engine.clock.now_ms()
+            self._engine.store.write(lambda tx: tx.add_recalls(counts, now))
+
+    def sweep_all(self) -> None:
+        """Retention, decay and old answers of every tenant."""
+        for tenant in self._engine.store.read().tenants():
+            if self._stop.is_set():
+                return
+            desk = dataclasses.replace(self._engine.desk(Caller(tenant=tenant, name="maintenance")), whole=True)
+            plan = plan_sweep(desk)
+            if len(plan.memories) + len(plan.observations) >= BULK:
+                before(desk, "forget")
+            sweep(desk, plan)
+            if self._engine.settings.expire_days:
+                rules = rules_of(self._engine.settings.expire_days)
+                age(desk, plan_aging(desk, rules), rules)
+            decay_lessons(desk)
+            drop_old_answers(desk)
+            self._learn(desk)
+
+    def _learn(self, desk: Desk) -> None:
+        settings = self._engine.settings
+        if settings.isolated:  # isolated agents must not be drawn together
+            return
+        # It adds what can be drawn again at any time and touches nothing else, so no snapshot is made before it.
+        if settings.consolidation and self._drawn.get(desk.tenant) != desk.store.last_seq():
+            draw_insights(desk, None)
+            self._drawn[desk.tenant] = desk.store.last_seq()

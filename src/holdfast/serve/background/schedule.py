@@ -1,0 +1,124 @@
+"""Snapshots on a schedule: one thread that looks now and then whether one is due, for every tenant."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+
+from holdfast.core.errors import Fault
+from holdfast.core.model import Caller
+from holdfast.engine import Engine
+from holdfast.snapshot.create import Wish
+from holdfast.snapshot.remote.layout import Fresh
+from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.repo.jobs import read_works
+from holdfast.snapshot.scrub import check_next
+from holdfast.snapshot.status import age_of_newest
+from holdfast.snapshot.sync.pending import waiting
+from holdfast.snapshot.sync.queue import NOTHING, send_waiting
+from holdfast.snapshot.triggers import making_if_changed
+from holdfast.store.port import Store
+
+LOOK_SECONDS = 60.0
+EXCHANGES = ("restore", "undo", "merge")
+
+log = logging.getLogger("holdfast")
+
+
+class Schedule:
+    """Makes a snapshot whenever the last one is old enough and something changed, and once another memory was made the
+    live one; sends what waits for the vault; reads snapshots again that nobody has checked."""
+
+    def __init__(self, engine: Engine):
+        self._engine = engine
+        self._every = engine.settings.snapshot_every
+        self._made: dict[str, float] = {}  # by tenant, by the steady clock: the other one may jump
+        self._followed: dict[str, int | None] = {}  # by tenant: the last exchange that a snapshot followed
+        self._unsent: set[str] = set()  # tenants whose newest snapshot the vault may not have yet
+        self._passed: set[str] = set()  # snapshots that were read, and of which no note could be taken
+        self._looked_at: Store | None = None  # the last store whose pages were looked at
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="snapshots", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask it to end and wait until it has."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._stop.wait(min(LOOK_SECONDS, self._every or LOOK_SECONDS)):
+            try:
+                self.run_once()
+            except Fault as fault:  # the next look tries again; health shows how old the newest one is
+                log.warning("snapshots: %s (%s)", fault.message, fault.code)
+            except Exception as error:  # noqa: BLE001 - a bug in one look must not end all later ones
+                log.error("snapshots: unexpected %s", type(error).__name__)
+
+    def run_once(self) -> None:
+        """Make what is due. What fails for one tenant is raised once the others had their turn."""
+        faults: list[Fault] = []
+        if self._engine.store.failure() is not None:  # nothing that could be sealed
+            return
+        if self._looked_at is not (store := self._engine.store):  # once for each: damage is met here, not by a user
+            self._looked_at = store
+            if not store.check_pages():
+                return
+        try:
+            self._engine.look_at_vault()
+        except Fault as fault:
+            faults.append(fault)
+        for tenant in self._engine.store.read().tenants():
+            if self._stop.is_set():
+                return
+            try:
+                self._look(archive_of(self._engine.desk(Caller(tenant=tenant, name="schedule"))))
+            except Fault as fault:
+                faults.append(fault)
+        if faults:
+            raise faults[0]
+
+    def _look(self, archive: Archive) -> None:
+        exchanged = _last_exchange(archive)
+        if self._is_due(archive) or (self._every and exchanged not in (None, self._followed.get(archive.tenant))):
+            with making_if_changed(archive, Wish(label="scheduled", made_by="schedule")) as fresh:
+                self._made[archive.tenant] = self._engine.clock.steady()
+                self._followed[archive.tenant] = exchanged
+                self._unsent.add(archive.tenant)
+                self._send(archive, fresh)
+        check_next(archive, self._passed)
+        self._send(archive)
+
+    def _send(self, archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None:
+        if archive.tenant in self._unsent or waiting(archive):
+            send_waiting(archive, fresh)
+            self._unsent.discard(archive.tenant)
+
+    def _is_due(self, archive: Archive) -> bool:
+        if not self._every:
+            return False
+        steady = self._engine.clock.steady()
+        if archive.tenant in self._made:
+            return steady - self._made[archive.tenant] >= self._every
+        age_ms = age_of_newest(archive)
+        # A time in the future says nothing about how old it is.
+        due = age_ms is None or age_ms < 0 or age_ms >= self._every * 1000
+        if not due and age_ms is not None:
+            self._made[archive.tenant] = steady - age_ms / 1000
+        return due
+
+
+def _last_exchange(archive: Archive) -> int | None:
+    """When a restore, an undo or a merge made another memory the live one, if no snapshot was made since. Until then
+    the newest is of what was replaced, and whoever begins with the newest gets that."""
+    for work in read_works(archive.home):
+        if (work.tenant, work.agent, work.code) == (archive.tenant, archive.agent, None) and work.ended is not None:
+            if work.operation == "create":
+                return None
+            if work.operation in EXCHANGES:
+                return work.began
+    return None

@@ -1,0 +1,1 @@
+"""Committed events to WebSocket readers and to the broker."""

@@ -1,0 +1,1 @@
+"""HTTP: listener, admission, authentication, REST."""

@@ -1,0 +1,114 @@
+"""Who is calling: from the bearer credential, compared in constant time; never from a parameter."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+from dataclasses import replace
+from hashlib import sha256
+from urllib.parse import unquote
+
+from holdfast.core.errors import InvalidRequest, RestorePending, Unauthorized
+from holdfast.core.model import Caller, Chat, Scope, Token
+from holdfast.engine import Engine
+from holdfast.ops.server.admin import TOKEN_PREFIX
+
+UMO_HEADER, SENDER_HEADER = b"holdfast-umo", b"holdfast-sender"
+CLOSED = "Run holdfast doctor on the machine that the server runs on."
+_SCOPES: dict[str, Scope] = {"read": "read", "write": "write", "admin": "admin"}
+
+
+class Auth:
+    """Turns credentials into callers. Without a secret, the server listens on loopback only and trusts it."""
+
+    def __init__(self, engine: Engine, run_token: str):
+        self._engine = engine
+        self._secret = engine.settings.secret
+        self._run_token = run_token
+
+    def caller(self, headers: Iterable[tuple[bytes, bytes]]) -> Caller:
+        """The caller of a request.
+
+        Raises:
+            Unauthorized: a credential is needed or the one given is not valid.
+            InvalidRequest: the headers that name a chat name none.
+        """
+        headers = list(headers)
+        caller, chat = self.of(self.credential(headers)), chat_of(headers)
+        return replace(caller, chat=chat) if chat else caller
+
+    def credential(self, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+        """The bearer credential of a request, if it carries one.
+
+        Raises:
+            Unauthorized: there are several, or it is of another kind.
+        """
+        given = [value for name, value in headers if name == b"authorization"]
+        if len(given) > 1:
+            raise Unauthorized("more than one Authorization header")
+        if not given:
+            return None
+        kind, _, credential = given[0].decode("latin-1").partition(" ")
+        if kind.lower() != "bearer":
+            raise Unauthorized("unauthorized")
+        return credential.strip()
+
+    def of(self, credential: str | None) -> Caller:
+        """The caller with that credential.
+
+        Raises:
+            Unauthorized: it is missing though one is needed, or not valid.
+        """
+        if credential is None:
+            if self._secret:
+                raise Unauthorized("unauthorized")
+            return Caller()
+        # Both comparisons always run, so that the time taken says nothing about either.
+        is_secret = _same(credential, self._secret or "")
+        is_run_token = _same(credential, self._run_token)
+        if (is_secret and self._secret) or is_run_token:
+            return Caller(name="secret" if is_secret else "local", owner=is_run_token)
+        return self._token(credential)
+
+    def _token(self, credential: str) -> Caller:
+        prefix, _, rest = credential.partition("_")
+        id, _, secret = rest.partition("_")
+        if prefix == TOKEN_PREFIX and id and secret:
+            digest = sha256(secret.encode()).hexdigest()
+            now = self._engine.clock.now_ms()
+            for token in self._tokens(id):
+                alive = token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
+                if _same(digest, token.secret_hash) and alive:
+                    scopes = frozenset(_SCOPES[scope] for scope in token.scopes if scope in _SCOPES)
+                    return Caller(token.tenant, token.agent, scopes, f"token:{token.id}")
+        raise Unauthorized("unauthorized")
+
+    def _tokens(self, id: str) -> list[Token]:
+        """Nobody is known yet, so nothing of the memory's state is told but that it is closed."""
+        if self._engine.fault is not None:
+            raise RestorePending("this server has no memory open, so no token can be checked", hint=CLOSED)
+        return self._engine.store.read().tokens_by_id(id)
+
+
+def chat_of(headers: Iterable[tuple[bytes, bytes]]) -> Chat | None:
+    """The chat that a connection is bound to by its headers; None if it is bound to none.
+
+    A bot sets them, so that the language model behind it cannot speak for another chat by the arguments of a tool.
+
+    Raises:
+        InvalidRequest: one of them is there twice or no text, or the sender has no chat.
+    """
+    given = [(name, value) for name, value in headers if name in (UMO_HEADER, SENDER_HEADER)]
+    if not given:
+        return None
+    try:
+        named = {name: unquote(value.decode(), errors="strict") for name, value in given}
+    except UnicodeDecodeError:
+        raise InvalidRequest("Holdfast-Umo, Holdfast-Sender: must be UTF-8, percent-encoded") from None
+    if len(named) < len(given) or UMO_HEADER not in named:
+        raise InvalidRequest("Holdfast-Umo, Holdfast-Sender: name one chat, and who speaks there")
+    return Chat(named[UMO_HEADER], named.get(SENDER_HEADER, ""))
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())

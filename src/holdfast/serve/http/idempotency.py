@@ -1,0 +1,92 @@
+"""Idempotency-Key: the first answer again, and never the same work twice.
+
+The key is recorded before the work begins. If the process dies between the two, a retry is told that the
+outcome is unknown instead of being carried out a second time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from hashlib import sha256
+
+import orjson
+
+from holdfast.context import Desk
+from holdfast.core.errors import Conflict, Fault, InvalidRequest
+from holdfast.core.model import Answer, Json
+from holdfast.ops.framework.operation import Operation
+from holdfast.store.port import Condition, Tx
+from holdfast.store.tables import ANSWERS
+
+KEPT_MS = 24 * 3_600_000
+MAX_KEY = 256
+BATCH = 1_000
+Reply = tuple[int, bytes]
+
+
+def once(desk: Desk, operation: Operation, key: str, arguments: Json, run: Callable[[], Reply]) -> Reply:
+    """The reply of `run`, or the one that the same request got before.
+
+    Raises:
+        Conflict: the key was used for another request, or its first use has not ended.
+    """
+    if not key.isprintable() or not 1 <= len(key) <= MAX_KEY:
+        raise InvalidRequest(f"Idempotency-Key: must be 1 to {MAX_KEY} printable characters")
+    chat = desk.caller.chat
+    id = _digest(desk.caller.name, operation.name, key, *((chat.umo, chat.sender_id) if chat else ()))
+    request = _digest(orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS).decode())
+    known = desk.store.write(lambda tx: _claim(desk, tx, id, request))
+    if known is not None:
+        return _again(known, request)
+    try:
+        status, body = run()
+    except Fault as fault:
+        if fault.http_status < 500 or fault.retryable:  # nothing was done: the key may be used again
+            desk.store.write(lambda tx: tx.delete(ANSWERS, desk.tenant, id))
+        raise
+    if not operation.secret_answer:
+        desk.store.write(lambda tx: _keep(desk, tx, id, status, body))
+    return status, body
+
+
+def _claim(desk: Desk, tx: Tx, id: str, request: str) -> Answer | None:
+    known = tx.get(ANSWERS, desk.tenant, id)
+    if known is None:
+        tx.add(ANSWERS, Answer(desk.tenant, id, tx.next_seq(), request, 0, "", desk.clock.now_ms()))
+    return known
+
+
+def _again(known: Answer, request: str) -> Reply:
+    if known.request_hash != request:
+        raise Conflict("Idempotency-Key: was used for another request", hint="Use a new key for a new request.")
+    if not known.body:
+        raise Conflict(
+            "Idempotency-Key: the first request with it has not been answered",
+            hint="Wait and retry; if the server was restarted meanwhile, look whether the write is there.",
+        )
+    return known.status, known.body.encode()
+
+
+def _keep(desk: Desk, tx: Tx, id: str, status: int, body: bytes) -> None:
+    known = tx.get(ANSWERS, desk.tenant, id)
+    if known is not None:
+        tx.replace(ANSWERS, dataclasses.replace(known, status=status, body=body.decode()))
+
+
+def drop_old_answers(desk: Desk) -> int:
+    """Forget answers older than a day."""
+
+    def drop(tx: Tx) -> int:
+        old = Condition("created_at", "<", desk.clock.now_ms() - KEPT_MS)
+        found = tx.find(ANSWERS, desk.tenant, old, limit=BATCH)
+        return sum(tx.delete(ANSWERS, desk.tenant, one.id) for one in found)
+
+    total = 0
+    while dropped := desk.store.write(drop):
+        total += dropped
+    return total
+
+
+def _digest(*parts: str) -> str:
+    return sha256(chr(31).join(parts).encode()).hexdigest()[:40]

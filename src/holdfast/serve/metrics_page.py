@@ -1,0 +1,91 @@
+"""What GET /metrics says, by who asks.
+
+Numbers of the whole server tell one tenant how busy the others are, so a token of a tenant reads only how many records
+it has itself; whoever runs the server reads everything.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from holdfast.context import Desk
+from holdfast.core.metrics import gauge
+from holdfast.core.model import Caller
+from holdfast.core.version import VERSION
+from holdfast.engine import CANNOT_OPEN, Engine
+from holdfast.serve.events.broker import Broker
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.status import age_of_newest
+from holdfast.snapshot.sync.pending import waiting
+from holdfast.store.tables import MEMORIES, TABLES
+
+
+def readings(engine: Engine, caller: Caller, broker: Broker | None) -> str:
+    """The whole text, in the format of Prometheus."""
+    lines = [*gauge("holdfast_build_info", {(VERSION,): 1})]
+    if caller.may("root"):
+        lines += [*_process(engine), *_memory(engine), *_broker(broker), *engine.metrics.lines()]
+    else:
+        lines += _own_records(engine.desk(caller))
+    return "\n".join(lines) + "\n"
+
+
+def _process(engine: Engine) -> Iterator[str]:
+    wall, steady = engine.started
+    yield from gauge("holdfast_uptime_seconds", {(): engine.clock.steady() - steady})
+    yield from gauge("process_start_time_seconds", {(): wall / 1000})
+    resident = _resident_bytes()
+    yield from gauge("process_resident_memory_bytes", {} if resident is None else {(): resident})
+
+
+def _resident_bytes() -> int | None:
+    """From Linux; elsewhere nothing is said."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    except OSError:
+        return None
+    return int(pages) * resource.getpagesize()
+
+
+def _memory(engine: Engine) -> list[str]:
+    """Of a memory that cannot be read only that it is so."""
+    lines = [*gauge("holdfast_degraded", {(): int(engine.trouble() is not None)})]
+    with suppress(*CANNOT_OPEN):
+        lines += [*_store(engine), *_snapshots(engine)]
+    return lines
+
+
+def _store(engine: Engine) -> Iterator[str]:
+    reader = engine.store.read()
+    sizes = reader.sizes()
+    yield from gauge("holdfast_records", {(table.name,): sizes.get(table.name, 0) for table in TABLES})
+    yield from gauge("holdfast_vectors_pending", {(): reader.pending()})
+    yield from gauge("holdfast_events_pending", {(): reader.undispatched()})
+
+
+def _snapshots(engine: Engine) -> Iterator[str]:
+    tenants = engine.store.read().tenants()
+    archives = [archive_of(engine.desk(Caller(tenant=tenant, name="metrics"))) for tenant in tenants]
+    ages = [age for archive in archives if (age := age_of_newest(archive)) is not None]
+    yield from gauge("holdfast_snapshot_age_seconds", {(): max(0, *ages) / 1000} if ages else {})
+    yield from gauge("holdfast_snapshots_waiting", {(): sum(len(waiting(archive)) for archive in archives)})
+
+
+def _broker(broker: Broker | None) -> Iterator[str]:
+    yield from gauge("holdfast_broker_connected", {} if broker is None else {(): int(broker.is_connected)})
+
+
+def _own_records(desk: Desk) -> Iterator[str]:
+    """Of memory alone, and in isolated scope of the agent that asks alone."""
+    if desk.settings.isolated and desk.agent() is None:
+        return  # nobody to count for
+    reader = desk.store.read()
+    told = [table for table in TABLES if table.told]
+    bounds = {one.name: desk.sees_memories() if one is MEMORIES else desk.sees() for one in told}
+    counts: dict[tuple[str, ...], float] = {
+        (one.name,): reader.count(one, desk.tenant, *bounds[one.name]) for one in told
+    }
+    yield from gauge("holdfast_records", counts)

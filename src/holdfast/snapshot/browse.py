@@ -1,0 +1,124 @@
+"""Reading a snapshot without restoring it: its store is laid out privately. Plain ones asked lately stay laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from holdfast.core.disk import disk_faults
+from holdfast.core.errors import DataDamaged, Fault, NotFound
+from holdfast.snapshot.bundle.reader import unpack
+from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.orphans import changing_names
+from holdfast.snapshot.repo.store_cache import drop, keep, place_of_opened, reading_kept
+from holdfast.snapshot.resolve import SHELF, Found, Named, identities_of, sought, trusted
+from holdfast.snapshot.sources.capture import STORE
+from holdfast.store.sqlite.database import store_schema
+from holdfast.store.sqlite.files.past_store import PastStore, open_past, reopen_past
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """A verified snapshot's members in a folder of this process alone."""
+
+    manifest: Manifest
+    folder: Path
+
+    @property
+    def database(self) -> Path:
+        return self.folder / STORE
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """The memory of a snapshot, to be read, and which snapshot that is."""
+
+    manifest: Manifest
+    store: PastStore
+
+
+@contextmanager
+def laid_out(archive: Archive, named: Named, *, reading: bool = True) -> Iterator[LaidOut]:
+    """All of the snapshot as files for the length of a block. It is not removed meanwhile. Without `reading` it has to
+    be one that may become live, though it is only looked at now.
+
+    Raises:
+        SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not
+            be used.
+    """
+    named = replace(named, reading=reading)
+    with archive.shelf.staging() as staging, sought(archive, named) as found:
+        manifest = trusted(archive, named, found)
+        unpack(
+            found.folder / manifest.body_name,
+            manifest,
+            staging,
+            identities_of(archive, named),
+            hasty=lambda path: True,
+        )
+        yield LaidOut(manifest, staging)
+
+
+@contextmanager
+def past(archive: Archive, named: Named) -> Iterator[Then]:
+    """The memory of that moment. Faults as of `laid_out`."""
+    named = replace(named, reading=True)
+    with sought(archive, named) as found:
+        place = _place(archive, found)
+        if place is not None:
+            try:
+                with reading_kept(place) as is_kept:
+                    if is_kept and (store := _reopened(place)):
+                        # The bytes it came from were verified then; who sealed them and whose they are is asked anew.
+                        with closing(store):
+                            yield Then(trusted(archive, named, found, raw=False), store)
+                            return
+            except DataDamaged:  # the snapshot itself may be whole: the next question unpacks it again
+                drop(place)
+                raise
+        with _unpacked(archive, named, found, place) as then:
+            yield then
+
+
+def _place(archive: Archive, found: Found) -> Path | None:
+    """Where the store of the snapshot is kept, or would be; None if it is not to be."""
+    if found.place != SHELF:
+        return None
+    manifest = archive.shelf.find(found.id).manifest
+    return place_of_opened(found.folder, manifest, store_schema()) if manifest and not manifest.encrypted else None
+
+
+def _reopened(place: Path) -> PastStore | None:
+    try:
+        return reopen_past(place)
+    except DataDamaged:
+        return None  # what is unpacked instead takes its place
+
+
+@contextmanager
+def _unpacked(archive: Archive, named: Named, found: Found, place: Path | None) -> Iterator[Then]:
+    with archive.shelf.staging() as staging:
+        manifest = trusted(archive, named, found)
+        body, identities = found.folder / manifest.body_name, identities_of(archive, named)
+        unpack(body, manifest, staging, identities, lambda path: path == STORE)
+        with closing(open_past(staging / STORE)) as store:
+            yield Then(manifest, store)
+        # Kept once nobody reads it under its first name. A disk that does not take it leaves the next one to unpack it.
+        if place == place_of_opened(found.folder, manifest, store_schema()):
+            with suppress(Fault), disk_faults(f"keep {found.id} unpacked"), changing_names(found.folder):
+                keep(staging / STORE, place)
+
+
+def at_moment(archive: Archive, moment: int) -> str:
+    """The id of the newest whole snapshot that was made at that time or before.
+
+    Raises:
+        NotFound: there is none.
+    """
+    for one in archive.shelf.each():
+        if one.manifest is not None and not one.damaged and one.manifest.identity.created_at <= moment:
+            return one.id
+    raise NotFound("snapshot: none is as old as that", hint="holdfast snapshot list shows what there is.")

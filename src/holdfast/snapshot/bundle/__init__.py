@@ -1,0 +1,1 @@
+"""The bundle format: manifest, tar, zstd, age."""

@@ -1,0 +1,64 @@
+"""Remove packs that no snapshot needs any more, while others may be writing; `leases.py` says why that is safe.
+
+Nothing is removed unless it is known of every snapshot what it needs: one that cannot be read may need anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from holdfast.core.ports import Clock, Entropy, Vault
+from holdfast.snapshot.chunks.leases import CONDEMNED, condemning, is_alive, leases
+from holdfast.snapshot.chunks.reader import PACKS
+
+Needed = Callable[[], set[str]]
+"""The packs that the snapshots in the vault need, as they are at the moment of the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep removed, and what it has to leave to a later one."""
+
+    packs: int = 0
+    size: int = 0
+    waiting: int = 0  # packs that nobody needs, kept since somebody is just writing
+
+
+NOTHING = Swept()
+
+
+def sweep(vault: Vault, prefix: str, needed: Needed, clock: Clock, entropy: Entropy, *, alone: bool = False) -> Swept:
+    """Remove the packs that no snapshot needs. `alone`: nobody is writing, whatever leases say.
+
+    Raises:
+        SnapshotDamaged, SnapshotTooNew: what a snapshot needs cannot be told, so nothing is removed.
+    """
+    _remove_dead(vault, prefix, clock, alone=alone)
+    sizes = unneeded(vault, prefix, needed())
+    if not sizes:
+        return Swept()
+    if leases(vault, prefix):
+        return Swept(waiting=len(sizes))
+    with condemning(vault, prefix, sizes, clock, entropy):
+        if leases(vault, prefix):
+            return Swept(waiting=len(sizes))
+        # Whoever wrote without having seen what is condemned has put its manifest by now.
+        still = set(sizes) - needed()
+        for name in sorted(still):
+            vault.delete(f"{prefix}{PACKS}/{name}")
+    return Swept(len(still), sum(sizes[name] for name in still))
+
+
+def _remove_dead(vault: Vault, prefix: str, clock: Clock, *, alone: bool) -> None:
+    """Leases and condemnations of processes that died."""
+    for one in (*leases(vault, prefix), *vault.list(f"{prefix}{CONDEMNED}")):
+        if alone or not is_alive(one, clock):
+            vault.delete(one.name)
+
+
+def unneeded(vault: Vault, prefix: str, needed: set[str]) -> dict[str, int]:
+    """The packs in the vault that are not needed, with their sizes."""
+    folder = f"{prefix}{PACKS}/"
+    there = {one.name.removeprefix(folder): one.size for one in vault.list(folder)}
+    return {name: size for name, size in there.items() if name not in needed}

@@ -1,0 +1,85 @@
+"""Packs from a vault to a private folder, each hashed on its way; and what a recipe in a vault says."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+
+from holdfast.core.disk import disk_faults, make_folder
+from holdfast.core.errors import NotFound, SnapshotDamaged
+from holdfast.core.ports import Vault
+from holdfast.snapshot.bundle.canonical import Malformed
+from holdfast.snapshot.bundle.hashed_copy import checked, copy_new
+from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, read_packs
+from holdfast.snapshot.chunks.packfile import Entry
+from holdfast.snapshot.chunks.reader import PACKS, read_recipe
+from holdfast.vault.streams import read_whole
+
+_AT_ONCE = 4
+
+
+def fetch_packs(vault: Vault, prefix: str, body: Path, manifest: Manifest, into: Path) -> None:
+    """Copy the packs that a fetched recipe names below the folder.
+
+    Raises:
+        SnapshotDamaged: the recipe is none, or a pack is gone or another one.
+    """
+    try:
+        packs = read_packs(read_recipe(body, manifest))
+    except Malformed as error:
+        raise SnapshotDamaged(f"vault: {manifest.body_name}: {error}") from error
+    folder = into / PACKS
+    with disk_faults("fetch packs"):
+        make_folder(folder)
+    with ThreadPoolExecutor(_AT_ONCE, "holdfast-fetch") as pool:
+        try:
+            for done in [pool.submit(_fetch_pack, vault, prefix, one, folder) for one in packs]:
+                done.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _fetch_pack(vault: Vault, prefix: str, pack: Entry, folder: Path) -> None:
+    try:
+        stream = vault.open(f"{prefix}{PACKS}/{pack.name}")
+    except NotFound as error:
+        raise SnapshotDamaged(f"vault: pack {pack.name} is gone", details={"pack": pack.name}) from error
+    with stream, disk_faults(f"fetch pack {pack.name}"):
+        try:
+            copy_new(checked(stream, f"pack {pack.name}", pack.size, pack.sha256), folder / pack.name)
+        except SnapshotDamaged as fault:
+            raise SnapshotDamaged(fault.message, details={"pack": pack.name}) from fault
+
+
+def vaulted_recipe(vault: Vault, prefix: str, manifest: Manifest) -> bytes:
+    """The recipe that a manifest in the vault names.
+
+    Raises:
+        SnapshotDamaged: it is gone, or another one.
+    """
+    name = manifest.body_name
+    if manifest.body_size > MOST_BYTES:
+        raise SnapshotDamaged(f"vault: {name} is too large")
+    try:
+        with vault.open(f"{prefix}{name}") as stream, disk_faults(f"vault: read {name}"):
+            data = read_whole(stream, manifest.body_size + 1)
+    except NotFound as error:
+        raise SnapshotDamaged(f"vault: {name} is gone") from error
+    if len(data) != manifest.body_size or sha256(data).hexdigest() != manifest.body_sha256:
+        raise SnapshotDamaged(f"vault: {name} is not the one of its manifest")
+    return data
+
+
+def vaulted_packs(vault: Vault, prefix: str, manifest: Manifest) -> tuple[Entry, ...]:
+    """The packs that a snapshot in the vault needs.
+
+    Raises:
+        SnapshotDamaged: nobody can tell.
+    """
+    try:
+        return read_packs(vaulted_recipe(vault, prefix, manifest))
+    except Malformed as error:
+        raise SnapshotDamaged(f"vault: {manifest.body_name}: {error}") from error

@@ -1,0 +1,240 @@
+"""Making a snapshot: memory ─capture→ ─redact→ ─pack or cut→ body ─seal→ manifest ─put→ shelf, and on to the vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+import zstandard
+
+from holdfast.context import HOUR_MS
+from holdfast.core.errors import DataReadOnly, RateLimited
+from holdfast.core.system import lower_priority
+from holdfast.core.version import VERSION
+from holdfast.snapshot.bundle.encryption import fingerprint
+from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes, signed_bytes
+from holdfast.snapshot.bundle.types import (
+    ASKED_FOR,
+    FORMAT_VERSION,
+    Body,
+    Capture,
+    Identity,
+    Maker,
+    Manifest,
+    Redaction,
+)
+from holdfast.snapshot.bundle.writer import pack
+from holdfast.snapshot.remote.layout import Fresh
+from holdfast.snapshot.remote.local_chunks import cut, foreseeing, lies_in_chunks, staged_bytes
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.paths import new_id
+from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.unsent import note_unsent
+from holdfast.snapshot.resolve import made_here
+from holdfast.snapshot.sources.capture import capture_memory, live_bytes
+from holdfast.snapshot.sources.change_check import note_seen, seen_now
+from holdfast.snapshot.sync.queue import put_in_vault
+from holdfast.snapshot.wire import shelved_shape
+from holdfast.store.sqlite.files.capture import check_store
+
+T = TypeVar("T")
+
+CHANCE_CHARS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How a snapshot is to be made; what is not said comes from the settings."""
+
+    label: str = ""
+    made_by: Maker = ASKED_FOR
+    sign: bool | None = None
+    recipients: Sequence[str] | None = None
+    redact: bool | None = None
+    vault: str | None = None
+    most_per_hour: int | None = None  # of those made by hand, for whoever may not ask for as many as he likes
+
+
+def create(archive: Archive, wish: Wish) -> Shelved:
+    """A snapshot of the memory as it is now, on the shelf and, where one is set, in the vault.
+
+    Raises:
+        SnapshotsBusy: another process makes, restores or removes snapshots.
+        DataDamaged: the memory is damaged; what cannot be trusted is not sealed.
+        StorageFull, StorageFailed: it could not be written; no snapshot was made.
+        RateLimited: as many were made in the last hour as the wish allows.
+    """
+    with making(archive, wish) as made:
+        put_in_vault(archive, made.shelved.id, wish.vault, made.fresh)
+    return made.shelved
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A snapshot on the shelf, and what it was packed from as long as that is staged."""
+
+    shelved: Shelved
+    fresh: Fresh
+
+
+@contextmanager
+def making(archive: Archive, wish: Wish) -> Iterator[Made]:
+    """A new snapshot on the shelf. Within the block its plain bytes are still at hand, so that an encrypted one can go
+    to a vault as chunks though nobody here could open it; others may make snapshots meanwhile. Faults as of `create`.
+    """
+    with archive.shelf.staging() as staging:
+        with archive.locked("create") as result:
+            _check_pace(archive, wish.most_per_hour)
+            made = _make(archive, wish, staging)
+            result.about = made.shelved.id
+        yield made
+
+
+def _check_pace(archive: Archive, most: int | None) -> None:
+    """By what lies on the shelf, so that neither a restart nor a second token begins anew."""
+    if most is None:
+        return
+    now = archive.clock.now_ms()
+    newest = (one.manifest.identity for one in archive.shelf.each() if one.manifest and not one.damaged)
+    last_hour = takewhile(lambda one: now - one.created_at < HOUR_MS, newest)
+    recent = [one for one in last_hour if one.created_by == ASKED_FOR and one.created_at <= now]
+    if len(recent) < most:
+        return
+    wait = (recent[most - 1].created_at + HOUR_MS - now + 999) // 1000 if most else HOUR_MS // 1000
+    raise RateLimited(
+        f"snapshot_create: {len(recent)} were made by hand in the last hour, and {most} are allowed",
+        hint="Wait, use a token with the scope admin, or raise HOLDFAST_SNAPSHOT_HAND_PER_HOUR.",
+        details={"retryAfter": wait},
+    )
+
+
+def create_locked(archive: Archive, wish: Wish) -> Shelved:
+    """The same for whoever holds the lock already; the vault gets it later (`sending.py`)."""
+    with archive.shelf.staging() as staging:
+        return _make(archive, wish, staging).shelved
+
+
+def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
+    shelf = archive.shelf
+    shelf.sweep()
+    _check_undamaged(archive)
+    seen = seen_now(archive)
+    identity = _identity(archive, shelf, wish)
+    if archive.settings.vault:
+        note_unsent(shelf.root, identity.id)
+    recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
+    capture, body = _packed(archive, wish, staging, identity.id, recipients)
+    manifest = _sealed(archive, wish, identity, capture, body, recipients)
+    shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
+    note_seen(archive, seen)
+    archive.keyring.raise_mark(manifest.signer, made_here(archive), identity.sequence)
+    made = shelf.find(identity.id)
+    archive.moved("create", body.size)
+    archive.tell("created", shelved_shape(made))
+    return Made(made, Fresh(capture, body, recipients))
+
+
+def _check_undamaged(archive: Archive) -> None:
+    """What is known to be damaged is not sealed: as the newest snapshot it would be taken for the memory."""
+    fault = archive.live.store.failure() if archive.live is not None else None
+    if isinstance(fault, DataReadOnly):
+        raise fault
+
+
+def _packed(archive: Archive, wish: Wish, staging: Path, id: str, recipients: tuple[str, ...]) -> tuple[Capture, Body]:
+    """The memory as it is now, found sound, and the same as a body: one file, or chunks that the shelf partly has."""
+    redact = _said(wish.redact, archive.settings.snapshot_redact)
+    vaults = (wish.vault, archive.settings.vault)
+    with foreseeing(archive, vaults, live_bytes(archive), recipients) as foreseen:
+        capture = capture_memory(archive, staging, redact=redact, check=False)
+        if lies_in_chunks(archive, vaults, staged_bytes(capture)):
+            with _checked_beside(capture):
+                return capture, cut(archive, capture, staging, id, recipients, foreseen)
+        # Not beside: packing keeps two processors busy by itself, and whoever writes meanwhile would wait longer.
+        check_store(_store_of(capture))
+        return capture, pack(capture, staging / body_name(id, bool(recipients)), id, recipients)
+
+
+def _said(asked: T | None, usual: T) -> T:
+    return usual if asked is None else asked
+
+
+def _store_of(capture: Capture) -> Path:
+    return next(one.source for one in capture.staged if one.kind == "store")
+
+
+@contextmanager
+def _checked_beside(capture: Capture) -> Iterator[None]:
+    """The captured store is read to its end while the block packs it; the block ends only once it was found sound.
+
+    That keeps the promise that what is sealed was checked: until the manifest is made, after the block, nothing of it
+    is a snapshot, and what was packed of a damaged store goes with the staging folder. Nobody changes the file
+    meanwhile, so what is packed is what is checked.
+
+    Raises:
+        DataDamaged: the store is damaged.
+    """
+    with ThreadPoolExecutor(1, "holdfast-check", lower_priority) as pool:
+        checked = pool.submit(check_store, _store_of(capture))
+        yield
+        checked.result()  # nothing leaves the block before this
+
+
+def _identity(archive: Archive, shelf: Shelf, wish: Wish) -> Identity:
+    sequence, now = shelf.next_sequence(), archive.clock.now_ms()
+    before = shelf.newest()
+    return Identity(
+        id=new_id(sequence, now, archive.entropy.hex(CHANCE_CHARS)),
+        tenant=archive.tenant,
+        agent=archive.agent,
+        label=wish.label,
+        sequence=sequence,
+        parent=before.id if before else None,
+        created_at=now,
+        created_by=wish.made_by,
+    )
+
+
+def _sealed(
+    archive: Archive, wish: Wish, identity: Identity, capture: Capture, body: Body, recipients: Sequence[str]
+) -> Manifest:
+    manifest = Manifest(
+        identity=identity,
+        body_name=body.name,
+        body_size=body.size,
+        body_sha256=body.sha256,
+        schema=(("manifest", FORMAT_VERSION), ("store", capture.store_schema)),
+        artifacts=None if recipients else body.artifacts,
+        redaction=_hidden(capture.redaction) if recipients else capture.redaction,
+        left=() if recipients else capture.left,
+        hidden_left=len(capture.left) if recipients else 0,
+        recipients=tuple(fingerprint(one) for one in recipients),
+        tools=tuple(sorted(_tools().items())),
+    )
+    keyring = archive.keyring
+    # Where there is a key, what is not signed is not trusted: then all is signed unless that is not wanted. A memory
+    # that came back with a trusted key and none of its own gets one, or it could not restore what it makes.
+    if not _said(wish.sign, archive.settings.snapshot_sign or keyring.demands()):
+        return manifest
+    claimed = replace(manifest, signer=keyring.own() or keyring.new())
+    return replace(claimed, signature=keyring.sign(signed_bytes(claimed)))
+
+
+def _hidden(redaction: Redaction) -> Redaction:
+    """Without the names of files, which stand inside an encrypted body."""
+    return replace(redaction, files=(), hidden=len(redaction.files))
+
+
+def _tools() -> dict[str, str]:
+    return {
+        "holdfast": VERSION,
+        "sqlite": apsw.sqlite_lib_version(),
+        "zstd": ".".join(map(str, zstandard.ZSTD_VERSION)),
+    }

@@ -1,0 +1,104 @@
+"""What changed between two snapshots, or between one and now: records, files, commits, state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.core.errors import DataDamaged
+from holdfast.snapshot.browse import LaidOut, laid_out
+from holdfast.snapshot.recovery.damaged import live_name
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.resolve import Named
+from holdfast.snapshot.sources.capture import capture_around, live_database
+from holdfast.snapshot.sources.diff import FolderDiff, StateChange, diff_folders, diff_state
+from holdfast.store.data_folder import DATABASE, DataFolder
+from holdfast.store.sqlite.files.compare import TableDiff, compare_stores
+from holdfast.store.sqlite.files.salvage_rows import make_empty, salvage
+
+NOW = "now"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """From `a` to `b`, by table, by folder and by state."""
+
+    a: str
+    b: str
+    tables: tuple[TableDiff, ...]
+    folders: tuple[FolderDiff, ...]
+    state: tuple[StateChange, ...]
+    unread: str | None = None  # why what is live could not be read, so that it counts as empty
+
+    @property
+    def same(self) -> bool:
+        return not (self.tables or self.folders or self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two that are compared."""
+
+    name: str
+    database: Path
+    folder: Path  # its other members lie under it
+
+
+def difference(archive: Archive, one: Named, other: Named | None, limit: int) -> Difference:
+    """What changed from one snapshot to the other, or to now. Encrypted ones need their identity.
+
+    Raises:
+        SnapshotDamaged, SnapshotUntrusted, SnapshotTooNew, SnapshotForeign, IdentityNeeded: one may not be used.
+    """
+    with ExitStack() as stack:
+        a = stack.enter_context(_then(archive, one))
+        b = stack.enter_context(_then(archive, other) if other else live_side(archive))
+        return compared(archive, a, b, limit)
+
+
+def compared(archive: Archive, a: Side, b: Side, limit: int) -> Difference:
+    tables = compare_stores(a.database, b.database, archive.tenant, limit=limit)
+    with archive.shelf.staging() as scratch:
+        folders = diff_folders(a.folder, b.folder, scratch)
+    return Difference(
+        a.name,
+        b.name,
+        tuple(one for one in tables if one.added or one.removed or one.changed),
+        folders,
+        diff_state(a.folder, b.folder),
+    )
+
+
+@contextmanager
+def _then(archive: Archive, named: Named) -> Iterator[Side]:
+    with laid_out(archive, named) as laid:
+        yield side_of(laid)
+
+
+def side_of(laid: LaidOut) -> Side:
+    return Side(laid.manifest.identity.id, laid.database, laid.folder)
+
+
+@contextmanager
+def live_side(archive: Archive) -> Iterator[Side]:
+    """The live memory: its database as it is, its folders and state as a snapshot would have them."""
+    with archive.shelf.staging() as staging:
+        database = live_database(archive)
+        capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
+        yield Side(NOW, database, staging)
+
+
+@contextmanager
+def readable_side(archive: Archive, folder: Path) -> Iterator[Side]:
+    """In the place of a damaged live memory: its sound rows, or none. Its folders count as the other side's."""
+    live = live_name(DataFolder(archive.home))
+    with archive.shelf.staging() as staging:
+        try:
+            if live is None:
+                raise DataDamaged("there is no live memory")
+            salvage(archive.home / live / DATABASE, staging / DATABASE, archive.tenant)
+        except DataDamaged:
+            make_empty(staging / DATABASE)
+        yield Side(NOW, staging / DATABASE, folder)

@@ -1,0 +1,1 @@
+"""Two memories of one agent become one: the rules."""

@@ -1,0 +1,232 @@
+"""Merging two memories of one agent: verify → snapshot of what is → merge beside it → check → switch. Undo goes back.
+
+Either may be the memory as it is now. What is written to that meanwhile is merged too, once it stands still. Memory
+folders stay as they are.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from holdfast.core.disk import disk_faults, write_durably
+from holdfast.core.errors import InvalidRequest
+from holdfast.core.model import Event
+from holdfast.snapshot.browse import laid_out
+from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.create import Wish
+from holdfast.snapshot.diff import NOW
+from holdfast.snapshot.merge.conflict_rules import Prefer
+from holdfast.snapshot.merge.records import Merged, merge_into
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.latest import BY_RESTORE
+from holdfast.snapshot.resolve import Named
+from holdfast.snapshot.sources.capture import capture_around, live_database
+from holdfast.snapshot.sources.diff import diff_folders
+from holdfast.snapshot.sources.restore_plan import drop_kept, settle_folders
+from holdfast.snapshot.sources.swap import intend
+from holdfast.snapshot.switch import ORIGIN, give_up, keep, keep_last, live_of, switched, take_along, wish_of
+from holdfast.snapshot.sync.queue import offer_waiting
+from holdfast.store.data_folder import DATABASE, DataFolder
+from holdfast.store.sqlite.files.capture import capture_store
+from holdfast.store.sqlite.files.copy_rows import count_of
+from holdfast.store.sqlite.files.graft import prepare
+from holdfast.store.sqlite.files.past_store import open_past
+from holdfast.store.sqlite.store import SqliteStore
+
+BEFORE = Wish(label="before merge", made_by=BY_RESTORE)
+Choice = Literal["a", "b", "newest"]
+
+# Other tenants go on writing until the switch, and their numbers must stay free. Nobody writes so many meanwhile.
+_ROOM = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MergedMemories:
+    """What a merge did, or would do."""
+
+    a: str
+    b: str
+    base: Literal["a", "b"]  # into which of them the other came
+    done: Merged
+    folders: tuple[str, ...]  # that differ, and stay as they are here
+    generation: str | None = None  # None: nothing was changed
+    before: str | None = None
+    waiting: str | None = None  # why the vault has not got the snapshot of what was live
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    name: str
+    database: Path  # private: it may be written to
+    folder: Path  # its other members lie under it
+    manifest: Manifest | None  # None: the memory as it is now
+    seq: int = 0  # how far the memory was written when it was captured
+
+
+def merge(
+    archive: Archive, one: Named | None, other: Named | None, prefer: Choice = "newest", *, dry_run: bool = False
+) -> MergedMemories:
+    """Make one memory of two, and that the live one; None is the memory as it is now.
+
+    Raises:
+        SnapshotDamaged, SnapshotUntrusted, SnapshotTooNew, SnapshotForeign, IdentityNeeded: one may not be used.
+        SnapshotsBusy: another process makes, restores or removes snapshots.
+        DataDamaged: what was in one is not sound.
+    """
+    if one is None and other is None:
+        raise InvalidRequest("merge: both are the memory as it is now", hint="Name a snapshot.")
+    with archive.locked("merge") as result, ExitStack() as stack:
+        folder = DataFolder(archive.home)
+        settle_folders(folder)
+        sides = {at: stack.enter_context(_then(archive, named)) for at, named in enumerate((one, other)) if named}
+        for side in sides.values():
+            if side.manifest is not None and not dry_run:
+                archive.shelf.begin_after(side.manifest.identity.sequence)
+        wish = _wish(archive, sides.values(), one or other or Named(""))
+        before = None if dry_run else keep(archive, wish)
+        for at in {0, 1} - sides.keys():
+            sides[at] = stack.enter_context(_now(archive))
+        work = _Work(archive, sides[0], sides[1], prefer, stack.enter_context(archive.shelf.staging()))
+        if dry_run:
+            with archive.shelf.staging() as place:
+                return work.told(work.merged(place))
+        told = _made_live(archive, folder, work, wish, before)
+        result.about = told.generation
+    if told.generation is not None:
+        archive.tell("restored", {"id": None, "generation": told.generation, "before": told.before})
+    return replace(told, waiting=offer_waiting(archive))
+
+
+def merge_file(archive: Archive, name: str, database: Path, named: Named, *, dry_run: bool = False) -> MergedMemories:
+    """Bring the memory of a private database file into the live one, for a caller that holds the lock of snapshots.
+    `named` says how what is live is kept.
+
+    Raises:
+        DataDamaged: one of the two is not sound.
+    """
+    with ExitStack() as stack:
+        wish = wish_of(archive, BEFORE, named, None)
+        before = None if dry_run else keep(archive, wish)
+        now = stack.enter_context(_now(archive))
+        guest = _Side(name, database, now.folder, None)  # without folders of its own
+        work = _Work(archive, guest, now, "newest", stack.enter_context(archive.shelf.staging()))
+        if dry_run:
+            return work.told(work.merged(stack.enter_context(archive.shelf.staging())))
+        return _made_live(archive, DataFolder(archive.home), work, wish, before)
+
+
+def _wish(archive: Archive, sides: Iterable[_Side], named: Named) -> Wish:
+    """What is live is sealed no weaker than what comes into it."""
+    manifests = [one.manifest for one in sides]
+    sealed = next((one for one in manifests if one is not None and one.encrypted), None)
+    return wish_of(archive, BEFORE, named, sealed)
+
+
+@contextmanager
+def _then(archive: Archive, named: Named) -> Iterator[_Side]:
+    with laid_out(archive, named, reading=False) as laid:
+        yield _Side(laid.manifest.identity.id, laid.database, laid.folder, laid.manifest)
+
+
+@contextmanager
+def _now(archive: Archive) -> Iterator[_Side]:
+    with archive.shelf.staging() as staging:
+        database = staging / DATABASE
+        captured = capture_store(live_database(archive), database, archive.tenant)
+        capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
+        yield _Side(NOW, database, staging, None, captured.last_seq)
+
+
+class _Work:
+    """The two sides, and the file in which they become one."""
+
+    def __init__(self, archive: Archive, a: _Side, b: _Side, prefer: Choice, scratch: Path):
+        self._archive, self._scratch = archive, scratch
+        self._a, self._b = a, b
+        self._base, self._guest = (b, a) if b.manifest is None else (a, b)
+        chosen: dict[Choice, Prefer] = {
+            "newest": "newest",
+            "a": "base" if self._base is a else "other",
+            "b": "base" if self._base is b else "other",
+        }
+        self._prefer = chosen[prefer]
+
+    @property
+    def into_now(self) -> bool:
+        """The other side comes into the memory as it is now."""
+        return self._base.manifest is None
+
+    def merged(self, place: Path) -> Merged:
+        """The merged store in a folder, every row of both sides checked before."""
+        tenant = self._archive.tenant
+        with disk_faults("merge"):
+            place.mkdir(mode=0o700, exist_ok=True)
+            shutil.move(self._base.database, place / DATABASE)
+        prepare(place / DATABASE, tenant)
+        prepare(self._guest.database, tenant)
+        done = self._bring(place / DATABASE, self._guest.database)
+        prepare(place / DATABASE, tenant)
+        return done
+
+    def catch_up(self, merged: Path, old: Path) -> None:
+        """Merge what was written to the live memory since it was captured; it stands still now."""
+        if not self.into_now or count_of(old) == self._base.seq:
+            return
+        late = self._scratch / "late.db"
+        capture_store(old, late, self._archive.tenant)
+        self._bring(merged, late)
+
+    def _bring(self, into: Path, guest: Path) -> Merged:
+        store, other = SqliteStore(into, _unheard), open_past(guest)
+        try:
+            store.skip_to(store.last_seq() + _ROOM)
+            return merge_into(store, other.read(), self._archive.tenant, self._prefer)
+        finally:
+            other.close()
+            store.close()
+
+    def told(self, done: Merged, generation: str | None = None, before: str | None = None) -> MergedMemories:
+        with self._archive.shelf.staging() as scratch:
+            folders = tuple(one.name for one in diff_folders(self._a.folder, self._b.folder, scratch))
+        base: Literal["a", "b"] = "a" if self._base is self._a else "b"
+        return MergedMemories(self._a.name, self._b.name, base, done, folders, generation, before)
+
+
+def _unheard(event: Event) -> None:
+    """Nobody reads along in a memory that is being built."""
+
+
+def _made_live(archive: Archive, folder: DataFolder, work: _Work, wish: Wish, before: str | None) -> MergedMemories:
+    """The merged memory as the live one. Any failure before the switch leaves what is live untouched; and so does a
+    merge that brings nothing, for a switch would take away what undo goes back to."""
+    building = folder.new_generation()
+    later: list[str | None] = [None]
+    try:
+        done = work.merged(building)
+        if work.into_now and not done.any:
+            give_up(folder, building)
+            return work.told(done, None, before)
+        write_durably(building / ORIGIN, archive.tenant.encode())
+
+        def build(old: Path | None) -> str:
+            if old is not None:
+                later[0] = keep_last(archive, wish)
+                work.catch_up(building / DATABASE, old)
+                take_along(building / DATABASE, old, archive.tenant)
+            name = folder.finish(building)
+            intend(archive.home, name, ())
+            return name
+
+        generation = switched(archive, live_of(archive), build)
+        told = work.told(done, generation, later[0] or before)
+    except BaseException:
+        give_up(folder, building)
+        raise
+    if folder.previous() is not None:
+        drop_kept(archive, folder.drop_old())
+    return told

@@ -1,0 +1,1 @@
+"""Bundles of nexo-memory-snapshot."""

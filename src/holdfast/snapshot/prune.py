@@ -1,0 +1,87 @@
+"""Listing, removing and pruning: what leaves the shelf, and what never does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.core.errors import SnapshotsBusy
+from holdfast.settings import Settings
+from holdfast.snapshot.bundle.types import ASKED_FOR
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.retention import Item, Plan, Policy, plan
+
+
+def policy_of(settings: Settings) -> Policy:
+    """How long snapshots are kept that nobody asked for."""
+    return Policy(
+        last=settings.snapshot_keep_last,
+        within_days=settings.snapshot_keep_days,
+        daily=settings.snapshot_keep_daily,
+        weekly=settings.snapshot_keep_weekly,
+        monthly=settings.snapshot_keep_monthly,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What a policy keeps and why, what it removes, and what could not be removed for it was in use."""
+
+    plan: Plan
+    removed: tuple[str, ...]
+    in_use: tuple[str, ...]
+
+
+def prune(
+    archive: Archive, policy: Policy, *, automatic_only: bool = False, damaged: bool = False, dry_run: bool = False
+) -> Pruned:
+    """Remove what the policy does not keep.
+
+    Raises:
+        SnapshotsBusy: another process makes, restores or removes snapshots.
+    """
+    with archive.locked("prune"):
+        shelf, now = archive.shelf, archive.clock.now_ms()
+        decided = plan([_item(archive, one) for one in shelf.each()], policy, now, automatic_only, damaged=damaged)
+        if dry_run:
+            return Pruned(decided, (), ())
+        shelf.sweep()
+        removed, in_use = [], []
+        for id in decided.remove:
+            try:
+                shelf.delete(id, packs_too=False)
+                removed.append(id)
+            except SnapshotsBusy:
+                in_use.append(id)
+        shelf.sweep()  # the packs that nobody needs any more, once for all of them
+    if removed:
+        archive.tell("pruned", {"ids": removed})
+    return Pruned(decided, tuple(removed), tuple(in_use))
+
+
+def delete(archive: Archive, id: str) -> str:
+    """Remove one snapshot; its id.
+
+    Raises:
+        NotFound: there is none.
+        Conflict: it is the last whole one.
+        SnapshotsBusy: it is in use.
+    """
+    with archive.locked("delete") as result:
+        whole = result.about = archive.shelf.find(id).id
+        archive.shelf.delete(whole)
+    archive.tell("deleted", {"id": whole})
+    return whole
+
+
+def _item(archive: Archive, one: Shelved) -> Item:
+    about = one.manifest.identity if one.manifest else None
+    return Item(
+        id=one.id,
+        sequence=one.sequence,
+        created_at=about.created_at if about else 0,
+        good=not one.damaged,
+        in_use=archive.shelf.in_use(one.id),
+        automatic=about is not None and about.created_by != ASKED_FOR,
+        scheduled=about is not None and about.created_by == "schedule",
+    )

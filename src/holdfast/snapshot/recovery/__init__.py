@@ -1,0 +1,1 @@
+"""The way back: empty folders, lost keys, damaged stores."""

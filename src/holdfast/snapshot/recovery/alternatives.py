@@ -1,0 +1,135 @@
+"""What to use instead of a snapshot that is damaged or gone: the vault's copy of it, or the newest that is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from shlex import quote
+
+from holdfast.core.errors import Fault, NotFound, SnapshotDamaged, SnapshotOlder
+from holdfast.snapshot.recovery.restore_hints import older
+from holdfast.snapshot.remote.colony import Compacts, is_colony
+from holdfast.snapshot.remote.transfer import Vaulted, is_missing, latest_in, list_vault, must_be_there, with_packs
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.paths import is_id_prefix, sequence_of
+from holdfast.snapshot.resolve import LATEST, Named
+from holdfast.vault.read_only import ReadOnly
+
+RESTORE_COMMAND = "holdfast snapshot restore {} --yes"
+
+
+def also_in_vault(archive: Archive, named: Named) -> Named:
+    """The same snapshot, in the vault of the settings if it is not here, or if the newest here is damaged or gone and
+    the vault has it. So a command that brings a memory back needs no address."""
+    place = archive.settings.vault
+    if named.vault or not place or not (named.name == LATEST or is_id_prefix(named.name)):
+        return named
+    try:
+        archive.shelf.find(named.name)
+    except NotFound:
+        return replace(named, vault=place)
+    if named.name == LATEST and not is_colony(place) and _is_newer(archive, place):
+        return replace(named, vault=place)
+    return named
+
+
+def _is_newer(archive: Archive, place: str) -> bool:
+    """Whether the shelf lacks what the vault has as its latest. A vault that cannot be asked has nothing to offer."""
+    here = archive.shelf.latest()
+    number = here.sequence if here is not None else 0
+    if here is not None and archive.shelf.is_complete() and not damaged_after(archive, number):
+        return False
+    try:
+        vault = ReadOnly(archive.vault(place))
+        return not is_missing(vault) and sequence_of(latest_in(vault, archive.tenant, archive.agent).id) > number
+    except Fault:
+        return False
+
+
+def restorable(archive: Archive) -> str | None:
+    """The snapshot that restoring `latest` would take; None if there is none.
+
+    Raises:
+        Fault: the vault cannot be asked, and nothing is on the shelf.
+    """
+    named = also_in_vault(archive, Named(LATEST))
+    if not named.vault:
+        here = archive.shelf.latest() or archive.shelf.newest()
+        return here.id if here is not None else None
+    if is_colony(named.vault):
+        newest = Compacts(archive, named.vault).newest()
+        return newest.snapshot_id if newest is not None else None
+    vault = ReadOnly(archive.vault(named.vault))
+    must_be_there(vault)
+    try:
+        return latest_in(vault, archive.tenant, archive.agent).id
+    except NotFound:
+        return None
+
+
+def damaged_after(archive: Archive, number: int) -> list[Shelved]:
+    """Damaged snapshots on the shelf that are newer than that number, newest first."""
+    return [one for one in archive.shelf.each() if one.damaged and one.sequence > number]
+
+
+@contextmanager
+def offered(archive: Archive, named: Named, command: str) -> Iterator[None]:
+    """Let a refusal of a snapshot on the shelf name the one to use instead; `command` has a place for its name."""
+    try:
+        yield
+    except SnapshotDamaged as fault:
+        id = fault.details.get("snapshot")
+        if isinstance(id, str) and not named.vault:
+            fault.hint = instead(archive, id, command) or fault.hint
+        elif isinstance(id, str) and named.vault == archive.settings.vault and command == RESTORE_COMMAND:
+            fault.hint = older(archive, id)
+        raise
+    except SnapshotOlder as fault:
+        id = fault.details.get("snapshot")
+        if not named.vault and named.name == LATEST and isinstance(id, str):
+            fault.hint = (
+                "The newest snapshot is gone from this data folder. If this is the newest that is left, take it: "
+                f"{command.format(id)}"
+            )
+        raise
+    except NotFound as fault:
+        if not named.vault and not archive.settings.vault and not archive.shelf.count():
+            fault.hint = (
+                "No snapshot is in this data folder. See what a vault has: holdfast vault list VAULT; then name it: "
+                f"{command.format(f'{_word(named.name)} --from VAULT')}"
+            )
+        raise
+
+
+def _word(name: str) -> str:
+    return name if name == LATEST or is_id_prefix(name) else "ID"
+
+
+def instead(archive: Archive, id: str, command: str) -> str | None:
+    """A sentence with the command that uses another one than that damaged one; None if there is none."""
+    there: list[Vaulted] = []
+    place = archive.settings.vault
+    with suppress(Fault):  # without the vault's answer the shelf alone is looked at
+        there = _whole_in(archive, place) if place else []
+    if any(one.id == id for one in there):
+        return f"The vault has a copy of it: {command.format(f'{id} --from {quote(place)}')}"
+    here = next((one.id for one in archive.shelf.each() if not one.damaged and one.id != id), None)
+    if here is not None:
+        latest = archive.shelf.latest()
+        other = latest.id if latest is not None and latest.id != id else here
+        return f"Use the newest one that is whole: {command.format(other)}"
+    if there:
+        return f"Use the newest one in the vault: {command.format(f'{there[0].id} --from {quote(place)}')}"
+    return None
+
+
+def _whole_in(archive: Archive, place: str) -> list[Vaulted]:
+    if is_colony(place):
+        return []
+    vault = ReadOnly(archive.vault(place))
+    if is_missing(vault):
+        return []
+    found = list_vault(vault, archive.tenant, archive.agent)
+    return [one for one in with_packs(vault, archive.tenant, archive.agent, found) if not one.damaged]

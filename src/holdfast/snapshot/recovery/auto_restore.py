@@ -1,0 +1,79 @@
+"""What is kept of a restore that no caller asked for: an empty data folder was filled from the vault.
+
+What was written after that snapshot is not in the memory, and no caller was there to be told. So it is noted, and told
+later: with the answers of the first hour in which there are any, and for a week by status and doctor.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from holdfast.core.disk import write_durably
+from holdfast.core.times import DAY_MS, iso
+from holdfast.snapshot.bundle.types import Identity
+
+NOTE = "restored.json"
+TOLD_MS = 3_600_000
+SHOWN_MS = 7 * DAY_MS
+_MOST_BYTES = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRestore:
+    """Which snapshot, of when, restored when, and when a caller was first told."""
+
+    id: str
+    created_at: int
+    restored_at: int
+    told_at: int | None = None
+
+    @property
+    def message(self) -> str:
+        made = f"{iso(self.created_at)[:16].replace('T', ' ')} UTC"
+        return (
+            f"The data folder held no memory, so it was restored from the vault: snapshot {self.id} of {made}. "
+            "What was written later is not in it."
+        )
+
+    def is_shown(self, now_ms: int) -> bool:
+        """Whether status and doctor still tell it."""
+        return now_ms < self.restored_at + SHOWN_MS
+
+    def is_news(self, now_ms: int) -> bool:
+        """Whether answers tell it."""
+        return self.is_shown(now_ms) and (self.told_at is None or now_ms < self.told_at + TOLD_MS)
+
+
+def note_restore(home: Path, identity: Identity, now_ms: int) -> FirstRestore:
+    """Note a restore.
+
+    Raises:
+        StorageFull, StorageFailed: the note cannot be written.
+    """
+    return _write(home, FirstRestore(identity.id, identity.created_at, now_ms))
+
+
+def note_told(home: Path, found: FirstRestore, now_ms: int) -> FirstRestore:
+    """Note that a caller was told. Faults as of `note_restore`."""
+    return _write(home, dataclasses.replace(found, told_at=now_ms))
+
+
+def first_restore(home: Path) -> FirstRestore | None:
+    """The last one that is noted; None if there is none."""
+    with suppress(OSError, ValueError, TypeError):
+        with (home / NOTE).open("rb") as file:
+            found = FirstRestore(**orjson.loads(file.read(_MOST_BYTES)))
+        numbers = (found.created_at, found.restored_at, found.told_at or 0)
+        if isinstance(found.id, str) and all(isinstance(one, int) for one in numbers):
+            return found
+    return None
+
+
+def _write(home: Path, found: FirstRestore) -> FirstRestore:
+    write_durably(home / NOTE, orjson.dumps(dataclasses.asdict(found)))
+    return found

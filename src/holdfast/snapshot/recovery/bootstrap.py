@@ -1,0 +1,114 @@
+"""The start of an empty data folder: what lies in the vault is brought back before anything is written.
+
+While it cannot be, nothing is read and nothing is written. A memory that began empty in its place would look like the
+newest one, would answer "nothing found", and its first write would keep the vault's memory from coming back by itself.
+What hooks send meanwhile is refused for now and spooled by them.
+
+A folder is empty without a generation, whatever keys, locks, logs or spooled events lie in it, and also with one that
+holds no memory and never had a snapshot: a process that did not know the vault began that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from holdfast.core.errors import Fault, InvalidSettings, RestorePending, VaultRefused
+from holdfast.snapshot.bundle.types import Identity
+from holdfast.snapshot.recovery.pending_restore import BEGIN_EMPTY, begin_waiting, is_waiting
+from holdfast.snapshot.recovery.restore_hints import way_back
+from holdfast.snapshot.remote.colony import Compacts, is_colony
+from holdfast.snapshot.remote.transfer import is_missing, list_vault
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.resolve import LATEST, Named
+from holdfast.snapshot.restore import plant, restore
+from holdfast.snapshot.sources.capture import folders_of
+from holdfast.snapshot.switch import ORIGIN
+from holdfast.store.data_folder import DataFolder
+from holdfast.store.port import Reader
+from holdfast.store.tables import ANSWERS, AUDIT, TOKENS
+
+# What is done to a folder before there is any memory in it.
+_PREPARING = frozenset({"token_create", "token_revoke", "key_new", "key_trust", "key_untrust", "key_follow"})
+_LOOKED_AT = 100
+_MOUNT = (
+    "Mount the disk that it lies on, or set HOLDFAST_VAULT to where it is now: the memory then comes back by itself. "
+    f"Only if nothing was ever kept in this vault, begin with an empty memory: {BEGIN_EMPTY}"
+)
+
+
+def begin_from_vault(archive: Archive, folder: DataFolder) -> Identity | None:
+    """Restore the newest snapshot of this memory into a folder without a generation; which one, or None if the vault
+    holds none.
+
+    Raises:
+        RestorePending: it could not be restored; the hint says what to do.
+        InvalidSettings: the settings name no vault.
+    """
+    with _pending(archive):
+        if not has_any(archive):
+            return None
+        return plant(archive, Named(LATEST, vault=archive.settings.vault), folder).manifest.identity
+
+
+def fill_from_vault(archive: Archive) -> Identity | None:
+    """The same for a live memory with nothing in it. Its tokens stay. Faults as of `begin_from_vault`."""
+    with _pending(archive):
+        if not has_any(archive):
+            return None
+        return restore(archive, Named(LATEST, vault=archive.settings.vault)).manifest.identity
+
+
+def is_blank(archive: Archive, reader: Reader) -> bool:
+    """Whether a memory was begun here and nothing was ever put into it: no record, no snapshot, no restore."""
+    folder = DataFolder(archive.home)
+    if archive.shelf.newest_expected() or (archive.home / folder.current() / ORIGIN).exists():
+        return False
+    stored = set(reader.sizes()) - {table.name for table in (AUDIT, TOKENS, ANSWERS)}
+    if stored or any(one.path.exists() for one in folders_of(archive)):
+        return False
+    done = reader.find(AUDIT, archive.tenant, limit=_LOOKED_AT)
+    return len(done) < _LOOKED_AT and all(one.operation in _PREPARING for one in done)
+
+
+def has_any(archive: Archive) -> bool:
+    """Whether the vault holds a snapshot of this memory. One that cannot be asked is not empty, nor is one that was
+    waited for before: an empty folder may be where its disk is to be mounted."""
+    place = archive.settings.vault
+    if is_colony(place):
+        found = Compacts(archive, place).newest() is not None
+        if not found and is_waiting(archive.home):
+            raise VaultRefused("vault: it holds no snapshot of this memory, which waits for one", hint=_MOUNT)
+        return found
+    vault = archive.vault(place)
+    if is_missing(vault):
+        raise VaultRefused(
+            f"vault: {vault.place} is not there, and this memory may be in it",
+            hint=_MOUNT,
+        )
+    found = bool(list_vault(vault, archive.tenant, archive.agent))
+    if not found and is_waiting(archive.home):
+        raise VaultRefused(f"vault: {vault.place} holds no snapshot of it, and this memory may be in it", hint=_MOUNT)
+    return found
+
+
+@contextmanager
+def _pending(archive: Archive) -> Iterator[None]:
+    try:
+        yield
+    except InvalidSettings:  # no vault that could be asked again
+        raise
+    except Fault as cause:
+        with suppress(Fault):  # a full disk: the fault itself is what matters
+            begin_waiting(archive.home)
+        pending = RestorePending(
+            f"the memory in the vault was not restored yet: {_plain(cause.message)}",
+            hint=way_back(archive, cause),
+            details={"cause": cause.code},
+        )
+        pending.exit_code = cause.exit_code
+        raise pending from cause
+
+
+def _plain(message: str) -> str:
+    return message.removeprefix("snapshot: ").removeprefix("vault: ")

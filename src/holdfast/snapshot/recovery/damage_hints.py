@@ -1,0 +1,23 @@
+"""What to do about a damaged memory: one command, by what is damaged and which snapshots there are."""
+
+from __future__ import annotations
+
+from holdfast.core.errors import Fault
+from holdfast.snapshot.repo.context import Archive
+from holdfast.store.damage import REPAIR, RESTORE, SALVAGE, Damage
+
+
+def way_out(archive: Archive, damage: Damage) -> str:
+    """A sentence with that command."""
+    if damage.extent != "records":
+        return f"See what is damaged, and repair the index if that is all: {REPAIR}"
+    if archive.settings.vault or _has_snapshot(archive):
+        return f"Restore the newest snapshot: {RESTORE}"
+    return f"There is no snapshot. Save what can be read: {SALVAGE}"
+
+
+def _has_snapshot(archive: Archive) -> bool:
+    try:
+        return archive.shelf.newest() is not None
+    except Fault:  # the shelf is damaged as well; restoring says how
+        return True

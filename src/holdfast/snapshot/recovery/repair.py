@@ -1,0 +1,64 @@
+"""Repairing what follows from the records: in place where the pages are sound, else in a new generation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holdfast.core.errors import DataDamaged
+from holdfast.snapshot.recovery.damaged import note_copied
+from holdfast.snapshot.recovery.salvage import make_live
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.sources.restore_plan import settle_folders
+from holdfast.snapshot.switch import give_up, live_of
+from holdfast.store.damage import Damage, damage_of, note_damage
+from holdfast.store.data_folder import DATABASE, DataFolder
+from holdfast.store.sqlite.files.salvage_rows import salvage
+
+
+def repair_index(archive: Archive) -> int:
+    """Build the word index anew from the rows, and drop vectors that are wrong; how many rows it covers.
+
+    Where pages are damaged every record is copied into a new generation, whose indexes are new. That is done only if no
+    record is lost by it. Records that are damaged on sound pages are left as they are, for `verify` to tell of.
+
+    Raises:
+        DataDamaged: records are on damaged pages; the hint says what to do.
+    """
+    store = live_of(archive).store
+    if store.check_pages():
+        repaired = store.repair_index()
+        found = damage_of(store.verify())
+        if found is None or found.extent == "records":
+            return repaired
+    return _rebuild(archive)
+
+
+def _rebuild(archive: Archive) -> int:
+    with archive.locked("repair") as result:
+        folder = DataFolder(archive.home)
+        settle_folders(folder)
+        source = folder.current()
+        building = folder.new_generation()
+        try:
+            rows = _copied(archive, archive.home / source, building / DATABASE)
+            result.about = make_live(archive, folder, building, source)
+            note_copied(archive.home, source, result.about)
+        except BaseException:
+            give_up(folder, building)
+            raise
+    return rows
+
+
+def _copied(archive: Archive, generation: Path, into: Path) -> int:
+    """Every record in a new file; the damaged store takes no writes, so none is missed."""
+    read = salvage(generation / DATABASE, into)
+    if read.whole:
+        return sum(read.rows.values())
+    lost = sum((read.lost or {}).values())
+    said = f"{lost} records cannot be read" if lost else "not every record can be read"
+    note_damage(generation, Damage("records", said))
+    live_of(archive).store.verify()  # so that the store itself knows
+    fault = live_of(archive).store.failure()
+    raise DataDamaged(
+        f"verify: the damage is not in the index alone: {said}", hint=fault.hint if fault is not None else None
+    )

@@ -1,0 +1,165 @@
+"""Saving what can still be read of a damaged generation. Checksums decide which rows are sound.
+
+Kept aside after a restore: its rows are merged into the live memory, so that what was newer than the snapshot is not
+lost. Still the live one: its sound rows become the next generation, for a memory that has no snapshot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from holdfast.core.disk import write_durably
+from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
+from holdfast.snapshot.merge_run import MergedMemories, merge_file
+from holdfast.snapshot.recovery.alternatives import restorable
+from holdfast.snapshot.recovery.damaged import damaged_generations, keep_aside, leaving, note_copied
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.resolve import LATEST, Named
+from holdfast.snapshot.sources.capture import live_database
+from holdfast.snapshot.sources.restore_plan import settle_folders
+from holdfast.snapshot.sources.swap import intend
+from holdfast.snapshot.switch import ORIGIN, give_up, live_of, switched
+from holdfast.snapshot.sync.queue import offer_waiting
+from holdfast.store.damage import RESTORE
+from holdfast.store.data_folder import DATABASE, DataFolder
+from holdfast.store.sqlite.files.coverage import count_covered
+from holdfast.store.sqlite.files.salvage_rows import Salvaged, salvage as salvage_file
+
+ANY = Named("")
+
+
+@dataclass(frozen=True, slots=True)
+class SalvagedMemory:
+    """What was read of a damaged generation, and what became of it."""
+
+    source: str
+    read: Salvaged
+    merged: MergedMemories | None  # None: the live memory was the damaged one, and its sound rows took its place
+    generation: str | None  # None: nothing was exchanged
+    in_neither: dict[str, int] | None = None  # rows by table that the live memory has not got either; None: unknown
+    snapshot: str | None = None  # the one to restore first, as the live memory is damaged
+
+
+def salvage(
+    archive: Archive, name: str | None = None, named: Named = ANY, *, alone: bool = False, dry_run: bool = False
+) -> SalvagedMemory:
+    """Bring every sound row of a damaged generation into the live memory, or make them the live memory.
+
+    `named` says how what is live is kept. With `alone` the rows become the live memory though there is a snapshot.
+
+    Raises:
+        NotFound: nothing is damaged here, or no damaged generation has that name.
+        DataDamaged: nothing of it can be read.
+        Conflict: the live memory is the damaged one and a snapshot can be restored first; or what is live would have
+            to be encrypted, and no recipient is configured.
+        SnapshotsBusy: another process makes, restores or removes snapshots.
+    """
+    with archive.locked("salvage") as result:
+        settle_folders(DataFolder(archive.home))
+        own = leaving(archive, live_of(archive))
+        source = _source(archive, name, own)
+        if source in own:
+            done = _replaced(archive, source, None if alone else _restored_first(archive, dry_run), dry_run)
+        else:
+            done = _merged(archive, source, named, dry_run)
+        result.about = done.generation
+        if not dry_run:
+            note_copied(archive.home, source, done.generation or DataFolder(archive.home).current())
+    if done.generation is None:
+        return done
+    before = done.merged.before if done.merged is not None else None
+    archive.tell("restored", {"id": None, "generation": done.generation, "before": before})
+    if done.merged is None:
+        return done
+    return replace(done, merged=replace(done.merged, waiting=offer_waiting(archive)))
+
+
+def _source(archive: Archive, name: str | None, own: tuple[str, ...]) -> str:
+    """The damaged generation that is meant: the live one first, then the newest that is kept aside."""
+    names = [*reversed(own), *(one.name for one in damaged_generations(archive.home))]
+    if name is None and names:
+        return names[0]
+    if name is not None and name in names:
+        return name
+    if name is None:
+        raise NotFound("salvage: nothing is known to be damaged here", hint="See: holdfast verify")
+    raise NotFound(f"salvage: no damaged generation is called {name[:40]!r}", hint="See: holdfast snapshot damaged")
+
+
+def _restored_first(archive: Archive, dry_run: bool) -> str | None:
+    """The snapshot that is to be restored before anything is salvaged; None if there is none.
+
+    What can be read alone is a part of the memory, and would look like all of it.
+
+    Raises:
+        Conflict: there is one, and something is to be changed.
+    """
+    try:
+        id = restorable(archive)
+        known = f"there is a snapshot of this memory ({id})"
+    except Fault as fault:
+        id, known = LATEST, f"the vault may have a snapshot of this memory, and cannot be asked ({fault.message})"
+    if id is not None and not dry_run:
+        raise Conflict(
+            f"salvage: {known}, and what can be read of the damaged files may be less",
+            hint="If it cannot be opened any more, pass --alone. Otherwise restore it; salvage then adds what is newer:"
+            f" {RESTORE}",
+        )
+    return id
+
+
+def _merged(archive: Archive, source: str, named: Named, dry_run: bool) -> SalvagedMemory:
+    with archive.shelf.staging() as staging:
+        database = staging / DATABASE
+        read = _read(archive.home / source, database, archive.tenant)
+        lost = _in_neither(read, count_covered(live_database(archive), database, archive.tenant))
+        done = merge_file(archive, source, database, named, dry_run=dry_run)
+    return SalvagedMemory(source, read, done, done.generation, lost)
+
+
+def _in_neither(read: Salvaged, covered: dict[str, int]) -> dict[str, int] | None:
+    """Rows that cannot be read in the damaged file and did not come back with the restore."""
+    if read.lost is None:
+        return None
+    left = {name: count - covered.get(name, 0) for name, count in read.lost.items()}
+    return {name: count for name, count in left.items() if count > 0}
+
+
+def _replaced(archive: Archive, source: str, snapshot: str | None, dry_run: bool) -> SalvagedMemory:
+    if dry_run:
+        with archive.shelf.staging() as staging:
+            read = _read(archive.home / source, staging / DATABASE, None)
+        return SalvagedMemory(source, read, None, None, None if snapshot else read.lost, snapshot)
+    folder = DataFolder(archive.home)
+    building = folder.new_generation()
+    try:
+        read = _read(archive.home / source, building / DATABASE, None)
+        name = make_live(archive, folder, building, source)
+    except BaseException:
+        give_up(folder, building)
+        raise
+    return SalvagedMemory(source, read, None, name, read.lost)
+
+
+def make_live(archive: Archive, folder: DataFolder, building: Path, source: str) -> str:
+    """Make a generation live that was built from a damaged one, which is kept aside."""
+    write_durably(building / ORIGIN, archive.tenant.encode())
+
+    def build(_: Path | None) -> str:
+        keep_aside(archive.home, (source,))
+        name = folder.finish(building)
+        intend(archive.home, name, ())
+        return name
+
+    return switched(archive, live_of(archive), build)
+
+
+def _read(generation: Path, into: Path, tenant: str | None) -> Salvaged:
+    read = salvage_file(generation / DATABASE, into, tenant)
+    if not read.rows:
+        raise DataDamaged(
+            f"salvage: no row of {generation.name} can be read",
+            hint="Restore a snapshot: holdfast snapshot list shows them.",
+        )
+    return read

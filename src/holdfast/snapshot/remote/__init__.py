@@ -1,0 +1,1 @@
+"""Snapshots in vaults: formats and transfer."""

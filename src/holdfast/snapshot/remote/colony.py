@@ -1,0 +1,233 @@
+"""Compact snapshots of one memory in a Colony vault: sent, listed, and fetched as bundles that anything here can read.
+
+Signed with this folder's own key if there is one, encrypted if the settings name recipients, and taken only from keys
+that are trusted here. Quota and the changes of an hour are planned by `holdfast.colony` before anything is written.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from holdfast.colony import ColonyMemory, SnapshotInfo, SnapshotNotFound
+from holdfast.core.errors import ColonyInvalid, InvalidSettings, NotFound, SnapshotForeign, SnapshotUntrusted
+from holdfast.core.model import DEFAULT_TENANT
+from holdfast.core.version import VERSION
+from holdfast.snapshot.bundle import canonical
+from holdfast.snapshot.bundle.encryption import read_identities
+from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes
+from holdfast.snapshot.bundle.types import FORMAT_VERSION, Capture, Identity, Left, Manifest, Redaction, Staged
+from holdfast.snapshot.bundle.writer import pack
+from holdfast.snapshot.keys.keyring import Keyring
+from holdfast.snapshot.remote.colony_format import about_of, documents_of, fill, is_compact
+from holdfast.snapshot.repo.context import DEFAULT_AGENT, Archive
+from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.paths import parse_id
+from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.sources.capture import STATE, STORE
+from holdfast.store.port import Reader
+from holdfast.store.sqlite.database import store_schema
+from holdfast.store.sqlite.files.runtime_state import runtime_state
+from holdfast.store.sqlite.store import SqliteStore
+from holdfast.vault.credentials import with_credentials
+
+SCHEME = "colony:"
+USUAL_LABEL = "holdfast"
+_SENT = "sent"  # in the place of a signer: what was sent from here, which is not what was seen there
+_LABEL = re.compile(r"[a-z0-9_-]{1,150}")
+# So that a new one is whole before an old one has to go.
+_SHARE = 0.45
+_FIRST_ROOM = 10 * 1024 * 1024
+# The estimate of a document's size leaves out how parts are cut and named.
+_MARGIN = 0.97
+
+
+def is_colony(text: str) -> bool:
+    """Whether the text names a Colony vault."""
+    return text.strip().lower().startswith(SCHEME)
+
+
+@dataclass(frozen=True, slots=True)
+class _Signer:
+    """The folder's own key, as the Colony's snapshots are signed with it."""
+
+    keyring: Keyring
+    did_key: str
+
+    def sign(self, message: bytes) -> bytes:
+        return self.keyring.sign_raw(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What was stored, and how many records of what were left out."""
+
+    id: str
+    size: int
+    left: dict[str, int]
+
+
+class Compacts:
+    """The compact snapshots of a memory under one label of a Colony vault."""
+
+    def __init__(self, archive: Archive, text: str, identity: str | None = None):
+        """Nothing is asked of the vault yet.
+
+        Raises:
+            InvalidSettings: that is no label, or there is no key.
+        """
+        self._archive = archive
+        self.label = _label_of(archive, text)
+        settings = with_credentials(archive.settings)
+        if not settings.colony_key:
+            raise InvalidSettings(
+                "vault: colony: needs the agent's API key",
+                hint="Set COLONY_API_KEY, or put it into the file that HOLDFAST_VAULT_CREDENTIALS names.",
+            )
+        file = identity or settings.snapshot_identity
+        keyring, own = archive.keyring, archive.keyring.own()
+        try:
+            self._memory = ColonyMemory(
+                settings.colony_key,
+                base_url=settings.colony_url or None,
+                signer=_Signer(keyring, own) if own else None,
+                trusted=list(keyring.trusted()) if keyring.demands() else None,
+                recipients=settings.snapshot_recipients,
+                identities=read_identities(file) if file else (),
+                clock=archive.clock,
+                entropy=archive.entropy,
+            )
+        except ColonyInvalid as fault:
+            raise InvalidSettings(f"vault: {fault.message}", hint=fault.hint) from None
+
+    @property
+    def place(self) -> str:
+        """Where it is, without credentials."""
+        url = self._archive.settings.colony_url
+        return f"{SCHEME}{self.label}" + (f" at {url}" if url else "")
+
+    def state(self) -> tuple[int, int]:
+        """Bytes that are free and that are used."""
+        status = self._memory.status()
+        quota, used = (int(status.get(name) or 0) for name in ("quota_bytes", "used_bytes"))
+        return max((quota or _FIRST_ROOM) - used, 0), used
+
+    def each(self) -> list[SnapshotInfo]:
+        """Those that could be restored, newest first."""
+        return self._memory.list_snapshots(label=self.label)
+
+    def refused(self) -> list[tuple[str, str]]:
+        """Those that could not, with the reason; newest first."""
+        return [(one.snapshot_id, one.reason) for one in self._memory.refused_snapshots(label=self.label)]
+
+    def newest(self) -> SnapshotInfo | None:
+        """The one that would be restored; None if the vault answered and has none.
+
+        Raises:
+            ColonyMemoryError: what is there must not be used, or the vault failed.
+        """
+        return self._memory.latest(label=self.label)
+
+    def send(self, reader: Reader, identity: Identity) -> Sent:
+        """Store the memory in short, under a new id; so many as the settings say stay.
+
+        Raises:
+            VaultFull, QuotaExceeded: it does not fit; nothing was changed.
+            ColonyRateLimited: this hour's changes do not suffice; nothing was changed.
+        """
+        free, _ = self.state()
+        room = free + sum(map(_stored, self.each()))
+        compact = documents_of(reader, identity, int(room * _MARGIN), int(room * _SHARE))
+        keep = self._archive.settings.colony_keep
+        made = self._memory.backup(compact.documents, label=self.label, prune_keep=keep)
+        self._archive.keyring.raise_mark(_SENT, self.place, identity.sequence)
+        return Sent(made.snapshot_id, made.byte_size, compact.left)
+
+    def is_sent(self, identity: Identity) -> bool:
+        """Whether this one, or a newer one, was sent from here."""
+        return self._archive.keyring.mark(_SENT, self.place) >= identity.sequence
+
+    def remove(self, id: str) -> None:
+        self._memory.delete_snapshot(label=self.label, snapshot_id=id)
+
+    def tidy(self) -> None:
+        """Remove what writers that stopped have left; no snapshot that can be restored."""
+        self._memory.prune(label=self.label, keep=1_000_000)
+
+    def fetch(self, id: str | None, into: Shelf) -> Shelved:
+        """A compact snapshot, the newest if no id is given, as a bundle with a store on the shelf.
+
+        Its signature was checked with the documents; the bundle that is made of them has none.
+
+        Raises:
+            NotFound: there is none.
+            ColonyMemoryError: it must not be used, or the vault failed.
+            SnapshotForeign: it is of another memory, or no memory of Holdfast.
+        """
+        try:
+            documents = self._memory.restore(label=self.label, snapshot_id=id)
+        except SnapshotNotFound as fault:
+            raise NotFound(f"vault: {fault.message.removeprefix('restore: ')}") from fault
+        if not is_compact(documents):
+            raise SnapshotForeign(
+                f"vault: {self.place} holds documents that Holdfast did not write",
+                hint="Write them to a file with to_progenly_export() of holdfast.colony; holdfast import takes that.",
+            )
+        about = about_of(documents)
+        self._check_owner(about.identity)
+        with into.staging() as staging:
+            return _bundled(staging, documents, about.identity, about.left, into)
+
+    def _check_owner(self, identity: Identity) -> None:
+        if (identity.tenant, identity.agent) != (self._archive.tenant, self._archive.agent):
+            raise SnapshotForeign(f"vault: what {self.place} holds is of another memory")
+        if parse_id(identity.id).sequence != identity.sequence:
+            raise SnapshotUntrusted("vault: the compact snapshot contradicts itself")
+
+
+def _stored(info: SnapshotInfo) -> int:
+    """About how many bytes a snapshot takes: parts are full but for the last, so that this is one too few at most."""
+    return max(info.part_count - 1, 0) * 700_000
+
+
+def _label_of(archive: Archive, text: str) -> str:
+    """The label that is named, or the usual one; with the tenant in it, so that no tenant writes over another."""
+    given = text.strip()[len(SCHEME) :].strip("/")
+    if given and not _LABEL.fullmatch(given):
+        raise InvalidSettings("vault: colony: is followed by a label of a-z, 0-9, _ and -, and nothing else")
+    label = given or (USUAL_LABEL if archive.agent == DEFAULT_AGENT else f"{USUAL_LABEL}-{archive.agent.lower()}")
+    return label if archive.tenant == DEFAULT_TENANT else f"{label}-{archive.tenant.lower()}"
+
+
+def _bundled(
+    staging: Path, documents: dict[str, str], identity: Identity, left: dict[str, int], shelf: Shelf
+) -> Shelved:
+    """The documents as a bundle on the shelf."""
+    database, state = staging / STORE, staging / STATE
+    for path in (database, state):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+    store = SqliteStore(database, lambda event: None)
+    try:
+        fill(store, documents, identity.tenant)
+        store.fold_words()
+    finally:
+        store.close()
+    state.write_bytes(canonical.dumps(runtime_state(database, identity.tenant)))
+    staged = (Staged(STORE, "store", database), Staged(STATE, "state", state))
+    place = staging / body_name(identity.id, encrypted=False)
+    body = pack(Capture(staged, store_schema=store_schema()), place, identity.id)
+    manifest = Manifest(
+        identity=replace(identity, parent=None),
+        body_name=body.name,
+        body_size=body.size,
+        body_sha256=body.sha256,
+        schema=(("manifest", FORMAT_VERSION), ("store", store_schema())),
+        artifacts=body.artifacts,
+        redaction=Redaction(applied=True),
+        left=tuple(Left(name, f"{count} not in a compact snapshot") for name, count in sorted(left.items())),
+        recipients=(),
+        tools=(("holdfast", VERSION),),
+    )
+    shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
+    return shelf.find(identity.id)

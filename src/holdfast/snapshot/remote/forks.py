@@ -1,0 +1,170 @@
+"""Lines: what several hosts sent to one vault, each going on from its own snapshots of the same memory.
+
+Names tell whether there are any: a host never uses a number twice, so two snapshots of one number are of two lines.
+Only then are manifests read, for what follows what. Before the first such number nothing tells lines apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from shlex import quote
+
+from holdfast.core.errors import Fault, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew
+from holdfast.core.ports import Vault
+from holdfast.core.times import iso
+from holdfast.snapshot.bundle.types import Identity
+from holdfast.snapshot.remote.colony import is_colony
+from holdfast.snapshot.remote.transfer import Vaulted, list_vault, vaulted_manifest
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.paths import sequence_of
+from holdfast.store.port import where
+from holdfast.store.tables import AUDIT
+from holdfast.vault.read_only import ReadOnly
+
+MOST_ENTRIES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one host sent since another one sends as well, newest first, and what its newest says of itself."""
+
+    ids: tuple[str, ...]
+    created_at: int
+    label: str
+    signer: str | None
+
+    @property
+    def newest(self) -> str:
+        return self.ids[0]
+
+
+def find_lines(vault: Vault, tenant: str, agent: str, found: Sequence[Vaulted]) -> list[Line]:
+    """The lines in a vault, that of the newest snapshot first; none if there is but one."""
+    since = first_shared(one.id for one in found)
+    if since is None:
+        return []
+    ids = [one.id for one in found if one.sequence >= since and not one.damaged]
+    read = {id: about for id in ids if (about := _read(vault, tenant, agent, id))}
+    every = [one.id for one in found]
+    chains = trace([id for id in ids if id in read], {id: about.identity.parent for id, about in read.items()}, every)
+    if len(chains) < 2:
+        return []
+    return [_line(chain, read[chain[0]]) for chain in chains]
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    identity: Identity
+    signer: str | None
+
+
+def _read(vault: Vault, tenant: str, agent: str, id: str) -> _About | None:
+    """What a snapshot says of itself. Nobody's word is taken for it: this is for people to look at."""
+    try:
+        manifest = vaulted_manifest(vault, tenant, agent, id)
+    except (NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew):
+        return None
+    return _About(manifest.identity, manifest.signer)
+
+
+def _line(chain: tuple[str, ...], about: _About) -> Line:
+    return Line(chain, about.identity.created_at, about.identity.label, about.signer)
+
+
+def first_shared(ids: Iterable[str]) -> int | None:
+    """The first number that two snapshots have; None if none has."""
+    return min(_shared(ids), default=None)
+
+
+def last_shared(ids: Iterable[str]) -> list[str]:
+    """Those of the last number that two have: as long as they are there, it can be seen that there are lines."""
+    every = list(ids)
+    last = max(_shared(every), default=None)
+    return [id for id in every if sequence_of(id) == last]
+
+
+def _shared(ids: Iterable[str]) -> list[int]:
+    return [number for number, count in Counter(map(sequence_of, ids)).items() if count > 1]
+
+
+def trace(ids: Sequence[str], parents: Mapping[str, str | None], every: Sequence[str]) -> list[tuple[str, ...]]:
+    """The ids, newest first, as lines.
+
+    `every` are all ids in the vault, newest first. What has no parent began from what was the newest of them. Where a
+    parent was pruned, the line goes on with the only one that can have come before it; if there are several, it ends.
+    """
+    rest, chains = dict.fromkeys(ids), []
+    while rest:
+        chain: list[str] = []
+        before = next(iter(rest))
+        while before in rest:
+            del rest[before]
+            chain.append(before)
+            before = _before(before, parents, every)
+        chains.append(chain)
+    return [tuple(chain) for chain in _joined(chains, parents, set(every))]
+
+
+def _before(id: str, parents: Mapping[str, str | None], every: Sequence[str]) -> str:
+    parent = parents[id]
+    if parent is not None:
+        return parent
+    return next((one for one in every if sequence_of(one) < sequence_of(id)), "")
+
+
+def _joined(chains: list[list[str]], parents: Mapping[str, str | None], every: Collection[str]) -> list[list[str]]:
+    """The same, across snapshots that were pruned from the middle of a line."""
+    whole: list[list[str]] = []
+    while chains:
+        chain = chains.pop(0)
+        while (gone := parents[chain[-1]]) is not None and gone not in every:
+            earlier = [one for one in chains if sequence_of(one[0]) < sequence_of(gone)]
+            if len(earlier) != 1:
+                break
+            chains.remove(earlier[0])
+            chain = chain + earlier[0]
+        whole.append(chain)
+    return whole
+
+
+def not_here(lines: Sequence[Line], held: Collection[str]) -> list[Line]:
+    """Those whose newest snapshot this memory does not hold: neither made, restored nor merged here."""
+    return [line for line in lines if line.newest not in held]
+
+
+def told(lines: Sequence[Line], held: Collection[str], place: str) -> list[str]:
+    """For people: which lines this memory lacks, and how to bring them in."""
+    return [
+        f"Another host sent to this vault as well, and what it kept since is not in this memory: {line.newest} of "
+        f"{iso(line.created_at)}. Preview what it would bring: holdfast snapshot merge {line.newest} now "
+        f"--from {quote(place)} --dry-run"
+        for line in not_here(lines, held)
+    ]
+
+
+def held_by(archive: Archive) -> set[str]:
+    """Snapshots that are in this memory: those on its shelf, and those that its audit log says it was made of. The log
+    is part of the memory, so it knows this wherever it was restored."""
+    held = {one.id for one in archive.shelf.each()}
+    if archive.live is None:
+        return held
+    with suppress(Fault):  # it cannot be opened, or not be read: the shelf alone tells
+        reader = archive.live.store.read()
+        for operation in ("snapshot_restore", "snapshot_merge"):
+            for entry in reader.find(AUDIT, archive.tenant, *where(operation=operation), limit=MOST_ENTRIES):
+                held |= {*entry.target_ids, str(entry.details.get("other", ""))}
+    return held
+
+
+def told_of(archive: Archive, text: str, found: Sequence[Vaulted] | None = None) -> list[str]:
+    """The same of a vault that is named. A Colony vault keeps too little to tell."""
+    if is_colony(text):
+        return []
+    vault = ReadOnly(archive.vault(text))
+    if found is None:
+        found = list_vault(vault, archive.tenant, archive.agent)
+    lines = find_lines(vault, archive.tenant, archive.agent, found)
+    return told(lines, held_by(archive), text) if lines else []

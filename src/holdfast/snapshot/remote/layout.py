@@ -1,0 +1,254 @@
+"""In which layout a snapshot goes to a vault: whole, or as chunks that are stored once.
+
+As it lies on the shelf it can always go. In the other layout it needs the tar in the clear, and a signature by the key
+that signed the snapshot: where one of them is missing it goes as it lies, if the vault takes that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+
+import zstandard
+
+from holdfast.core.age import Pulled
+from holdfast.core.didkey import verify_signature
+from holdfast.core.errors import NotFound, SnapshotDamaged, SnapshotsBusy, VaultRefused
+from holdfast.core.ports import Vault
+from holdfast.snapshot.bundle.canonical import Malformed
+from holdfast.snapshot.bundle.encryption import fingerprint, read_identities, sealing
+from holdfast.snapshot.bundle.hashed_copy import open_file
+from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes, recipe_name, signed_bytes
+from holdfast.snapshot.bundle.reader import Plain as Opened, opened
+from holdfast.snapshot.bundle.types import Body, Capture, Manifest
+from holdfast.snapshot.bundle.writer import pack_tar, tar_again
+from holdfast.snapshot.chunks.cache import Known
+from holdfast.snapshot.chunks.chunk_index import recipe_bytes
+from holdfast.snapshot.chunks.chunker import Plain, cut_tar
+from holdfast.snapshot.chunks.leases import leased
+from holdfast.snapshot.chunks.pack_download import vaulted_packs
+from holdfast.snapshot.chunks.packfile import Seal
+from holdfast.snapshot.chunks.reader import as_stored
+from holdfast.snapshot.chunks.writer import Sending, Sent, check_there, packs_there
+from holdfast.snapshot.remote.cache_rebuild import known_folder, learn, trusted_packs
+from holdfast.snapshot.remote.pack_copy import copy_chunks, look_back, remove_halves
+from holdfast.snapshot.remote.transfer import deliver, list_vault, prefix_of, read_vaulted, send
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.lock import SnapshotLock
+from holdfast.snapshot.repo.paths import SHELVES
+from holdfast.snapshot.repo.snapshot_files import Files, read_files
+from holdfast.vault.local import LocalVault
+from holdfast.vault.read_only import ReadOnly
+
+# Below, chunks would save little and cost several requests more, and four small files can be read by anybody.
+_WORTH_CHUNKS = 4 << 20
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """What a snapshot was just packed from, while it is still staged."""
+
+    capture: Capture
+    body: Body
+    recipients: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Clear:
+    """The tar of a snapshot in the clear, and for whom it is encrypted again."""
+
+    tar: AbstractContextManager[Plain]
+    recipients: tuple[str, ...]
+
+
+def put(archive: Archive, vault: Vault, id: str, fresh: Fresh | None = None) -> None:
+    """Copy a snapshot from the shelf to the vault, in the layout of the settings if that can be.
+
+    Raises:
+        SnapshotDamaged: the bytes on the shelf are not those of the manifest.
+        Conflict: the vault has other bytes under one of its names.
+        SnapshotsBusy: another process or host sends it, or packs were removed meanwhile.
+        StorageFull, StorageFailed, UpstreamFailed: the vault did not take it.
+    """
+    with archive.shelf.hold(id) as one:
+        files = read_files(archive.shelf.root, one.id)
+        if files.manifest.chunked and takes_chunks(archive, vault):
+            _copy_from_shelf(archive, vault, files)
+        elif files.manifest.chunked:
+            _send_whole(archive, vault, files.manifest, _clear(archive, files.manifest, one.path, fresh))
+        else:
+            wanted = takes_chunks(archive, vault) and _is_worth_chunks(archive, files.manifest)
+            clear = _clear(archive, files.manifest, one.path, fresh) if wanted else None
+            if clear is None or _is_there_whole(vault, files):
+                send(archive.shelf, id, vault)
+            else:
+                _send_chunks(archive, vault, files.manifest, clear)
+
+
+def takes_chunks(archive: Archive, vault: Vault) -> bool:
+    """Whether snapshots may lie in the vault as chunks."""
+    return archive.settings.vault_layout != "whole" and vault.can.increments
+
+
+def _is_worth_chunks(archive: Archive, manifest: Manifest) -> bool:
+    return archive.settings.vault_layout == "chunks" or manifest.body_size >= _WORTH_CHUNKS
+
+
+def shelf_as_vault(archive: Archive) -> Vault:
+    """All shelves of the data folder, which are laid out as a vault is, to be read."""
+    return ReadOnly(LocalVault(archive.home / SHELVES))
+
+
+def key_and_seal(archive: Archive, recipients: Sequence[str]) -> tuple[bytes, Seal]:
+    """What chunks for these recipients are named by, and what seals them."""
+    if not recipients:
+        return b"", as_stored
+    key = archive.keyring.chunk_key("chunks", archive.tenant, archive.agent, *sorted(recipients))
+    return key, sealing(recipients)
+
+
+def _clear(archive: Archive, manifest: Manifest, body: Path, fresh: Fresh | None) -> _Clear | None:
+    """The snapshot's tar, if it can be had and its manifest be signed anew."""
+    if manifest.signer is not None and manifest.signer != archive.keyring.own():
+        return None
+    if fresh is not None:
+        return _Clear(_tar_of(fresh), fresh.recipients)
+    if not manifest.encrypted:
+        return _Clear(opened(body, manifest), ())
+    recipients, identity = archive.settings.snapshot_recipients, archive.settings.snapshot_identity
+    if not identity or tuple(fingerprint(one) for one in recipients) != manifest.recipients:
+        return None
+    return _Clear(opened(body, manifest, read_identities(identity)), recipients)
+
+
+@contextmanager
+def _tar_of(fresh: Fresh) -> Iterator[Plain]:
+    tar = tar_again(fresh.capture, fresh.body, encrypted=bool(fresh.recipients))
+    yield Opened(Pulled(tar), sum(one.size for one in fresh.body.artifacts))
+
+
+def _is_there_whole(vault: Vault, files: Files) -> bool:
+    """Whether the vault has the very files of the shelf already."""
+    identity = files.manifest.identity
+    found = {one.id: one for one in list_vault(vault, identity.tenant, identity.agent)}
+    return identity.id in found and not found[identity.id].chunked
+
+
+def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _Clear | None) -> None:
+    """Send what lies on the shelf as chunks to a vault that takes none: packed into one body on the way."""
+    if clear is None:
+        raise VaultRefused(
+            f"vault: {vault.place} gets whole snapshots only, and {manifest.identity.id} lies in chunks that cannot be "
+            "opened and sealed again here",
+            hint="Use a vault that takes chunks, or give HOLDFAST_SNAPSHOT_IDENTITY and HOLDFAST_SNAPSHOT_RECIPIENTS.",
+        )
+    if _is_listed(vault, manifest):
+        return
+    with archive.shelf.staging() as staging:
+        name = body_name(manifest.identity.id, manifest.encrypted)
+        with _shelf_damage(), clear.tar as plain:
+            size, digest = pack_tar(_pieces(plain), staging / name, clear.recipients)
+        sealed = _sealed_again(archive, manifest, name, size, digest)
+        deliver(vault, Files(sealed, manifest_bytes(sealed)), partial(open_file, staging / name))
+
+
+def _pieces(plain: Plain) -> Iterator[memoryview]:
+    while piece := plain.some(_PIECE):
+        yield piece
+
+
+def _is_listed(vault: Vault, manifest: Manifest) -> bool:
+    identity = manifest.identity
+    found = list_vault(vault, identity.tenant, identity.agent)
+    return any(one.id == identity.id and not one.damaged for one in found)
+
+
+@contextmanager
+def _shelf_damage() -> Iterator[None]:
+    try:
+        yield
+    except (Malformed, zstandard.ZstdError) as error:
+        raise SnapshotDamaged("snapshot: its body on the shelf is damaged") from error
+
+
+def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _Clear) -> None:
+    key, seal = key_and_seal(archive, clear.recipients)
+    with _sender(archive, vault, manifest, key) as known:
+        if known is None:
+            return
+        prefix, id = prefix_of(archive.tenant, archive.agent), manifest.identity.id
+        with leased(vault, prefix, id, archive.clock, archive.entropy, known.save_lease) as lease:
+            remove_halves(vault, archive, id)
+            sent = _put_packs(archive, vault, prefix, known, key, seal, clear)
+            recipe = recipe_bytes(sent.packs, sent.runs, seal)
+            name, digest = recipe_name(id, manifest.encrypted), sha256(recipe).hexdigest()
+            sealed = _sealed_again(archive, manifest, name, len(recipe), digest)
+            lease.check()
+            check_there(vault, prefix, sent.packs)
+            deliver(vault, Files(sealed, manifest_bytes(sealed)), partial(BytesIO, recipe))
+            look_back(archive, vault, prefix, sealed, sent.packs)
+
+
+@contextmanager
+def _sender(archive: Archive, vault: Vault, manifest: Manifest, key: bytes) -> Iterator[Known | None]:
+    """The only one on this machine that sends to the vault with that key, and what it knows of the packs there; None
+    if the vault has the snapshot already."""
+    folder = known_folder(archive, vault.place, key)
+    with SnapshotLock(folder, "send", archive.settings.snapshot_lock_seconds):
+        if _is_whole_in(vault, prefix_of(archive.tenant, archive.agent), manifest):
+            yield None
+            return
+        known = Known(folder)
+        if old := known.lease():  # of a process that was killed: this one has its lock
+            vault.delete(old)
+        yield known
+
+
+def _copy_from_shelf(archive: Archive, vault: Vault, files: Files) -> None:
+    """Copy what lies on the shelf as chunks: packs are copied, not cut again."""
+    with _sender(archive, vault, files.manifest, b"") as known:
+        if known is not None:
+            sent = copy_chunks(archive, shelf_as_vault(archive), vault, files, known.save_lease, again=True)
+            archive.moved("chunks", sent)
+
+
+def _put_packs(
+    archive: Archive, vault: Vault, prefix: str, known: Known, key: bytes, seal: Seal, clear: _Clear
+) -> Sent:
+    """What the snapshot consists of, all of which the vault has now."""
+    there = trusted_packs(archive, packs_there(vault, prefix))
+    known.load(there, key)
+    if not known.entries and there:
+        learn(archive, vault, known, there, key)
+    with _shelf_damage(), Sending(vault, prefix, known, key, seal, archive.entropy) as sending, clear.tar as plain:
+        sent = sending.send(cut_tar(plain, key))
+    archive.moved("chunks", sent.new_bytes)
+    return sent
+
+
+def _sealed_again(archive: Archive, manifest: Manifest, name: str, size: int, digest: str) -> Manifest:
+    """The manifest with another body. What our key signed is signed again, if it really did."""
+    sealed = replace(manifest, body_name=name, body_size=size, body_sha256=digest)
+    if manifest.signer is None or manifest.signature is None:
+        return sealed
+    if not verify_signature(manifest.signer, signed_bytes(manifest), manifest.signature):
+        raise SnapshotDamaged("snapshot: the signature is not that of its manifest")
+    claimed = replace(sealed, signature=None)
+    return replace(claimed, signature=archive.keyring.sign(signed_bytes(claimed)))
+
+
+def _is_whole_in(vault: Vault, prefix: str, manifest: Manifest) -> bool:
+    """Whether the vault has the snapshot already, with all that it needs."""
+    identity = manifest.identity
+    try:
+        there = read_vaulted(vault, identity.tenant, identity.agent, identity.id).manifest
+        check_there(vault, prefix, vaulted_packs(vault, prefix, there))
+        return True
+    except (NotFound, SnapshotDamaged, SnapshotsBusy):
+        return False

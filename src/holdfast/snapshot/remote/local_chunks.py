@@ -1,0 +1,127 @@
+"""A snapshot onto the shelf as chunks: what lies there already is referred to, the rest is packed beside the recipe.
+
+The form is that of chunks in a vault, and a shelf is laid out as a folder that is a vault. So whatever reads such a
+vault reads the shelf, and a snapshot goes on to a vault as copies of the packs that are missing there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+from holdfast.core.disk import disk_faults, make_folder, write_new
+from holdfast.core.errors import Fault, LimitReached
+from holdfast.core.system import lower_priority
+from holdfast.snapshot.bundle.limits import check_size
+from holdfast.snapshot.bundle.manifest import recipe_name
+from holdfast.snapshot.bundle.reader import Plain
+from holdfast.snapshot.bundle.types import Body, Capture
+from holdfast.snapshot.bundle.writer import Tar
+from holdfast.snapshot.chunks.cache import Known
+from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, recipe_bytes
+from holdfast.snapshot.chunks.chunker import cut_tar
+from holdfast.snapshot.chunks.writer import Sending
+from holdfast.snapshot.remote.cache_rebuild import SHELF, known_folder, learn
+from holdfast.snapshot.remote.colony import is_colony
+from holdfast.snapshot.remote.layout import key_and_seal, shelf_as_vault, takes_chunks
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.packs import trusted_packs
+from holdfast.vault.local import LocalVault
+
+Foreseen = Callable[[], Known]
+
+# What a vault takes as chunks from 4 MB on (`layouts.py`), before it is compressed.
+_WORTH_CHUNKS = 8 << 20
+
+
+def lies_in_chunks(archive: Archive, vaults: Sequence[str | None], staged: int) -> bool:
+    """Whether a snapshot of so many staged bytes, which is to go to these vaults, is put on the shelf as chunks.
+
+    By itself only where that saves something: chunks are cut for a vault anyway, and a whole body beside them costs
+    its time and its room once more. Without a vault one file that any tar and zstd reads is worth more.
+    """
+    layout = archive.settings.snapshot_layout
+    if layout != "auto":
+        return layout == "chunks"
+    places = [one for one in vaults if one and not is_colony(one)]
+    return staged >= _WORTH_CHUNKS and bool(places) and all(_gets_chunks(archive, one) for one in places)
+
+
+def _gets_chunks(archive: Archive, place: str) -> bool:
+    try:
+        return takes_chunks(archive, archive.vault(place))
+    except Fault:
+        return False  # whoever sends it there says so; the snapshot is made all the same
+
+
+def staged_bytes(capture: Capture) -> int:
+    with disk_faults("snapshot: staged files"):
+        return sum(one.source.stat().st_size for one in capture.staged)
+
+
+@contextmanager
+def foreseeing(
+    archive: Archive, vaults: Sequence[str | None], expected: int, recipients: Sequence[str]
+) -> Iterator[Foreseen]:
+    """What lies in the packs on the shelf, looked up while the block captures: if that many bytes would be cut."""
+    if not lies_in_chunks(archive, vaults, expected):
+        yield lambda: _known(archive, recipients)
+        return
+    with ThreadPoolExecutor(1, "holdfast-known", lower_priority) as pool:
+        yield pool.submit(_known, archive, recipients).result
+
+
+def cut(
+    archive: Archive, capture: Capture, staging: Path, id: str, recipients: Sequence[str], foreseen: Foreseen
+) -> Body:
+    """Lay the recipe of a capture into the staging folder, with packs of what the shelf lacks beside it, all synced.
+
+    Raises:
+        InvalidRequest: a recipient is none, or a staged path cannot be in a bundle.
+        LimitReached: it holds more, or its recipe is larger, than a reader would take.
+        StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
+    """
+    known = foreseen()
+    key, seal = key_and_seal(archive, recipients)
+    tar = Tar(capture, encrypted=bool(recipients))
+    plain = Plain(_Pieces(tar.pieces()), staged_bytes(capture))
+    with (
+        disk_faults(f"pack {id}"),
+        Sending(LocalVault(staging), "", known, key, seal, archive.entropy) as sending,
+    ):
+        sent = sending.send(cut_tar(plain, key))
+        recipe = recipe_bytes(sent.packs, sent.runs, seal)
+        check_size(sent.runs.size, len(recipe) + sum(one.size for one in sent.packs), LimitReached)
+        if len(recipe) > MOST_BYTES:
+            raise LimitReached("snapshot: its list of chunks is too long", hint="Set HOLDFAST_SNAPSHOT_LAYOUT=whole.")
+        name = recipe_name(id, bool(recipients))
+        write_new(staging / name, recipe)
+    archive.moved("create", sent.new_bytes)
+    return Body(name, len(recipe), sha256(recipe).hexdigest(), tuple(tar.artifacts))
+
+
+class _Pieces:
+    """The tar as it is made, without a copy: what is read is used up before more is asked for."""
+
+    def __init__(self, pieces: Iterator[bytes | memoryview]):
+        self._pieces = pieces
+
+    def read(self, size: int, /) -> bytes | memoryview:
+        del size
+        return next((piece for piece in self._pieces if piece), b"")
+
+
+def _known(archive: Archive, recipients: Sequence[str]) -> Known:
+    """What lies in the packs on the shelf, as far as they are trusted."""
+    key, _ = key_and_seal(archive, recipients)
+    known = Known(known_folder(archive, SHELF, key))
+    with disk_faults("note packs"):
+        there = trusted_packs(archive.shelf.each())
+        make_folder(known.folder)
+    known.load(there, key)
+    if there and not known.entries:
+        learn(archive, shelf_as_vault(archive), known, there, key)
+    return known

@@ -1,0 +1,117 @@
+"""A snapshot in chunks from one vault to another, or from the shelf: packs are copied as they are, not cut again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from io import BytesIO
+from typing import BinaryIO
+
+from holdfast.core.errors import NotFound, SnapshotDamaged, SnapshotsBusy, VaultRefused
+from holdfast.core.ports import Parcel, Vault
+from holdfast.snapshot.bundle.hashed_copy import checked
+from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.chunks.leases import condemned, leased, nowhere
+from holdfast.snapshot.chunks.pack_download import vaulted_packs, vaulted_recipe
+from holdfast.snapshot.chunks.packfile import Entry
+from holdfast.snapshot.chunks.reader import PACKS
+from holdfast.snapshot.chunks.writer import check_there, packs_there
+from holdfast.snapshot.remote.cache_rebuild import believe_again, trusted_packs
+from holdfast.snapshot.remote.transfer import deliver, prefix_of, take_out
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.snapshot_files import Files
+
+_CHUNK = 1 << 20
+
+
+def remove_halves(vault: Vault, archive: Archive, id: str) -> None:
+    """Take away what an interrupted run left of the same snapshot, or what can no longer be restored of it: it would
+    stand in the way of what is sent now. Packs stay."""
+    take_out(vault, archive.tenant, archive.agent, id)
+
+
+def look_back(archive: Archive, vault: Vault, prefix: str, manifest: Manifest, packs: tuple[Entry, ...]) -> None:
+    """Take the snapshot back if somebody removed a pack at the very last moment."""
+    try:
+        check_there(vault, prefix, packs)
+    except SnapshotsBusy:
+        take_out(vault, archive.tenant, archive.agent, manifest.identity.id)
+        raise
+
+
+def copy_chunks(
+    archive: Archive,
+    source: Vault,
+    target: Vault,
+    files: Files,
+    noted: Callable[[str | None], None] = nowhere,
+    *,
+    again: bool = False,
+) -> int:
+    """Copy a snapshot that lies in the source as chunks: the packs that the target lacks, then what names them; the
+    bytes of those packs. With `again` what the target has of it, which is not whole, makes room, and so do packs there
+    that were found damaged: the source has the right ones.
+
+    Raises:
+        VaultRefused: the target takes no chunks.
+        SnapshotDamaged: the source's bytes are not those of the manifest.
+        SnapshotsBusy: another host sends it, or the target is about to remove a pack of it.
+    """
+    if not target.can.increments:
+        raise VaultRefused(
+            f"vault: {target.place} takes whole snapshots only, and {files.id} lies in chunks",
+            hint="Send it from the memory it was made of: holdfast vault sync.",
+        )
+    prefix = prefix_of(archive.tenant, archive.agent)
+    recipe = vaulted_recipe(source, prefix, files.manifest)
+    packs = vaulted_packs(source, prefix, files.manifest)
+    with leased(target, prefix, files.id, archive.clock, archive.entropy, noted) as lease:
+        going, there = condemned(target, prefix), packs_there(target, prefix)
+        if any(one.name in going for one in packs):
+            raise SnapshotsBusy(
+                "vault: somebody is about to remove packs of it",
+                hint="Try again in a moment. If nobody is pruning that vault, run holdfast vault prune --tidy on it.",
+            )
+        if again:
+            remove_halves(target, archive, files.id)
+            there = _without_damaged(archive, target, prefix, packs, there)
+        lacking = [one for one in packs if there.get(one.name) != one.size]
+        for one in lacking:
+            target.put_all([Parcel(f"{prefix}{PACKS}/{one.name}", one.size, partial(_pack, source, prefix, one))])
+        lease.check()
+        check_there(target, prefix, packs)
+        deliver(target, files, partial(BytesIO, recipe))
+        look_back(archive, target, prefix, files.manifest, packs)
+    return sum(one.size for one in lacking)
+
+
+def _pack(vault: Vault, prefix: str, pack: Entry) -> BinaryIO:
+    try:
+        return checked(vault.open(f"{prefix}{PACKS}/{pack.name}"), f"pack {pack.name}", pack.size, pack.sha256)
+    except NotFound as error:
+        raise SnapshotDamaged(f"vault: pack {pack.name} is gone") from error
+
+
+def _without_damaged(
+    archive: Archive, vault: Vault, prefix: str, packs: tuple[Entry, ...], there: dict[str, int]
+) -> dict[str, int]:
+    """The packs that are there, once those are removed that have other bytes than they should. Only what looks wrong or
+    was found so is read: a name is chance, so nothing else can have it."""
+    believed = trusted_packs(archive, there)
+    for one in packs:
+        if one.name in there and believed.get(one.name) != one.size:
+            if not _is_sound(vault, prefix, one):
+                vault.delete(f"{prefix}{PACKS}/{one.name}")
+                there = {name: size for name, size in there.items() if name != one.name}
+            believe_again(archive, one.name)
+    return there
+
+
+def _is_sound(vault: Vault, prefix: str, pack: Entry) -> bool:
+    try:
+        with _pack(vault, prefix, pack) as stream:
+            while stream.read(_CHUNK):
+                pass
+    except SnapshotDamaged:
+        return False
+    return True

@@ -1,0 +1,143 @@
+"""The snapshots of one memory: whose they are, where they lie, and the memory itself while it is open."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.context import Desk
+from holdfast.core.errors import Conflict, Fault
+from holdfast.core.metrics import Metrics
+from holdfast.core.model import Json, Lifecycle
+from holdfast.core.ports import Clock, Entropy, Vault
+from holdfast.settings import Settings
+from holdfast.snapshot.keys.keyring import Keyring
+from holdfast.snapshot.repo.jobs import Work, going_on, note_work
+from holdfast.snapshot.repo.lock import SnapshotLock
+from holdfast.snapshot.repo.paths import shelf_folder
+from holdfast.snapshot.repo.repository import Shelf
+from holdfast.store.port import Home
+from holdfast.vault.vault_url import vault_from
+
+DEFAULT_AGENT = "default"
+
+
+def _nobody(kind: Lifecycle, body: Json) -> None:
+    """Nobody listens."""
+
+
+@dataclass(slots=True)
+class Result:
+    """What came of a piece of work: the id of a snapshot, or the name of a generation."""
+
+    about: str | None = None
+    message: str | None = None  # what is still to be done
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """One memory's snapshots. Without `live` there is no memory yet; it can only be restored."""
+
+    home: Path
+    settings: Settings
+    clock: Clock
+    entropy: Entropy
+    tenant: str
+    live: Home | None = None
+    tell: Callable[[Lifecycle, Json], None] = _nobody
+    metrics: Metrics = dataclasses.field(default_factory=Metrics)
+
+    @property
+    def agent(self) -> str:
+        """Whose memory the folder is. Several agents may write to it; a snapshot holds them all."""
+        return self.settings.agent or DEFAULT_AGENT
+
+    @property
+    def shelf(self) -> Shelf:
+        return Shelf(shelf_folder(self.home, self.tenant, self.agent), (self.tenant, self.agent))
+
+    @property
+    def keyring(self) -> Keyring:
+        return Keyring(self.home / "keys", self.entropy)
+
+    def vault(self, text: str) -> Vault:
+        """The vault that is named.
+
+        Raises:
+            InvalidSettings: it is none.
+        """
+        return vault_from(text, self.settings, self.clock, self.entropy)
+
+    @contextmanager
+    def locked(self, operation: str) -> Iterator[Result]:
+        """Nobody else makes, restores or removes snapshots inside this block; how it ended is counted and noted.
+
+        Raises:
+            SnapshotsBusy: somebody did for too long.
+        """
+        with (
+            self.counted(operation),
+            SnapshotLock(self.home, operation, self.settings.snapshot_lock_seconds),
+            self._noted(Work(operation, self.tenant, self.agent, self.clock.now_ms())) as result,
+        ):
+            yield result
+
+    @contextmanager
+    def unlocked(self, operation: str) -> Iterator[Result]:
+        """Work beside all other, as sending to a vault; how it ended is counted and noted just as well."""
+        work = Work(operation, self.tenant, self.agent, self.clock.now_ms(), locked=False)
+        with self.counted(operation), going_on(self.home, work), self._noted(work) as result:
+            yield result
+
+    @contextmanager
+    def _noted(self, work: Work) -> Iterator[Result]:
+        result = Result()
+        note_work(self.home, work)
+        try:
+            yield result
+            work = dataclasses.replace(work, about=result.about, message=result.message)
+        except Fault as fault:
+            work = dataclasses.replace(work, code=fault.code, message=fault.message)
+            raise
+        except BaseException as error:
+            work = dataclasses.replace(work, code="internal", message=f"unexpected {type(error).__name__}")
+            raise
+        finally:
+            note_work(self.home, dataclasses.replace(work, ended=self.clock.now_ms()))
+
+    @contextmanager
+    def counted(self, operation: str) -> Iterator[None]:
+        """What is done in this block appears in the metrics, with its outcome and how long it took."""
+        began, outcome = self.clock.steady(), "ok"
+        try:
+            yield
+        except Fault as fault:
+            outcome = fault.code
+            raise
+        finally:
+            self.metrics.observe("holdfast_snapshot_duration_seconds", self.clock.steady() - began, operation=operation)
+            self.metrics.count("holdfast_snapshot_total", operation=operation, outcome=outcome)
+
+    def moved(self, operation: str, size: int) -> None:
+        """So many bytes of a snapshot were written or read."""
+        self.metrics.count("holdfast_snapshot_bytes_total", size, operation=operation)
+
+
+def archive_of(desk: Desk) -> Archive:
+    """The archive of the memory that the desk stands in.
+
+    Raises:
+        Conflict: the desk stands in none, as when a past memory is read.
+    """
+    home = desk.home
+    if home is None:
+        raise Conflict("snapshots: this memory lies in no data folder", hint="Open the folder itself.")
+
+    def tell(kind: Lifecycle, body: Json) -> None:
+        # A restore may have exchanged the store since the desk was made.
+        dataclasses.replace(desk, store=home.store).announce(kind, body)
+
+    return Archive(home.path, desk.settings, desk.clock, desk.entropy, desk.tenant, home, tell, desk.metrics)

@@ -1,0 +1,247 @@
+"""What lies on a shelf, looked at cheaply: everything but the body's bytes is read and must agree. What was found when
+the bytes were read is remembered (`checked.py`) and holds as long as the file has not changed.
+
+Reading takes no lock. Whatever seems wrong is looked at again before it is called damaged, since another process may
+just be putting or deleting it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from holdfast.core.bundle_names import BODIES, MANIFEST, RECIPES, SIDECAR, SUFFIXES
+from holdfast.core.disk import disk_fault
+from holdfast.core.errors import Fault, SnapshotDamaged
+from holdfast.snapshot.bundle.canonical import Malformed
+from holdfast.snapshot.bundle.manifest import read_manifest
+from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.chunks.chunk_index import is_pack, read_packs
+from holdfast.snapshot.chunks.reader import PACKS, pack_path, packs_beside, read_recipe
+from holdfast.snapshot.repo.check_results import Checked, Record, looks_of, read_record
+from holdfast.snapshot.repo.orphans import mark_of
+from holdfast.snapshot.repo.paths import read_sidecar, sequence_of, split_name
+
+MOST_MANIFEST = 64_000_000
+_MOST_SIDECAR = 512
+_CHUNK = 1 << 16
+
+Owner = tuple[str, str]  # tenant and agent
+
+
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    """A snapshot on the shelf, whole as far as a glance tells, or damaged and why."""
+
+    id: str
+    manifest: Manifest | None  # None if it cannot be read
+    size: int  # of all its files, and of the packs that it needs; they may be others' too
+    damaged: str | None
+    path: Path  # of the body; of the plain one if there is none
+    checked_at: int | None = None  # when its bytes were read, as they are now; None if they never were
+
+    @property
+    def sequence(self) -> int:
+        return sequence_of(self.id)
+
+
+def names_on(root: Path) -> list[tuple[str, str]]:
+    """Every file of a snapshot here, as id and suffix. Other files are not ours and are passed over."""
+    try:
+        names = os.listdir(root)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise disk_fault(error, "list snapshots") from error
+    return [parts for name in names if (parts := split_name(name))]
+
+
+def ids_on(root: Path) -> set[str]:
+    """Every id that has a file here."""
+    return {id for id, _ in names_on(root)}
+
+
+def bytes_on(root: Path) -> int:
+    """What all files of snapshots take; a pack counts once, however many share it."""
+    files = sum(_size_of(f"{root}/{id}{suffix}") or 0 for id, suffix in names_on(root))
+    return files + sum(packs_on(root).values())
+
+
+def packs_on(root: Path) -> dict[str, int]:
+    """The packs here with their sizes. Other files beside them are not ours and are passed over."""
+    try:
+        names = os.listdir(root / PACKS)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise disk_fault(error, "list packs") from error
+    sizes = {name: _size_of(f"{root}/{PACKS}/{name}") for name in names if is_pack(name)}
+    return {name: size for name, size in sizes.items() if size is not None}
+
+
+def newest_first(ids: set[str]) -> list[str]:
+    return sorted(ids, key=lambda id: (sequence_of(id), id), reverse=True)
+
+
+def look_at_all(root: Path, owner: Owner | None = None) -> Iterator[Shelved]:
+    """Every snapshot on the shelf, newest first."""
+    record = read_record(root)
+    for id in newest_first(ids_on(root)):
+        if (one := look_at(root, id, owner, record)) is not None:
+            yield one
+
+
+def look_at(root: Path, id: str, owner: Owner | None = None, record: Record | None = None) -> Shelved | None:
+    """The snapshot of that id; None if there is none, also while it is being put or deleted.
+
+    With an owner, one of another memory counts as damaged, and nothing that it says about itself is told.
+    """
+    record = read_record(root) if record is None else record
+    seen = _glance(root, id, owner, record)
+    if not seen.damaged:
+        return seen
+    if os.path.lexists(mark_of(root, id)) and not os.path.lexists(root / f"{id}{MANIFEST}"):
+        return None
+    seen = _glance(root, id, owner, record)
+    return seen if seen.size or any(os.path.lexists(root / f"{id}{suffix}") for suffix in SUFFIXES) else None
+
+
+def _glance(root: Path, id: str, owner: Owner | None, record: Record) -> Shelved:
+    manifest: Manifest | None = None
+    damaged: str | None = None
+    known: Checked | None = None
+    try:
+        whole, digest = read_manifest_of(root, id)
+        if owner not in (None, (whole.identity.tenant, whole.identity.agent)):
+            raise SnapshotDamaged(f"{id} is of another memory")
+        manifest = whole
+        _check_body(root, manifest)
+        known = _known(root / manifest.body_name, digest, record.get(id))
+    except Fault as fault:
+        damaged = fault.message
+    if known is not None:
+        damaged = known.damaged
+    name = manifest.body_name if manifest else _body_there(root, id)
+    size = sum(_size_of(f"{root}/{id}{suffix}") or 0 for suffix in SUFFIXES) + _packs_size(root / name)
+    return Shelved(id, manifest, size, damaged, root / name, known.at if known else None)
+
+
+def _known(body: Path, digest: str, known: Checked | None) -> Checked | None:
+    """What is remembered of these very files."""
+    if known is None or known.manifest != digest:
+        return None
+    return known if known.looks == looks_of(body) else None
+
+
+def _packs_size(body: Path) -> int:
+    """What the packs of a recipe take; none if it is no recipe, or cannot be read."""
+    if not body.name.endswith(RECIPES):
+        return 0
+    try:
+        return sum(_size_of(str(pack_path(body, one.name))) or 0 for one in packs_beside(body))
+    except (Malformed, SnapshotDamaged, OSError):
+        return 0
+
+
+def _body_there(root: Path, id: str) -> str:
+    names = [f"{id}{suffix}" for suffix in BODIES]
+    return next((name for name in names if os.path.lexists(root / name)), names[0])
+
+
+def _size_of(path: str) -> int | None:
+    """Bytes of a regular file; None for anything else, and for nothing."""
+    try:
+        seen = os.lstat(path)
+    except OSError:
+        return None
+    return seen.st_size if stat.S_ISREG(seen.st_mode) else None
+
+
+def read_manifest_of(folder: Path, id: str) -> tuple[Manifest, str]:
+    """The manifest of an id in a folder and its SHA-256, checked against its sidecar and its name.
+
+    Raises:
+        SnapshotDamaged, SnapshotTooNew: it is not there, not readable here or not of that id.
+    """
+    name = f"{id}{MANIFEST}"
+    data = read_small(folder, name, MOST_MANIFEST)
+    digest = sha256(data).hexdigest()
+    if read_sidecar(read_small(folder, f"{name}{SIDECAR}", _MOST_SIDECAR), name) != digest:
+        raise SnapshotDamaged(f"{name} is not what its sidecar says")
+    manifest = read_manifest(data)
+    check_names(manifest, id)
+    return manifest, digest
+
+
+def check_names(manifest: Manifest, id: str) -> None:
+    """Refuse a manifest that is not of the id it is called by."""
+    identity = manifest.identity
+    if identity.id != id or identity.sequence != sequence_of(id):
+        raise SnapshotDamaged(f"{id}{MANIFEST} is the manifest of another snapshot")
+    if manifest.body_name not in {f"{id}{suffix}" for suffix in BODIES}:
+        raise SnapshotDamaged(f"{id}{MANIFEST} names a body that is not its own")
+
+
+def _check_body(folder: Path, manifest: Manifest) -> None:
+    name = manifest.body_name
+    size = _size_of(f"{folder}/{name}")
+    if size is None:
+        raise SnapshotDamaged(f"{name} is gone")
+    if size != manifest.body_size:
+        raise SnapshotDamaged(f"{name} has {size} bytes instead of {manifest.body_size}")
+    check_sidecar(folder, manifest)
+    if manifest.chunked:
+        check_packs(folder / name, manifest)
+
+
+def check_packs(body: Path, manifest: Manifest) -> None:
+    """Refuse a recipe that is not the manifest's, or one of whose packs is not there in its size."""
+    try:
+        packs = read_packs(read_recipe(body, manifest))
+    except Malformed as error:
+        raise SnapshotDamaged(f"{body.name}: {error}") from error
+    gone = [one.name for one in packs if _size_of(str(pack_path(body, one.name))) != one.size]
+    if gone:
+        raise SnapshotDamaged(f"{len(gone)} of its {len(packs)} packs are gone or cut off")
+
+
+def check_sidecar(folder: Path, manifest: Manifest) -> None:
+    """Refuse a body's sidecar that disagrees with the manifest."""
+    name = f"{manifest.body_name}{SIDECAR}"
+    if read_sidecar(read_small(folder, name, _MOST_SIDECAR), manifest.body_name) != manifest.body_sha256:
+        raise SnapshotDamaged(f"{name} is not what the manifest says")
+
+
+def read_small(folder: Path, name: str, most: int) -> bytes:
+    """The bytes of a regular file of at most so many.
+
+    Raises:
+        SnapshotDamaged: it is gone, something else, larger, or cannot be read.
+    """
+    try:
+        # Not blocking: a pipe of that name would otherwise be waited for.
+        handle = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise SnapshotDamaged(f"{name} is no file")
+            data = _read_all(file, most + 1)
+    except FileNotFoundError as error:
+        raise SnapshotDamaged(f"{name} is gone") from error
+    except OSError as error:
+        raise SnapshotDamaged(f"{name} cannot be read: {error.strerror}") from error
+    if len(data) > most:
+        raise SnapshotDamaged(f"{name} is larger than {most} bytes")
+    return data
+
+
+def _read_all(file: io.FileIO, most: int) -> bytes:
+    pieces = []
+    while most > 0 and (piece := file.read(min(most, _CHUNK))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,117 @@
+"""Keys that would be missed: told while there is still time to do something about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from holdfast.core.errors import DataDamaged, InvalidRequest
+from holdfast.snapshot.bundle.encryption import fingerprint, read_identities, recipients_of
+from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.repo.context import Archive
+
+
+@dataclass(frozen=True, slots=True)
+class KeyWarning:
+    """Something about a key that would be missed, and what to do; the code lets a page say it in another language."""
+
+    code: str
+    message: str
+    hint: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.message}. {self.hint}."
+
+
+NOT_HERE = KeyWarning(
+    "identity_away",
+    "Snapshots are encrypted, and the identity that opens them is not on this machine and was never tested here",
+    "Try it with holdfast snapshot verify latest --identity FILE",
+)
+NOT_READ = KeyWarning(
+    "identity_unread",
+    "HOLDFAST_SNAPSHOT_IDENTITY names a file that cannot be read: encrypted snapshots could not be opened",
+    "Correct the setting, or bring the file back",
+)
+OTHER = KeyWarning(
+    "identity_other",
+    "Snapshots are encrypted for others than the identity of HOLDFAST_SNAPSHOT_IDENTITY: it does not open them",
+    "Name the right file, or the identity's own recipient in HOLDFAST_SNAPSHOT_RECIPIENTS",
+)
+UNTESTED = KeyWarning(
+    "identity_untested",
+    "Whether the identity here opens the snapshots was never tested",
+    "Try it with holdfast snapshot verify latest",
+)
+ONE_COPY = KeyWarning(
+    "key_one_copy",
+    "The key that signs snapshots has no copy",
+    "Write its words down with holdfast key words, or copy it with holdfast key backup FILE --encrypt age1…",
+)
+
+
+KEYS_DAMAGED = "keys_damaged"
+KEY_CODES = (KEYS_DAMAGED, *(one.code for one in (NOT_HERE, NOT_READ, OTHER, UNTESTED, ONE_COPY)))
+
+
+def note_opened(archive: Archive, manifest: Manifest, identities: Sequence[str]) -> None:
+    """Remember that an encrypted snapshot was opened, so that its identity is known to exist and to fit."""
+    if not manifest.encrypted:
+        return
+    own = {fingerprint(one) for one in recipients_of(identities)}
+    # An SSH key does not tell its own recipient: then any of them may have been it.
+    archive.keyring.note_kept(*(own & set(manifest.recipients) or manifest.recipients))
+
+
+def key_warnings(archive: Archive) -> list[KeyWarning]:
+    """What is to be said about keys before one of them is lost; nothing if all is well."""
+    try:
+        return [*_identity_warnings(archive), *_signing_warnings(archive)]
+    except DataDamaged as fault:  # a file of keys; whoever asks how the memory is must be told that too
+        return [KeyWarning(KEYS_DAMAGED, fault.message, fault.hint.rstrip("."))]
+
+
+def key_texts(archive: Archive) -> list[str]:
+    """The same as sentences."""
+    return [one.text for one in key_warnings(archive)]
+
+
+def needs_keys(archive: Archive) -> bool:
+    """There is a key that could be missed: one that signs, or one that opens what is made here."""
+    return archive.keyring.own() is not None or bool(_recipients(archive))
+
+
+def _signing_warnings(archive: Archive) -> Iterator[KeyWarning]:
+    own = archive.keyring.own()
+    if own is not None and own not in archive.keyring.kept():
+        yield ONE_COPY
+
+
+def _identity_warnings(archive: Archive) -> Iterator[KeyWarning]:
+    needed = _recipients(archive)
+    if not needed:
+        return
+    tested = bool(needed & archive.keyring.kept())
+    file = archive.settings.snapshot_identity
+    if not file:
+        if not tested:
+            yield NOT_HERE
+        return
+    try:
+        own = {fingerprint(one) for one in recipients_of(read_identities(file))}
+    except InvalidRequest:
+        yield NOT_READ
+        return
+    if own and not own & needed:
+        yield OTHER
+    elif not tested:
+        yield UNTESTED
+
+
+def _recipients(archive: Archive) -> set[str]:
+    """Who can open what is made here: as the settings say, or else as the newest snapshot was made."""
+    if archive.settings.snapshot_recipients:
+        return {fingerprint(one) for one in archive.settings.snapshot_recipients}
+    newest = archive.shelf.newest()
+    return set(newest.manifest.recipients) if newest is not None and newest.manifest is not None else set()

@@ -1,0 +1,188 @@
+"""A snapshot's files read as one, and copied out of the shelf into a folder of somebody's choice."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from holdfast.core.bundle_names import BODIES, MANIFEST, SIDECAR
+from holdfast.core.disk import make_folder, publish, release, sync_folder, write_new
+from holdfast.core.errors import Conflict, InvalidRequest, SnapshotDamaged
+from holdfast.snapshot.bundle.canonical import Malformed
+from holdfast.snapshot.bundle.hashed_copy import checked, copy_new, open_file
+from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.chunks.chunk_index import read_packs
+from holdfast.snapshot.chunks.packfile import Entry
+from holdfast.snapshot.chunks.reader import PACKS, open_pack, read_recipe
+from holdfast.snapshot.repo.entries import MOST_MANIFEST, check_sidecar, read_manifest_of, read_small
+from holdfast.snapshot.repo.paths import sidecar
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of a snapshot: all but the body by content."""
+
+    manifest: Manifest
+    data: bytes  # of the manifest
+
+    @property
+    def id(self) -> str:
+        return self.manifest.identity.id
+
+    @property
+    def sidecars(self) -> dict[str, bytes]:
+        """Both sidecars by name."""
+        name, digest = f"{self.id}{MANIFEST}", sha256(self.data).hexdigest()
+        body = self.manifest.body_name
+        return {
+            f"{body}{SIDECAR}": sidecar(self.manifest.body_sha256, body),
+            f"{name}{SIDECAR}": sidecar(digest, name),
+        }
+
+    @property
+    def small(self) -> dict[str, bytes]:
+        """Everything but the body by name, the manifest last."""
+        return {**self.sidecars, f"{self.id}{MANIFEST}": self.data}
+
+    @property
+    def size(self) -> int:
+        return self.manifest.body_size + sum(map(len, self.small.values()))
+
+
+def read_files(folder: Path, id: str) -> Files:
+    """The files of an id in a folder; the body's bytes are not looked at.
+
+    Raises:
+        SnapshotDamaged, SnapshotTooNew: they do not agree with each other, or are not readable here.
+    """
+    manifest, _ = read_manifest_of(folder, id)
+    check_sidecar(folder, manifest)
+    return Files(manifest, read_small(folder, f"{id}{MANIFEST}", MOST_MANIFEST))
+
+
+def copy_body(folder: Path, manifest: Manifest, target: Path) -> None:
+    """Copy the body into a new file, synced.
+
+    Raises:
+        SnapshotDamaged: its bytes are not those of the manifest; then there is no new file.
+    """
+    source = open_file(folder / manifest.body_name)
+    with checked(source, manifest.body_name, manifest.body_size, manifest.body_sha256) as body:
+        copy_new(body, target)
+
+
+def export_files(folder: Path, files: Files, target: Path) -> list[Path]:
+    """Copy a snapshot out: whole, durable, nothing overwritten; the paths, the manifest's last.
+
+    The packs of a recipe go along. Those that are there already are left: another snapshot brought them.
+
+    Raises:
+        Conflict: one of the files exists there. SnapshotDamaged: the bytes are not those of the manifest.
+    """
+    into = _folder_for(target, files.manifest.body_name)
+    make_folder(into)
+    with _alone_in(into):
+        names = [files.manifest.body_name, *files.small]
+        for name in names:
+            if os.path.lexists(into / name):
+                raise Conflict(f"export {files.id}: {into / name} exists already")
+        packs = _export_packs(folder, files.manifest, into / PACKS) if files.manifest.chunked else []
+        with _temporaries([into / f".{name}.new" for name in names]) as new:
+            copy_body(folder, files.manifest, new[0])
+            for path, data in zip(new[1:], files.small.values(), strict=True):
+                write_new(path, data)
+            _publish(new, [into / name for name in names])
+    return packs + [into / name for name in names]
+
+
+def _export_packs(folder: Path, manifest: Manifest, into: Path) -> list[Path]:
+    """Copy what the recipe needs; the paths. Packs without a recipe are no snapshot: what fails leaves only such."""
+    body = folder / manifest.body_name
+    make_folder(into)
+    try:
+        packs = read_packs(read_recipe(body, manifest))
+        for one in packs:
+            _export_pack(body, one, into / one.name)
+    except Malformed as error:
+        raise SnapshotDamaged(f"export: {manifest.body_name}: {error}") from error
+    sync_folder(into)
+    return [into / one.name for one in packs]
+
+
+def _export_pack(body: Path, pack: Entry, target: Path) -> None:
+    if os.path.lexists(target):
+        with checked(open_file(target), f"pack {pack.name}", pack.size, pack.sha256) as there:
+            while there.read(_CHUNK):
+                pass
+        return
+    source = checked(open_pack(body, pack), f"pack {pack.name}", pack.size, pack.sha256)
+    with source, _temporaries([target.with_name(f".{target.name}.new")]) as (new,):
+        copy_new(source, new)
+        publish(new, target)
+
+
+def _folder_for(target: Path, body_name: str) -> Path:
+    """The target, or the folder it is in if it is the body's own file name.
+
+    Raises:
+        InvalidRequest: it is a file of another name; sidecars and manifest name the body, so it keeps its own.
+    """
+    if target.is_dir():
+        return target
+    if target.name == body_name:
+        return target.parent
+    if target.exists() or target.name.endswith(BODIES):
+        raise InvalidRequest("export: the files keep their names; give the folder to put them in")
+    return target
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """One export at a time into a folder: then what an earlier one left there is nobody's."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        release(handle)
+
+
+@contextmanager
+def _temporaries(paths: list[Path]) -> Iterator[list[Path]]:
+    """Paths with nothing there, before and after."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+    try:
+        yield paths
+    finally:
+        for path in paths:
+            path.unlink(missing_ok=True)
+
+
+def _publish(temporaries: list[Path], paths: list[Path]) -> None:
+    done: list[Path] = []
+    try:
+        for temporary, path in zip(temporaries, paths, strict=True):
+            if path is paths[-1]:
+                sync_folder(path.parent)  # the manifest is durable only after all that it speaks of
+            publish(temporary, path)
+            done.append(path)
+        sync_folder(paths[-1].parent)
+    except FileExistsError as error:
+        _remove(done)
+        raise Conflict("export: somebody just made a file of the same name") from error
+    except BaseException:
+        _remove(done)
+        raise
+
+
+def _remove(paths: list[Path]) -> None:
+    for path in reversed(paths):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,232 @@
+"""Which snapshot is meant: one on the shelf, a bundle at a path, or one in a vault. And whether it may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shlex import quote
+
+from holdfast.core.bundle_names import MANIFEST, is_bundle_path
+from holdfast.core.disk import user_path
+from holdfast.core.errors import Fault, InvalidRequest, NotFound, SnapshotDamaged
+from holdfast.core.ports import Vault
+from holdfast.snapshot.bundle.encryption import read_identities
+from holdfast.snapshot.bundle.manifest import is_id
+from holdfast.snapshot.bundle.types import Manifest, Report
+from holdfast.snapshot.remote.cache_rebuild import forget
+from holdfast.snapshot.remote.colony import Compacts, is_colony
+from holdfast.snapshot.remote.transfer import fetch, id_in, latest_in, list_vault, must_be_there
+from holdfast.snapshot.repo.check_results import Checked, Looks, looks_of, looks_of_body
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.entries import read_manifest_of
+from holdfast.snapshot.repo.key_warnings import note_opened
+from holdfast.snapshot.repo.packs import packs_needed
+from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.verify import Expect, fault_of, is_genuine, verify
+from holdfast.store.sqlite.database import store_schema
+from holdfast.vault.read_only import ReadOnly
+
+LATEST = "latest"
+SHELF = "shelf"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What the caller said about a snapshot it wants to use."""
+
+    name: str  # an id, the beginning of one, `latest`, or a path
+    vault: str | None = None
+    identity: str | None = None  # a file
+    allow_older: bool = False
+    allow_unsigned: bool = False
+    reading: bool = False  # it is only looked at: what was made here before there was a key need not be signed
+    plain_before: bool = False  # what it replaces may be kept in the clear, though snapshots are encrypted
+    take_over: str | None = None  # the agent that another agent's snapshot is restored as
+    trust: str | None = None  # a did:key that the caller trusts for this one
+    newest: bool = False  # it is the newest where it lies, so an older one is refused though its id was named
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A bundle's folder and id. `own`: it lies on this memory's shelf and was named, so it may be an older one."""
+
+    folder: Path
+    id: str
+    own: bool
+    place: str  # whose newest snapshot is remembered
+    vouched: bool = False  # its signature was checked on the way here, where one is expected
+    passed: int = 0  # the highest number of a newer one that `latest` passed over, and that is known to be genuine
+
+
+@contextmanager
+def sought(archive: Archive, named: Named) -> Iterator[Found]:
+    """The bundle that is meant, for the length of a block in which nobody removes it.
+
+    One in a vault is fetched to a private place: until it is verified it has no business on the shelf.
+
+    Raises:
+        NotFound: there is none.
+        Conflict: the beginning fits several.
+    """
+    if named.vault and is_colony(named.vault):
+        compacts = Compacts(archive, named.vault, named.identity)
+        id = None if named.name == LATEST else named.name
+        with archive.shelf.staging() as private:
+            shelf = Shelf(private / "fetched")
+            yield Found(shelf.root, compacts.fetch(id, shelf).id, id is not None, compacts.place, vouched=True)
+        return
+    if named.vault:
+        vault = ReadOnly(archive.vault(named.vault))
+        must_be_there(vault)
+        id, passed = _in_vault(archive, vault, named.name)
+        with archive.shelf.staging() as private:
+            shelf = Shelf(private / "fetched")
+            try:
+                fetched = fetch(vault, archive.tenant, archive.agent, id, shelf)
+            except SnapshotDamaged as fault:
+                forget(archive, fault)
+                fault.details = {**fault.details, "snapshot": id}
+                fault.hint = f"Use another one: holdfast vault list {quote(named.vault)} shows them."
+                raise
+            own = named.name != LATEST and not named.newest
+            yield Found(shelf.root, fetched.id, own, vault.place, passed=passed)
+        return
+    found = _find(archive, named.name)
+    if found.folder != archive.shelf.root:
+        yield found
+        return
+    with archive.shelf.hold(found.id):
+        yield found
+
+
+def _in_vault(archive: Archive, vault: Vault, name: str) -> tuple[str, int]:
+    """The id that is meant there, and the highest number that was passed over for it."""
+    if name != LATEST:
+        return id_in(vault, archive.tenant, archive.agent, name), 0
+    latest = latest_in(vault, archive.tenant, archive.agent)
+    genuine = (one.identity.sequence for one in latest.passed if is_genuine(one, archive.keyring))
+    return latest.id, max(genuine, default=0)
+
+
+def _find(archive: Archive, name: str) -> Found:
+    if not is_bundle_path(name):
+        # What is damaged or was given up lies here and is passed over; what is gone is missed.
+        may_be_older = name != LATEST or archive.shelf.is_complete()
+        return Found(archive.shelf.root, archive.shelf.find(name).id, may_be_older, SHELF)
+    path = user_path(name, "id")
+    try:
+        folder, id = (path if path.is_dir() else path.parent), _id_of(path)
+    except OSError as error:
+        raise NotFound(f"snapshot: the path cannot be read: {error.strerror}") from error
+    if path.parent.resolve() != archive.shelf.root.resolve():
+        return Found(folder.resolve(), id, False, made_here(archive))
+    return Found(archive.shelf.root, archive.shelf.find(id).id, True, SHELF)
+
+
+def made_here(archive: Archive) -> str:
+    """The place of what this memory made itself, wherever a copy of it is met."""
+    return f"{archive.tenant}/{archive.agent}"
+
+
+def _id_of(path: Path) -> str:
+    """The id in a file's name; a folder with one bundle in it means that one."""
+    name = path.name
+    if path.is_dir():
+        found = sorted(path.glob(f"*{MANIFEST}"))
+        if len(found) != 1:
+            raise NotFound("snapshot: the folder holds no bundle, or several", hint="Name one file of it.")
+        name = found[0].name
+    id = name.split(".", 1)[0]
+    if not is_id(id):
+        raise NotFound("snapshot: no bundle has such a file name", hint="A bundle's files begin with its id.")
+    return id
+
+
+def examine(archive: Archive, named: Named, found: Found, *, members: bool = True, raw: bool = True) -> Report:
+    """What verification says about the bundle, for this memory. Without `raw` its body is not read."""
+    here = found.place == SHELF
+    expect = Expect(
+        tenant=archive.tenant,
+        agent=None if named.take_over else archive.agent,
+        mark=archive.shelf.newest_expected() if here else 0,
+        allow_unsigned=named.allow_unsigned or found.vouched or (named.reading and here),
+        older_is_note=found.own or named.allow_older,
+        schema=(("store", store_schema()),),
+        signer=named.trust,
+        passed=found.passed,
+    )
+    identities = identities_of(archive, named)
+    place = None if here else found.place
+    looks = looks_of_body(found.folder, found.id)  # before its bytes are read: what changes meanwhile is not remembered
+    with archive.counted("verify"):
+        report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place, raw)
+    if here and looks is not None:
+        _remember(archive, found.id, looks, report)
+        _tell_others(archive, found.id, report)
+    if report.sound and "members" in report.checked and report.manifest is not None:
+        note_opened(archive, report.manifest, identities)
+    return replace(
+        report, place=named.name if is_bundle_path(named.name) else found.id
+    )  # latest may be another one soon
+
+
+def _remember(archive: Archive, id: str, looks: Looks, report: Report) -> None:
+    """For the list. A disk that takes no note of it does not change what was found."""
+    if report.digest is None or "bytes" not in report.checked:
+        return
+    damage = next((one.message for one in report.findings if one.code == "damaged"), None)
+    with suppress(Fault):
+        archive.shelf.remember(id, Checked(looks, report.digest, archive.clock.now_ms(), damage))
+
+
+def _tell_others(archive: Archive, id: str, report: Report) -> None:
+    """A damaged pack is damage of every snapshot that needs it, also of those that were read while it was whole."""
+    shelf, damaged = archive.shelf, set(report.packs)
+    others = [one for one in shelf.each() if one.id != id and not one.damaged] if damaged else []
+    for one in others:
+        with suppress(Fault, OSError):  # as above; and one that just goes need not be told
+            looks, digest = looks_of(one.path), read_manifest_of(shelf.root, one.id)[1]
+            shared = damaged & packs_needed(one)
+            if looks is not None and shared:
+                reason = f"snapshot: pack {min(shared)} is damaged"
+                shelf.remember(one.id, Checked(looks, digest, archive.clock.now_ms(), reason))
+
+
+def trusted(archive: Archive, named: Named, found: Found, *, raw: bool = True) -> Manifest:
+    """The manifest of a bundle that may be used. Its members are checked as they are unpacked. Without `raw` its body
+    is not read: for whoever has what is in it already.
+
+    Raises:
+        SnapshotDamaged, SnapshotUntrusted, SnapshotOlder, SnapshotTooNew, SnapshotForeign, IdentityNeeded: it may not.
+    """
+    report = examine(archive, named, found, members=False, raw=raw)
+    fault = fault_of(report)
+    if fault is not None or report.manifest is None:  # without a manifest there is a finding that says why
+        fault = fault or SnapshotDamaged("snapshot: it has no manifest")
+        fault.details = {**fault.details, "snapshot": found.id}
+        raise fault
+    manifest = report.manifest
+    if named.take_over and named.take_over != archive.agent:
+        raise InvalidRequest(
+            f"as: this memory is that of {archive.agent}", hint="Say --as with the name of this memory's own agent."
+        )
+    if found.place != SHELF:
+        archive.keyring.raise_mark(manifest.signer, found.place, manifest.identity.sequence)
+    return manifest
+
+
+def identities_of(archive: Archive, named: Named) -> tuple[str, ...]:
+    """The age identities that may open it."""
+    file = named.identity or archive.settings.snapshot_identity
+    return read_identities(file) if file else ()
+
+
+def highest_at(archive: Archive, named: Named, manifest: Manifest) -> int:
+    """The highest number of a snapshot of this memory where this one comes from. What is made afterwards gets a higher
+    one, so that it is the newest there."""
+    if not named.vault or is_colony(named.vault):
+        return manifest.identity.sequence
+    found = list_vault(archive.vault(named.vault), archive.tenant, archive.agent)
+    return max((one.sequence for one in found), default=manifest.identity.sequence)

@@ -1,0 +1,56 @@
+"""Reading whole snapshots when there is time, so that the list says truly which are good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from holdfast.context import HOUR_MS
+from holdfast.core.errors import NotFound, SnapshotDamaged
+from holdfast.snapshot.repo.check_results import Checked, Looks, looks_of_body, read_record
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.entries import ids_on, newest_first
+from holdfast.snapshot.resolve import SHELF, Found, Named, examine
+
+AGAIN_MS = 30 * 24 * HOUR_MS  # disks rot without any sign in a file's times
+
+
+def check_next(archive: Archive, passed: set[str]) -> str | None:
+    """Read the newest snapshot that nobody read for long, or never; its id, or None if there is none.
+
+    One of which no note could be taken, as on a disk that is read-only, is added to those that are passed over.
+    """
+    for id in _due(archive, newest_first(ids_on(archive.shelf.root))):
+        if id not in passed:
+            check(archive, id)
+            if next(_due(archive, [id]), None):
+                passed.add(id)
+            return id
+    return None
+
+
+def check_these(archive: Archive, ids: Iterable[str]) -> None:
+    """Read those of them that were not, and those that were damaged: they may have been put back."""
+    record = read_record(archive.shelf.root)
+    for id in list(ids):
+        known = record.get(id)
+        if known is None or known.damaged or known.looks != looks_of_body(archive.shelf.root, id):
+            check(archive, id)
+
+
+def check(archive: Archive, id: str) -> None:
+    """Read the bytes of one; what is found is remembered. One that is gone meanwhile is passed over."""
+    with suppress(NotFound, SnapshotDamaged), archive.shelf.hold(id):
+        examine(archive, Named(id, reading=True), Found(archive.shelf.root, id, True, SHELF), members=False)
+
+
+def _due(archive: Archive, ids: Iterable[str]) -> Iterator[str]:
+    record, now = read_record(archive.shelf.root), archive.clock.now_ms()
+    for id in ids:
+        looks = looks_of_body(archive.shelf.root, id)
+        if looks is not None and not _is_fresh(record.get(id), looks, now):
+            yield id
+
+
+def _is_fresh(known: Checked | None, looks: Looks, now: int) -> bool:
+    return known is not None and known.looks == looks and 0 <= now - known.at < AGAIN_MS

@@ -1,0 +1,1 @@
+"""What a snapshot holds: the store, memory folders and runtime state."""

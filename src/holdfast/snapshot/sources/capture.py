@@ -1,0 +1,88 @@
+"""Capture: the store, the memory folders and the runtime state, in one staging folder laid out like the bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holdfast.core.disk import disk_fault
+from holdfast.core.errors import DataDamaged
+from holdfast.core.model import DEFAULT_TENANT
+from holdfast.snapshot.bundle import canonical
+from holdfast.snapshot.bundle.types import Capture, Left, Staged
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.sources.config import MemoryFolder, sources_from
+from holdfast.snapshot.sources.redact import redact_staged
+from holdfast.store.sqlite.files.capture import capture_store
+from holdfast.store.sqlite.files.runtime_state import runtime_state
+
+STORE = "store/memory.db"
+STATE = "state/runtime.json"
+
+
+def capture_memory(archive: Archive, staging: Path, *, redact: bool, check: bool = True) -> Capture:
+    """The memory at one moment; text of memory folders is redacted unless that is not wanted.
+
+    The store is one moment of the database while writers go on. What is in it went through redaction before; memory
+    folders never did. Without `check` the caller checks the staged store before anybody may believe in it.
+
+    Raises:
+        DataDamaged: the store is damaged, or cannot be opened.
+        StorageFull, StorageFailed: it cannot be staged.
+    """
+    store = _place(staging, STORE)
+    captured = capture_store(live_database(archive), store, archive.tenant, check=check)
+    around = capture_around(archive, staging, store, redact=redact)
+    staged = (Staged(STORE, "store", store), *around.staged)
+    return Capture(staged, around.left, around.redaction, captured.schema)
+
+
+def capture_around(archive: Archive, staging: Path, database: Path, *, redact: bool) -> Capture:
+    """The memory folders, and the runtime state as that database tells it."""
+    state = _place(staging, STATE)
+    try:
+        state.write_bytes(canonical.dumps(runtime_state(database, archive.tenant)))
+    except OSError as error:
+        raise disk_fault(error, "stage the runtime state") from error
+    staged: list[Staged] = []
+    left: list[Left] = []
+    for source in folders_of(archive):
+        captured = source.capture(staging)
+        staged += captured.staged
+        left += captured.left
+    limit = archive.settings.snapshot_file_limit
+    clean = redact_staged(staged, staging, left, apply=redact, limit=limit).capture
+    return Capture((Staged(STATE, "state", state), *clean.staged), clean.left, clean.redaction)
+
+
+def folders_of(archive: Archive) -> tuple[MemoryFolder, ...]:
+    """The memory folders that belong to this tenant: they lie on the disk of whoever runs the server."""
+    return sources_from(archive.settings) if archive.tenant == DEFAULT_TENANT else ()
+
+
+def live_database(archive: Archive) -> Path:
+    """The database of the live memory.
+
+    Raises:
+        DataDamaged, DataTooNew: it cannot be opened.
+    """
+    if archive.live is None:
+        raise DataDamaged("snapshots: there is no live memory here")
+    return archive.live.database()
+
+
+def live_bytes(archive: Archive) -> int:
+    """About how much a capture will be. Faults as of `live_database`."""
+    try:
+        return live_database(archive).stat().st_size
+    except OSError as error:
+        raise disk_fault(error, "capture the store") from error
+
+
+def _place(staging: Path, path: str) -> Path:
+    """Where a member is staged: under the path that it has in the bundle."""
+    place = staging / path
+    try:
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise disk_fault(error, f"stage {path}") from error
+    return place

@@ -1,0 +1,66 @@
+"""Whether anything changed since the last snapshot: records of memory, and files of memory folders.
+
+What was seen is kept beside the snapshots, not in them: an encrypted one must not tell what it holds.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from holdfast.core.disk import disk_faults, write_durably
+from holdfast.core.errors import StorageFailed
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.sources.capture import folders_of
+
+SEEN = "seen"
+
+
+def seen_now(archive: Archive) -> str:
+    """A tag of the memory as it is now; empty if the memory cannot be opened."""
+    if archive.live is None:
+        return ""
+    tag = sha256(archive.live.content_tag().encode())
+    for source in folders_of(archive):
+        tag.update(source.name.encode())
+        for line in _files(source.path):
+            tag.update(line.encode("utf-8", "surrogateescape"))
+    return tag.hexdigest()
+
+
+def _files(folder: Path) -> list[str]:
+    """Every file with its size and time. A change that leaves both as they were is not noticed here."""
+    found: list[str] = []
+    for inside, _, names in os.walk(folder):  # a folder that goes while we look is passed over; so is a file
+        for name in names:
+            path = os.path.join(inside, name)
+            with suppress(OSError):
+                about = os.lstat(path)
+                found.append(f"{path}\0{about.st_size}\0{about.st_mtime_ns}\n")
+    return sorted(found)
+
+
+def note_seen(archive: Archive, tag: str) -> None:
+    """Keep what the newest snapshot holds."""
+    write_durably(archive.shelf.root / SEEN, tag.encode())
+
+
+def forget_seen(archive: Archive) -> None:
+    """The newest snapshot is taken away again: what it held is in none."""
+    with disk_faults(f"remove {SEEN}"):
+        (archive.shelf.root / SEEN).unlink(missing_ok=True)
+
+
+def is_changed(archive: Archive) -> bool:
+    """Whether there is something that the newest whole snapshot does not hold."""
+    if all(one.damaged for one in archive.shelf.each()):
+        return True
+    try:
+        before = (archive.shelf.root / SEEN).read_text()
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise StorageFailed(f"snapshots: what was captured last cannot be read ({error.strerror})") from error
+    return before != seen_now(archive)

@@ -1,0 +1,202 @@
+"""Every file below a folder, read without following a link, also one that is put there meanwhile.
+
+Folders are opened one from the other by handle, so no path is looked up twice. What cannot be read is a Left.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.core.disk import disk_fault
+from holdfast.snapshot.bundle.types import Left
+from holdfast.snapshot.sources.paths import is_git, path_fault, shown
+
+# One handle is open for each level; deeper paths have too many parts for a bundle.
+DEPTH = 59
+# A bundle holds 200,000 members at most.
+FILES = 150_000
+# How often a file is read again that changed under the reader.
+TRIES = 3
+
+_PIECE = 1 << 20
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK opening a pipe that was put there meanwhile waits for ever.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+LINK = "symlink"
+SPECIAL = "not a regular file"
+UNREADABLE = "unreadable"
+TOO_LARGE = "too large"
+CHANGED = "changed while it was read"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A regular file of the folder; it can be read while the walk stands at it."""
+
+    path: str
+    size: int
+    folder: int  # handle of the folder it lies in
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A file as it was read in one piece: the id git would give it, and whether it can be run."""
+
+    blob: str
+    executable: bool
+
+
+def walk(root: Path) -> Iterator[Found | Left]:
+    """The files of a folder in the order of their names, without those of repositories in it."""
+    try:
+        handle = os.open(root, _FOLDER)
+    except FileNotFoundError:
+        return
+    except OSError:
+        yield Left(".", UNREADABLE)
+        return
+    for count, one in enumerate(_below(handle, "", 0)):
+        if count >= FILES:
+            yield Left(".", f"more than {FILES} files: those from here on")
+            return
+        yield one
+
+
+def _below(handle: int, prefix: str, depth: int) -> Iterator[Found | Left]:
+    """The walk below one folder; closes its handle."""
+    try:
+        for name in sorted(os.listdir(handle)):
+            path = prefix + name
+            if is_git(name):
+                if prefix:
+                    yield Left(shown(path), "history of a repository inside the folder")
+            elif fault := path_fault(path):
+                yield Left(shown(path), fault)
+            else:
+                yield from _entry(handle, name, path, depth)
+    except OSError:
+        yield Left(shown(prefix.rstrip("/")) or ".", UNREADABLE)
+    finally:
+        os.close(handle)
+
+
+def _entry(handle: int, name: str, path: str, depth: int) -> Iterator[Found | Left]:
+    try:
+        status = os.stat(name, dir_fd=handle, follow_symlinks=False)
+        if stat.S_ISREG(status.st_mode):
+            yield Found(path, status.st_size, handle, name)
+        elif not stat.S_ISDIR(status.st_mode):
+            yield Left(path, LINK if stat.S_ISLNK(status.st_mode) else SPECIAL)
+        elif depth >= DEPTH:
+            yield Left(path, f"nested deeper than {DEPTH} folders")
+        else:
+            yield from _below(os.open(name, _FOLDER, dir_fd=handle), path + "/", depth + 1)
+    except FileNotFoundError:
+        return  # removed meanwhile: it is not part of this moment
+    except OSError:
+        yield Left(path, UNREADABLE)
+
+
+def take(found: Found, limit: int, into: Path | None = None) -> Taken | Left:
+    """Read a file to its end, and write it if a place is given; read again if it changes meanwhile.
+
+    Raises:
+        StorageFull, StorageFailed: it cannot be written.
+    """
+    for _ in range(TRIES):
+        taken = _once(found, limit, into)
+        if taken is not None:
+            return taken
+    if into is not None:
+        into.unlink(missing_ok=True)
+    return Left(found.path, CHANGED)
+
+
+def _once(found: Found, limit: int, into: Path | None) -> Taken | Left | None:
+    """The file as it was read; None if it changed meanwhile."""
+    try:
+        handle = os.open(found.name, _FILE, dir_fd=found.folder)
+    except OSError as error:
+        return Left(found.path, _why(error))
+    try:
+        before = os.fstat(handle)
+        if not stat.S_ISREG(before.st_mode):
+            return Left(found.path, SPECIAL)
+        if before.st_size > limit:
+            return Left(found.path, TOO_LARGE)
+        blob = hashlib.sha1(b"blob %d\0" % before.st_size, usedforsecurity=False)
+        size = 0
+        with _Copy(into) as copy:
+            # Up to what was there: a file that grows faster than it is read would never end.
+            while size < before.st_size and (piece := os.read(handle, min(_PIECE, before.st_size - size))):
+                blob.update(piece)
+                copy.write(piece)
+                size += len(piece)
+        if size != before.st_size or _moment(os.fstat(handle)) != _moment(before):
+            return None
+        return Taken(blob.hexdigest(), bool(before.st_mode & stat.S_IXUSR))
+    except OSError:
+        return Left(found.path, UNREADABLE)
+    finally:
+        os.close(handle)
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "removed while it was read"
+    # O_NOFOLLOW says so of a link that was put in its place.
+    return LINK if error.errno == errno.ELOOP else UNREADABLE
+
+
+def _moment(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+class _Copy:
+    """Where the bytes of a file go: a new file, or nowhere. Its failures are faults of the disk."""
+
+    def __init__(self, into: Path | None):
+        self._into = into
+        self._handle = -1
+
+    def __enter__(self) -> _Copy:
+        if self._into is not None:
+            try:
+                self._into.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self._handle = os.open(self._into, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+            except OSError as error:
+                raise disk_fault(error, "stage a memory file") from error
+        return self
+
+    def write(self, piece: bytes) -> None:
+        try:
+            while piece and self._handle >= 0:
+                piece = piece[os.write(self._handle, piece) :]
+        except OSError as error:
+            raise disk_fault(error, "stage a memory file") from error
+
+    def __exit__(self, *_: object) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def read_small(path: Path, limit: int) -> bytes | None:
+    """The bytes of a small regular file, not through a link; None if there is no such file or it is larger."""
+    try:
+        handle = os.open(path, _FILE)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        data = file.read(limit + 1)
+    return data if len(data) <= limit else None

@@ -1,0 +1,1 @@
+"""Memory folders that are git repositories."""

@@ -1,0 +1,42 @@
+"""How safe a memory is: its newest good snapshot and how old it is, at a glance. Reads manifests, never a bundle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from holdfast.snapshot.bundle.types import Manifest
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.entries import Shelved
+
+# A manifest names every file of a memory: of a long row of them only the newest are looked at.
+GLANCES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a person asks first: is there a good snapshot, how old is it, who can read it."""
+
+    count: int
+    size: int
+    newest: Shelved | None  # the newest good one
+    damaged: tuple[str, ...]  # ids of newer or neighbouring ones that are not whole
+
+    @property
+    def manifest(self) -> Manifest | None:
+        return self.newest.manifest if self.newest else None
+
+
+def snapshot_health(archive: Archive) -> Health:
+    """The state of the shelf: counts of all, a look at the newest."""
+    shelf = archive.shelf
+    damaged = tuple(one.id for one in islice(shelf.each(), GLANCES) if one.damaged)
+    return Health(shelf.count(), shelf.bytes(), shelf.newest(), damaged)
+
+
+def age_of_newest(archive: Archive) -> int | None:
+    """Milliseconds since the newest good snapshot; less than none if the clock was set back; None if there is none."""
+    newest = archive.shelf.newest()
+    if newest is None or newest.manifest is None:
+        return None
+    return archive.clock.now_ms() - newest.manifest.identity.created_at

@@ -1,0 +1,1 @@
+"""What the vaults of a memory hold, lack and still get."""

@@ -1,0 +1,23 @@
+"""What waits for the vault of the settings."""
+
+from __future__ import annotations
+
+from holdfast.core.errors import NotFound
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.unsent import unsent
+
+
+def waiting(archive: Archive) -> tuple[str, ...]:
+    """Snapshots that it is still to get, the newest first."""
+    return tuple(unsent(archive.shelf.root)) if archive.settings.vault else ()
+
+
+def waiting_ms(archive: Archive) -> int:
+    """Since when it waits for the first of them, in milliseconds; 0 if it waits for none."""
+    try:
+        first = next(map(archive.shelf.find, reversed(waiting(archive))), None)
+    except NotFound:  # it was just removed
+        return 0
+    if first is None or first.manifest is None:
+        return 0
+    return max(0, archive.clock.now_ms() - first.manifest.identity.created_at)

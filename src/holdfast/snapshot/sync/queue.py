@@ -1,0 +1,86 @@
+"""Snapshots on their way to the vault of the settings: at once, or later if it is away.
+
+What was made stays made whatever the vault does. Nothing that is asked of the memory fails for a vault that is away.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from holdfast.core.errors import Conflict, Fault, InvalidSettings, StorageFailed, StorageFull, UpstreamFailed
+from holdfast.snapshot.remote.layout import Fresh
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.unsent import note_sent, unsent
+from holdfast.snapshot.sync.pending import waiting
+from holdfast.snapshot.sync.vault_target import depot_of
+
+AWAY: tuple[type[Fault], ...] = (UpstreamFailed, StorageFull, StorageFailed, Conflict, InvalidSettings)
+NOTHING: Mapping[str, Fresh] = MappingProxyType({})
+MADE = "The snapshot itself was made."
+LATER = f"{MADE} The server sends it once the vault is there; so does holdfast vault sync."
+
+
+def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | None = None) -> None:
+    """Copy a snapshot to the vault that is named, or to the one in the settings; to none if there is none.
+
+    `fresh` is what it was packed from, if that is still there.
+
+    Raises:
+        Fault: the vault did not take it; the snapshot stays on the shelf, and the fault says so.
+    """
+    place = named or archive.settings.vault
+    if not place:
+        return
+    try:
+        depot_of(archive, place).send(id, fresh)
+    except AWAY as fault:
+        fault.details = {**fault.details, "id": id}
+        # The server knows the vault of the settings only.
+        later = LATER if place == archive.settings.vault else f"{MADE} Send it with holdfast vault sync {place}."
+        fault.hint = f"{fault.hint} {later}"
+        raise
+    if place == archive.settings.vault:
+        note_sent(archive.shelf.root, id)
+
+
+def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None:
+    """Copy what waits, and the newest snapshot if the vault has not got it, however that came.
+
+    `fresh` is what some were packed from, if that is still there.
+
+    Raises:
+        Fault: some could not be sent; the others were.
+    """
+    place, shelf = archive.settings.vault, archive.shelf
+    if not place:
+        return
+    newest = shelf.newest()
+    if newest is None:
+        return
+    wanted = dict.fromkeys((newest.id, *unsent(shelf.root)))
+    depot = depot_of(archive, place)
+    lacking = depot.lacking(wanted)
+    faults: list[Fault] = []
+    for id in wanted:
+        try:
+            if id in lacking:
+                depot.send(id, fresh.get(id))
+            note_sent(shelf.root, id)
+        except Fault as fault:
+            faults.append(fault)
+    if faults:
+        raise faults[0]
+
+
+def offer_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> str | None:
+    """The same in one try, for work that must not fail for it: why the vault has not got it, or None."""
+    if not waiting(archive):
+        return None
+    once = dataclasses.replace(archive.settings, vault_attempts=1)
+    try:
+        send_waiting(dataclasses.replace(archive, settings=once), fresh)
+    except AWAY as fault:
+        return fault.message
+    return None

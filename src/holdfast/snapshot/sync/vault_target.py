@@ -1,0 +1,271 @@
+"""What a vault is to a memory, whichever kind it is: bundles of everything, or compact snapshots in a Colony vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import Protocol
+
+from holdfast.colony.file_names import began
+from holdfast.core.errors import ColonyMemoryError, InvalidRequest, NotFound, SnapshotForeign
+from holdfast.core.ports import Vault, VaultState
+from holdfast.snapshot.browse import laid_out, past
+from holdfast.snapshot.bundle.types import Finding, Report
+from holdfast.snapshot.remote.colony import Compacts, is_colony
+from holdfast.snapshot.remote.forks import Line, find_lines
+from holdfast.snapshot.remote.layout import Fresh, put
+from holdfast.snapshot.remote.transfer import Vaulted, list_vault, must_be_there, with_packs
+from holdfast.snapshot.repo.context import Archive
+from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.retention import Item, Policy, plan
+from holdfast.snapshot.resolve import LATEST, Named, examine, sought
+from holdfast.snapshot.sources.capture import live_database
+from holdfast.snapshot.sync.vault_maintenance import (
+    Moved,
+    Sent,
+    Standing,
+    VaultPruned,
+    copy,
+    prune_vault,
+    standing,
+    sync,
+    verify_all,
+)
+from holdfast.store.port import Reader
+from holdfast.store.sqlite.files.capture import capture_store
+from holdfast.store.sqlite.files.past_store import open_past
+from holdfast.vault.read_only import ReadOnly
+
+
+class Depot(Protocol):
+    """A vault as the operations on vaults see it."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, without credentials."""
+        ...
+
+    def standing(self) -> Standing:
+        """How it is, and what of the shelf it lacks."""
+        ...
+
+    def list(self) -> list[Vaulted]:
+        """This memory's snapshots in it, newest first."""
+        ...
+
+    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
+        """The lines of these snapshots, if several hosts sent them; that of the newest first."""
+        ...
+
+    def reports(self, named: Named) -> Iterator[Report]:
+        """What is to be said of each of them."""
+        ...
+
+    def prune(self, policy: Policy, *, tidy: bool, dry_run: bool) -> VaultPruned:
+        """Remove what the policy does not keep."""
+        ...
+
+    def sync(self, limit: int) -> Moved:
+        """Send what it lacks."""
+        ...
+
+    def lacking(self, ids: Iterable[str]) -> set[str]:
+        """Those of the shelf's snapshots that it should have and has not got."""
+        ...
+
+    def send(self, id: str, fresh: Fresh | None = None) -> None:
+        """Send one snapshot of the shelf; `fresh` is what it was packed from, if that is still there."""
+        ...
+
+
+def depot_of(archive: Archive, text: str) -> Depot:
+    """The vault that is named.
+
+    Raises:
+        InvalidSettings: it is none.
+    """
+    return ColonyDepot(archive, text) if is_colony(text) else Bundles(archive, text)
+
+
+class Bundles:
+    """A vault that takes whole bundles."""
+
+    def __init__(self, archive: Archive, text: str):
+        self._archive = archive
+        self.vault: Vault = archive.vault(text)
+
+    @property
+    def place(self) -> str:
+        return self.vault.place
+
+    def standing(self) -> Standing:
+        return standing(self._archive, self.vault)
+
+    def list(self) -> list[Vaulted]:
+        must_be_there(self.vault)
+        tenant, agent = self._archive.tenant, self._archive.agent
+        return with_packs(self.vault, tenant, agent, list_vault(self.vault, tenant, agent))
+
+    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
+        return find_lines(self.vault, self._archive.tenant, self._archive.agent, found)
+
+    def reports(self, named: Named) -> Iterator[Report]:
+        must_be_there(self.vault)
+        return verify_all(self._archive, self.vault, named)
+
+    def prune(self, policy: Policy, *, tidy: bool, dry_run: bool) -> VaultPruned:
+        must_be_there(self.vault)
+        return prune_vault(self._archive, self.vault, policy, tidy=tidy, dry_run=dry_run)
+
+    def sync(self, limit: int) -> Moved:
+        return sync(self._archive, self.vault, limit)
+
+    def lacking(self, ids: Iterable[str]) -> set[str]:
+        there = list_vault(self.vault, self._archive.tenant, self._archive.agent)  # the first put makes its folder
+        return set(ids) - {one.id for one in there if not one.damaged}
+
+    def send(self, id: str, fresh: Fresh | None = None) -> None:
+        with self._archive.unlocked("send") as result:
+            put(self._archive, self.vault, id, fresh)
+            result.about = id
+
+
+class ColonyDepot:
+    """A Colony vault: the newest snapshot in short, and a few before it. Ids are the Colony's own."""
+
+    def __init__(self, archive: Archive, text: str):
+        self._archive, self._text = archive, text
+
+    @cached_property
+    def _compacts(self) -> Compacts:
+        return Compacts(self._archive, self._text)
+
+    @property
+    def place(self) -> str:
+        return self._compacts.place
+
+    def list(self) -> list[Vaulted]:
+        whole = [Vaulted(one.snapshot_id, one.byte_size, None) for one in self._compacts.each()]
+        return whole + [Vaulted(id, 0, reason) for id, reason in self._compacts.refused()]
+
+    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
+        return ()  # it keeps too few to tell
+
+    def standing(self) -> Standing:
+        free, used = self._compacts.state()
+        missing = (newest.id,) if (newest := self._unsent()) else ()
+        return Standing(VaultState(free=free, used=used), tuple(self.list()), missing, 0)
+
+    def _unsent(self) -> Shelved | None:
+        """The newest snapshot of the shelf, if the vault has none of it. Older ones are not sent: there is no room."""
+        newest = self._archive.shelf.newest()
+        if newest is None or newest.manifest is None:
+            return None
+        lacks = self._compacts.newest() is None or not self._compacts.is_sent(newest.manifest.identity)
+        return newest if lacks else None
+
+    def reports(self, named: Named) -> Iterator[Report]:
+        for number, one in enumerate(self.list()):
+            if one.damaged:
+                yield Report(one.id, None, (Finding("damaged", one.damaged),), ())
+                continue
+            about = replace(named, name=one.id if number else LATEST)
+            try:
+                with sought(self._archive, about) as found:
+                    yield replace(examine(self._archive, about, found), place=one.id)
+            except (ColonyMemoryError, SnapshotForeign) as fault:
+                yield Report(one.id, None, (Finding("damaged", fault.message),), ())
+
+    def prune(self, policy: Policy, *, tidy: bool, dry_run: bool) -> VaultPruned:
+        found = self._compacts.each()
+        items = [
+            Item(one.snapshot_id, len(found) - at, _millis(one.snapshot_id), good=True, in_use=False, automatic=False)
+            for at, one in enumerate(found)
+        ]
+        decided = plan(items, policy, self._archive.clock.now_ms())
+        if dry_run:
+            return VaultPruned(decided, (), 0)
+        with self._archive.unlocked("vault_prune"):
+            for id in decided.remove:
+                self._compacts.remove(id)
+            if tidy:
+                self._compacts.tidy()
+        return VaultPruned(decided, decided.remove, 0)
+
+    def sync(self, limit: int) -> Moved:
+        newest = self._unsent()
+        if newest is None or limit < 1:
+            return Moved((), ())
+        size = self._sent(newest)
+        return Moved((Sent(newest.id, size, size),), ())
+
+    def lacking(self, ids: Iterable[str]) -> set[str]:
+        newest = self._unsent()
+        return {newest.id} & set(ids) if newest else set()
+
+    def send(self, id: str, fresh: Fresh | None = None) -> None:
+        self._sent(self._archive.shelf.find(id))
+
+    def _sent(self, one: Shelved) -> int:
+        if one.manifest is None:
+            raise NotFound(f"vault: snapshot {one.id} cannot be read")
+        with self._archive.unlocked("sync") as result, self._read(one) as reader:
+            made = self._compacts.send(reader, one.manifest.identity)
+            result.about = one.id
+        self._archive.moved("sync", made.size)
+        return made.size
+
+    @contextmanager
+    def _read(self, one: Shelved) -> Iterator[Reader]:
+        """The store of a snapshot. One that is encrypted for somebody else cannot be read here; the newest is then
+        as the memory is now."""
+        archive = self._archive
+        if one.manifest is not None and one.manifest.encrypted and not archive.settings.snapshot_identity:
+            with archive.shelf.staging() as staging:
+                capture_store(live_database(archive), staging / "now.db", archive.tenant)
+                store = open_past(staging / "now.db")
+                try:
+                    yield store.read()
+                finally:
+                    store.close()
+            return
+        with past(archive, Named(one.id)) as then:
+            yield then.store.read()
+
+    def take(self, text: str) -> Moved:
+        """The newest snapshot of another vault, in short."""
+        with laid_out(self._archive, Named(LATEST, vault=text)) as laid:
+            store = open_past(laid.database)
+            try:
+                made = self._compacts.send(store.read(), laid.manifest.identity)
+            finally:
+                store.close()
+        return Moved((Sent(laid.manifest.identity.id, made.size, made.size),), ())
+
+
+def _millis(id: str) -> int:
+    when = began(id)
+    return int(when.timestamp() * 1000) if when else 0
+
+
+def copy_depot(archive: Archive, source: str, target: str, limit: int) -> tuple[str, Moved]:
+    """Copy what the target lacks; where that is, and what was copied.
+
+    Raises:
+        InvalidRequest: both are the same, or the source holds compact snapshots only, which are no bundles.
+    """
+    if is_colony(source):
+        raise InvalidRequest(
+            "vault_copy: a Colony vault holds compact snapshots, which no other vault takes",
+            hint="Restore the newest one from it; then make a snapshot with --to.",
+        )
+    one, other = Bundles(archive, source), depot_of(archive, target)
+    if one.place == other.place:
+        raise InvalidRequest("vault_copy: both are the same vault")
+    must_be_there(one.vault)
+    if isinstance(other, ColonyDepot):
+        return other.place, other.take(source)
+    assert isinstance(other, Bundles)
+    return other.place, copy(archive, ReadOnly(one.vault), other.vault, limit)

@@ -1,0 +1,51 @@
+"""Snapshots that nobody asked for: on a schedule, and before work that changes much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Literal
+
+from holdfast.context import Desk
+from holdfast.snapshot.bundle.types import Maker
+from holdfast.snapshot.create import Wish, making
+from holdfast.snapshot.prune import policy_of, prune
+from holdfast.snapshot.remote.layout import Fresh
+from holdfast.snapshot.repo.context import Archive, archive_of
+from holdfast.snapshot.sources.change_check import is_changed
+from holdfast.snapshot.sync.queue import offer_waiting
+
+# Forgetting so many records at once is worth a snapshot; forgetting a few is everyday.
+BULK = 10
+
+Work = Literal["consolidate", "import", "forget"]
+_MAKERS: dict[Work, Maker] = {
+    "consolidate": "before-consolidate",
+    "import": "before-import",
+    "forget": "before-forget",
+}
+
+
+def before(desk: Desk, work: Work) -> None:
+    """Keep the memory as it is before the work changes it, if the settings say so and something is new.
+
+    Raises:
+        Fault: no snapshot could be made; the work must not begin.
+    """
+    if desk.home is None or work not in desk.settings.snapshot_before or not desk.store.last_seq():
+        return
+    archive = archive_of(desk)
+    with making_if_changed(archive, Wish(label=f"before {work}", made_by=_MAKERS[work])) as fresh:
+        offer_waiting(archive, fresh)  # a vault that is away gets it from the schedule; the work need not wait for that
+
+
+@contextmanager
+def making_if_changed(archive: Archive, wish: Wish) -> Iterator[Mapping[str, Fresh]]:
+    """A snapshot on the shelf if the newest one does not hold what is there; older automatic ones leave as the settings
+    say. The vault comes after that: while it is away, the shelf must not fill the disk."""
+    if not is_changed(archive):
+        yield {}
+        return
+    with making(archive, wish) as made:
+        prune(archive, policy_of(archive.settings), automatic_only=True)
+        yield {made.shelved.id: made.fresh}

@@ -1,0 +1,1 @@
+"""Whole database files: captured, compared, restored, salvaged."""

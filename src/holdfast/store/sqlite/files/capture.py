@@ -1,0 +1,130 @@
+"""One moment of a tenant's memory as a database file of its own, taken while writers go on.
+
+A file that holds this tenant alone is copied page by page. If it holds others too, this tenant's rows are copied
+instead: nothing of theirs is ever in the copy, not even in a page that is free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from holdfast.core.errors import DataDamaged
+from holdfast.store.sqlite.database import migrate, open_reader
+from holdfast.store.sqlite.faults import as_faults
+from holdfast.store.sqlite.files.copy_rows import (
+    FAR,
+    attach,
+    copy_tenants,
+    counted,
+    counter,
+    drop_place,
+    has_others,
+    make_private,
+    open_private,
+    set_counter,
+    tally_again,
+)
+from holdfast.store.tables import TABLES
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What stands in a captured file."""
+
+    schema: int
+    rows: tuple[tuple[str, int], ...]  # by table, those that have any
+    last_seq: int
+
+
+def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) -> Captured:
+    """Write the tenant's memory as it is at one moment into a new file, which is not synced.
+
+    Without `check` the caller has to call `check_store` before it believes in the file.
+
+    Raises:
+        DataDamaged: the store cannot be read to its end, or does not add up.
+        StorageFull, StorageFailed: the file cannot be written.
+    """
+    db = open_reader(source)
+    try:
+        with as_faults():
+            db.execute("PRAGMA mmap_size = 0").fetchall()  # every page is read once: mapped, they would all be held
+            alone = not has_others(db, tenant)
+            if not (alone and _copy_pages(db, into, tenant)):
+                _copy_rows(source, into, tenant)
+    finally:
+        db.close()
+    if check:
+        check_store(into)
+    return _describe(into)
+
+
+def _copy_pages(db: apsw.Connection, into: Path, tenant: str) -> bool:
+    """Copy the whole file in one step; False if another tenant came in the moment before."""
+    into.unlink(missing_ok=True)
+    copy = make_private(into)
+    try:
+        with copy.backup("main", db, "main") as backup:
+            backup.step(-1)  # one read transaction: stepped, every write would begin the copy anew
+        copy.execute("PRAGMA main.journal_mode = OFF").fetchall()  # the copy came with its log switched on
+        with copy:
+            drop_place(copy)
+        return not has_others(copy, tenant)
+    finally:
+        copy.close()
+
+
+def _copy_rows(source: Path, into: Path, tenant: str) -> None:
+    into.unlink(missing_ok=True)
+    copy = make_private(into)
+    try:
+        migrate(copy)
+        attach(copy, source)
+        with copy:
+            copy_tenants(copy, [tenant])
+            copy.execute(f"INSERT INTO main.followed SELECT * FROM {FAR}.followed")
+            set_counter(copy, counter(copy, FAR))
+            tally_again(copy)
+    finally:
+        copy.close()
+
+
+def check_store(path: Path) -> None:
+    """Read a captured file to its end.
+
+    Raises:
+        DataDamaged: a page is broken, or rows are missing or too many.
+    """
+    db = open_private(path)
+    try:
+        with as_faults():
+            # All of it: what is wrong is found while the memory it was made of is still there to be mended.
+            if db.execute("PRAGMA integrity_check(1)").get != "ok":
+                raise DataDamaged("capture: the copy of the store is damaged")
+            tallies = _tallies(db)
+            wrong = [table.name for table in TABLES if counted(db, table.name) != tallies.get(table.name, (0, 0))]
+    finally:
+        db.close()
+    if wrong:
+        raise DataDamaged(f"capture: {', '.join(wrong)} does not have the rows that were written")
+
+
+def _tallies(db: apsw.Connection) -> dict[str, tuple[int, int]]:
+    rows: Any = db.execute("SELECT source, rows, sum FROM tallies").fetchall()
+    return {source: (count, total) for source, count, total in rows}
+
+
+def _describe(path: Path) -> Captured:
+    db = open_reader(path)
+    try:
+        with as_faults():
+            tallies = _tallies(db)
+            schema: Any = db.pragma("user_version")
+    finally:
+        db.close()
+    rows = tuple((table.name, tallies[table.name][0]) for table in TABLES if tallies.get(table.name, (0, 0))[0])
+    return Captured(int(schema), rows, tallies["seq"][0])

@@ -1,0 +1,205 @@
+"""A restored database made fit to become a generation: brought to this schema, checked, joined with what must not go.
+
+What belongs to the place, and the memory of other tenants, comes from the live store. It has to stand still for that:
+whatever is written there afterwards is not in the new generation.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from holdfast.core.disk import disk_fault
+from holdfast.core.errors import Conflict, DataDamaged, Fault
+from holdfast.store.port import Finding
+from holdfast.store.sqlite.database import migrate, open_writer
+from holdfast.store.sqlite.faults import as_faults
+from holdfast.store.sqlite.files.copy_rows import (
+    FAR,
+    RECORDS,
+    attach,
+    copy_tenants,
+    counter,
+    drop_place,
+    drop_tenants,
+    has_others,
+    has_table,
+    open_private,
+    other_tenants,
+    set_counter,
+    tally_again,
+)
+from holdfast.store.sqlite.files.derived_data import is_complete, make_derived
+from holdfast.store.sqlite.files.rename_agent import rename_agent
+from holdfast.store.sqlite.verify import verify_pages, verify_records
+
+KEPT_HERE = ("tokens", "events")  # a token that was revoked must not come back, an event not be told twice
+
+
+def prepare(
+    restored: Path, tenant: str, *, agent: tuple[str, str] | None = None, own: bool = False
+) -> tuple[tuple[tuple[str, int], ...], int]:
+    """Make a restored file fit to become a generation, as far as that needs no live store: the tenant's rows by table,
+    and how many of them have another agent now. It is thrown away if this fails, and not synced.
+
+    `agent` is (old, new): records of the first become the second's. `own`: it is byte for byte what was captured here,
+    so its pages and indexes were checked already.
+
+    Raises:
+        DataTooNew: a newer Holdfast wrote it.
+        DataDamaged: it is not what was captured, or holds another tenant's memory.
+    """
+    db = open_private(restored)
+    try:
+        migrate(db)
+        _check(db, restored, tenant, own)
+        with as_faults(), db:
+            drop_place(db)
+            if not is_complete(db):  # the records are sound: an index that is not costs only the time to make it anew
+                make_derived(db)
+            renamed = rename_agent(db, *agent) if agent else 0
+            found: Any = [(name, db.execute(f"SELECT count(*) FROM {name}").get) for name in RECORDS]
+        return tuple((name, count) for name, count in found if count), renamed
+    finally:
+        db.close()
+
+
+def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
+    """Every row and, of what was not captured here, every page, side by side."""
+    beside = [_Beside(work, path) for work in ((_write_out,) if own else (_write_out, _pages))]
+    found = verify_records(db)
+    found += [finding for one in beside for finding in one.findings()]
+    if found:
+        raise DataDamaged(
+            f"restore: the snapshot's store is damaged ({found[0].table}: {found[0].message})",
+            hint="Restore another snapshot; holdfast snapshot list shows them.",
+            details={"findings": len(found)},
+        )
+    with as_faults():
+        if has_others(db, tenant):
+            raise DataDamaged("restore: the snapshot's store holds another tenant's memory")
+
+
+class _Beside(threading.Thread):
+    """Work on a file that needs no interpreter, done while somebody else does other work."""
+
+    def __init__(self, work: Callable[[Path], list[Finding]], path: Path):
+        super().__init__(name="holdfast-check")
+        self._work, self._path = work, path
+        self._found: list[Finding] = []
+        self._fault: Fault | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self._found = self._work(self._path)
+        except Fault as fault:
+            self._fault = fault
+
+    def findings(self) -> list[Finding]:
+        self.join()
+        if self._fault is not None:
+            raise self._fault
+        return self._found
+
+
+def _pages(path: Path) -> list[Finding]:
+    db = open_private(path)
+    try:
+        return verify_pages(db)
+    finally:
+        db.close()
+
+
+def _write_out(path: Path) -> list[Finding]:
+    """Begin now with what has to be done before the switch: the disk is idle while the processor checks."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:  # told here, as the next sync may not be told again
+        raise disk_fault(error, f"write {path.name}") from error
+    return []
+
+
+def join(restored: Path, live: Path, tenant: str) -> int:
+    """Take over from the live store what is not the tenant's memory; how many other tenants there are.
+
+    Raises:
+        Conflict: the file comes from elsewhere, and its numbers are other tenants' here.
+    """
+    db = open_private(restored)
+    try:
+        with as_faults():
+            return _join(db, live, tenant)
+    finally:
+        db.close()
+
+
+def rejoin(generation: Path, live: Path, tenant: str) -> int:
+    """The same for a generation that was live before and is to be it again: in one durable transaction, so that it
+    stays what it was if anything fails."""
+    db = open_writer(generation)
+    try:
+        migrate(db)
+        with as_faults():
+            return _join(db, live, tenant)
+    finally:
+        db.close()
+
+
+def _join(db: apsw.Connection, live: Path, tenant: str) -> int:
+    attach(db, live)
+    with db:
+        _keep_here(db)
+        others = _exchange_others(db, tenant)
+        set_counter(db, max(counter(db), counter(db, FAR)))
+        tally_again(db)
+    return others
+
+
+def _keep_here(db: apsw.Connection) -> None:
+    for name in KEPT_HERE:
+        if has_table(db, name):
+            db.execute(f"DELETE FROM main.{name}")
+            db.execute(f"INSERT INTO main.{name} SELECT * FROM {FAR}.{name}")
+
+
+def _exchange_others(db: apsw.Connection, tenant: str) -> int:
+    """The memory of other tenants is what the live store says it is."""
+    before, now = other_tenants(db, tenant), other_tenants(db, tenant, FAR)
+    if before:
+        drop_tenants(db, before)
+    if not now:
+        return 0
+    foreign = Conflict(
+        "restore: the snapshot comes from another memory, and its numbers are taken by other tenants here",
+        hint="Restore it --into a new folder.",
+    )
+    if _meet(db, tenant):
+        raise foreign
+    try:
+        copy_tenants(db, now, (*RECORDS, "answers"))
+    except apsw.ConstraintError as error:
+        raise foreign from error
+    # Which rows were looked at for a vector is not the same in both: all are looked at once more.
+    db.execute("UPDATE main.followed SET upto = 0")
+    return len(now)
+
+
+def _meet(db: apsw.Connection, tenant: str) -> bool:
+    """Whether a record here has the number of another tenant's record there, be it in another table."""
+    db.execute("CREATE TEMP TABLE held (seq INTEGER PRIMARY KEY)")
+    for name in RECORDS:
+        db.execute(f"INSERT OR IGNORE INTO temp.held SELECT seq FROM main.{name}")
+    sql = "SELECT 1 FROM {0}.{1} WHERE tenant != ? AND seq IN (SELECT seq FROM temp.held) LIMIT 1"
+    met = any(db.execute(sql.format(FAR, name), (tenant,)).get is not None for name in RECORDS)
+    db.execute("DROP TABLE temp.held")
+    return met

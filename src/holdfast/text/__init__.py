@@ -1,0 +1,1 @@
+"""Plain text: sentences, excerpts, token counts, and what a store can keep."""

@@ -1,0 +1,58 @@
+"""A vault whose faults say which vault it was: whoever copies from one to another has two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from holdfast.core.errors import UpstreamFailed, VaultFull
+from holdfast.core.ports import Named, Parcel, VaultState
+from holdfast.vault.wrapper import Around
+
+
+class Told(Around):
+    """The inner vault, named in what goes wrong with it."""
+
+    def put(self, name: str, data: BinaryIO) -> None:
+        with self._named():
+            self._vault.put(name, data)
+
+    def put_all(self, parcels: Sequence[Parcel]) -> None:
+        with self._named():
+            self._vault.put_all(parcels)
+
+    def replace(self, name: str, data: BinaryIO, tag: str) -> None:
+        with self._named():
+            self._vault.replace(name, data, tag)
+
+    def open(self, name: str) -> BinaryIO:
+        with self._named():
+            return self._vault.open(name)
+
+    def look(self, name: str) -> Named:
+        with self._named():
+            return self._vault.look(name)
+
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+        with self._named():
+            yield from self._vault.list(prefix, after)
+
+    def delete(self, name: str) -> None:
+        with self._named():
+            self._vault.delete(name)
+
+    def state(self) -> VaultState:
+        with self._named():
+            return self._vault.state()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """The fault with the place in it, once: what is put may come from another vault that said its own."""
+        try:
+            yield
+        except (UpstreamFailed, VaultFull) as fault:
+            if "vault" not in fault.details:
+                fault.details = {**fault.details, "vault": self.place}
+                fault.message = f"{fault.message} ({self.place})"
+            raise

@@ -1,0 +1,41 @@
+"""A vault that is only read: nothing in it changes by whoever holds this."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import BinaryIO
+
+from holdfast.core.errors import VaultRefused
+from holdfast.core.ports import Can, Parcel, VaultState
+from holdfast.vault.names import check_name
+from holdfast.vault.wrapper import Around
+
+
+class ReadOnly(Around):
+    """The inner vault without putting, replacing and deleting."""
+
+    @property
+    def can(self) -> Can:
+        return replace(self._vault.can, replace=False, together=False, delete=False, most_bytes=0, increments=False)
+
+    def put(self, name: str, data: BinaryIO) -> None:
+        raise _refusal(name)
+
+    def put_all(self, parcels: Sequence[Parcel]) -> None:
+        for parcel in parcels:
+            raise _refusal(parcel.name)
+
+    def replace(self, name: str, data: BinaryIO, tag: str) -> None:
+        raise _refusal(name)
+
+    def delete(self, name: str) -> None:
+        raise _refusal(name)
+
+    def state(self) -> VaultState:
+        return replace(self._vault.state(), free=0)
+
+
+def _refusal(name: str) -> VaultRefused:
+    check_name(name)
+    return VaultRefused(f"vault: {name} is not changed: it was opened to be read only", hint="Name it as the target.")

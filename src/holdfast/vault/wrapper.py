@@ -1,0 +1,47 @@
+"""A vault around another one that changes nothing; a wrapper says only what it does differently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from holdfast.core.ports import Can, Named, Parcel, Vault, VaultState
+
+
+class Around:
+    """All that the inner vault does."""
+
+    def __init__(self, vault: Vault):
+        self._vault = vault
+
+    @property
+    def place(self) -> str:
+        return self._vault.place
+
+    @property
+    def can(self) -> Can:
+        return self._vault.can
+
+    def put(self, name: str, data: BinaryIO) -> None:
+        self._vault.put(name, data)
+
+    def put_all(self, parcels: Sequence[Parcel]) -> None:
+        self._vault.put_all(parcels)
+
+    def replace(self, name: str, data: BinaryIO, tag: str) -> None:
+        self._vault.replace(name, data, tag)
+
+    def open(self, name: str) -> BinaryIO:
+        return self._vault.open(name)
+
+    def look(self, name: str) -> Named:
+        return self._vault.look(name)
+
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+        return self._vault.list(prefix, after)
+
+    def delete(self, name: str) -> None:
+        self._vault.delete(name)
+
+    def state(self) -> VaultState:
+        return self._vault.state()
