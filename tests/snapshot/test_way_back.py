@@ -355,7 +355,7 @@ def test_doctor_of_a_server_that_waits_for_its_vault_does_not_contradict_itself(
     with started(cli):
         checks = {one["name"]: one for one in cli("doctor").answer["checks"]}
         assert "degraded" not in checks["server"]["found"]
-        assert "holdfast serve" not in checks["spool of hooks"]["hint"]
+        assert "holdfast serve" not in checks["hook spool"]["hint"]
         assert not checks["store"]["ok"]
 
 

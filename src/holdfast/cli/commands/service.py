@@ -52,7 +52,7 @@ def status(given: argparse.Namespace) -> int:
         {
             "installed": unit.path.exists(),
             "running": card is not None,
-            "startedBy": "none" if not card else "a command, on demand" if on_demand else "the service or a person",
+            "startedBy": "none" if not card else "a command, on demand" if on_demand else "the service or a user",
             **_described(unit),
             **({"url": str(card.get("url"))} if card else {}),
         },
@@ -62,7 +62,7 @@ def status(given: argparse.Namespace) -> int:
 def remove(given: argparse.Namespace) -> int:
     unit = unit_of(settings_of(given), environment())
     if not unit.path.exists():
-        return _show(given, {"removed": False, **_described(unit), "notes": ["It is not installed."]})
+        return _show(given, {"removed": False, **_described(unit), "notes": ["The service is not installed."]})
     if given.dry_run:
         return _show(given, {"removed": False, "dryRun": True, **_described(unit)})
     notes = _told(unit, "stop")
@@ -82,7 +82,7 @@ def service_hint(settings: Settings) -> str:
     said = f"The agent uses the memory in {unit.folder}, through its server {where}"
     if unit.path.exists():
         return f"{said}, which runs as a service."
-    return f"{said}, which starts by itself when it is needed. To keep it running: holdfast service install"
+    return f"{said}, which starts on demand. To keep it running: holdfast service install"
 
 
 def _described(unit: Unit) -> Json:
@@ -91,7 +91,7 @@ def _described(unit: Unit) -> Json:
 
 def _about_settings(unit: Unit) -> str:
     names = ", ".join(line.partition("=")[0] for line in unit.settings_text.splitlines())
-    return f"Settings of this environment ({names}) go to {unit.settings_path}, which only you can read."
+    return f"The settings of this environment ({names}) are stored in {unit.settings_path}, readable only by you."
 
 
 def _told(unit: Unit, to: str) -> list[str]:
