@@ -75,7 +75,7 @@ def test_keys_that_would_be_missed_and_what_waits_for_the_vault_are_told_in_both
         world.call("snapshot_create")
     world.close()
     told = {
-        "en-GB": ("The key that signs snapshots has no copy", "One snapshot is not in the vault yet"),
+        "en-GB": ("The signing key has no backup", "One snapshot is not in the vault yet"),
         "zh-CN": ("给快照签名的密钥没有备份", "有一个快照还没有送到存放处"),
     }
     with serving(tmp_path / "memory", HOLDFAST_VAULT=str(vault)) as server:

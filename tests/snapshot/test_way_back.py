@@ -264,7 +264,7 @@ def test_the_server_restores_by_itself_once_the_vault_is_there(lost: Callable[..
             assert time.monotonic() < ends, "the memory did not come back"
         assert len(server.found("amber cabinet")) == 1
         assert server.remember(NEW).status_code == 201
-    assert "is not there" in server.complaints
+    assert "does not exist" in server.complaints
     assert "could be opened now" in server.complaints
     assert cli.texts() == {OLD, NEW}
 

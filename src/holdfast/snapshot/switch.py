@@ -118,8 +118,8 @@ def take_along(database: Path, old: Path, tenant: str) -> bool:
         join(database, scratch, tenant)
     except DataDamaged as fault:
         raise DataDamaged(
-            "restore: what is live is too damaged to take its tokens and other tenants' memory along",
-            hint="Pass --alone as well to leave them behind, in the files of the old generation, which are kept.",
+            "restore: the live memory is too damaged to carry over its tokens and other tenants",
+            hint="To restore without them, also pass --alone. The old files are kept.",
         ) from fault
     finally:
         scratch.unlink(missing_ok=True)

@@ -65,7 +65,7 @@ def walk(root: Path) -> Iterator[Found | Left]:
         return
     for count, one in enumerate(_below(handle, "", 0)):
         if count >= FILES:
-            yield Left(".", f"more than {FILES} files: those from here on")
+            yield Left(".", f"more than {FILES} files; the rest")
             return
         yield one
 

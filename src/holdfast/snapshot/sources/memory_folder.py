@@ -93,7 +93,7 @@ class MemoryFolder:
                 return capture_history(self.path, bundle, place)
             except GitFailed:
                 bundle.unlink(missing_ok=True)
-        return Left(".git", "its history is damaged or not whole")
+        return Left(".git", "its history is damaged or incomplete")
 
     def _placed(self, left: Left) -> Left:
         if left.path == ".git":
