@@ -16,8 +16,7 @@ from holdfast.snapshot.repo.orphans import changing_names
 from holdfast.snapshot.repo.store_cache import drop, keep, place_of_opened, reading_kept
 from holdfast.snapshot.resolve import SHELF, Found, Named, identities_of, sought, trusted
 from holdfast.snapshot.sources.capture import STORE
-from holdfast.store.sqlite.database import store_schema
-from holdfast.store.sqlite.files.past_store import PastStore, open_past, reopen_past
+from holdfast.store.portable import PastStore, open_past, reopen_past, store_schema
 
 
 @dataclass(frozen=True, slots=True)

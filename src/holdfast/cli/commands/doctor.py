@@ -12,8 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from shlex import quote
 
-import apsw
-
 from holdfast.connection import Door, RemoteDoor, open_door
 from holdfast.core.errors import Fault, Forbidden, Unauthorized
 from holdfast.core.model import DEFAULT_TENANT, CleanText, Json
@@ -33,6 +31,7 @@ from holdfast.snapshot.sources.swap_recovery import unfinished
 from holdfast.store import kernel
 from holdfast.store.damage import RESTORE
 from holdfast.store.data_folder import DataFolder
+from holdfast.store.portable import sqlite_version
 
 _VARIABLE = "HOLDFAST_SECRET"
 SAFE_SQLITE = (3, 51, 3)  # before this, several connections to one WAL file could corrupt it
@@ -79,7 +78,7 @@ def examine(settings: Settings) -> list[Check]:
 
 
 def _sqlite(settings: Settings) -> Iterator[Check]:
-    version = apsw.sqlite_lib_version()
+    version = sqlite_version()
     numbers = tuple(int(part) for part in version.split("."))
     hint = "" if numbers >= SAFE_SQLITE else "Upgrade apsw: pip install -U apsw"
     yield Check("sqlite", numbers >= SAFE_SQLITE, f"{version} (system: {sqlite3.sqlite_version}, not used)", hint)

@@ -16,15 +16,15 @@ from holdfast.snapshot.recovery.alternatives import restorable
 from holdfast.snapshot.recovery.damaged import damaged_generations, keep_aside, leaving, note_copied
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.resolve import LATEST, Named
-from holdfast.snapshot.sources.capture import live_database
+from holdfast.snapshot.sources.capture import live_memory
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.snapshot.sources.swap import intend
 from holdfast.snapshot.switch import ORIGIN, give_up, live_of, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import RESTORE
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.sqlite.files.coverage import count_covered
-from holdfast.store.sqlite.files.salvage_rows import Salvaged, salvage as salvage_file
+from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.portable import Salvaged, count_covered, salvage as salvage_file
 
 ANY = Named("")
 
@@ -113,7 +113,8 @@ def _merged(archive: Archive, source: str, named: Named, dry_run: bool) -> Salva
     with archive.shelf.staging() as staging:
         database = staging / DATABASE
         read = _read(archive.home / source, database, archive.tenant)
-        lost = _in_neither(read, count_covered(live_database(archive), database, archive.tenant))
+        now = live_memory(archive).as_file(staging, archive.tenant)
+        lost = _in_neither(read, count_covered(now, database, archive.tenant))
         done = merge_file(archive, source, database, named, dry_run=dry_run)
     return SalvagedMemory(source, read, done, done.generation, lost)
 
@@ -146,7 +147,7 @@ def make_live(archive: Archive, folder: DataFolder, building: Path, source: str)
     """Make a generation live that was built from a damaged one, which is kept aside."""
     write_durably(building / ORIGIN, archive.tenant.encode())
 
-    def build(_: Path | None) -> str:
+    def build(_: FrozenStore | None) -> str:
         keep_aside(archive.home, (source,))
         name = folder.finish(building)
         intend(archive.home, name, ())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -287,10 +286,7 @@ class SqliteReader(VectorReads):
         bounds, rest = bounds_of(table, conditions)
         check = partial(self._passing, table, tenant, rest) if rest else None
         with self._faults:
-            hits = self._word_index.search(self._db, tenant, terms, bounds, limit, check)
-        if check is None:
-            return hits
-        return replace(hits, meeting=lambda seqs: check(list(hits.meeting(seqs))))
+            return self._word_index.search(self._db, tenant, terms, bounds, limit, check)
 
     def _passing(self, table: Table[Any], tenant: str, conditions: Sequence[Condition], seqs: list[int]) -> set[int]:
         clause, values = _clause(table, tenant, conditions, "r.")

@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.port import WordHits
+from holdfast.store.port import WordCount, WordHits
 from holdfast.store.sqlite.fulltext.bm25 import Gathered, View
 from holdfast.store.sqlite.fulltext.parts import Bounds, Mask, Part, Posting, Seqs, Tail
 from holdfast.store.sqlite.fulltext.postings import gone_after, rows_after
@@ -95,6 +95,25 @@ def _segment(db: apsw.Connection, tenant: str, segment: int) -> Part:
     return Part(docs, seqs, ats, lengths, live, by_seq=np.argsort(seqs, kind="stable"))
 
 
+Check = Callable[[list[int]], set[int]]  # those of given records that meet what the index does not know
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """A question's share of a tenant's words; fulfils `port.Candidates`."""
+
+    view: View
+    terms: Sequence[str]
+    check: Check | None
+
+    def counted(self, seqs: Sequence[int]) -> dict[int, WordCount]:
+        return self.view.counted(self.terms, seqs)
+
+    def meeting(self, seqs: Sequence[int]) -> set[int]:
+        inside = self.view.meeting(seqs)
+        return inside if self.check is None else self.check(list(inside))
+
+
 class WordIndex:
     """The words of all tenants, as far as this process has looked at them; shared by its readers."""
 
@@ -111,7 +130,7 @@ class WordIndex:
         terms: Sequence[str],
         bounds: Bounds,
         limit: int,
-        check: Callable[[list[int]], set[int]] | None,
+        check: Check | None,
     ) -> WordHits:
         """The best `limit` records that hold any of the terms, lie in the bounds and pass the check."""
         view = self._look(db, tenant, terms, bounds)
@@ -120,7 +139,7 @@ class WordIndex:
         usual = whole if whole and not view.is_narrow else view.inside(terms)
         best = view.best(whole or usual, limit, check)
         shown = usual.documents, usual.average, usual.frequency
-        return WordHits(best, view.count, *shown, partial(view.counted, terms), view.meeting)
+        return WordHits(best, view.count, *shown, _Candidates(view, terms, check))
 
     def members(self, db: apsw.Connection, tenant: str, bounds: Bounds, most: int) -> Seqs | None:
         """The seqs of every record in the bounds, in order; None if they are more than `most`."""
