@@ -76,7 +76,7 @@ NAMES = {module.name for module in MODULES}
 
 
 def room_of(name: str) -> str:
-    """holdfast.store.sqlite.rows -> store; holdfast -> holdfast"""
+    """holdfast.store.rows -> store; holdfast -> holdfast"""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 else parts[0]
 
@@ -132,7 +132,7 @@ def _is_allowed(one: Import) -> bool:
 
 
 def test_the_source_is_found() -> None:
-    assert {"holdfast", "holdfast.engine", "holdfast.store.sqlite.rows", "holdfast.cli.connect"} <= NAMES
+    assert {"holdfast", "holdfast.engine", "holdfast.store.rows", "holdfast.cli.connect"} <= NAMES
     assert len(ALL_IMPORTS) > 300
 
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sample_records import OTHER, SILENT, TENANT, sample
 
+from holdfast.store.fulltext.segments import Folder
 from holdfast.store.port import Condition, WordHit
-from holdfast.store.sqlite.fulltext.segments import Folder
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 from holdfast.store.tokenizer import query, stems

@@ -12,10 +12,10 @@ import pytest
 from sample_records import TENANT, add
 from test_store_segments import asked, by_fts5, opened, put, same_as_fts5, text
 
+from holdfast.store.fulltext import parts, word_search
+from holdfast.store.fulltext.parts import BOUNDED, MASKS
+from holdfast.store.fulltext.segments import Folder
 from holdfast.store.port import Condition
-from holdfast.store.sqlite.fulltext import parts, word_search
-from holdfast.store.sqlite.fulltext.parts import BOUNDED, MASKS
-from holdfast.store.sqlite.fulltext.segments import Folder
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
 from holdfast.store.tokenizer import query

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from holdfast.core.errors import DataDamaged
 from holdfast.core.model import Dispatch, Token
 from holdfast.store.damage import DamageWatch
+from holdfast.store.fulltext.parts import Bounds
+from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Condition, R, Table, WordHits, scope
+from holdfast.store.rows import Row, Shape, shape_of
 from holdfast.store.sqlite.event_queue import count_dispatches, read_dispatches
 from holdfast.store.sqlite.faults import Watched, as_faults
-from holdfast.store.sqlite.fulltext.parts import Bounds
-from holdfast.store.sqlite.fulltext.word_search import WordIndex
 from holdfast.store.sqlite.recall_counts import count_recalls, last_recalls
-from holdfast.store.sqlite.rows import Row, Shape, shape_of
 from holdfast.store.sqlite.vectors.codes import VectorCodes
 from holdfast.store.sqlite.vectors.nearest import VectorReads
 from holdfast.store.tables import TABLES, TOKENS

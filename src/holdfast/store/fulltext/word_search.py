@@ -12,14 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.store.fulltext.bm25 import Gathered, View
+from holdfast.store.fulltext.database import Database
+from holdfast.store.fulltext.parts import Bounds, Mask, Part, Posting, Seqs, Tail
+from holdfast.store.fulltext.postings import gone_after, rows_after
 from holdfast.store.port import WordCount, WordHits
-from holdfast.store.sqlite.fulltext.bm25 import Gathered, View
-from holdfast.store.sqlite.fulltext.parts import Bounds, Mask, Part, Posting, Seqs, Tail
-from holdfast.store.sqlite.fulltext.postings import gone_after, rows_after
 
 # Rows that are remembered of all tenants together, if not folded: 3.4 kB each where they have 60 words. A folded one
 # takes a fiftieth of that. Past it the tenant that was not asked for longest is read anew when it is asked again.
@@ -39,7 +39,7 @@ class TenantWords:
         self.documents = 0
         self.words = 0.0
 
-    def catch_up(self, db: apsw.Connection, tenant: str) -> bool:
+    def catch_up(self, db: Database, tenant: str) -> bool:
         """Bring this to the moment that `db` sees; False if this is already past it."""
         state: Any = db.execute("SELECT version, folded FROM word_states WHERE tenant = ?", (tenant,)).get or (0, 0)
         version, folded = state
@@ -57,7 +57,7 @@ class TenantWords:
             self.heard = gone[-1][0]
         return True
 
-    def _load(self, db: apsw.Connection, tenant: str, version: int, folded: int) -> None:
+    def _load(self, db: Database, tenant: str, version: int, folded: int) -> None:
         rows: Any = db.execute("SELECT segment FROM word_segments WHERE tenant = ?", (tenant,)).fetchall()
         self.segments = {segment: self.segments.get(segment) or _segment(db, tenant, segment) for (segment,) in rows}
         self.tail, self.seen, self.heard, self.version = Tail(), folded, 0, version
@@ -87,7 +87,7 @@ class TenantWords:
             self.words -= float(lengths.sum())
 
 
-def _segment(db: apsw.Connection, tenant: str, segment: int) -> Part:
+def _segment(db: Database, tenant: str, segment: int) -> Part:
     sql = "SELECT docs, seqs, ats, lengths FROM word_segments WHERE tenant = ? AND segment = ?"
     row: Any = db.execute(sql, (tenant, segment)).get
     docs, seqs, ats = (np.frombuffer(packed, "<i8") for packed in row[:3])
@@ -125,7 +125,7 @@ class WordIndex:
 
     def search(
         self,
-        db: apsw.Connection,
+        db: Database,
         tenant: str,
         terms: Sequence[str],
         bounds: Bounds,
@@ -141,34 +141,34 @@ class WordIndex:
         shown = usual.documents, usual.average, usual.frequency
         return WordHits(best, view.count, *shown, _Candidates(view, terms, check))
 
-    def members(self, db: apsw.Connection, tenant: str, bounds: Bounds, most: int) -> Seqs | None:
+    def members(self, db: Database, tenant: str, bounds: Bounds, most: int) -> Seqs | None:
         """The seqs of every record in the bounds, in order; None if they are more than `most`."""
         gathered = self._look(db, tenant, (), bounds).gathered
         if sum(one.count for one in gathered) > most:
             return None
         return np.sort(_inside(gathered, "seqs"))
 
-    def count(self, db: apsw.Connection, tenant: str, bounds: Bounds) -> int:
+    def count(self, db: Database, tenant: str, bounds: Bounds) -> int:
         """How many records lie in the bounds."""
         return sum(one.count for one in self._look(db, tenant, (), bounds).gathered)
 
-    def times(self, db: apsw.Connection, tenant: str, bounds: Bounds) -> NDArray[np.int64]:
+    def times(self, db: Database, tenant: str, bounds: Bounds) -> NDArray[np.int64]:
         """When each record in the bounds was said, in no order."""
         return _inside(self._look(db, tenant, (), bounds).gathered, "ats")
 
-    def last(self, db: apsw.Connection, tenant: str, bounds: Bounds, limit: int) -> Seqs:
+    def last(self, db: Database, tenant: str, bounds: Bounds, limit: int) -> Seqs:
         """The highest `limit` seqs of the records in the bounds, in order."""
         seqs = _inside(self._look(db, tenant, (), bounds).gathered, "seqs")
         if len(seqs) > limit:
             seqs = np.partition(seqs, len(seqs) - limit)[len(seqs) - limit :]
         return np.sort(seqs)
 
-    def listed(self, db: apsw.Connection, tenant: str, scopes: Sequence[str], bounds: Bounds) -> dict[str, Seqs]:
+    def listed(self, db: Database, tenant: str, scopes: Sequence[str], bounds: Bounds) -> dict[str, Seqs]:
         """The seqs that meet each scope and lie in the bounds, by when they were said."""
         gathered = self._look(db, tenant, scopes, bounds).gathered
         return {scope: _in_order(gathered, scope) for scope in scopes}
 
-    def _look(self, db: apsw.Connection, tenant: str, terms: Sequence[str], bounds: Bounds) -> View:
+    def _look(self, db: Database, tenant: str, terms: Sequence[str], bounds: Bounds) -> View:
         """One moment of the tenant's words: what is remembered and what is read belong together."""
         if not db.get_autocommit():  # inside a write, or a moment that stands still: nothing remembered is true of it
             private = TenantWords()
@@ -220,7 +220,7 @@ def _in_order(gathered: Sequence[Gathered], scope: str) -> Seqs:
 
 
 def _gather(
-    db: apsw.Connection,
+    db: Database,
     tenant: str,
     parts: Sequence[tuple[int | None, Gathered]],
     terms: Sequence[str],
@@ -238,7 +238,7 @@ def _gather(
 
 
 def _hot_postings(
-    db: apsw.Connection, tenant: str, segments: Mapping[int, Part], terms: set[str]
+    db: Database, tenant: str, segments: Mapping[int, Part], terms: set[str]
 ) -> dict[int, dict[str, Posting]]:
     """Where the terms stand, by segment: from memory, or read where they are not kept."""
     found: dict[int, dict[str, Posting]] = {}
@@ -254,7 +254,7 @@ def _hot_postings(
     return found
 
 
-def _bound(db: apsw.Connection, tenant: str, parts: Sequence[tuple[int | None, Gathered]], bounds: Bounds) -> None:
+def _bound(db: Database, tenant: str, parts: Sequence[tuple[int | None, Gathered]], bounds: Bounds) -> None:
     parts = [(segment, one) for segment, one in parts if not one.bound_as_before(bounds)]
     wanted = set(bounds.terms())
     # Taken now: another question, or this one's other scopes, may push them out of the part's memory.
@@ -269,17 +269,21 @@ def _bound(db: apsw.Connection, tenant: str, parts: Sequence[tuple[int | None, G
 
 
 def _postings(
-    db: apsw.Connection, tenant: str, segments: Iterable[int], terms: Collection[str]
+    db: Database, tenant: str, segments: Iterable[int], terms: Collection[str]
 ) -> dict[int, dict[str, Posting]]:
     """Where the terms stand, by segment."""
     found: dict[int, dict[str, Posting]] = defaultdict(dict)
-    listed = np.array(sorted(segments), np.int64)
-    if terms and len(listed):
+    listed = sorted(segments)
+    if terms and listed:
         sql = (
             "SELECT segment, term, places, weights FROM word_postings "
-            f"WHERE tenant = ? AND segment IN carray(?) AND term IN ({', '.join('?' * len(terms))})"
+            f"WHERE tenant = ? AND segment IN ({_marks(listed)}) AND term IN ({_marks(terms)})"
         )
-        rows: Any = db.execute(sql, (tenant, apsw.carray(listed), *terms))
+        rows: Any = db.execute(sql, (tenant, *listed, *terms))
         for segment, term, at, weights in rows:
             found[segment][term] = Posting(np.frombuffer(at, "<u2"), np.frombuffer(weights, "<u2"))
     return found
+
+
+def _marks(values: Collection[Any]) -> str:
+    return ", ".join("?" * len(values))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.store.fulltext.parts import K1, Bounded, Bounds, Floats, Mask, Norms, Part, Places, Posting, Seqs
 from holdfast.store.port import WordCount, WordHit
-from holdfast.store.sqlite.fulltext.parts import K1, Bounded, Bounds, Floats, Mask, Norms, Part, Places, Posting, Seqs
 
 HALF = 0.5
 LEAST_IDF = 1e-6  # FTS5's: a word that stands nearly everywhere still counts a trace

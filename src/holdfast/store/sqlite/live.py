@@ -12,11 +12,11 @@ from pathlib import Path
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.generations import Generations
 from holdfast.store.lifecycle import Build, Captured
 from holdfast.store.port import Store
 from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.salvage_rows import unreadable
+from holdfast.store.sqlite.generations import Generations
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.unavailable import ClosedStore
 
