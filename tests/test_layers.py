@@ -36,8 +36,8 @@ LEVELS: tuple[tuple[str, ...], ...] = (
 )
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 
-# The desk stands on the store's port and tables, on nothing else of it.
-DESK_KNOWS = {"holdfast.store.lifecycle", "holdfast.store.port", "holdfast.store.tables"}
+# The context stands on the store's port and tables, on nothing else of it.
+CONTEXT_KNOWS = {"holdfast.store.lifecycle", "holdfast.store.port", "holdfast.store.tables"}
 
 # Outside the store no module knows an engine of it; only the reader of foreign databases opens SQLite files itself.
 ENGINES = "holdfast.store.sqlite"
@@ -126,8 +126,8 @@ def _is_allowed(one: Import) -> bool:
         return True  # single modules; that they form no circle is tested below
     if (one.source.name, one.target) in LAZY:
         return one.lazy
-    if source == "desk" and target == "store":
-        return one.target in DESK_KNOWS
+    if source == "context" and target == "store":
+        return one.target in CONTEXT_KNOWS
     return LEVEL[target] < LEVEL[source]
 
 
