@@ -27,7 +27,7 @@ from holdfast.snapshot.recovery.repair import repair_index
 from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.repo.key_warnings import key_texts
 from holdfast.snapshot.status import age_of_newest
-from holdfast.snapshot.sync.queue import waiting
+from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.store.damage import REPAIR
 from holdfast.store.port import Reader, Table, Tx, where
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS

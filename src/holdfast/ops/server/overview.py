@@ -23,7 +23,7 @@ from holdfast.snapshot.recovery.auto_restore import first_restore
 from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.repo.key_warnings import key_warnings
 from holdfast.snapshot.status import Health, snapshot_health
-from holdfast.snapshot.sync.queue import waiting_ms
+from holdfast.snapshot.sync.send_backlog import waiting_ms
 from holdfast.store.data_folder import DataFolder
 from holdfast.store.port import Condition, Home, where
 from holdfast.store.tables import ACTIONS, LESSONS, MEMORIES, OBSERVATIONS

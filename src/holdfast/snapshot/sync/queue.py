@@ -9,32 +9,17 @@ import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from holdfast.core.errors import Conflict, Fault, InvalidSettings, NotFound, StorageFailed, StorageFull, UpstreamFailed
+from holdfast.core.errors import Conflict, Fault, InvalidSettings, StorageFailed, StorageFull, UpstreamFailed
 from holdfast.snapshot.remote.layout import Fresh
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.send_marks import note_sent, unsent
+from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.snapshot.sync.vault_target import depot_of
 
 AWAY: tuple[type[Fault], ...] = (UpstreamFailed, StorageFull, StorageFailed, Conflict, InvalidSettings)
 NOTHING: Mapping[str, Fresh] = MappingProxyType({})
 MADE = "The snapshot itself was made."
 LATER = f"{MADE} The server sends it once the vault is there; so does holdfast vault sync."
-
-
-def waiting(archive: Archive) -> tuple[str, ...]:
-    """Snapshots that it is still to get, the newest first."""
-    return tuple(unsent(archive.repo.root)) if archive.settings.vault else ()
-
-
-def waiting_ms(archive: Archive) -> int:
-    """Since when it waits for the first of them, in milliseconds; 0 if it waits for none."""
-    try:
-        first = next(map(archive.repo.find, reversed(waiting(archive))), None)
-    except NotFound:  # it was just removed
-        return 0
-    if first is None or first.manifest is None:
-        return 0
-    return max(0, archive.clock.now_ms() - first.manifest.identity.created_at)
 
 
 def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | None = None) -> None:
