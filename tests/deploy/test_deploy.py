@@ -20,7 +20,7 @@ import yaml
 from daemons import until
 from processes import WAIT_SECONDS, environment, run
 
-from holdfast.cli.main import parser_of
+from holdfast.cli.main import _parser as parser_of
 from holdfast.ops.registry import OPERATIONS
 from holdfast.settings import BY_NAME, SETTINGS
 from holdfast.store.data_folder import DataFolder
@@ -44,7 +44,9 @@ def values(node: Any) -> Iterator[tuple[str, Any]]:
         yield from values(child)
 
 
-@pytest.mark.parametrize("path", sorted(path for path in DEPLOY.rglob("*") if path.is_file()), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted(path for path in DEPLOY.rglob("*") if path.is_file()), ids=lambda path: path.name
+)
 def test_every_setting_that_is_named_exists(path: Path) -> None:
     named = set(re.findall(r"\bHOLDFAST_[A-Z_]+\b", path.read_text("utf-8")))
 
@@ -65,7 +67,11 @@ def test_the_manifests_fit_together() -> None:
     pod = spec["template"]["spec"]
     (container,) = pod["containers"]
 
-    assert by_kind["Service"]["spec"]["selector"] == spec["template"]["metadata"]["labels"] == spec["selector"]["matchLabels"]
+    assert (
+        by_kind["Service"]["spec"]["selector"]
+        == spec["template"]["metadata"]["labels"]
+        == spec["selector"]["matchLabels"]
+    )
     assert [port["containerPort"] for port in container["ports"]] == [PORT]
     assert {one["name"] for one in container["volumeMounts"]} == {one["name"] for one in pod["volumes"]}
     assert pod["securityContext"]["runAsNonRoot"]
