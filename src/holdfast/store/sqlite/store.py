@@ -21,11 +21,11 @@ from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.sqlite.database import migrate, open_checker, open_reader, open_writer
 from holdfast.store.sqlite.faults import PAGES, Watched, as_faults
 from holdfast.store.sqlite.group_commit import GroupCommit
+from holdfast.store.sqlite.integrity import sketch_rows, verify
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.recall_counts import sweep_recalls
 from holdfast.store.sqlite.vectors.check import mend_vectors
 from holdfast.store.sqlite.vectors.codes import VectorCodes
-from holdfast.store.sqlite.verify import sketch_rows, verify
 from holdfast.store.sqlite.word_check import fill_words
 
 T = TypeVar("T")
