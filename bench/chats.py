@@ -39,7 +39,7 @@ def filled(home: Path, words: Sequence[str], users: Iterable[int], each: int) ->
         for user in users
     ]
     for start in range(0, len(said), BATCH):
-        answer = BY_NAME["remember_batch"].call(engine.desk(Caller()), {"memories": said[start : start + BATCH]})
+        answer = BY_NAME["remember_batch"].call(engine.context(Caller()), {"memories": said[start : start + BATCH]})
         assert answer["success"]
     engine.store.fold_words()
     return engine
@@ -54,7 +54,7 @@ def median_ms(engine: Engine, operation: str, questions: Sequence[str], user: in
     for question in questions:
         asked = chat(user) if operation == "memories" else {"query": question, **chat(user)}
         began = time.thread_time()
-        BY_NAME[operation].call(engine.desk(Caller()), asked)
+        BY_NAME[operation].call(engine.context(Caller()), asked)
         times.append(time.thread_time() - began)
     return statistics.median(times) * 1000
 

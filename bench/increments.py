@@ -35,8 +35,8 @@ PAGE = HERE.parent / "docs" / "benchmarks" / "increments.md"
 TEXT = """# Increments
 
 Written by `python bench/increments.py --page`. A store of {megabytes} MB with words and vectors goes to a folder in chunks, 1 % of
-its memories are added and it goes again, 1 % are edited all over and it goes a third time. Once the shelf gets chunks too
-(`HOLDFAST_SNAPSHOT_LAYOUT`, what `auto` does with such a memory), once a whole body. "Shelf" is until the snapshot is there, "vault" the
+its memories are added and it goes again, 1 % are edited all over and it goes a third time. Once the repository gets chunks too
+(`HOLDFAST_SNAPSHOT_LAYOUT`, what `auto` does with such a memory), once a whole body. "Repository" is until the snapshot is there, "vault" the
 way from there to the vault, "all" is `snapshot create --to`. Times are parts of the first snapshot's of the same layout;
 others work on the same machine, so the processor's time says more. The goals are under 5 % of the first's bytes and under
 25 % of its time.
@@ -50,9 +50,9 @@ RECIPIENT = "age1yt3tfqlfrwdwx0z0ynwplcr6qxcxfaqycuprpmy89nr83ltx74tqdpszlw"
 class Cost:
     """What one snapshot took."""
 
-    shelf: float  # seconds until it was on the shelf
+    repo: float  # seconds until it was on the repository
     vault: float  # seconds until it was in the vault too
-    shelf_cpu: float  # the same as the processor's time, which others on the machine change less
+    repo_cpu: float  # the same as the processor's time, which others on the machine change less
     vault_cpu: float
     sent: int  # bytes that the vault got
 
@@ -61,22 +61,22 @@ class Cost:
 def archive_in(home: Path, settings: dict[str, str]) -> Iterator[Archive]:
     engine = Engine(load({"home": str(home), "embedder": "none", "snapshot_every": "off", **settings}, {}))
     try:
-        yield archive_of(engine.desk(Caller()))
+        yield archive_of(engine.context(Caller()))
     finally:
         engine.close()
 
 
 def snapshot(home: Path, settings: dict[str, str], vault: str) -> Cost:
-    """One snapshot on the shelf and in the vault; both parts timed."""
+    """One snapshot on the repository and in the vault; both parts timed."""
     with archive_in(home, settings) as archive:
         held = _held(archive, vault)
         began, cpu = time.perf_counter(), time.process_time()
         with making(archive, Wish(recipients=settings.get("snapshot_recipients", "").split(), vault=vault)) as made:
-            shelved, shelved_cpu = time.perf_counter(), time.process_time()
-            put(archive, archive.vault(vault), made.shelved.id, made.fresh)
+            stored, stored_cpu = time.perf_counter(), time.process_time()
+            put(archive, archive.vault(vault), made.stored.id, made.fresh)
             ended, ended_cpu = time.perf_counter(), time.process_time()
         sent = _held(archive, vault) - held
-        return Cost(shelved - began, ended - shelved, shelved_cpu - cpu, ended_cpu - shelved_cpu, sent)
+        return Cost(stored - began, ended - stored, stored_cpu - cpu, ended_cpu - stored_cpu, sent)
 
 
 def _held(archive: Archive, vault: str) -> int:
@@ -149,7 +149,7 @@ def table(layouts: dict[str, dict[str, Cost]]) -> str:
             told = " | ".join(f"{part:.0%}" for part in parts_of(cost, costs["first"]))
             sent = f"{cost.sent / 1e6:.1f} MB | {cost.sent / costs['first'].sent:.1%}"
             lines.append(f"| {layout} | {name} | {sent} | {told} |")
-    both = [costs["first"].shelf + costs["first"].vault for costs in layouts.values()]
+    both = [costs["first"].repo + costs["first"].vault for costs in layouts.values()]
     if len(both) > 1:
         lines += [
             "",
@@ -160,12 +160,12 @@ def table(layouts: dict[str, dict[str, Cost]]) -> str:
 
 def parts_of(cost: Cost, first: Cost) -> tuple[float, ...]:
     return (
-        cost.shelf / first.shelf,
-        cost.shelf_cpu / first.shelf_cpu,
+        cost.repo / first.repo,
+        cost.repo_cpu / first.repo_cpu,
         cost.vault / first.vault,
         cost.vault_cpu / first.vault_cpu,
-        (cost.shelf + cost.vault) / (first.shelf + first.vault),
-        (cost.shelf_cpu + cost.vault_cpu) / (first.shelf_cpu + first.vault_cpu),
+        (cost.repo + cost.vault) / (first.repo + first.vault),
+        (cost.repo_cpu + cost.vault_cpu) / (first.repo_cpu + first.vault_cpu),
     )
 
 

@@ -156,7 +156,7 @@ def middle(measure: Callable[[int], float]) -> float:
 
 def fill(home: Path, memories: int) -> None:
     """Memories through the engine itself, many a commit: only their number matters here."""
-    from holdfast.context import Desk
+    from holdfast.context import CallContext
     from holdfast.core.model import Caller, CleanText
     from holdfast.engine import Engine
     from holdfast.intake.remember import MemoryDraft, remember_in
@@ -164,13 +164,13 @@ def fill(home: Path, memories: int) -> None:
     from holdfast.store.minhash import distinct_words
 
     engine = Engine(load({"home": str(home)}, {}))
-    desk: Desk = engine.desk(Caller())
+    ctx: CallContext = engine.context(Caller())
     chance = random.Random(7)
 
     def many(tx: object) -> None:
         for _ in range(1000):
             content = CleanText(text(chance))
-            remember_in(desk, tx, MemoryDraft(content, CleanText("fact")), distinct_words(content))  # type: ignore[arg-type]
+            remember_in(ctx, tx, MemoryDraft(content, CleanText("fact")), distinct_words(content))  # type: ignore[arg-type]
 
     for _ in range(memories // 1000):
         engine.store.write(many)
@@ -236,7 +236,7 @@ loop's rate at 16 rows a commit, or three times its single rate, whichever is le
 Where a goal is missed: one write costs about 0.3 ms of Python and SQLite on a disk that syncs in no time (0.02 ms of it
 validation and redaction) and puts 11 pages into the log; the bare loop writes one row and its words. HTTP and two
 hand-overs between threads come on top. With 16 connections one interpreter does all of it under one lock: about 0.28 ms
-in the lane and 0.09 ms in the event loop for each write, so that sharing the fsync helps little. A bare Starlette echo
+in the batcher and 0.09 ms in the event loop for each write, so that sharing the fsync helps little. A bare Starlette echo
 with one thread hand-over reaches about 9,000 requests a second here, below the goal by itself.
 
 """

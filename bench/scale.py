@@ -202,10 +202,10 @@ def in_turns(
 def ask(home: Path, beside: Path, rows: int, asked: list[str]) -> Asked:
     began = time.perf_counter()
     engine = Engine(load({"home": str(home)}, {}))
-    desk = engine.desk(Caller())
+    ctx = engine.context(Caller())
 
     def search(question: str, **more: object) -> Any:
-        return BY_NAME["search"].call(desk, {"query": question, "format": "compact", **more})
+        return BY_NAME["search"].call(ctx, {"query": question, "format": "compact", **more})
 
     assert search(asked[0])["results"]
     first = time.perf_counter() - began

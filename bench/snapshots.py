@@ -64,9 +64,9 @@ from holdfast.ops.registry import BY_NAME
 from holdfast.settings import load
 home, operation, arguments = sys.argv[1:]
 engine = Engine(load({"home": home, "embedder": "none", "snapshot_every": "off"}, {}))
-desk = engine.desk(Caller())
+ctx = engine.context(Caller())
 began = time.perf_counter()
-answer = BY_NAME[operation].call(desk, orjson.loads(arguments))
+answer = BY_NAME[operation].call(ctx, orjson.loads(arguments))
 seconds = time.perf_counter() - began
 engine.close()
 status = Path("/proc/self/status").read_text()
@@ -138,20 +138,20 @@ def restore_figures(home: Path, body: Path, work: Path) -> dict[str, float]:
 def writer_figures(home: Path) -> dict[str, float]:
     """p99 of durable writes, one at a time, while nothing else happens and while a snapshot is made."""
     engine = Engine(settings_of(home))
-    desk = engine.desk(Caller())
+    ctx = engine.context(Caller())
     count = iter(range(1_000_000_000))
 
     def written(until: Callable[[], bool]) -> list[float]:
         taken: list[float] = []
         while not until():
             content = f"Bench fact {next(count)} of {time.time_ns()} about nothing that was said before"
-            taken.append(timed(lambda content=content: BY_NAME["remember"].call(desk, {"content": content})))
+            taken.append(timed(lambda content=content: BY_NAME["remember"].call(ctx, {"content": content})))
             time.sleep(0.002)
         return taken
 
     written(_after(2.0))  # first writes read what later ones have at hand
     idle = written(_after(8.0))
-    making = threading.Thread(target=lambda: BY_NAME["snapshot_create"].call(desk, {"label": "busy"}))
+    making = threading.Thread(target=lambda: BY_NAME["snapshot_create"].call(ctx, {"label": "busy"}))
     making.start()
     busy = written(lambda: not making.is_alive())
     making.join()

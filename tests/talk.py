@@ -43,10 +43,10 @@ def turn(
 
 def learn(world: World) -> list[Learnt]:
     """Let the learner read all that is new; what each of its steps did."""
-    desk = dataclasses.replace(world.desk(), whole=True)
-    steps = [learn_step(desk)]
+    ctx = dataclasses.replace(world.context(), whole=True)
+    steps = [learn_step(ctx)]
     while steps[-1].more:
-        steps.append(learn_step(desk))
+        steps.append(learn_step(ctx))
     return steps
 
 

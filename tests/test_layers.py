@@ -36,7 +36,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
 )
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 
-# The desk stands on the store's port and tables, on nothing else of it.
+# The context stands on the store's port and tables, on nothing else of it.
 DESK_KNOWS = {"holdfast.store.port", "holdfast.store.tables"}
 
 # `holdfast serve` and `holdfast mcp` start what the server has; only they load it, when they run.
@@ -122,7 +122,7 @@ def _is_allowed(one: Import) -> bool:
         return True  # single modules; that they form no circle is tested below
     if (one.source.name, one.target) in LAZY:
         return one.lazy
-    if source == "desk" and target == "store":
+    if source == "ctx" and target == "store":
         return one.target in DESK_KNOWS
     return LEVEL[target] < LEVEL[source]
 

@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.cli.command_table import endpoint
 from holdfast.core.errors import AnswerLate, InvalidRequest, ServerUnreachable, Unauthorized
-from holdfast.transport import Address, RemoteDoor
+from holdfast.transport import Address, RemoteConnection
 
 ANSWER = {"ok": True}
 
@@ -93,8 +93,8 @@ def _free_url() -> str:
 
 
 def _call(url: str, finder: Found | None, name: str, **arguments: Any) -> Any:
-    with closing(RemoteDoor(url, "old-token", finder=finder)) as door:
-        return door.call(endpoint(name), arguments)
+    with closing(RemoteConnection(url, "old-token", finder=finder)) as connection:
+        return connection.call(endpoint(name), arguments)
 
 
 def test_a_write_that_found_no_server_is_sent_to_the_one_that_is_found(servers: list[Endings]) -> None:
@@ -187,4 +187,4 @@ def test_a_program_that_speaks_something_else_is_told(servers: list[Endings]) ->
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1:1", "127.0.0.1:3111", "http://", ""])
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidRequest):
-        RemoteDoor(url, None)
+        RemoteConnection(url, None)

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Caller
 from holdfast.core.ports import Embedder
 from holdfast.core.system import SystemClock
@@ -62,11 +62,11 @@ class World:
         while follower.step():
             pass
 
-    def desk(self, caller: Caller | None = None) -> Desk:
-        return self.engine.desk(caller or Caller())
+    def context(self, caller: Caller | None = None) -> CallContext:
+        return self.engine.context(caller or Caller())
 
     def call(self, operation: str, caller: Caller | None = None, **arguments: Any) -> Any:
-        return BY_NAME[operation].call(self.desk(caller), arguments)
+        return BY_NAME[operation].call(self.context(caller), arguments)
 
     def found(self, query: str, caller: Caller | None = None, **bounds: Any) -> list[str]:
         """Ids of what a search finds, best first."""

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from holdfast.client_snapshots import Snapshots
-from holdfast.connection import Door, RemoteDoor, open_door
+from holdfast.connection import Connection, RemoteConnection, open_connection
 from holdfast.core.model import Json
 from holdfast.core.system import SystemClock
 from holdfast.core.times import iso
@@ -25,7 +25,7 @@ class Holdfast:
     """
 
     def __init__(self, path_or_url: str | Path | None = None, *, secret: str | None = None, daemon: bool | None = None):
-        self._door = _door(path_or_url, secret, daemon)
+        self._connection = _connection(path_or_url, secret, daemon)
         self.snapshots = Snapshots(self.call)
 
     def call(self, operation: str, /, **arguments: Any) -> Any:
@@ -38,7 +38,7 @@ class Holdfast:
         fields = known.request.model_fields
         aliases = {name: field.alias or name for name, field in fields.items()}
         given = {aliases.get(name, name): value for name, value in arguments.items() if value is not None}
-        return self._door.call(known, given)
+        return self._connection.call(known, given)
 
     def remember(self, content: str, **details: Any) -> Json:
         """Keep a fact; the stored memory."""
@@ -87,7 +87,7 @@ class Holdfast:
         return answer
 
     def close(self) -> None:
-        self._door.close()
+        self._connection.close()
 
     def __enter__(self) -> Holdfast:
         return self
@@ -98,10 +98,10 @@ class Holdfast:
         self.close()
 
 
-def _door(path_or_url: str | Path | None, secret: str | None, daemon: bool | None) -> Door:
+def _connection(path_or_url: str | Path | None, secret: str | None, daemon: bool | None) -> Connection:
     text = str(path_or_url) if path_or_url is not None else None
     if text is not None and text.startswith(("http://", "https://")):
-        return RemoteDoor(text.rstrip("/"), secret or load().secret)
+        return RemoteConnection(text.rstrip("/"), secret or load().secret)
     overrides: Json = {"secret": secret, "daemon": daemon}
     if text is not None:
         overrides |= {"home": text}
@@ -109,4 +109,4 @@ def _door(path_or_url: str | Path | None, secret: str | None, daemon: bool | Non
     if text is not None and settings.url:
         # A folder was named: the environment's server is another memory.
         settings = dataclasses.replace(settings, url="")
-    return open_door(settings)
+    return open_connection(settings)

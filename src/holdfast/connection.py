@@ -12,16 +12,24 @@ import orjson
 
 from holdfast.core.errors import DataLocked, EmbedderUnavailable, Fault, UpstreamFailed
 from holdfast.core.model import Caller, Chat, CleanText
-from holdfast.daemon import running_server, server_door, start_server
+from holdfast.daemon import running_server, server_connection, start_server
 from holdfast.engine import CANNOT_OPEN, Engine
 from holdfast.intake.embed_queue import Follower
 from holdfast.ops.framework.call_metrics import counted
 from holdfast.ops.framework.operation import Operation, Stream
 from holdfast.ops.registry import BY_NAME
 from holdfast.settings import Settings
-from holdfast.transport import Endpoint, RemoteDoor, fault_from, from_here
+from holdfast.transport import Endpoint, RemoteConnection, fault_from, from_here
 
-__all__ = ["Door", "LocalDoor", "OpenDoor", "RemoteDoor", "fault_from", "folder_door", "open_door"]
+__all__ = [
+    "Connection",
+    "LocalConnection",
+    "OpenConnection",
+    "RemoteConnection",
+    "fault_from",
+    "folder_connection",
+    "open_connection",
+]
 
 # Another command may hold the folder for the length of one write; a server holds it for good.
 LOCK_TRIES = 50
@@ -32,7 +40,7 @@ SEARCHES = frozenset({"search", "smart_search"})
 FOLLOW_SECONDS = 3.0
 
 
-class Door(Protocol):
+class Connection(Protocol):
     """Calls operations somewhere."""
 
     @property
@@ -51,7 +59,7 @@ class Door(Protocol):
     def close(self) -> None: ...
 
 
-class LocalDoor:
+class LocalConnection:
     """An engine in this process."""
 
     def __init__(self, engine: Engine, caller: Caller, *, here: bool = True):
@@ -85,14 +93,16 @@ class LocalDoor:
             arguments = from_here(operation, arguments)
         with counted(self.engine.metrics, operation.name):
             known = operation if isinstance(operation, Operation) else BY_NAME[operation.name]
-            answer = known.call(self.engine.desk(self.caller), arguments)
+            answer = known.call(self.engine.context(self.caller), arguments)
         return orjson.loads(b"".join(answer.pieces)) if isinstance(answer, Stream) else answer
 
     def close(self) -> None:
         self.engine.close()
 
 
-def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep, *, chat: Chat | None = None) -> Door:
+def open_connection(
+    settings: Settings, pause: Callable[[float], None] = time.sleep, *, chat: Chat | None = None
+) -> Connection:
     """The door that the settings mean: the named server, the one of the folder, or the folder itself.
 
     The folder's server is started if none runs, unless the settings turn that off. A folder that no server can open is
@@ -102,14 +112,16 @@ def open_door(settings: Settings, pause: Callable[[float], None] = time.sleep, *
         DataLocked: the folder is held by a process that cannot be reached.
     """
     if settings.url:
-        return RemoteDoor(settings.url, settings.secret, chat)
+        return RemoteConnection(settings.url, settings.secret, chat)
     if settings.daemon:
         with suppress(*CANNOT_OPEN):
-            return server_door(settings, chat)
-    return folder_door(settings, pause, chat=chat)
+            return server_connection(settings, chat)
+    return folder_connection(settings, pause, chat=chat)
 
 
-def folder_door(settings: Settings, pause: Callable[[float], None] = time.sleep, *, chat: Chat | None = None) -> Door:
+def folder_connection(
+    settings: Settings, pause: Callable[[float], None] = time.sleep, *, chat: Chat | None = None
+) -> Connection:
     """The folder in this process, or the server that has it open.
 
     Raises:
@@ -117,53 +129,53 @@ def folder_door(settings: Settings, pause: Callable[[float], None] = time.sleep,
     """
     for _ in range(LOCK_TRIES):
         if running_server(settings):
-            return server_door(settings, chat)
+            return server_connection(settings, chat)
         try:
-            return LocalDoor(Engine(settings, rescue=True), Caller(chat=chat))
+            return LocalConnection(Engine(settings, rescue=True), Caller(chat=chat))
         except DataLocked as fault:
             last = fault
             pause(LOCK_PAUSE_SECONDS)
     raise last
 
 
-class LateDoor:
+class LateConnection:
     """The folder's server, looked for at the first call: an agent that starts need not wait for it, and one whose
     server cannot be started is told why by each call."""
 
     def __init__(self, settings: Settings, chat: Chat | None = None):
         self._settings = settings
         self._chat = chat
-        self._door: RemoteDoor | None = None
+        self._connection: RemoteConnection | None = None
         if running_server(settings) is None:
             with suppress(Fault):  # the first call meets it again, and says it
                 start_server(settings)
 
     @property
     def place(self) -> str:
-        return self._door.place if self._door else str(self._settings.folder)
+        return self._connection.place if self._connection else str(self._settings.folder)
 
     def call(self, operation: Endpoint, arguments: Mapping[str, Any]) -> Any:
-        if self._door is None:
-            self._door = server_door(self._settings, self._chat)
-        return self._door.call(operation, arguments)
+        if self._connection is None:
+            self._connection = server_connection(self._settings, self._chat)
+        return self._connection.call(operation, arguments)
 
     def close(self) -> None:
-        if self._door is not None:
-            self._door.close()
+        if self._connection is not None:
+            self._connection.close()
 
 
-class OpenDoor:
+class OpenConnection:
     """A door for the length of a block."""
 
     def __init__(self, settings: Settings, chat: Chat | None = None):
         self._settings = settings
         self._chat = chat
 
-    def __enter__(self) -> Door:
-        self._door = open_door(self._settings, chat=self._chat)
-        return self._door
+    def __enter__(self) -> Connection:
+        self._connection = open_connection(self._settings, chat=self._chat)
+        return self._connection
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._door.close()
+        self._connection.close()

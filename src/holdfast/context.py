@@ -55,7 +55,7 @@ _NOWHERE = UMOInfo("", "", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class CallContext:
     """A caller's place at the engine."""
 
     store: Store
@@ -237,7 +237,7 @@ class Desk:
     def announce(self, kind: Lifecycle, body: Json, agent: str | None = None) -> None:
         """Tell live readers of the tenant, and the broker, what happened to a snapshot; never memory text.
 
-        A restore opens another store: whoever tells of it takes a new desk.
+        A restore opens another store: whoever tells of it takes a new context.
         """
         agent = self.agent() if agent is None else agent
 

@@ -20,7 +20,7 @@ from holdfast.local.launcher import LOG, launch_server, log_since, log_size
 from holdfast.local.spool_space import FULL_BYTES, free_bytes
 from holdfast.settings import Settings, environment
 from holdfast.store.data_folder import DataFolder
-from holdfast.transport import Address, RemoteDoor, fault_from
+from holdfast.transport import Address, RemoteConnection, fault_from
 
 if TYPE_CHECKING:  # the command line loads this module, and does without numpy and the records
     from holdfast.core.model import Chat, Json
@@ -86,7 +86,7 @@ class FolderServer:
         return found.st_ino, found.st_mtime_ns
 
 
-def server_door(settings: Settings, chat: Chat | None = None) -> RemoteDoor:
+def server_connection(settings: Settings, chat: Chat | None = None) -> RemoteConnection:
     """Requests to the folder's server, which is started if none runs and the settings allow it.
 
     Raises:
@@ -95,7 +95,7 @@ def server_door(settings: Settings, chat: Chat | None = None) -> RemoteDoor:
     finder = FolderServer(settings)
     card = running_server(settings)
     found = address_of(card, settings) if card else finder.find()
-    return RemoteDoor(found.url, found.credential, chat, finder=finder, agent=settings.agent)
+    return RemoteConnection(found.url, found.credential, chat, finder=finder, agent=settings.agent)
 
 
 def ensure_server(settings: Settings, *, clock: Clock | None = None, pause: Pause = time.sleep) -> Json:

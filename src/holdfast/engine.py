@@ -1,4 +1,4 @@
-"""Composition root: opens the data folder and gives each caller a desk. No logic."""
+"""Composition root: opens the data folder and gives each caller a context. No logic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
@@ -115,12 +115,12 @@ class Engine:
         if begun is not None:
             self._say_begun(begun)
         with suppress(Fault):  # a vault that cannot be asked stops no memory that is there
-            self._apart = begun_apart(archive_of(self.desk(Caller(name="first start"))))
+            self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
         self._opened_at = self._live.sqlite().last_seq()
 
     def _fill(self) -> Identity | None:
         """Bring the vault's memory into one that holds nothing, if that is so; which snapshot."""
-        archive = archive_of(self.desk(Caller(name="first start")))
+        archive = archive_of(self.context(Caller(name="first start")))
         with suppress(DataDamaged):  # the next reader is told
             if is_blank(archive, self._live.opened().read()):
                 return fill_from_vault(archive)
@@ -128,13 +128,13 @@ class Engine:
 
     def _say_begun(self, snapshot: Identity) -> None:
         """In the audit log, and what the vault holds beside it: no caller is there to be told."""
-        desk = self.desk(Caller(name="first start"))
-        desk.store.write(lambda tx: desk.audit(tx, "snapshot_restore", (snapshot.id,), None))
+        ctx = self.context(Caller(name="first start"))
+        ctx.store.write(lambda tx: ctx.audit(tx, "snapshot_restore", (snapshot.id,), None))
         with suppress(Fault):  # a disk that is full now: the memory is there, and the log says it
             self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms())
         log.warning("%s", FirstRestore(snapshot.id, snapshot.created_at, 0).message)
         with suppress(Fault):  # the memory is there, whatever the vault answers now
-            for warning in told_of(archive_of(desk), self.settings.vault):
+            for warning in told_of(archive_of(ctx), self.settings.vault):
                 log.warning("%s", warning)
 
     def trouble(self) -> Fault | None:
@@ -143,7 +143,7 @@ class Engine:
             return failure
         if self._apart is not None:
             with suppress(Fault):  # it is asked again the next time
-                self._apart = begun_apart(archive_of(self.desk(Caller(name="first start"))))
+                self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
         return self._apart
 
     def news(self) -> str | None:
@@ -160,7 +160,7 @@ class Engine:
         """Notice a memory in the vault that was never restored here: its disk may be mounted by now. Faults as of
         `begun_apart`."""
         if self.fault is None and self._apart is None:
-            self._apart = begun_apart(archive_of(self.desk(Caller(name="first start"))))
+            self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
             if self._apart is not None:
                 log.error("%s. %s", self._apart.message, self._apart.hint)
 
@@ -219,9 +219,9 @@ class Engine:
     def content_tag(self) -> str:
         return self._live.sqlite().content_tag()
 
-    def desk(self, caller: Caller) -> Desk:
+    def context(self, caller: Caller) -> CallContext:
         """A caller's place at this engine."""
-        return Desk(
+        return CallContext(
             self.store,
             self.clock,
             self.entropy,

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.model import CleanText, Note
 from holdfast.core.session_keys import key_of
@@ -35,7 +35,7 @@ class Project:
     aliases: tuple[str, ...] = ()
 
 
-def project_names(desk: Desk, project: str | None) -> tuple[str, ...]:
+def project_names(ctx: CallContext, project: str | None) -> tuple[str, ...]:
     """All names under which records of a project are stored; none if no project is asked for.
 
     A bare name (`shop`) means the one known project that is called so. Records that carry only the name of a folder
@@ -46,14 +46,14 @@ def project_names(desk: Desk, project: str | None) -> tuple[str, ...]:
     """
     if not project:
         return ()
-    reader = desk.store.read()
-    known = _known(desk, reader)
+    reader = ctx.store.read()
+    known = _known(ctx, reader)
     own = known.get(project)
     if own is None and is_path(project):
-        folder = reader.get(NOTES, desk.tenant, _id(desk, FOLDER, project))
+        folder = reader.get(NOTES, ctx.tenant, _id(ctx, FOLDER, project))
         own = known.get(folder.content) if folder else None
     if own is None:
-        own = _meant(desk, reader, project, list(known.values()))
+        own = _meant(ctx, reader, project, list(known.values()))
     if own is None:
         return (project,)
     bare = last_part(own.key)
@@ -62,49 +62,49 @@ def project_names(desk: Desk, project: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def of_project(desk: Desk, project: str | None) -> tuple[Condition, ...]:
+def of_project(ctx: CallContext, project: str | None) -> tuple[Condition, ...]:
     """The condition that records belong to a project; none if no project is asked for.
 
     Raises:
         InvalidRequest: the name is that of several projects.
     """
-    names = project_names(desk, project)
+    names = project_names(ctx, project)
     return (Condition("project", "in", names),) if names else ()
 
 
-def is_known(desk: Desk, project: str) -> bool:
+def is_known(ctx: CallContext, project: str) -> bool:
     """Whether there are records of the project that the caller sees.
 
     Raises:
         InvalidRequest: the name is that of several projects.
     """
-    reader, bounds = desk.store.read(), of_project(desk, project)
-    if reader.find(MEMORIES, desk.tenant, *desk.sees_memories(), *bounds, *where(latest=True), limit=1):
+    reader, bounds = ctx.store.read(), of_project(ctx, project)
+    if reader.find(MEMORIES, ctx.tenant, *ctx.sees_memories(), *bounds, *where(latest=True), limit=1):
         return True
     own: tuple[Table[Any], ...] = (SESSIONS, OBSERVATIONS)
     shared: tuple[Table[Any], ...] = (LESSONS, SLOTS)
-    return any(reader.find(table, desk.tenant, *desk.sees(), *bounds, limit=1) for table in own) or any(
-        reader.find(table, desk.tenant, *desk.sees_shared(), *bounds, limit=1) for table in shared
+    return any(reader.find(table, ctx.tenant, *ctx.sees(), *bounds, limit=1) for table in own) or any(
+        reader.find(table, ctx.tenant, *ctx.sees_shared(), *bounds, limit=1) for table in shared
     )
 
 
-def project_for_write(desk: Desk, project: str) -> str:
+def project_for_write(ctx: CallContext, project: str) -> str:
     """The project that a new record without a working folder belongs to: as it was named, unless that is a bare name
     without records which exactly one known project has."""
     if not project or is_key(project):
         return project
-    reader = desk.store.read()
-    known = _known(desk, reader)
+    reader = ctx.store.read()
+    known = _known(ctx, reader)
     called = [one.key for one in known.values() if ends_with(one.key, project)]
-    return called[0] if len(called) == 1 and not _has_records(desk, reader, project) else project
+    return called[0] if len(called) == 1 and not _has_records(ctx, reader, project) else project
 
 
-def written_project(desk: Desk, project: CleanText | None) -> CleanText | None:
+def written_project(ctx: CallContext, project: CleanText | None) -> CleanText | None:
     """The same for an optional project."""
-    return CleanText(project_for_write(desk, project)) if project else project
+    return CleanText(project_for_write(ctx, project)) if project else project
 
 
-def project_of_event(desk: Desk, project: str, cwd: str) -> str:
+def project_of_event(ctx: CallContext, project: str, cwd: str) -> str:
     """The project of an event: the key that its hook sent, or the one that the working folder leads to.
 
     The server looks into a folder only for a caller that may do everything, and only on its own machine. A folder
@@ -112,32 +112,32 @@ def project_of_event(desk: Desk, project: str, cwd: str) -> str:
     """
     if not cwd or not _is_folder_name(project, cwd):
         return project
-    known = _key_of_folder(desk, desk.store.read(), project, cwd)
+    known = _key_of_folder(ctx, ctx.store.read(), project, cwd)
     if known is not None:
         return known
-    local = desk.settings.host in _LOOPBACK and desk.caller.may("root")
+    local = ctx.settings.host in _LOOPBACK and ctx.caller.may("root")
     found = repository_key(cwd) if local and os.path.isabs(cwd) and os.path.isdir(cwd) else None
     return found or project
 
 
-def note_project(desk: Desk, tx: Tx, project: str, cwd: str) -> None:
+def note_project(ctx: CallContext, tx: Tx, project: str, cwd: str) -> None:
     """Remember that a folder belongs to a project, and the project; nothing is written if that is known."""
     if not cwd or not is_key(project):
         return
-    folder_id = _id(desk, FOLDER, cwd)
-    before = tx.get(NOTES, desk.tenant, folder_id)
+    folder_id = _id(ctx, FOLDER, cwd)
+    before = tx.get(NOTES, ctx.tenant, folder_id)
     if before is not None and before.content == project:
         return
-    _put(desk, tx, folder_id, FOLDER, project)
-    known = tx.get(NOTES, desk.tenant, _id(desk, PROJECT, project))
+    _put(ctx, tx, folder_id, FOLDER, project)
+    known = tx.get(NOTES, ctx.tenant, _id(ctx, PROJECT, project))
     aliases = _read(known).aliases if known else ()
     # A repository that got a remote was known by its path until now.
     if before is not None and is_path(before.content) and not is_path(project):
         aliases = tuple(dict.fromkeys((*aliases, before.content)))[:_MOST_ALIASES]
-        tx.delete(NOTES, desk.tenant, _id(desk, PROJECT, before.content))
+        tx.delete(NOTES, ctx.tenant, _id(ctx, PROJECT, before.content))
     if known is None or aliases != _read(known).aliases:
         content = orjson.dumps({"key": project, "aliases": aliases}).decode()
-        _put(desk, tx, _id(desk, PROJECT, project), PROJECT, content)
+        _put(ctx, tx, _id(ctx, PROJECT, project), PROJECT, content)
 
 
 def _is_folder_name(project: str, cwd: str) -> bool:
@@ -151,21 +151,21 @@ def _is_folder_name(project: str, cwd: str) -> bool:
     return is_path(project) and f"{whole}/".startswith("/" + project.replace("\\", "/").strip("/") + "/")
 
 
-def _key_of_folder(desk: Desk, reader: Reader, project: str, cwd: str) -> str | None:
+def _key_of_folder(ctx: CallContext, reader: Reader, project: str, cwd: str) -> str | None:
     """The key of the folder, or of the one above it that has the given name."""
-    known = reader.get(NOTES, desk.tenant, _id(desk, FOLDER, cwd))
+    known = reader.get(NOTES, ctx.tenant, _id(ctx, FOLDER, cwd))
     if known is not None:
         return known.content
     above = os.path.dirname(cwd.rstrip("/"))
     while above and above != os.path.dirname(above):
         if last_part(above) == last_part(project):
-            known = reader.get(NOTES, desk.tenant, _id(desk, FOLDER, above))
+            known = reader.get(NOTES, ctx.tenant, _id(ctx, FOLDER, above))
             return known.content if known else None
         above = os.path.dirname(above)
     return None
 
 
-def _meant(desk: Desk, reader: Reader, name: str, known: list[Project]) -> Project | None:
+def _meant(ctx: CallContext, reader: Reader, name: str, known: list[Project]) -> Project | None:
     """The known project that a name or an alias means, or None."""
     for one in known:
         if name in one.aliases:
@@ -175,24 +175,24 @@ def _meant(desk: Desk, reader: Reader, name: str, known: list[Project]) -> Proje
     called = [one for one in known if ends_with(one.key, name)]
     if len(called) < 2:
         return called[0] if called else None
-    if _has_records(desk, reader, name):
+    if _has_records(ctx, reader, name):
         return None
     shown = ", ".join(sorted(one.key for one in called)[:MOST_SHOWN])
     raise InvalidRequest(f"project: {name} is the name of {len(called)} projects: {shown}.", hint="Name one of them.")
 
 
-def _has_records(desk: Desk, reader: Reader, project: str) -> bool:
+def _has_records(ctx: CallContext, reader: Reader, project: str) -> bool:
     bounds = where(project=project)
-    if reader.find(MEMORIES, desk.tenant, *bounds, *where(latest=True), limit=1):
+    if reader.find(MEMORIES, ctx.tenant, *bounds, *where(latest=True), limit=1):
         return True
     tables: tuple[Table[Any], ...] = (SESSIONS, OBSERVATIONS, LESSONS, SLOTS)
-    return any(reader.find(table, desk.tenant, *bounds, limit=1) for table in tables)
+    return any(reader.find(table, ctx.tenant, *bounds, limit=1) for table in tables)
 
 
-def _known(desk: Desk, reader: Reader) -> dict[str, Project]:
+def _known(ctx: CallContext, reader: Reader) -> dict[str, Project]:
     """Every project that a hook told of, as far as the caller may know of it."""
-    own = "" if desk.whole else _id(desk, PROJECT, "")
-    found = reader.find(NOTES, desk.tenant, *where(kind=PROJECT), order="id", limit=_MOST_PROJECTS)
+    own = "" if ctx.whole else _id(ctx, PROJECT, "")
+    found = reader.find(NOTES, ctx.tenant, *where(kind=PROJECT), order="id", limit=_MOST_PROJECTS)
     projects = [_read(note) for note in found if note.id.startswith(own)]
     return {one.key: one for one in projects if one.key}
 
@@ -206,10 +206,10 @@ def _read(note: Note) -> Project:
         return Project("")
 
 
-def _put(desk: Desk, tx: Tx, id: str, kind: str, content: str) -> None:
-    tx.replace(NOTES, Note(desk.tenant, id, tx.next_seq(), kind, content, desk.clock.now_ms()))
+def _put(ctx: CallContext, tx: Tx, id: str, kind: str, content: str) -> None:
+    tx.replace(NOTES, Note(ctx.tenant, id, tx.next_seq(), kind, content, ctx.clock.now_ms()))
 
 
-def _id(desk: Desk, kind: str, name: str) -> str:
+def _id(ctx: CallContext, kind: str, name: str) -> str:
     """Isolated agents know their own projects only."""
-    return key_of(kind, desk.shared_agent(), name)
+    return key_of(kind, ctx.shared_agent(), name)

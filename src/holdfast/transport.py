@@ -96,7 +96,7 @@ class _Lost(Exception):
         self.sent = sent
 
 
-class RemoteDoor:
+class RemoteConnection:
     """A running server. Threads may share it."""
 
     def __init__(

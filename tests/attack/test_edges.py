@@ -40,14 +40,14 @@ def test_a_session_whose_start_is_refused_was_not_started(tmp_path: Path) -> Non
 
 
 def test_a_full_disk_does_not_use_up_an_idempotency_key(world: World) -> None:
-    desk, operation = world.desk(), BY_NAME["remember"]
+    ctx, operation = world.context(), BY_NAME["remember"]
 
     def full() -> Any:
         raise StorageFull("write: the disk is full")
 
     with pytest.raises(StorageFull):
-        once(desk, operation, "key", {"content": "x"}, full)
-    assert once(desk, operation, "key", {"content": "x"}, lambda: (201, b"{}")) == (201, b"{}")
+        once(ctx, operation, "key", {"content": "x"}, full)
+    assert once(ctx, operation, "key", {"content": "x"}, lambda: (201, b"{}")) == (201, b"{}")
 
 
 def test_a_standard_slot_written_for_one_project_is_not_read_in_another(world: World) -> None:

@@ -145,7 +145,7 @@ def test_old_answers_go_faster_than_they_can_come(world: World) -> None:
 
     world.engine.store.write(fill)
     world.clock.now += KEPT_MS + 1
-    drop_old_answers(world.desk())
+    drop_old_answers(world.context())
     assert world.engine.store.read().count(ANSWERS, "default") == 0
 
 

@@ -86,7 +86,7 @@ def test_a_hit_that_was_replaced_says_by_what_and_the_mark_is_taken_back(
     wait_for_statements(page, server)
     lines = orders.post("/context", project="orders", explain=True)["lines"]
     observation, old = next(one["ids"] for one in lines if DECIDED in one["text"])
-    new = orders.post("/remember", content="Lanterns are lit by the porter.", project="desk")["memory"]["id"]
+    new = orders.post("/remember", content="Lanterns are lit by the porter.", project="ctx")["memory"]["id"]
     orders.post("/relations", sourceId=new, targetId=old, type="supersedes")
     open_panel(page, server.url, "memories", f"?q=Postgres%2014%20orders%20service&id={observation}&kind=observation")
     expect(rows(page).filter(has_text="Postgres 14")).to_contain_text("outdated")
@@ -99,8 +99,8 @@ def test_a_hit_that_was_replaced_says_by_what_and_the_mark_is_taken_back(
 
 
 def test_what_was_perhaps_said_anew_leads_to_the_newer_one(page: Page, server: Server, orders: Filling) -> None:
-    old = orders.post("/remember", content="The parcel desk closes at five on Fridays.", project="desk")["memory"]["id"]
-    new = orders.post("/remember", content="Ropes are dried in the attic.", project="desk")["memory"]["id"]
+    old = orders.post("/remember", content="The parcel desk closes at five on Fridays.", project="ctx")["memory"]["id"]
+    new = orders.post("/remember", content="Ropes are dried in the attic.", project="ctx")["memory"]["id"]
     orders.post("/relations", sourceId=new, targetId=old, type="updates")
     open_panel(page, server.url, "memories", f"?q=parcel%20desk%20Fridays&id={old}")
     expect(rows(page).filter(has_text="parcel desk")).to_contain_text("perhaps outdated")

@@ -317,7 +317,7 @@ def test_every_operation_of_the_audit_log_has_a_plain_word(page: Page, server: S
     """As the source writes them down, and as the panel offers them."""
     root = Path(holdfast.__file__).parent
     text = "\n".join(path.read_text(encoding="utf-8") for path in root.rglob("*.py"))
-    written = set(re.findall(r'audit(?:_snapshot)?\((?:tx|desk), "(\w+)"', text))
+    written = set(re.findall(r'audit(?:_snapshot)?\((?:tx|ctx), "(\w+)"', text))
     open_panel(page, server.url, "audit")
     offered = set(page.evaluate("import('/viewer/panels/audit.js').then((module) => module.OPERATIONS)"))
     words = page.evaluate("import('/viewer/words/audit.js').then((module) => module.default.en)")

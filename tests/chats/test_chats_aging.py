@@ -246,8 +246,8 @@ class Teller:
 
 
 def folded(world: World, teller: Teller) -> Any:
-    desk = dataclasses.replace(world.desk(), summarizer=teller, whole=True)
-    return age(desk, plan_aging(desk, RULES), RULES)
+    ctx = dataclasses.replace(world.context(), summarizer=teller, whole=True)
+    return age(ctx, plan_aging(ctx, RULES), RULES)
 
 
 THINGS = ("kettle", "bicycle", "garden", "piano")

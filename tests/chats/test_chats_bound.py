@@ -69,10 +69,10 @@ def test_it_reaches_operations_of_chats_alone(world: World, operation: Any) -> N
     given = {field.alias or name: "x" for name, field in operation.request.model_fields.items() if field.is_required()}
     if issubclass(operation.request, ChatRequest):
         with pytest.raises(Forbidden):
-            operation.prepare(world.desk(FOR_A), {**given, **asked_by(B)})
+            operation.prepare(world.context(FOR_A), {**given, **asked_by(B)})
     else:
         with pytest.raises(InvalidRequest, match="knows no chats"):
-            operation.prepare(world.desk(FOR_A), given)
+            operation.prepare(world.context(FOR_A), given)
 
 
 def test_it_changes_no_global_memory_though_the_credential_could(world: World) -> None:

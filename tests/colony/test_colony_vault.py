@@ -233,7 +233,7 @@ def test_nothing_is_written_when_the_hours_changes_do_not_suffice(first: Cli, co
 
     assert said.code == 58
     assert colony.files == before
-    assert len(first.good("snapshot", "list")["snapshots"]) == 1  # the shelf has it, and sync sends it later
+    assert len(first.good("snapshot", "list")["snapshots"]) == 1  # the repository has it, and sync sends it later
 
 
 def test_writers_do_not_overwrite_each_other(first: Cli, colony: Colony) -> None:

@@ -134,7 +134,7 @@ def examine(home: Path, action: str, layout: str) -> bool:
     engine = Engine(load(known, {}))
 
     def call(operation: str, **arguments: Any) -> Any:
-        return BY_NAME[operation].call(engine.desk(Caller()), arguments)
+        return BY_NAME[operation].call(engine.context(Caller()), arguments)
 
     try:
         restored = _texts(call) == {*OLD}
@@ -180,8 +180,8 @@ def _no_litter(home: Path) -> None:
     hidden = {one.name for one in home.rglob(".*")}
     kept = {f".notes.holdfast-old-{name}" for name in generations}
     assert hidden <= {".lock", ".work", *kept}, hidden
-    for shelf in home.glob("snapshots/*/*"):
-        assert set(packs_on(shelf)) == needed_packs(shelf), "a pack that nobody needs, or one too few"
+    for repo in home.glob("snapshots/*/*"):
+        assert set(packs_on(repo)) == needed_packs(repo), "a pack that nobody needs, or one too few"
 
 
 def _scenarios() -> dict[str, partial[Outcome]]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from generation_points import RESTORE_SYSCALLS, fail_restore, kill_restore
 from kill_points import SYSCALLS, Outcome, fail_remember, kill_remember, kill_serve
-from shelf_points import SHELF_SCENARIOS
+from repo_points import SHELF_SCENARIOS
 from snapshot_points import SNAPSHOT_SCENARIOS, SNAPSHOT_SYSCALLS
 
 WORKERS = 2

@@ -55,7 +55,7 @@ class Memories:
         self.engine = Engine(dataclasses.replace(load({}, {}), home=str(home)), self.clock)
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        return BY_NAME[name].call(self.engine.desk(Caller()), arguments)
+        return BY_NAME[name].call(self.engine.context(Caller()), arguments)
 
     def remember(self, text: str, **more: Any) -> str:
         return str(self.call("remember", content=text, **more)["memory"]["id"])
@@ -214,10 +214,10 @@ def test_a_new_wording_without_an_end_survives_the_sweep_that_was_planned_before
     """The plan says that the old wording is over; meanwhile somebody says it anew, for good."""
     memories.remember("the deploy runs on friday at noon from the main branch", ttlDays=1)
     memories.clock.passes(2 * DAY)
-    desk = memories.engine.desk(Caller())
-    plan = plan_sweep(desk)
+    ctx = memories.engine.context(Caller())
+    plan = plan_sweep(ctx)
     kept = memories.remember("the deploy runs on friday at noon from the main branch again")
-    sweep(desk, plan)
+    sweep(ctx, plan)
     assert kept in [one.id for one in memories.all()]
 
 

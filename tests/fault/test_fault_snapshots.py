@@ -68,7 +68,7 @@ def test_a_command_whose_disk_fails_never_says_that_it_succeeded(
         ("prune", "unlink", 8),
     ],
 )
-def test_a_command_killed_on_a_shelf_of_chunks_leaves_old_or_new(
+def test_a_command_killed_on_a_repository_of_chunks_leaves_old_or_new(
     place: Path, action: str, syscall: str, when: int
 ) -> None:
     assert kill_snapshot(place, syscall, when, action=action, layout="chunks").fired, "the fault did not fire"
@@ -77,7 +77,7 @@ def test_a_command_killed_on_a_shelf_of_chunks_leaves_old_or_new(
 @pytest.mark.parametrize(
     ("syscall", "when", "error"), [("fsync", 6, "EIO"), ("fsync", 12, "EIO"), ("write", 15, "ENOSPC")]
 )
-def test_a_shelf_of_chunks_whose_disk_fails_gets_no_half(place: Path, syscall: str, when: int, error: str) -> None:
+def test_a_repository_of_chunks_whose_disk_fails_gets_no_half(place: Path, syscall: str, when: int, error: str) -> None:
     outcome = fail_snapshot(place, syscall, when, action="create", error=error, onward=True, layout="chunks")
     assert outcome.fired, "the fault did not fire"
     assert not outcome.acknowledged

@@ -25,11 +25,11 @@ import sys
 from pathlib import Path
 from hashing_embedder import HashingEmbedder
 from world import World
-from holdfast.intake import follow
-follow.BATCH = 3
+from holdfast.intake import embed_queue
+embed_queue.BATCH = 3
 world = World(Path(sys.argv[1]), chance=int(sys.argv[2]))
 embedder = HashingEmbedder(sys.argv[3])
-one = follow.Follower(world.engine.store, embedder, world.clock)
+one = embed_queue.Follower(world.engine.store, embedder, world.clock)
 for number in range(60):
     world.call("remember", content=f"lantern {sys.argv[2]} {number} of harbour {number * 7}", project=f"p{number}")
 while True:

@@ -58,7 +58,7 @@ def test_reading_everything_again_gives_the_same_statements(world: World, monkey
     learn(world)
     before = (statements(world), relations(world))
     assert learn(world)[0] == learner.Learnt()
-    monkeypatch.setattr(learner, "cursor", lambda desk, reader: 0)
+    monkeypatch.setattr(learner, "cursor", lambda ctx, reader: 0)
     learn(world)
     assert (statements(world), relations(world)) == before
 
@@ -195,7 +195,7 @@ def test_what_still_holds_is_told_again_and_not_found_outdated_again(
     answer = world.call("still_true", id=old)
     assert [one["type"] for one in answer["restored"]] == ["supersedes"]
     assert OLD in told(world)
-    monkeypatch.setattr(learner, "cursor", lambda desk, reader: 0)
+    monkeypatch.setattr(learner, "cursor", lambda ctx, reader: 0)
     learn(world)
     assert relations(world, "supersedes", "updates") == []
 
@@ -215,9 +215,9 @@ def test_what_holds_again_as_the_newer_one_is_forgotten_belongs_into_its_summary
     learn(world)
     world.call("session_end", sessionId="s1")
     world.call("summarize", sessionId="s1")
-    assert unsummarized(world.desk(), None, 9) == []
+    assert unsummarized(world.context(), None, 9) == []
     world.call("forget", sessionId="s2", observationIds=[new])
-    assert [one.id for one in unsummarized(world.desk(), None, 9)] == ["s1"]
+    assert [one.id for one in unsummarized(world.context(), None, 9)] == ["s1"]
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -85,7 +85,7 @@ def test_the_worst_comes_first() -> None:
     assert [one.level for one in found] == ["error", "warning", "note"]
 
 
-def test_the_overview_looks_at_the_shelf_and_not_into_bundles(tmp_path: Path) -> None:
+def test_the_overview_looks_at_the_repository_and_not_into_bundles(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.call("remember", content="The lamp oil is in the cellar.")
     first = world.call("overview")
@@ -139,7 +139,7 @@ def test_the_page_and_health_name_the_same_newest_snapshot_however_many_are_dama
 def test_a_token_learns_nothing_of_the_disk_or_the_place(tmp_path: Path) -> None:
     (tmp_path / "vault").mkdir()
     world = World(tmp_path / "home", vault=str(tmp_path / "vault"))
-    reader = replace(world.desk().caller, scopes=frozenset({"read"}))
+    reader = replace(world.context().caller, scopes=frozenset({"read"}))
 
     answer = world.call("overview", reader)
 
@@ -151,7 +151,7 @@ def test_a_token_learns_nothing_of_the_disk_or_the_place(tmp_path: Path) -> None
 def test_a_token_that_is_no_admins_learns_nothing_of_keys(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.call("key_new")
-    reader = replace(world.desk().caller, scopes=frozenset({"read"}))
+    reader = replace(world.context().caller, scopes=frozenset({"read"}))
 
     assert "key_one_copy" in [one["code"] for one in world.call("overview")["warnings"]]
     assert "key_one_copy" not in [one["code"] for one in world.call("overview", reader)["warnings"]]

@@ -117,7 +117,7 @@ def prepare(home: Path, nexo: Path) -> Prepared:
 
     def call(operation: str, **arguments: Any) -> Any:
         clock.now += MINUTE
-        return BY_NAME[operation].call(engine.desk(Caller()), arguments)
+        return BY_NAME[operation].call(engine.context(Caller()), arguments)
 
     try:
         ids = {**_sessions(call, clock), **_kept(call)}

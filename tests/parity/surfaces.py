@@ -98,7 +98,7 @@ class Direct:
 
     def call(self, operation: Operation, arguments: Json) -> Outcome:
         try:
-            answer = operation.call(self.engine.desk(self.caller), arguments)
+            answer = operation.call(self.engine.context(self.caller), arguments)
         except Fault as fault:
             return Outcome(fault=plain(fault.to_dict()), signal=type(fault))
         return Outcome(orjson.loads(b"".join(answer.pieces)) if isinstance(answer, Stream) else plain(answer))

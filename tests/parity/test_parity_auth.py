@@ -63,7 +63,7 @@ class Guarded:
 
     def call(self, name: str, /, **arguments: Any) -> Any:
         """As the owner of everything, past all doors."""
-        answer = BY_NAME[name].call(self.serving.engine.desk(Caller()), arguments)
+        answer = BY_NAME[name].call(self.serving.engine.context(Caller()), arguments)
         return orjson.loads(b"".join(answer.pieces)) if isinstance(answer, Stream) else answer
 
 

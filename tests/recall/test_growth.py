@@ -102,7 +102,7 @@ def test_the_index_counts_as_the_rows_do(world: World) -> None:
             createdAt=_days_ago(number % 5),
         )
     reader = world.engine.store.read()
-    bounds = (*world.desk().sees_memories(), *where(latest=True, project="p1"))
+    bounds = (*world.context().sees_memories(), *where(latest=True, project="p1"))
 
     spread = reader.spread(MEMORIES, "default", DAY, *bounds)
     rows = reader.find(MEMORIES, "default", *bounds)
@@ -252,7 +252,7 @@ def test_a_long_output_is_cut_and_its_length_said(world: World) -> None:
 def test_pages_from_the_index_are_those_of_the_rows(world: World, limit: int, offset: int) -> None:
     for number in range(13):
         _remember(world, f"Paged fact {number} of the {number * 17} buoys.", project=f"p{number % 2}")
-    bounds = (*world.desk().sees_memories(), *where(latest=True, project="p0"))
+    bounds = (*world.context().sees_memories(), *where(latest=True, project="p0"))
     reader = world.engine.store.read()
 
     page = reader.find(MEMORIES, "default", *bounds, order="-seq", limit=limit, offset=offset)

@@ -12,7 +12,7 @@ from hashing_embedder import HashingEmbedder
 from world import World, running
 
 from holdfast.cli.output.render import print_answer
-from holdfast.connection import LocalDoor
+from holdfast.connection import LocalConnection
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.model import Caller, CleanText
 from holdfast.core.system import SystemClock
@@ -329,8 +329,8 @@ def test_a_large_import_without_a_server_is_folded_when_it_ends(
 def test_without_a_server_a_search_makes_the_vectors_that_wait(tmp_path: Path, minilm: MiniLm) -> None:
     world = World(tmp_path / "memory", model=minilm)
     id = keep(world, DEPLOY)
-    door = LocalDoor(world.engine, Caller())
-    answer = door.call(BY_NAME["search"], {"query": "releasing a new version to production"})
+    connection = LocalConnection(world.engine, Caller())
+    answer = connection.call(BY_NAME["search"], {"query": "releasing a new version to production"})
     assert [hit["id"] for hit in answer["results"]] == [id]
     world.close()
 
@@ -338,7 +338,7 @@ def test_without_a_server_a_search_makes_the_vectors_that_wait(tmp_path: Path, m
 def test_without_a_server_a_missing_model_leaves_the_words(tmp_path: Path) -> None:
     world = World(tmp_path / "memory", model=Broken())
     id = keep(world, DEPLOY)
-    answer = LocalDoor(world.engine, Caller()).call(BY_NAME["search"], {"query": "blue green switch"})
+    answer = LocalConnection(world.engine, Caller()).call(BY_NAME["search"], {"query": "blue green switch"})
     assert [hit["id"] for hit in answer["results"]] == [id]
     world.close()
 

@@ -14,7 +14,7 @@ from processes import WAIT_SECONDS, environment, holdfast
 from talk import learn, turn
 from world import DAY, World, running
 
-from holdfast.connection import LocalDoor
+from holdfast.connection import LocalConnection
 from holdfast.core.model import Caller
 from holdfast.recall.passage import passage
 from holdfast.serve.mcp.tools import call_for_agent
@@ -219,8 +219,8 @@ def test_five_hits_take_few_characters_on_the_command_line(tmp_path: Path) -> No
 
 def test_an_agent_in_a_folder_gets_its_project_first(world: World) -> None:
     mine, _ = two_projects(world)
-    door = LocalDoor(world.engine, Caller())
-    answer = call_for_agent(door, "memory_recall", {"query": "gateway port"}, "mine")
+    connection = LocalConnection(world.engine, Caller())
+    answer = call_for_agent(connection, "memory_recall", {"query": "gateway port"}, "mine")
     assert [one["id"] for one in answer["results"]] == [mine]
 
 

@@ -522,8 +522,8 @@ def test_after_a_restore_events_of_the_new_store_are_sent(
     with sending(tmp_path / "m", nats_server.url) as world:
         first = world.remember("of the old store")
         until(lambda: len(reader.messages) == 1, "the first event has arrived")
-        made = BY_NAME["snapshot_create"].call(world.desk(), {})
-        BY_NAME["snapshot_restore"].call(world.desk(), {"id": made["id"], "yes": True})
+        made = BY_NAME["snapshot_create"].call(world.context(), {})
+        BY_NAME["snapshot_restore"].call(world.context(), {"id": made["id"], "yes": True})
         second = world.remember("of the new store")
         until(lambda: any(one.get("key") == second for one in reader.bodies), "the second event has arrived")
         world.until_sent()
@@ -537,9 +537,9 @@ def test_what_happens_to_a_snapshot_is_told_to_the_broker(
 ) -> None:
     reader.listen()
     with sending(tmp_path / "m", nats_server.url) as world:
-        world.desk().announce("created", {"id": "000001-20260101T000000Z-abcdef", "bytes": 12})
-        world.desk(Caller(tenant="other", agent="a.b")).announce("pruned", {"removed": 3})
-        world.desk().announce("deleted", {"id": "x"}, agent="kim")
+        world.context().announce("created", {"id": "000001-20260101T000000Z-abcdef", "bytes": 12})
+        world.context(Caller(tenant="other", agent="a.b")).announce("pruned", {"removed": 3})
+        world.context().announce("deleted", {"id": "x"}, agent="kim")
         until(lambda: len(reader.messages) == 3, "every event has arrived")
 
     assert [one.subject for one in reader.messages] == [
@@ -567,8 +567,8 @@ def test_what_happens_to_a_snapshot_is_told_on_the_socket_to_its_tenant(tmp_path
     try:
         assert ready.wait(20)
         with connect(urls[0].replace("http", "ws") + "/stream/mem-live/viewer") as viewer:
-            server.engine.desk(Caller(tenant="other")).announce("created", {"id": "theirs"})
-            server.engine.desk(Caller()).announce("created", {"id": "ours"})
+            server.engine.context(Caller(tenant="other")).announce("created", {"id": "theirs"})
+            server.engine.context(Caller()).announce("created", {"id": "ours"})
             frame = json.loads(viewer.recv(timeout=10))
         waiting = server.engine.store.read().undispatched()
     finally:

@@ -55,7 +55,7 @@ def clients(url: str, number: int) -> Iterator[tuple[list[str], Counter[tuple[in
                 if stop.is_set():
                     return
                 text = f"quartz{client}x{at} of client{client} number{at} was seen near the mill"
-                # Long ones are prepared in a thread; both ways lead over the lane.
+                # Long ones are prepared in a thread; both ways lead over the batcher.
                 filler = " and so on" * (300 if at % 5 == 0 else 0)
                 answer = http.post(f"{A}/remember", json={"content": text + filler})
                 found = http.post(f"{A}/search", json={"query": "mill"})

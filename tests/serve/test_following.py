@@ -40,7 +40,7 @@ def background(home: Path, embedder: HashingEmbedder | None, monkeypatch: pytest
 
 
 def call(engine: Engine, operation: str, **arguments: Any) -> Any:
-    return BY_NAME[operation].call(engine.desk(Caller()), arguments)
+    return BY_NAME[operation].call(engine.context(Caller()), arguments)
 
 
 def until(met: Callable[[], bool]) -> None:

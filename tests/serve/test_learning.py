@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from world import NOON, World
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Insight, Session, Statement, Summary
 from holdfast.learn.sessions.backlog import IDLE_MS
 from holdfast.learn.statements.supersession import supersede
@@ -130,9 +130,9 @@ def test_a_replaced_statement_leaves_the_summary_of_its_session(world: World) ->
     talk(world, "s1", "Which database do we take?", DECIDED)
     ended(world)
     learner.learn()
-    desk = world.desk()
-    old = statements(desk, "s1")[0]
-    desk.store.write(lambda tx: supersede(desk, tx, "newer", old.id, "replaced", None))
+    ctx = world.context()
+    old = statements(ctx, "s1")[0]
+    ctx.store.write(lambda tx: supersede(ctx, tx, "newer", old.id, "replaced", None))
     learner.learn()
     assert DECIDED not in (summary_of(world) or pytest.fail("no summary")).narrative
     world.call("still_true", id=old.id)
@@ -149,8 +149,8 @@ def test_a_summary_made_before_its_statements_is_made_anew_with_them(world: Worl
     assert (summary_of(world) or pytest.fail("no summary")).narrative.startswith("Wanted: Which database")
 
 
-def statements(desk: Desk, session: str) -> list[Statement]:
-    return [one for one in desk.store.read().find(STATEMENTS, "default") if one.session_id == session]
+def statements(ctx: CallContext, session: str) -> list[Statement]:
+    return [one for one in ctx.store.read().find(STATEMENTS, "default") if one.session_id == session]
 
 
 def test_insights_that_are_drawn_again_write_nothing_and_make_no_snapshot(world: World) -> None:
@@ -176,9 +176,9 @@ def test_no_insight_tells_a_sentence_twice_or_one_that_was_replaced(world: World
     Learning(world.engine).learn()
     Maintenance(world.engine).sweep_all()
     assert sum(one.content.count(CACHED) for one in insights(world) if one.kind == "semantic") == 1
-    desk = world.desk()
-    old = statements(desk, "s1")[0]
-    desk.store.write(lambda tx: supersede(desk, tx, "newer", old.id, "replaced", None))
+    ctx = world.context()
+    old = statements(ctx, "s1")[0]
+    ctx.store.write(lambda tx: supersede(ctx, tx, "newer", old.id, "replaced", None))
     Learning(world.engine).learn()
     Maintenance(world.engine).sweep_all()
     assert not any(CACHED in one.content for one in insights(world))
@@ -190,13 +190,13 @@ def test_a_replaced_wish_leaves_the_slot_that_it_was_written_into(world: World) 
     talk(world, "s1", wish, "Understood.")
     learner = Learning(world.engine)
     learner.learn()
-    desk = world.desk()
-    said = next(one for one in statements(desk, "s1") if one.kind == "preference")
+    ctx = world.context()
+    said = next(one for one in statements(ctx, "s1") if one.kind == "preference")
     world.call("reflect", sessionId="s1")
     world.call("slot_append", label="guidance", text="- my own line", project="proj")
     context = world.call("context", project="proj")["context"]
     assert context.count(said.text) == 1
-    desk.store.write(lambda tx: supersede(desk, tx, "newer", said.id, "replaced", None))
+    ctx.store.write(lambda tx: supersede(ctx, tx, "newer", said.id, "replaced", None))
     assert world.call("slot", label="guidance", project="proj")["slot"]["content"] == "- my own line"
 
 

@@ -134,5 +134,5 @@ def test_nothing_new_costs_no_look_at_the_records(world: World, monkeypatch: pyt
     thread.learn()
     thread.learn()
     monkeypatch.setattr(learning_thread, "learn_step", None)  # would fail
-    monkeypatch.setattr(Engine, "desk", None)
+    monkeypatch.setattr(Engine, "ctx", None)
     thread.learn()

@@ -44,7 +44,7 @@ UPGRADE = (
 )
 
 
-class Desk:
+class CallContext:
     """A small app: /hello, /echo with a body, /headers, /stream without an end, and a WebSocket."""
 
     def __init__(self) -> None:
@@ -100,8 +100,8 @@ class Desk:
 
 
 class Running:
-    def __init__(self, listener: Listener, desk: Desk, url: str):
-        self.listener, self.desk, self.url = listener, desk, url
+    def __init__(self, listener: Listener, ctx: CallContext, url: str):
+        self.listener, self.ctx, self.url = listener, ctx, url
         self.port = int(url.rpartition(":")[2])
 
     @contextmanager
@@ -120,15 +120,15 @@ class Running:
 @contextmanager
 def running(patience: Patience = PATIENT, **overrides: object) -> Iterator[Running]:
     settings = load(overrides, environ={})
-    desk = Desk()
+    ctx = CallContext()
     ready: queue.Queue[str] = queue.Queue()
-    listener = Listener(Guard(desk, settings), "127.0.0.1", 0, settings, ready.put, patience)
+    listener = Listener(Guard(ctx, settings), "127.0.0.1", 0, settings, ready.put, patience)
     thread = threading.Thread(target=listener.run)
     thread.start()
     try:
-        yield Running(listener, desk, ready.get(timeout=10))
+        yield Running(listener, ctx, ready.get(timeout=10))
     finally:
-        desk.release.set()
+        ctx.release.set()
         listener.stop()
         thread.join(10)
     assert not thread.is_alive()
@@ -203,7 +203,7 @@ def test_the_url_given_when_ready_has_the_real_port_and_is_answered(server: Runn
 
 
 def test_a_port_in_use_is_named_together_with_the_way_to_choose_another(server: Running) -> None:
-    listener = Listener(Desk(), "127.0.0.1", server.port, load({}, environ={}), print)
+    listener = Listener(CallContext(), "127.0.0.1", server.port, load({}, environ={}), print)
     with pytest.raises(InvalidSettings, match=f"127.0.0.1:{server.port} is in use") as caught:
         listener.run()
     assert "--port" in caught.value.hint
@@ -219,7 +219,7 @@ def test_nothing_beyond_this_machine_is_bound_without_a_secret(host: str) -> Non
 def test_every_address_is_bound_with_a_secret_and_the_url_is_one_that_can_be_opened() -> None:
     settings = load({"secret": "s", "host": "0.0.0.0"}, environ={})
     urls: queue.Queue[str] = queue.Queue()
-    listener = Listener(Guard(Desk(), settings), "0.0.0.0", 0, settings, urls.put)
+    listener = Listener(Guard(CallContext(), settings), "0.0.0.0", 0, settings, urls.put)
     thread = threading.Thread(target=listener.run)
     thread.start()
     url = urls.get(timeout=10)
@@ -311,7 +311,7 @@ def test_an_answer_may_take_longer_than_a_head(hasty: Running) -> None:
         sock.settimeout(1)
         with pytest.raises(TimeoutError):
             sock.recv(1)
-        hasty.desk.release.set()
+        hasty.ctx.release.set()
         sock.settimeout(30)
         assert one_answer(sock)[0] == 200
 
@@ -319,7 +319,7 @@ def test_an_answer_may_take_longer_than_a_head(hasty: Running) -> None:
 def test_a_client_that_does_not_read_its_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(socket, "TCP_USER_TIMEOUT", raising=False)
     with running(HASTY) as up, up.client(GET.replace(b"/hello", b"/stream")):
-        assert up.desk.gone.wait(30)
+        assert up.ctx.gone.wait(30)
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this kernel has no such timeout")
@@ -331,7 +331,7 @@ def test_a_client_that_leaves_less_lying_than_stops_the_writing_is_cut_off_by_th
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sock.connect(("127.0.0.1", up.port))
         sock.sendall(GET.replace(b"/hello", b"/stream"))
-        assert up.desk.gone.wait(30)
+        assert up.ctx.gone.wait(30)
 
 
 # --- greedy clients
@@ -446,10 +446,10 @@ def test_garbage_behind_a_request_ends_the_connection_and_writes_nothing_into_th
 
 
 def test_a_stream_with_a_request_behind_it_ends_when_its_client_goes_away(server: Running) -> None:
-    server.desk.gone.clear()
+    server.ctx.gone.clear()
     with server.client(GET.replace(b"/hello", b"/stream") + GET) as sock:
         sock.recv(10)
-    assert server.desk.gone.wait(30)
+    assert server.ctx.gone.wait(30)
 
 
 # --- hostile clients
@@ -550,13 +550,13 @@ PINGS = (b"\x89\xfd\x00\x00\x00\x00" + b"p" * 125) * 1000
 
 
 def test_a_flood_of_pings_whose_pongs_are_not_read_is_cut_off(hasty: Running) -> None:
-    hasty.desk.gone.clear()
+    hasty.ctx.gone.clear()
     with hasty.client(UPGRADE + b"\r\n") as sock:
         opened(sock)
         with suppress(ConnectionError, TimeoutError):
-            while not hasty.desk.gone.is_set():
+            while not hasty.ctx.gone.is_set():
                 sock.sendall(PINGS)
-        assert hasty.desk.gone.wait(30)
+        assert hasty.ctx.gone.wait(30)
 
 
 def test_pongs_that_nobody_reads_are_not_kept(server: Running) -> None:
@@ -597,12 +597,12 @@ def test_stopping_ends_open_connections_of_every_kind_within_a_few_seconds(
 SCRIPT = """
 import sys
 sys.path[:0] = [{tests!r}, {src!r}]
-from test_listen import Desk
+from test_listen import CallContext
 from holdfast.serve.http.admission import Guard
 from holdfast.serve.http.listener import serve_app
 from holdfast.settings import load
 settings = load({{}}, environ={{}})
-serve_app(Guard(Desk(), settings), "127.0.0.1", 0, settings, lambda url: print(url, flush=True))
+serve_app(Guard(CallContext(), settings), "127.0.0.1", 0, settings, lambda url: print(url, flush=True))
 print("closed", flush=True)
 """
 

@@ -327,7 +327,7 @@ def test_nothing_a_user_wrote_is_read(server: httpx.Client) -> None:
 
 
 def test_flows_count_on_the_engine(world: World) -> None:
-    world.desk().metrics.count("holdfast_snapshot_total", operation="create", outcome="ok")
+    world.context().metrics.count("holdfast_snapshot_total", operation="create", outcome="ok")
 
     assert value(parse(text_of(world.engine.metrics)), "holdfast_snapshot_total", operation="create", outcome="ok") == 1
 

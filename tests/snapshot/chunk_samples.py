@@ -22,7 +22,7 @@ from holdfast.snapshot.remote.local_chunks import cut, foreseeing
 from holdfast.snapshot.remote.transfer import fetch, list_vault
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.paths import new_id
-from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.vault.sequential_put import put_each
 from holdfast.vault.wrapper import Around
 
@@ -46,18 +46,18 @@ def archive_at(home: Path, **overrides: object) -> Archive:
     return Archive(home, known, StillClock(), SystemEntropy(), TENANT)
 
 
-def shelve(
+def add_snapshot(
     archive: Archive,
     sequence: int,
     store: bytes,
     files: dict[str, bytes] | None = None,
     recipients: Sequence[str] = (),
 ) -> str:
-    """A snapshot on the shelf, as one body, that holds these bytes; its id."""
-    return cut_onto_shelf(archive, sequence, store, files, recipients, whole=True)
+    """A snapshot in the repository, as one body, that holds these bytes; its id."""
+    return chunk_into_repo(archive, sequence, store, files, recipients, whole=True)
 
 
-def cut_onto_shelf(
+def chunk_into_repo(
     archive: Archive,
     sequence: int,
     store: bytes,
@@ -68,7 +68,7 @@ def cut_onto_shelf(
 ) -> str:
     """The same as chunks."""
     id = new_id(sequence, 1_790_000_000_000 + sequence, f"{sequence:06x}")
-    with archive.shelf.staging() as staging:
+    with archive.repo.staging() as staging:
         with disk_faults("stage"):
             capture = _captured(staging, store, files or {})
         if whole:
@@ -88,7 +88,7 @@ def cut_onto_shelf(
             recipients=tuple(fingerprint(one) for one in recipients),
             tools=(("holdfast", "0"),),
         )
-        archive.shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
+        archive.repo.put(staging / body.name, manifest, manifest_bytes(manifest))
     return id
 
 
@@ -102,8 +102,8 @@ def _captured(staging: Path, store: bytes, files: dict[str, bytes]) -> Capture:
 
 
 def unpacked(archive: Archive, id: str, identities: Sequence[str] = ()) -> bytes:
-    """The store of a snapshot on the shelf, unpacked as a restore does it."""
-    with archive.shelf.hold(id) as one, archive.shelf.staging() as staging:
+    """The store of a snapshot in the repository, unpacked as a restore does it."""
+    with archive.repo.hold(id) as one, archive.repo.staging() as staging:
         assert one.manifest is not None
         unpack(one.path, one.manifest, staging / "unpacked", identities)
         return (staging / "unpacked" / "store" / "memory.db").read_bytes()
@@ -111,10 +111,10 @@ def unpacked(archive: Archive, id: str, identities: Sequence[str] = ()) -> bytes
 
 def store_in(vault: Vault, id: str, work: Path, identities: Sequence[str] = ()) -> bytes:
     """The store of a snapshot in a vault, fetched, verified and unpacked as a restore does it."""
-    shelf = Shelf(work / f"fetched-{id}-{len(list(work.glob('fetched-*')))}")
-    got = fetch(vault, TENANT, AGENT, id, shelf)
+    repo = SnapshotRepository(work / f"fetched-{id}-{len(list(work.glob('fetched-*')))}")
+    got = fetch(vault, TENANT, AGENT, id, repo)
     assert got.manifest is not None
-    into = shelf.root / "unpacked"
+    into = repo.root / "unpacked"
     unpack(got.path, got.manifest, into, identities)
     return (into / "store" / "memory.db").read_bytes()
 

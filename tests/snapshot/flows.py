@@ -84,7 +84,7 @@ class Cli:
         return tree(self.home)
 
     @property
-    def shelf(self) -> Path:
+    def repo(self) -> Path:
         return next((self.home / "snapshots").glob("*/*"))
 
 

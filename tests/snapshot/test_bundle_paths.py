@@ -71,7 +71,7 @@ def test_a_chunked_bundle_is_found_from_the_folder_of_its_user(tmp_path: Path) -
     cli, there = Cli(tmp_path / "memory", HOLDFAST_SNAPSHOT_LAYOUT="chunks"), tmp_path / "there"
     cli.remember(OLD)
     name = f"{cli.create()}.chunks"
-    shutil.copytree(cli.shelf, there)
+    shutil.copytree(cli.repo, there)
     verify = [sys.executable, "-m", "holdfast.cli.main", "snapshot", "verify", name, "--data", str(cli.home), "--json"]
     with running(tmp_path / "memory"):
         done = subprocess.run(verify, cwd=there, capture_output=True, env={**os.environ, **cli.environment}, timeout=60)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chunk_samples import PREFIX, Stepping, archive_at, database, ids, names, shelve, store_in
+from chunk_samples import PREFIX, Stepping, add_snapshot, archive_at, database, ids, names, store_in
 from flows import NEW, OLD, READER, STRANGER, Cli, identity_file, recipient, tree, vault_place
 from hub_server import DATASET, TOKEN, HubServer
 from object_server import BUCKET, ObjectServer
@@ -111,10 +111,10 @@ def test_small_snapshots_go_whole_unless_chunks_are_asked_for(tmp_path: Path) ->
 def test_a_large_snapshot_goes_in_chunks_by_itself_and_the_next_costs_little(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home", vault_layout="auto"), LocalVault(tmp_path / "vault")
     first = database(pages=1200)
-    put(archive, vault, shelve(archive, 1, first))
+    put(archive, vault, add_snapshot(archive, 1, first))
     before = _size(vault)
     second = database(pages=1200, changed=range(0, 1200, 100))
-    put(archive, vault, id := shelve(archive, 2, second, {"note.md": b"new\n"}))
+    put(archive, vault, id := add_snapshot(archive, 2, second, {"note.md": b"new\n"}))
 
     assert [one.chunked for one in list_vault(vault, "default", "default")] == [True, True]
     assert _size(vault) - before < before / 100
@@ -156,7 +156,7 @@ def test_a_host_that_cannot_read_its_snapshots_still_sends_only_what_is_new(tmp_
 def test_other_recipients_get_packs_of_their_own(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
     for sequence, who in ((1, READER), (2, STRANGER)):
-        shelve(archive, sequence, database(), recipients=[str(who.to_public())])
+        add_snapshot(archive, sequence, database(), recipients=[str(who.to_public())])
         mine = archive_at(
             tmp_path / "home",
             snapshot_recipients=str(who.to_public()),
@@ -172,7 +172,7 @@ def test_other_recipients_get_packs_of_their_own(tmp_path: Path) -> None:
 
 def test_an_encrypted_snapshot_that_nobody_here_can_open_goes_whole(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    id = shelve(archive, 1, database(), recipients=[recipient()])
+    id = add_snapshot(archive, 1, database(), recipients=[recipient()])
     sync(archive, vault, 1)
 
     assert [one.chunked for one in list_vault(vault, "default", "default")] == [False]
@@ -183,7 +183,7 @@ def test_the_vault_learns_no_hash_of_what_is_encrypted(tmp_path: Path) -> None:
     archive = archive_at(tmp_path / "home", snapshot_recipients=recipient(), snapshot_identity=identity_file(tmp_path))
     vault = LocalVault(tmp_path / "vault")
     data = database()
-    put(archive, vault, shelve(archive, 1, data, recipients=[recipient()]))
+    put(archive, vault, add_snapshot(archive, 1, data, recipients=[recipient()]))
     stored = b"".join(tree(tmp_path / "vault").values()) + b"".join(tree(tmp_path / "home" / "cache").values())
 
     assert list_vault(vault, "default", "default")[0].chunked
@@ -230,14 +230,14 @@ def test_directories_of_a_vault_are_believed_only_as_far_as_a_signature_reaches(
     """A vault that claims to have chunks would keep a new host from sending them."""
     vault = LocalVault(tmp_path / "vault")
     liar = archive_at(tmp_path / "liar")
-    put(liar, vault, shelve(liar, 1, database()))
+    put(liar, vault, add_snapshot(liar, 1, database()))
     assert len(names(vault, "packs/")) == 1
 
     unsigned, keyed = archive_at(tmp_path / "one"), archive_at(tmp_path / "two")
-    put(unsigned, vault, shelve(unsigned, 2, database()))
+    put(unsigned, vault, add_snapshot(unsigned, 2, database()))
     assert len(names(vault, "packs/")) == 1, "where nothing is signed, what is there is used"
     Keyring(tmp_path / "two" / "keys").new()
-    put(keyed, vault, shelve(keyed, 3, database()))
+    put(keyed, vault, add_snapshot(keyed, 3, database()))
     assert len(names(vault, "packs/")) == 2
 
 
@@ -253,11 +253,11 @@ def _failing(vault: Vault, at: int) -> Stepping:
 
 def test_an_interrupted_send_is_no_snapshot_and_goes_on_at_the_next_sync(tmp_path: Path) -> None:
     counting, scene = _scene(tmp_path / "count")
-    put(scene, counting, max(one.id for one in scene.shelf.each()))
+    put(scene, counting, max(one.id for one in scene.repo.each()))
     for at in range(counting.calls):
         folder = tmp_path / str(at)
         failing, archive = _scene(folder, at)
-        newest = max(one.id for one in archive.shelf.each())
+        newest = max(one.id for one in archive.repo.each())
         try:
             put(archive, failing, newest)
         except VaultUnreachable:
@@ -271,14 +271,14 @@ def test_an_interrupted_send_is_no_snapshot_and_goes_on_at_the_next_sync(tmp_pat
         assert store_in(vault, newest, folder) == database(changed=(2, 9))
         assert len(set(names(vault, "packs/")) - before) <= 1
         assert set(names(vault, "packs/")) >= before
-        put(archive, vault, shelve(archive, 3, database()))
+        put(archive, vault, add_snapshot(archive, 3, database()))
         assert names(vault, "leases/") == [], "the lease of the broken run is taken away"
 
 
 def _scene(folder: Path, at: int = -1) -> tuple[Stepping, Any]:
     archive, vault = archive_at(folder / "home"), LocalVault(folder / "vault")
-    put(archive, vault, shelve(archive, 1, database()))
-    shelve(archive, 2, database(changed=(2, 9)))
+    put(archive, vault, add_snapshot(archive, 1, database()))
+    add_snapshot(archive, 2, database(changed=(2, 9)))
     return _failing(vault, at), archive
 
 
@@ -301,12 +301,12 @@ class Killing(LocalVault):
         packs.append("/packs/" in name)
         if sum(packs) == int(sys.argv[3]):
             os.kill(os.getpid(), signal.SIGKILL)
-put(archive, Killing(folder / "vault"), next(iter(archive.shelf.each())).id)
+put(archive, Killing(folder / "vault"), next(iter(archive.repo.each())).id)
 """
 
 
 def killed_after_packs(count: int, place: Path) -> None:
-    """A process that sends what lies on the shelf there, and is killed once the vault took so many packs."""
+    """A process that sends what lies in the repository there, and is killed once the vault took so many packs."""
     paths = ":".join(path for path in sys.path if path)
     ended = subprocess.run([sys.executable, "-c", KILLED, paths, str(place), str(count)], check=False)
     assert ended.returncode == -signal.SIGKILL
@@ -314,7 +314,7 @@ def killed_after_packs(count: int, place: Path) -> None:
 
 def test_a_process_killed_while_it_sends_leaves_no_snapshot_and_the_next_uses_what_arrived(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    id = shelve(archive, 1, database(pages=100))
+    id = add_snapshot(archive, 1, database(pages=100))
     killed_after_packs(2, tmp_path)
 
     assert ids(vault) == []
@@ -329,7 +329,7 @@ def test_a_process_killed_while_it_sends_leaves_no_snapshot_and_the_next_uses_wh
 
 def test_a_process_killed_right_after_it_took_its_lease_holds_up_nobody(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    id = shelve(archive, 1, database(pages=100))
+    id = add_snapshot(archive, 1, database(pages=100))
     killed_after_packs(0, tmp_path)
 
     assert len(names(vault, "leases/")) == 1
@@ -343,10 +343,10 @@ def test_a_process_killed_right_after_it_took_its_lease_holds_up_nobody(tmp_path
 
 def test_a_lost_cache_is_made_again_from_the_directories(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, shelve(archive, 1, database()))
+    put(archive, vault, add_snapshot(archive, 1, database()))
     shutil.rmtree(tmp_path / "home" / "cache")
     before = _size(vault)
-    put(archive, vault, id := shelve(archive, 2, database(changed=(5,))))
+    put(archive, vault, id := add_snapshot(archive, 2, database(changed=(5,))))
 
     assert _size(vault) - before < before / 10
     assert store_in(vault, id, tmp_path) == database(changed=(5,))
@@ -354,22 +354,22 @@ def test_a_lost_cache_is_made_again_from_the_directories(tmp_path: Path) -> None
 
 def test_a_damaged_cache_costs_bytes_and_nothing_else(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, shelve(archive, 1, database()))
+    put(archive, vault, add_snapshot(archive, 1, database()))
     for sequence, path in enumerate(sorted(p for p in (tmp_path / "home" / "cache").rglob("*") if p.is_file()), 2):
         if path.name == ".lock":
             continue
         data = path.read_bytes()
         path.write_bytes(data[: len(data) // 2] + b"\0" + data[len(data) // 2 + 1 :])
-        put(archive, vault, id := shelve(archive, sequence, database(changed=(sequence,))))
+        put(archive, vault, id := add_snapshot(archive, sequence, database(changed=(sequence,))))
         assert store_in(vault, id, tmp_path) == database(changed=(sequence,))
 
 
 def test_what_the_vault_lost_is_not_believed_to_be_there(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, first := shelve(archive, 1, database()))
+    put(archive, vault, first := add_snapshot(archive, 1, database()))
     for name in names(vault, "packs/"):
         vault.delete(name)
-    put(archive, vault, id := shelve(archive, 2, database(changed=(1,))))
+    put(archive, vault, id := add_snapshot(archive, 2, database(changed=(1,))))
     assert store_in(vault, id, tmp_path) == database(changed=(1,))
 
     seen = standing(archive, vault)
@@ -421,11 +421,11 @@ def test_a_flipped_bit_in_any_file_is_found_and_nothing_is_restored(kind: str, t
     assert cli("vault", "verify", str(vault)).code == 0
 
 
-@pytest.mark.parametrize("trick", ["gone", "empty", "longer", "swapped", "other recipe"])
+@pytest.mark.parametrize("trick", ["gone", "empty", "longer", "swapped", "other chunk index"])
 def test_other_tricks_of_a_vault_are_found(trick: str, tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, shelve(archive, 1, database()))
-    put(archive, vault, id := shelve(archive, 2, database(changed=range(30))))
+    put(archive, vault, add_snapshot(archive, 1, database()))
+    put(archive, vault, id := add_snapshot(archive, 2, database(changed=range(30))))
     folder = tmp_path / "vault" / PREFIX
     one, other = sorted((folder / "packs").iterdir())
     old = min(ids(vault))
@@ -454,7 +454,7 @@ def test_chunks_are_copied_between_vaults_once(objects: ObjectServer, tmp_path: 
     archive, one = archive_at(tmp_path / "home"), LocalVault(tmp_path / "one")
     made = []
     for sequence in (1, 2, 3):
-        made.append(shelve(archive, sequence, database(changed=range(sequence))))
+        made.append(add_snapshot(archive, sequence, database(changed=range(sequence))))
         put(archive, one, made[-1])
     two = object_vault("s3", BUCKET, SystemEntropy().hex(12), objects.settings(), SystemEntropy())
     three = LocalVault(tmp_path / "three")
@@ -470,7 +470,7 @@ def test_chunks_are_copied_between_vaults_once(objects: ObjectServer, tmp_path: 
 
 def test_a_damaged_pack_does_not_reach_another_vault(tmp_path: Path) -> None:
     archive, one, two = archive_at(tmp_path / "home"), LocalVault(tmp_path / "one"), LocalVault(tmp_path / "two")
-    put(archive, one, shelve(archive, 1, database()))
+    put(archive, one, add_snapshot(archive, 1, database()))
     (pack,) = (tmp_path / "one" / PREFIX / "packs").iterdir()
     pack.write_bytes(pack.read_bytes()[:-1] + b"!")
     done = copy(archive, one, two, 5)
@@ -486,12 +486,12 @@ def test_a_vault_that_takes_no_chunks_gets_whole_snapshots(hub: HubServer, tmp_p
     assert cli.good("vault", "list", vault)["snapshots"][0]["layout"] == "whole"
 
     archive, one = archive_at(tmp_path / "other"), LocalVault(tmp_path / "one")
-    put(archive, one, shelve(archive, 1, database()))
+    put(archive, one, add_snapshot(archive, 1, database()))
     with pytest.raises(VaultRefused, match="whole snapshots only"):
         copy(archive, one, ReadOnly(LocalVault(tmp_path / "two")), 5)
 
 
-def test_a_snapshot_of_chunks_is_not_put_on_the_shelf(tmp_path: Path) -> None:
+def test_a_snapshot_of_chunks_is_not_put_on_the_repository(tmp_path: Path) -> None:
     cli, vault = Cli(tmp_path / "home", **CHUNKS), tmp_path / "vault"
     cli.remember(OLD)
     id = cli.create("--to", str(vault))

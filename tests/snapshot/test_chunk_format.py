@@ -12,7 +12,7 @@ from pathlib import Path
 import pyrage
 import pytest
 import zstandard
-from chunk_samples import archive_at, database, shelve, store_in
+from chunk_samples import add_snapshot, archive_at, database, store_in
 from flows import READER, identity_file, recipient
 
 from holdfast.snapshot.remote.layout import put
@@ -87,7 +87,7 @@ def test_a_reader_written_from_the_page_alone_reads_every_snapshot(encrypted: bo
     for sequence in (1, 2, 3):
         files = {f"{number}.md": b"# note\n" * 400 * number for number in range(1, 3 + sequence)}
         store = database(changed=range(0, 3 * sequence, 2))
-        id = shelve(archive, sequence, store, files, [recipient()] if encrypted else [])
+        id = add_snapshot(archive, sequence, store, files, [recipient()] if encrypted else [])
         put(archive, vault, id)
         made[id] = {"store/memory.db": store, **{f"folders/memory/{name}": data for name, data in files.items()}}
 

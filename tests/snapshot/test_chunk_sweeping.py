@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from chunk_samples import PREFIX, Stepping, archive_at, attempt, database, ids, names, shelve, store_in
+from chunk_samples import PREFIX, Stepping, add_snapshot, archive_at, attempt, database, ids, names, store_in
 from world import DAY
 
 from holdfast.core.errors import SnapshotsBusy
@@ -31,9 +31,9 @@ class Scene:
         self.folder = folder
         self.vault = LocalVault(folder / "vault")
         self.writer = archive_at(folder / "home")
-        self.old = shelve(self.writer, 1, OLD)
+        self.old = add_snapshot(self.writer, 1, OLD)
         put(self.writer, self.vault, self.old)
-        self.new = shelve(self.writer, 2, NEW)
+        self.new = add_snapshot(self.writer, 2, NEW)
         self.keeper = archive_at(folder / "keeper")
         take_out(self.vault, "default", "default", self.old)  # its packs are nobody's now
 
@@ -110,7 +110,7 @@ def test_a_writer_that_began_holds_up_every_sweep(tmp_path: Path) -> None:
 def test_packs_that_nobody_needs_go_and_those_of_others_stay(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.send(scene.vault)
-    third = shelve(scene.writer, 3, database(seed=9, pages=SMALL))
+    third = add_snapshot(scene.writer, 3, database(seed=9, pages=SMALL))
     put(scene.writer, scene.vault, third)
     shared = names(scene.vault, "packs/")
     assert len(shared) == 3
@@ -155,11 +155,11 @@ def test_a_writer_whose_lease_was_taken_away_does_not_commit(tmp_path: Path) -> 
         assert ids(one.vault) == []
 
 
-@pytest.mark.parametrize("damage", ["recipe", "manifest", "gone"])
+@pytest.mark.parametrize("damage", ["chunk index", "manifest", "gone"])
 def test_nothing_is_swept_while_it_is_not_known_what_a_snapshot_needs(damage: str, tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.send(scene.vault)
-    put(scene.writer, scene.vault, shelve(scene.writer, 3, database(seed=4, pages=SMALL)))
+    put(scene.writer, scene.vault, add_snapshot(scene.writer, 3, database(seed=4, pages=SMALL)))
     folder = tmp_path / "vault" / PREFIX
     path = folder / f"{scene.new}{'.manifest.json' if damage == 'manifest' else '.chunks'}"
     data = path.read_bytes()
@@ -172,7 +172,7 @@ def test_nothing_is_swept_while_it_is_not_known_what_a_snapshot_needs(damage: st
 
 
 def _store_at(vault: Vault, archive: Archive, sequence: int, store: bytes) -> str:
-    id = shelve(archive, sequence, store)
+    id = add_snapshot(archive, sequence, store)
     put(archive, vault, id)
     return id
 

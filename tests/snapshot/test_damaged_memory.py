@@ -479,7 +479,7 @@ def test_damage_is_told_in_plain_words_and_in_full_in_the_log(
 
 def test_doctor_does_not_tell_a_damaged_memory_to_make_a_snapshot(cli: Cli) -> None:
     id = kept(cli)
-    (cli.shelf / f"{id}.tar.zst").unlink()
+    (cli.repo / f"{id}.tar.zst").unlink()
     one_row(live_database(cli.home))
     cli("verify")
     checks = wrong(cli)

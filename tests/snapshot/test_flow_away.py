@@ -154,10 +154,10 @@ def test_one_that_is_gone_waits_no_more(kept: World, vault: Place) -> None:
         with pytest.raises(Fault):
             kept.call("snapshot_create")
     kept.call("snapshot_delete", id=kept.call("snapshot_list")["snapshots"][0]["id"])
-    shelf = archive_of(kept.desk()).shelf
-    (shelf.root / unsent_mark("000099-20260921T131313Z-abcdef")).write_bytes(b"")  # killed before it was put
+    repo = archive_of(kept.context()).repo
+    (repo.root / unsent_mark("000099-20260921T131313Z-abcdef")).write_bytes(b"")  # killed before it was put
     assert health(kept)["waiting"] == 1
-    assert shelf.sweep() == [unsent_mark("000099-20260921T131313Z-abcdef")]
+    assert repo.sweep() == [unsent_mark("000099-20260921T131313Z-abcdef")]
 
 
 def test_without_a_schedule_of_snapshots_a_server_still_sends_what_waits(tmp_path: Path, vault: Place) -> None:

@@ -29,7 +29,7 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 def body(world: World, id: str) -> bytes:
-    return archive_of(world.desk()).shelf.find(id).path.read_bytes()
+    return archive_of(world.context()).repo.find(id).path.read_bytes()
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -102,7 +102,7 @@ def test_a_snapshot_is_one_moment_while_others_write(world: World) -> None:
     assert not broke
     sizes = []
     for id in ids:
-        with past(archive_of(world.desk()), Named(id)) as then:
+        with past(archive_of(world.context()), Named(id)) as then:
             versions = list(then.store.read().each(MEMORIES, "default"))
         assert [one.content for one in versions if one.latest] == [f"version {len(versions) - 1}"]
         sizes.append(len(versions))
@@ -157,8 +157,8 @@ def test_the_manifest_of_an_encrypted_snapshot_tells_nothing_of_what_is_in_it(tm
     cli.remember(OLD)
     plain, sealed = cli.create(), cli.create("--encrypt", recipient())
 
-    shown = json.loads((cli.shelf / f"{plain}.manifest.json").read_text())
-    hidden = (cli.shelf / f"{sealed}.manifest.json").read_text()
+    shown = json.loads((cli.repo / f"{plain}.manifest.json").read_text())
+    hidden = (cli.repo / f"{sealed}.manifest.json").read_text()
     for word in ("divorce", "passport", "notes", *(one["sha256"] for one in shown["artifacts"])):
         assert word not in hidden
     about = cli.good("snapshot", "show", sealed)["snapshot"]

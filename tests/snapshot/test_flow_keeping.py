@@ -80,7 +80,7 @@ def test_one_in_use_is_neither_deleted_nor_pruned(kept: World) -> None:
     used = kept.call("snapshot_create")["id"]
     other = kept.call("snapshot_create")["id"]
     newest = kept.call("snapshot_create")["id"]
-    with archive_of(kept.desk()).shelf.hold(used):
+    with archive_of(kept.context()).repo.hold(used):
         with pytest.raises(SnapshotsBusy):
             kept.call("snapshot_delete", id=used)
         done = kept.call("snapshot_prune", keep=1)
@@ -224,12 +224,12 @@ def test_a_fault_of_one_tenant_keeps_no_other_from_its_snapshots(few: World) -> 
     acme, zeta = (Caller(tenant=name, name=name) for name in ("acme", "zeta"))
     for caller in (acme, zeta):
         few.call("remember", caller, content=OLD)
-    shelf = archive_of(few.engine.desk(acme)).shelf
-    shelf.root.mkdir(parents=True)
-    (shelf.root / "newest").write_text("no number\n")
+    repo = archive_of(few.engine.context(acme)).repo
+    repo.root.mkdir(parents=True)
+    (repo.root / "newest").write_text("no number\n")
     with pytest.raises(DataDamaged):
         Schedule(few.engine).run_once()
-    assert archive_of(few.engine.desk(zeta)).shelf.count() == 1
+    assert archive_of(few.engine.context(zeta)).repo.count() == 1
 
 
 def test_an_unexpected_failure_does_not_end_the_schedule(few: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,10 +289,10 @@ def test_work_does_not_begin_when_its_snapshot_cannot_be_made(tmp_path: Path) ->
     world = World(tmp_path / "memory", snapshot_lock_seconds="0")
     try:
         many = bulk(world)
-        with archive_of(world.desk()).locked("create"), pytest.raises(SnapshotsBusy):
+        with archive_of(world.context()).locked("create"), pytest.raises(SnapshotsBusy):
             world.call("governance_delete", memoryIds=many, reason="test")
         assert len(world.call("memories")["memories"]) == len(many)
-        with archive_of(world.desk()).locked("create"), pytest.raises(SnapshotsBusy):
+        with archive_of(world.context()).locked("create"), pytest.raises(SnapshotsBusy):
             world.call("snapshot_create")
         world.call("governance_delete", memoryIds=many, reason="test")
         assert world.call("memories")["memories"] == []

@@ -13,7 +13,7 @@ from holdfast.snapshot import restore as restoring
 
 
 def call(world: World, operation: str, **arguments: object) -> dict[str, object]:
-    return BY_NAME[operation].call(world.desk(), arguments)
+    return BY_NAME[operation].call(world.context(), arguments)
 
 
 def found(world: World, snapshot: object, query: str) -> list[object]:

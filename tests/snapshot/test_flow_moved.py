@@ -1,4 +1,4 @@
-"""Bundles that somebody moved to another tenant's or agent's shelf: shown as not theirs, and counted for nothing."""
+"""Bundles that somebody moved to another tenant's or agent's repository: shown as not theirs, and counted for nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACME = Caller(tenant="acme", name="acme")
 
 @pytest.fixture
 def moved(tmp_path: Path) -> Iterator[tuple[World, str, str]]:
-    """A snapshot of acme, and a later one of the default tenant on acme's shelf."""
+    """A snapshot of acme, and a later one of the default tenant on acme's repository."""
     world = World(tmp_path / "memory")
     world.call("remember", content=OLD)
     world.call("remember", ACME, content="The mill stands still in May")
@@ -28,7 +28,7 @@ def moved(tmp_path: Path) -> Iterator[tuple[World, str, str]]:
         foreign = world.call("snapshot_create", label="ours alone")["id"]
     own = world.call("snapshot_create", ACME)["id"]
     world.call("snapshot_verify", id=foreign)
-    source, target = (archive_of(world.desk(one)).shelf.root for one in (Caller(), ACME))
+    source, target = (archive_of(world.context(one)).repo.root for one in (Caller(), ACME))
     for path in source.glob(f"{foreign}*"):
         shutil.copy2(path, target)
     shutil.copy2(source / RECORD, target)

@@ -19,7 +19,7 @@ from holdfast.snapshot.resolve import Named
 
 
 def kept_of(world: World) -> list[Path]:
-    return sorted((archive_of(world.desk()).shelf.root / store_cache.OPENED).glob("*"))
+    return sorted((archive_of(world.context()).repo.root / store_cache.OPENED).glob("*"))
 
 
 @pytest.fixture
@@ -91,15 +91,15 @@ def test_it_goes_with_its_snapshot_and_a_sweep_takes_what_lost_its_own(world: Wo
         world.call("snapshot_search", id=id, query="amber")
     world.call("snapshot_delete", id=first)
     assert [one.name.split(".")[0] for one in kept_of(world)] == [second]
-    shelf = archive_of(world.desk()).shelf
-    (shelf.root / f"{second}.manifest.json").unlink()  # behind its back
-    assert [name.split(".")[0] for name in shelf.sweep()] == [second]
+    repo = archive_of(world.context()).repo
+    (repo.root / f"{second}.manifest.json").unlink()  # behind its back
+    assert [name.split(".")[0] for name in repo.sweep()] == [second]
     assert kept_of(world) == []
 
 
 def test_one_that_is_read_is_not_removed_for_another(world: World) -> None:
     first, second, third = snapshots(world, 3)
-    archive = archive_of(world.desk())
+    archive = archive_of(world.context())
     world.call("snapshot_search", id=first, query="amber")
     with browse.past(archive, Named(first)) as then:
         for id in (second, third):
@@ -124,7 +124,7 @@ def test_a_kept_one_that_is_damaged_is_unpacked_again(world: World, harm: object
 def test_who_sealed_it_is_asked_of_a_kept_one_too(world: World) -> None:
     (id,) = snapshots(world, 1)
     world.call("snapshot_search", id=id, query="amber")
-    sidecar = archive_of(world.desk()).shelf.root / f"{id}.tar.zst.sha256"
+    sidecar = archive_of(world.context()).repo.root / f"{id}.tar.zst.sha256"
     said = sidecar.read_bytes()
     sidecar.write_bytes(b"0" * 64 + said[64:])
     with pytest.raises(SnapshotDamaged):
@@ -145,8 +145,8 @@ def test_nothing_of_an_encrypted_one_stays(tmp_path: Path) -> None:
     id = cli.create("--encrypt", recipient())
     identity = identity_file(tmp_path)
     assert cli.found("snapshot", "search", id, "amber cabinet", "--identity", identity) == [OLD]
-    assert not (cli.shelf / store_cache.OPENED).exists()
-    assert [one.name for one in cli.shelf.iterdir() if one.is_dir()] == []
+    assert not (cli.repo / store_cache.OPENED).exists()
+    assert [one.name for one in cli.repo.iterdir() if one.is_dir()] == []
     assert cli("snapshot", "search", id, "amber cabinet").code == 45
 
 

@@ -134,8 +134,8 @@ def test_another_tenant_sees_and_touches_nothing(world: World) -> None:
         with pytest.raises(NotFound):
             world.call(operation, admin, **arguments)
     own = world.call("snapshot_create", admin)["id"]
-    shelved = next(world.engine.path.glob(f"snapshots/*/*/{own}.tar.zst"))
-    assert "acme" in str(shelved)
+    stored = next(world.engine.path.glob(f"snapshots/*/*/{own}.tar.zst"))
+    assert "acme" in str(stored)
     with pytest.raises(Conflict):  # the last good one
         world.call("snapshot_delete", admin, id=own)
     world.call("snapshot_restore", admin, id=own, yes=True)

@@ -15,8 +15,8 @@ import pytest
 from flows import OLD
 from world import World, running
 
-from holdfast import transport as doors
-from holdfast.connection import RemoteDoor
+from holdfast import transport as connections
+from holdfast.connection import RemoteConnection
 from holdfast.core.errors import AnswerLate, NotFound, ServerUnreachable, VaultRefused
 from holdfast.core.model import Caller, Json
 from holdfast.ops.registry import BY_NAME, OPERATIONS
@@ -47,7 +47,7 @@ def test_what_was_done_is_told_with_its_end(world: World) -> None:
 
 
 def test_what_goes_on_is_running_and_what_broke_off_is_interrupted(world: World) -> None:
-    archive = archive_of(world.desk())
+    archive = archive_of(world.context())
     with archive.locked("restore"):
         assert world.call("snapshot_status")["running"]
         assert statuses(world) == [("restore", "running")]
@@ -65,7 +65,7 @@ def test_a_process_that_is_killed_at_work_is_told_as_interrupted(tmp_path: Path)
     work = (
         "import os, sys; from world import World; from pathlib import Path\n"
         "from holdfast.snapshot.repo.context import archive_of\n"
-        "with archive_of(World(Path(sys.argv[1])).desk()).locked('create'):\n"
+        "with archive_of(World(Path(sys.argv[1])).context()).locked('create'):\n"
         f"    os.kill(os.getpid(), {int(signal.SIGKILL)})"
     )
     path = os.pathsep.join(sys.path)
@@ -80,7 +80,7 @@ def test_a_sync_that_is_killed_is_told_as_interrupted_and_one_that_goes_on_as_ru
     work = (
         "import os, sys; from world import World; from pathlib import Path\n"
         "from holdfast.snapshot.repo.context import archive_of\n"
-        "world = World(Path(sys.argv[1])); archive = archive_of(world.desk())\n"
+        "world = World(Path(sys.argv[1])); archive = archive_of(world.context())\n"
         "world.call('snapshot_create')\n"
         "with archive.unlocked('sync'):\n"
         "    world.call('snapshot_create')\n"
@@ -126,7 +126,7 @@ def test_a_note_that_cannot_be_read_is_no_obstacle(world: World, nonsense: bytes
 
 
 def test_notes_do_not_grow_for_ever(world: World) -> None:
-    archive = archive_of(world.desk())
+    archive = archive_of(world.context())
     for _ in range(MOST_WORKS + 5):
         world.clock.now += 1
         with archive.locked("prune"):
@@ -137,23 +137,23 @@ def test_notes_do_not_grow_for_ever(world: World) -> None:
 def test_a_client_waits_long_for_what_takes_long_and_a_late_answer_is_no_unreachable_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doors, "ANSWER_SECONDS", 0.2)
-    with running(tmp_path / "memory") as http, closing(RemoteDoor(str(http.base_url), None)) as door:
+    monkeypatch.setattr(connections, "ANSWER_SECONDS", 0.2)
+    with running(tmp_path / "memory") as http, closing(RemoteConnection(str(http.base_url), None)) as connection:
         http.post("/agentmemory/remember", json={"content": OLD})
         lock = tmp_path / "memory" / "snapshots" / ".lock"
         lock.parent.mkdir(exist_ok=True)
         with open(lock, "w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # the server waits for it for a minute
-            monkeypatch.setattr(doors, "LONG_SECONDS", 0.5)
+            monkeypatch.setattr(connections, "LONG_SECONDS", 0.5)
             with pytest.raises(AnswerLate) as told:
-                door.call(BY_NAME["snapshot_create"], {})
-            monkeypatch.setattr(doors, "LONG_SECONDS", 60)
+                connection.call(BY_NAME["snapshot_create"], {})
+            monkeypatch.setattr(connections, "LONG_SECONDS", 60)
             timer = threading.Timer(0.6, fcntl.flock, (file, fcntl.LOCK_UN))
             timer.start()
-            made = door.call(BY_NAME["snapshot_create"], {})  # longer than others wait
+            made = connection.call(BY_NAME["snapshot_create"], {})  # longer than others wait
             timer.join()
-        monkeypatch.setattr(doors, "ANSWER_SECONDS", 60)
-        works = _ended(door, 2)  # what nobody waited for is made as well
+        monkeypatch.setattr(connections, "ANSWER_SECONDS", 60)
+        works = _ended(connection, 2)  # what nobody waited for is made as well
 
     assert "snapshot status" in told.value.hint
     assert not isinstance(told.value, ServerUnreachable)
@@ -161,10 +161,10 @@ def test_a_client_waits_long_for_what_takes_long_and_a_late_answer_is_no_unreach
     assert {one["status"] for one in works} == {"done"}
 
 
-def _ended(door: RemoteDoor, number: int) -> list[Json]:
+def _ended(connection: RemoteConnection, number: int) -> list[Json]:
     """The works, once so many have ended."""
     for _ in range(10_000):
-        works: list[Json] = door.call(BY_NAME["snapshot_status"], {})["works"]
+        works: list[Json] = connection.call(BY_NAME["snapshot_status"], {})["works"]
         if len([one for one in works if one["endedAt"]]) == number:
             return works
     raise AssertionError("they never ended")

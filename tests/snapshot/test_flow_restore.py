@@ -394,16 +394,16 @@ def test_an_undo_of_a_damaged_store_never_ends_in_an_empty_memory(cli: Cli) -> N
     assert not (cli.home / "gen-000001" / "memory.db").exists()
 
 
-def test_a_sound_memory_is_not_replaced_when_its_shelf_cannot_keep_it(cli: Cli) -> None:
+def test_a_sound_memory_is_not_replaced_when_its_repository_cannot_keep_it(cli: Cli) -> None:
     id = changed(cli)
-    (cli.shelf / "sequence").write_text("no number\n")
+    (cli.repo / "sequence").write_text("no number\n")
     assert cli("snapshot", "restore", id, "--yes").code == 23
     assert cli.texts() == {OLD, NEW}
 
 
 def test_a_damaged_body_leaves_the_live_memory_as_it_was(cli: Cli) -> None:
     id = changed(cli)
-    path = cli.shelf / f"{id}.tar.zst"
+    path = cli.repo / f"{id}.tar.zst"
     data = path.read_bytes()
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     before = cli.files()

@@ -60,7 +60,7 @@ def rewrite(path: Path, **changes: Any) -> None:
 def test_a_changed_byte_is_damage(cli: Cli, end: str) -> None:
     cli.create()
     id = cli.create()
-    path = cli.shelf / f"{id}{end}"
+    path = cli.repo / f"{id}{end}"
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
@@ -73,7 +73,7 @@ def test_a_changed_byte_is_damage(cli: Cli, end: str) -> None:
 
 def test_a_body_that_is_gone_is_damage(cli: Cli) -> None:
     id = cli.create()
-    (cli.shelf / f"{id}.tar.zst").unlink()
+    (cli.repo / f"{id}.tar.zst").unlink()
     assert code(cli, id) == DAMAGED
     assert cli.good("snapshot", "list")["snapshots"][0]["damaged"]
 
@@ -112,7 +112,7 @@ def test_a_copy_that_is_older_than_the_newest_known_is_older(cli: Cli, tmp_path:
 
 def test_the_latest_is_older_when_the_newest_was_taken_away_behind_the_back(cli: Cli) -> None:
     first, second = cli.create(), cli.create()
-    for path in cli.shelf.glob(f"{second}*"):
+    for path in cli.repo.glob(f"{second}*"):
         path.unlink()
 
     assert code(cli, "latest") == OLDER
@@ -131,7 +131,7 @@ def test_the_latest_in_a_vault_is_older_when_the_newest_was_taken_away(cli: Cli,
 
 def test_a_newer_format_is_too_new(cli: Cli) -> None:
     id = cli.create()
-    path = cli.shelf / f"{id}.manifest.json"
+    path = cli.repo / f"{id}.manifest.json"
     shape = json.loads(path.read_text())
     rewrite(path, schemaVersions={**shape["schemaVersions"], "store": 10_000})
     assert code(cli, id) == TOO_NEW
@@ -139,7 +139,7 @@ def test_a_newer_format_is_too_new(cli: Cli) -> None:
 
 def test_a_newer_manifest_is_too_new(cli: Cli) -> None:
     id = cli.create()
-    rewrite(cli.shelf / f"{id}.manifest.json", version=10_000)
+    rewrite(cli.repo / f"{id}.manifest.json", version=10_000)
     assert code(cli, id) == TOO_NEW
 
 
@@ -186,7 +186,7 @@ def test_an_encrypted_one_is_checked_as_far_as_it_goes_without_its_identity(cli:
 
 def test_verify_answers_in_words_too(cli: Cli, tmp_path: Path) -> None:
     id = cli.create()
-    shutil.copytree(cli.shelf, tmp_path / "copy")
+    shutil.copytree(cli.repo, tmp_path / "copy")
     assert cli("snapshot", "verify", str(tmp_path / "copy" / f"{id}.tar.zst")).code == 0
     assert cli("snapshot", "verify", str(tmp_path / "copy")).code == 0
     assert cli("snapshot", "verify", str(tmp_path / "nowhere")).code == 4

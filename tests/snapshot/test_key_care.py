@@ -122,7 +122,7 @@ def test_others_take_the_new_key_by_what_the_old_one_said(cli: Cli, tmp_path: Pa
     other.good("key", "trust", old)
     said = cli.good("key", "rotate")["succession"]
     id = cli.create()
-    path = str(cli.shelf / f"{id}.manifest.json")
+    path = str(cli.repo / f"{id}.manifest.json")
 
     assert other("snapshot", "verify", path).code == 41
     assert other.good("key", "follow", said)["did"] == cli.good("key", "show")["did"]

@@ -19,7 +19,7 @@ def cli(tmp_path: Path) -> Cli:
 
 @pytest.fixture
 def vaulted(tmp_path: Path) -> Cli:
-    """A memory with two snapshots, on the shelf and in the vault."""
+    """A memory with two snapshots, in the repository and in the vault."""
     (tmp_path / "the vault").mkdir()
     cli = Cli(tmp_path / "memory", HOLDFAST_VAULT=str(tmp_path / "the vault"))
     cli.remember(OLD)
@@ -35,7 +35,7 @@ def ids(cli: Cli) -> list[str]:
 
 def spoil(cli: Cli, id: str) -> None:
     """Change a byte, so that only reading the whole body tells."""
-    body = cli.shelf / f"{id}.tar.zst"
+    body = cli.repo / f"{id}.tar.zst"
     data = bytearray(body.read_bytes())
     data[len(data) // 2] ^= 1
     body.chmod(0o600)
@@ -43,7 +43,7 @@ def spoil(cli: Cli, id: str) -> None:
 
 
 def remove(cli: Cli, id: str) -> None:
-    for file in cli.shelf.glob(f"{id}.*"):
+    for file in cli.repo.glob(f"{id}.*"):
         file.unlink()
 
 
@@ -121,7 +121,7 @@ def test_the_vaults_copy_is_offered_for_a_damaged_one_and_taken_once_that_is_kno
     assert before
 
 
-def test_a_newest_that_is_gone_from_the_shelf_comes_from_the_vault(vaulted: Cli) -> None:
+def test_a_newest_that_is_gone_from_the_repository_comes_from_the_vault(vaulted: Cli) -> None:
     newest = ids(vaulted)[0]
     remove(vaulted, newest)
     assert vaulted.good("snapshot", "restore", "latest", "--yes")["snapshot"] == newest

@@ -41,7 +41,7 @@ class Hosts:
     def bring(self, *words: str) -> str:
         """A snapshot of the other host that this one can read; its path."""
         id = self.there.create(*words)
-        return str(self.there.shelf / f"{id}.manifest.json")
+        return str(self.there.repo / f"{id}.manifest.json")
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_another_agents_memory_is_not_merged(hosts: Hosts, tmp_path: Path) -> No
     other.remember(THERE)
     id = other.create()
 
-    assert hosts.here("snapshot", "merge", str(other.shelf / f"{id}.manifest.json"), "--yes").code == 44
+    assert hosts.here("snapshot", "merge", str(other.repo / f"{id}.manifest.json"), "--yes").code == 44
 
 
 def test_now_with_now_is_refused(hosts: Hosts) -> None:

@@ -334,7 +334,7 @@ def test_manifests_that_are_none_are_refused(tmp_path: Path, manifest: bytes) ->
 CHILD = """
 import resource, sys
 from pathlib import Path
-from holdfast.snapshot.nexo import verify_nexo
+from holdfast.snapshot.nexo.reader import verify_nexo
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]), int(sys.argv[2])))
 print(verify_nexo(Path(sys.argv[1])).sound)
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.core.errors import InvalidRequest
-from holdfast.snapshot.repo.paths import new_id, parse_id, place_of, read_sidecar, shelf_folder, sidecar, split_name
+from holdfast.snapshot.repo.paths import new_id, parse_id, place_of, read_sidecar, repo_folder, sidecar, split_name
 
 ID = "000042-20260921T133320Z-9f86d0"
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
@@ -99,8 +99,8 @@ HARD = [
 
 
 @given(st.one_of(names, st.sampled_from(HARD)), st.one_of(names, st.sampled_from(HARD)))
-def test_a_folder_lies_two_below_the_shelves_whatever_the_names(tenant: str, agent: str) -> None:
-    folder = shelf_folder(Path("/home"), tenant, agent)
+def test_a_folder_lies_two_below_the_repositories_whatever_the_names(tenant: str, agent: str) -> None:
+    folder = repo_folder(Path("/home"), tenant, agent)
 
     assert folder.resolve() == folder
     assert folder.parent.parent == Path("/home/snapshots")

@@ -11,7 +11,7 @@ import pytest
 from flows import NEW, OLD, Cli, identity_file, recipient, vault_place
 from hub_server import DATASET, TOKEN, HubServer
 from object_server import BUCKET, WRITER, ObjectServer
-from shelf_samples import AGENT, TENANT, put_sample, sample_body, sample_id, sample_manifest
+from repo_samples import AGENT, TENANT, put_sample, sample_body, sample_id, sample_manifest
 from world import CountingEntropy, StillClock, settings
 
 from holdfast.core.errors import Conflict, VaultUnreachable
@@ -222,7 +222,7 @@ def ids(vault: Vault) -> list[str]:
 @pytest.mark.parametrize("puts", range(12))
 def test_an_interrupted_sync_goes_on_where_it_was(archive: Archive, vault: LocalVault, puts: int) -> None:
     for sequence in (1, 2, 3):
-        put_sample(archive.shelf, sequence)
+        put_sample(archive.repo, sequence)
     with pytest.raises(VaultUnreachable):
         sync(archive, Failing(vault, puts), 10)
     assert ids(vault) == [sample_id(3 - done) for done in range(puts // 4)]
@@ -236,16 +236,16 @@ def test_an_interrupted_sync_goes_on_where_it_was(archive: Archive, vault: Local
 
 def test_a_sync_in_steps_says_what_remains(archive: Archive, vault: LocalVault) -> None:
     for sequence in (1, 2, 3):
-        put_sample(archive.shelf, sequence)
+        put_sample(archive.repo, sequence)
 
     done = [sync(archive, vault, 1) for _ in range(4)]
     assert [[sent.id for sent in one.sent] for one in done] == [[sample_id(3)], [sample_id(2)], [sample_id(1)], []]
     assert [len(one.remaining) for one in done] == [2, 1, 0, 0]
 
 
-def test_what_is_damaged_on_the_shelf_is_told_and_not_sent(archive: Archive, vault: LocalVault) -> None:
-    put_sample(archive.shelf, 1)
-    broken = put_sample(archive.shelf, 2)
+def test_what_is_damaged_on_the_repository_is_told_and_not_sent(archive: Archive, vault: LocalVault) -> None:
+    put_sample(archive.repo, 1)
+    broken = put_sample(archive.repo, 2)
     broken.path.unlink()
     done = sync(archive, vault, 10)
 
@@ -257,7 +257,7 @@ def test_what_is_damaged_in_one_vault_does_not_reach_another(
     archive: Archive, vault: LocalVault, tmp_path: Path
 ) -> None:
     for sequence in (1, 2, 3):
-        put_sample(archive.shelf, sequence)
+        put_sample(archive.repo, sequence)
     sync(archive, vault, 10)
     body = tmp_path / "vault" / PREFIX / f"{sample_id(2)}.tar.zst"
     body.write_bytes(b"X" + sample_body(2)[1:])
@@ -271,7 +271,7 @@ def test_what_is_damaged_in_one_vault_does_not_reach_another(
 
 
 def test_other_bytes_under_a_name_stop_a_sync(archive: Archive, vault: LocalVault) -> None:
-    put_sample(archive.shelf, 1)
+    put_sample(archive.repo, 1)
     vault.put(f"{PREFIX}{sample_id(1)}.tar.zst", BytesIO(b"somebody's"))
 
     with pytest.raises(Conflict):
@@ -280,7 +280,7 @@ def test_other_bytes_under_a_name_stop_a_sync(archive: Archive, vault: LocalVaul
 
 def test_pruning_removes_the_manifest_first_and_never_the_newest_whole_one(archive: Archive, vault: LocalVault) -> None:
     for sequence in range(1, 6):
-        put_sample(archive.shelf, sequence)
+        put_sample(archive.repo, sequence)
     sync(archive, vault, 10)
     deleted: list[str] = []
 
@@ -300,7 +300,7 @@ def test_pruning_removes_the_manifest_first_and_never_the_newest_whole_one(archi
 
 def test_damaged_ones_do_not_count_as_kept(archive: Archive, vault: LocalVault) -> None:
     for sequence in (1, 2):
-        put_sample(archive.shelf, sequence)
+        put_sample(archive.repo, sequence)
     sync(archive, vault, 10)
     vault.delete(f"{PREFIX}{sample_id(2)}.tar.zst")
     done = prune_vault(archive, vault, Policy(last=1))
@@ -312,7 +312,7 @@ def test_damaged_ones_do_not_count_as_kept(archive: Archive, vault: LocalVault) 
 def test_what_was_sent_halfway_is_counted_and_goes_only_if_that_is_asked_for(
     archive: Archive, vault: LocalVault
 ) -> None:
-    put_sample(archive.shelf, 1)
+    put_sample(archive.repo, 1)
     sync(archive, vault, 10)
     manifest = sample_manifest(9, b"x")
     vault.put(f"{PREFIX}{manifest.body_name}", BytesIO(b"x"))

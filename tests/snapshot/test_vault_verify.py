@@ -13,7 +13,7 @@ from flows import NEW, OLD, Cli, recipient
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Two signed snapshots, on the shelf and in a vault."""
+    """Two signed snapshots, in the repository and in a vault."""
     (tmp_path / "vault").mkdir()
     cli = Cli(tmp_path / "memory", HOLDFAST_VAULT=str(tmp_path / "vault"))
     cli.remember(OLD)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from shelf_samples import AGENT, TENANT, files_of, names_on, put_sample, sample_body, sample_id, sample_manifest, stage
+from repo_samples import AGENT, TENANT, files_of, names_on, put_sample, sample_body, sample_id, sample_manifest, stage
 
 from holdfast.core.errors import (
     Conflict,
@@ -24,8 +24,8 @@ from holdfast.core.errors import (
 from holdfast.core.ports import Parcel
 from holdfast.snapshot.bundle.manifest import manifest_bytes
 from holdfast.snapshot.remote.transfer import fetch, list_vault, send
-from holdfast.snapshot.repo.paths import shelf_folder, sidecar
-from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.paths import repo_folder, sidecar
+from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.vault.local import LocalVault
 from holdfast.vault.sequential_put import put_each
 from holdfast.vault.wrapper import Around
@@ -34,13 +34,13 @@ PREFIX = f"{TENANT}/{AGENT}/"
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(shelf_folder(tmp_path / "one", TENANT, AGENT))
+def repo(tmp_path: Path) -> SnapshotRepository:
+    return SnapshotRepository(repo_folder(tmp_path / "one", TENANT, AGENT))
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Shelf:
-    return Shelf(shelf_folder(tmp_path / "two", TENANT, AGENT))
+def other(tmp_path: Path) -> SnapshotRepository:
+    return SnapshotRepository(repo_folder(tmp_path / "two", TENANT, AGENT))
 
 
 @pytest.fixture
@@ -67,13 +67,15 @@ class Failing(Around):
 
 
 @pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "encrypted"])
-def test_what_is_sent_is_fetched_elsewhere(shelf: Shelf, other: Shelf, vault: LocalVault, encrypted: bool) -> None:
-    put_sample(shelf, 1, size=3_000_000, encrypted=encrypted)
-    send(shelf, sample_id(1), vault)
+def test_what_is_sent_is_fetched_elsewhere(
+    repo: SnapshotRepository, other: SnapshotRepository, vault: LocalVault, encrypted: bool
+) -> None:
+    put_sample(repo, 1, size=3_000_000, encrypted=encrypted)
+    send(repo, sample_id(1), vault)
 
     fetched = fetch(vault, TENANT, AGENT, sample_id(1), other)
     assert fetched.damaged is None
-    assert fetched.manifest == shelf.find("latest").manifest
+    assert fetched.manifest == repo.find("latest").manifest
     assert fetched.path.read_bytes() == sample_body(1, 3_000_000)
     assert {name.removeprefix(PREFIX) for name in _names(vault)} == files_of(1, encrypted=encrypted)
     assert [(one.id, one.damaged, one.size) for one in list_vault(vault, TENANT, AGENT)] == [
@@ -85,20 +87,22 @@ def _names(vault: LocalVault) -> list[str]:
     return [one.name for one in vault.list()]
 
 
-def test_the_newest_is_fetched_if_no_id_is_given(shelf: Shelf, other: Shelf, vault: LocalVault) -> None:
+def test_the_newest_is_fetched_if_no_id_is_given(
+    repo: SnapshotRepository, other: SnapshotRepository, vault: LocalVault
+) -> None:
     for sequence in (9, 10, 2):
-        put_sample(shelf, sequence)
-        send(shelf, sample_id(sequence), vault)
+        put_sample(repo, sequence)
+        send(repo, sample_id(sequence), vault)
 
     assert [one.sequence for one in list_vault(vault, TENANT, AGENT)] == [10, 9, 2]
     assert fetch(vault, TENANT, AGENT, None, other).sequence == 10
     assert other.next_sequence() == 11
 
 
-def test_the_manifest_is_sent_last(shelf: Shelf, vault: LocalVault) -> None:
-    put_sample(shelf, 1)
+def test_the_manifest_is_sent_last(repo: SnapshotRepository, vault: LocalVault) -> None:
+    put_sample(repo, 1)
     noting = Failing(vault, 4)
-    send(shelf, sample_id(1), noting)
+    send(repo, sample_id(1), noting)
 
     assert noting.order[-1] == f"{PREFIX}{sample_id(1)}.manifest.json"
     assert len(noting.order) == 4
@@ -106,37 +110,37 @@ def test_the_manifest_is_sent_last(shelf: Shelf, vault: LocalVault) -> None:
 
 @pytest.mark.parametrize("puts", [0, 1, 2, 3])
 def test_an_interrupted_send_shows_nothing_and_is_taken_up_again(
-    shelf: Shelf, other: Shelf, vault: LocalVault, puts: int
+    repo: SnapshotRepository, other: SnapshotRepository, vault: LocalVault, puts: int
 ) -> None:
-    put_sample(shelf, 1)
+    put_sample(repo, 1)
     with pytest.raises(UpstreamFailed):
-        send(shelf, sample_id(1), Failing(vault, puts))
+        send(repo, sample_id(1), Failing(vault, puts))
     assert list_vault(vault, TENANT, AGENT) == []
     with pytest.raises(NotFound):
         fetch(vault, TENANT, AGENT, None, other)
 
     again = Failing(vault, 4)
-    send(shelf, sample_id(1), again)
+    send(repo, sample_id(1), again)
     assert len(again.order) == 4 - puts
     assert fetch(vault, TENANT, AGENT, None, other).damaged is None
-    send(shelf, sample_id(1), Failing(vault, 0))
+    send(repo, sample_id(1), Failing(vault, 0))
 
 
 @pytest.mark.parametrize("suffix", [".tar.zst", ".tar.zst.sha256", ".manifest.json", ".manifest.json.sha256"])
-def test_other_bytes_in_the_vault_are_a_conflict(shelf: Shelf, vault: LocalVault, suffix: str) -> None:
-    put_sample(shelf, 1)
+def test_other_bytes_in_the_vault_are_a_conflict(repo: SnapshotRepository, vault: LocalVault, suffix: str) -> None:
+    put_sample(repo, 1)
     vault.put(f"{PREFIX}{sample_id(1)}{suffix}", BytesIO(b"somebody's"))
 
     with pytest.raises(Conflict):
-        send(shelf, sample_id(1), vault)
+        send(repo, sample_id(1), vault)
 
 
-def test_a_damaged_snapshot_is_not_sent(shelf: Shelf, vault: LocalVault) -> None:
-    stored = put_sample(shelf, 1)
+def test_a_damaged_snapshot_is_not_sent(repo: SnapshotRepository, vault: LocalVault) -> None:
+    stored = put_sample(repo, 1)
     stored.path.write_bytes(b"X" + sample_body(1)[1:])
 
     with pytest.raises(SnapshotDamaged):
-        send(shelf, sample_id(1), vault)
+        send(repo, sample_id(1), vault)
     assert _names(vault) == []
 
 
@@ -148,11 +152,11 @@ def _spoil(vault: LocalVault, suffix: str, data: bytes | None) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".tar.zst", ".tar.zst.sha256", ".manifest.json", ".manifest.json.sha256"])
-def test_spoilt_files_in_the_vault_do_not_reach_the_shelf(
-    shelf: Shelf, other: Shelf, vault: LocalVault, suffix: str
+def test_spoilt_files_in_the_vault_do_not_reach_the_repository(
+    repo: SnapshotRepository, other: SnapshotRepository, vault: LocalVault, suffix: str
 ) -> None:
-    put_sample(shelf, 1)
-    send(shelf, sample_id(1), vault)
+    put_sample(repo, 1)
+    send(repo, sample_id(1), vault)
     name = f"{PREFIX}{sample_id(1)}{suffix}"
     with vault.open(name) as stream:
         whole = stream.read()
@@ -173,10 +177,10 @@ def test_spoilt_files_in_the_vault_do_not_reach_the_shelf(
 
 
 def test_a_body_larger_than_its_manifest_says_is_refused_before_it_is_read(
-    shelf: Shelf, other: Shelf, vault: LocalVault
+    repo: SnapshotRepository, other: SnapshotRepository, vault: LocalVault
 ) -> None:
-    put_sample(shelf, 1)
-    send(shelf, sample_id(1), vault)
+    put_sample(repo, 1)
+    send(repo, sample_id(1), vault)
     _spoil(vault, ".tar.zst", bytes(5_000_000))
 
     with pytest.raises(SnapshotDamaged):
@@ -184,7 +188,7 @@ def test_a_body_larger_than_its_manifest_says_is_refused_before_it_is_read(
     assert not other.root.exists()
 
 
-def test_what_lies_in_the_wrong_place_is_foreign(other: Shelf, vault: LocalVault, tmp_path: Path) -> None:
+def test_what_lies_in_the_wrong_place_is_foreign(other: SnapshotRepository, vault: LocalVault, tmp_path: Path) -> None:
     """Somebody put another memory's snapshot where this one's are looked for."""
     body = sample_body(1)
     manifest = sample_manifest(1, body, agent="somebody")
@@ -204,9 +208,9 @@ def test_what_lies_in_the_wrong_place_is_foreign(other: Shelf, vault: LocalVault
     assert not other.root.exists()
 
 
-def test_fetching_again_changes_nothing(shelf: Shelf, other: Shelf, vault: LocalVault) -> None:
-    put_sample(shelf, 1)
-    send(shelf, sample_id(1), vault)
+def test_fetching_again_changes_nothing(repo: SnapshotRepository, other: SnapshotRepository, vault: LocalVault) -> None:
+    put_sample(repo, 1)
+    send(repo, sample_id(1), vault)
     first = fetch(vault, TENANT, AGENT, None, other)
     before = names_on(other)
 
@@ -214,9 +218,11 @@ def test_fetching_again_changes_nothing(shelf: Shelf, other: Shelf, vault: Local
     assert names_on(other) == before
 
 
-def test_another_snapshot_of_the_same_id_is_not_replaced(shelf: Shelf, other: Shelf, vault: LocalVault) -> None:
-    put_sample(shelf, 1)
-    send(shelf, sample_id(1), vault)
+def test_another_snapshot_of_the_same_id_is_not_replaced(
+    repo: SnapshotRepository, other: SnapshotRepository, vault: LocalVault
+) -> None:
+    put_sample(repo, 1)
+    send(repo, sample_id(1), vault)
     body = b"another"
     manifest = replace(sample_manifest(1, body), tools=(("holdfast", "9"),))
     with other.staging() as staging:
@@ -227,9 +233,11 @@ def test_another_snapshot_of_the_same_id_is_not_replaced(shelf: Shelf, other: Sh
     assert other.find("latest").manifest == manifest
 
 
-def test_memories_do_not_see_each_others_snapshots(shelf: Shelf, other: Shelf, vault: LocalVault) -> None:
-    put_sample(shelf, 1)
-    send(shelf, sample_id(1), vault)
+def test_memories_do_not_see_each_others_snapshots(
+    repo: SnapshotRepository, other: SnapshotRepository, vault: LocalVault
+) -> None:
+    put_sample(repo, 1)
+    send(repo, sample_id(1), vault)
 
     for tenant, agent in ((TENANT, ""), (TENANT, "quil"), ("", AGENT), (TENANT, f"{AGENT}/"), ("acme/quill", "")):
         assert list_vault(vault, tenant, agent) == []
@@ -237,12 +245,12 @@ def test_memories_do_not_see_each_others_snapshots(shelf: Shelf, other: Shelf, v
             fetch(vault, tenant, agent, None, other)
 
 
-def test_only_ids_are_fetched(other: Shelf, vault: LocalVault) -> None:
+def test_only_ids_are_fetched(other: SnapshotRepository, vault: LocalVault) -> None:
     for id in ("../../x", "latest", ""):
         with pytest.raises(InvalidRequest):
             fetch(vault, TENANT, AGENT, id, other)
 
 
-def test_a_vault_that_is_not_reachable_is_a_fault_not_an_empty_one(other: Shelf, tmp_path: Path) -> None:
+def test_a_vault_that_is_not_reachable_is_a_fault_not_an_empty_one(other: SnapshotRepository, tmp_path: Path) -> None:
     with pytest.raises(VaultRefused):
         fetch(LocalVault(tmp_path / "not" / "mounted"), TENANT, AGENT, None, other)

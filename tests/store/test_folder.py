@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.disk import disk_fault, write_durably
 from holdfast.core.errors import DataDamaged, DataLocked, Fault, StorageFailed, StorageFull
 from holdfast.core.model import Caller, CleanText
@@ -42,11 +42,11 @@ def engine_at(home: Path) -> Iterator[Engine]:
 
 def keep(home: Path, text: str) -> str:
     with engine_at(home) as engine:
-        return remember(_desk(engine), MemoryDraft(CleanText(text), CleanText("fact"))).memory.id
+        return remember(_ctx(engine), MemoryDraft(CleanText(text), CleanText("fact"))).memory.id
 
 
-def _desk(engine: Engine) -> Desk:
-    return engine.desk(Caller())
+def _ctx(engine: Engine) -> CallContext:
+    return engine.context(Caller())
 
 
 def kept(home: Path) -> list[str]:
@@ -358,7 +358,7 @@ def test_everything_in_the_folder_is_closed_to_others(home: Path, umask: int) ->
     try:
         with engine_at(home) as engine:
             engine.folder.announce({"url": "x"})
-            remember(_desk(engine), MemoryDraft(CleanText("a secret plan"), CleanText("fact")))
+            remember(_ctx(engine), MemoryDraft(CleanText("a secret plan"), CleanText("fact")))
             found = modes(home)
     finally:
         os.umask(before)

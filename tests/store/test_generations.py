@@ -19,7 +19,7 @@ from sample_records import add, sample
 from two_tenants import OURS, assert_sound, fill, opened, world_at
 from world import World
 
-from holdfast.connection import LocalDoor
+from holdfast.connection import LocalConnection
 from holdfast.core.errors import DataDamaged, Fault, Restoring, StorageFailed
 from holdfast.core.model import CleanText
 from holdfast.intake.remember import MemoryDraft, remember
@@ -286,7 +286,7 @@ def test_whoever_began_with_the_old_store_reads_on_and_is_refused_to_write(world
     captured = quick_folder / "captured.db"
     capture_store(world.engine.store.path, captured, OURS.tenant)
     fill(world, OURS, "basalt")
-    desk, old = world.desk(OURS), world.engine.store
+    ctx, old = world.context(OURS), world.engine.store
     reader = old.read()
     stream = reader.each(MEMORIES, OURS.tenant)
     first = next(stream)
@@ -299,7 +299,7 @@ def test_whoever_began_with_the_old_store_reads_on_and_is_refused_to_write(world
     assert old.verify() == []
     for _ in range(2):
         with pytest.raises(Restoring) as refused:
-            remember(desk, MemoryDraft(CleanText("lost"), CleanText("fact")))
+            remember(ctx, MemoryDraft(CleanText("lost"), CleanText("fact")))
         assert refused.value.retryable
     assert old.failure() is None
     with pytest.raises(Restoring):
@@ -455,16 +455,16 @@ def test_searches_that_were_counted_for_the_old_store_are_forgotten(world: World
 def test_vectors_are_made_for_the_new_store(world: World, quick_folder: Path) -> None:
     captured = quick_folder / "captured.db"
     capture_store(world.engine.store.path, captured, OURS.tenant)
-    worker, door = VectorWorker(world.engine), LocalDoor(world.engine, OURS)
+    worker, connection = VectorWorker(world.engine), LocalConnection(world.engine, OURS)
     worker.follow()
-    door.call(BY_NAME["search"], {"query": "anything"})
+    connection.call(BY_NAME["search"], {"query": "anything"})
     restore(world, captured)
     world.call("remember", OURS, content="the dolomite shelf carries the maps")
     assert world.engine.store.read().pending() == 1
     worker.follow()
     assert world.engine.store.read().pending() == 0
     world.call("remember", OURS, content="the emerald lamp stands by the window")
-    door.call(BY_NAME["search"], {"query": "emerald"})
+    connection.call(BY_NAME["search"], {"query": "emerald"})
     assert world.engine.store.read().pending() == 0
     assert world.engine.store.verify() == []
 
@@ -567,12 +567,12 @@ class Load:
         number = 0
         while not self._stop.is_set():
             number += 1
-            desk = self._world.desk(OURS)
+            ctx = self._world.context(OURS)
             text = f"quartz{thread}x{number} of writer{thread} number{number} was seen"
             try:
-                id = remember(desk, MemoryDraft(CleanText(text), CleanText("fact"))).memory.id
+                id = remember(ctx, MemoryDraft(CleanText(text), CleanText("fact"))).memory.id
                 with self.lock:
-                    self.kept[desk.store].append(id)
+                    self.kept[ctx.store].append(id)
                     self.lock.notify_all()
             except Restoring:
                 self.refused += 1

@@ -71,8 +71,8 @@ def test_a_search_runs_on_the_past_as_it_runs_on_the_live_store(world: World, pa
     found = world.found("amber3 harbour", OURS)
     fill(world, OURS, "amber3 harbour and")
     assert world.found("amber3 harbour", OURS) != found
-    desk = replace(world.desk(OURS), store=past)
-    answer = BY_NAME["search"].call(desk, {"query": "amber3 harbour"})
+    ctx = replace(world.context(OURS), store=past)
+    answer = BY_NAME["search"].call(ctx, {"query": "amber3 harbour"})
     assert [one["id"] for one in answer["results"]] == found
 
 

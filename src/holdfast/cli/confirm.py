@@ -13,7 +13,7 @@ from holdfast.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from holdfast.cli.command_table import Row
-    from holdfast.connection import Door
+    from holdfast.connection import Connection
     from holdfast.core.model import Json
 
 _AGREED = frozenset({"y", "yes"})
@@ -23,15 +23,15 @@ def add_yes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do it without asking")
 
 
-def asked(door: Door, operation: Row, arguments: Json, given: argparse.Namespace) -> Json:
+def asked(connection: Connection, operation: Row, arguments: Json, given: argparse.Namespace) -> Json:
     """The operation's answer; at a terminal once the plan was shown and agreed to, or --yes was said before.
 
     Raises:
         InvalidRequest: nobody agreed; nothing was removed.
     """
     if given.yes or given.json or arguments.get("dryRun") or not _is_somebody_there():
-        return _called(door, operation, arguments)
-    plan = _called(door, operation, {**arguments, "dryRun": True})
+        return _called(connection, operation, arguments)
+    plan = _called(connection, operation, {**arguments, "dryRun": True})
     going = len(plan["remove"]) + plan.get("leftovers", 0)
     if not going:
         return {**plan, "dryRun": False}
@@ -40,13 +40,13 @@ def asked(door: Door, operation: Row, arguments: Json, given: argparse.Namespace
     print_answer(plan)
     if input(f"Remove {going}? [y/N] ").strip().lower() not in _AGREED:
         raise InvalidRequest(f"{operation.words}: not confirmed, nothing was removed", hint="Answer y, or say --yes.")
-    return _called(door, operation, arguments)
+    return _called(connection, operation, arguments)
 
 
 def _is_somebody_there() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def _called(door: Door, operation: Row, arguments: Json) -> Json:
-    answer: Json = door.call(operation, arguments)
+def _called(connection: Connection, operation: Row, arguments: Json) -> Json:
+    answer: Json = connection.call(operation, arguments)
     return answer

@@ -161,7 +161,7 @@ class _Groups:
 def _operation(given: argparse.Namespace) -> int:
     from holdfast.cli.confirm import asked
     from holdfast.cli.folder_project import placed
-    from holdfast.cli.memory_location import door_of
+    from holdfast.cli.memory_location import connection_of
     from holdfast.cli.options import arguments_of
     from holdfast.cli.output.render import print_json, working
     from holdfast.cli.remote_hints import whose_settings
@@ -171,17 +171,17 @@ def _operation(given: argparse.Namespace) -> int:
     arguments = placed(row, arguments_of(row, given), getattr(given, "everywhere", False), environment())
     if not given.json:
         arguments = {**row.brief, **arguments}
-    with door_of(given) as door, whose_settings(door):
+    with connection_of(given) as connection, whose_settings(connection):
         if row.steps and "limit" not in arguments:
             from holdfast.cli.step_runner import in_steps
 
-            answer = in_steps(door, row, arguments)
+            answer = in_steps(connection, row, arguments)
         elif row.asks:
-            answer = asked(door, row, arguments, given)
+            answer = asked(connection, row, arguments, given)
         else:
             with working(row.summary):
-                answer = door.call(row, arguments)
-        place = door.place
+                answer = connection.call(row, arguments)
+        place = connection.place
     if given.json or row.name == "export":
         print_json(answer)
     else:

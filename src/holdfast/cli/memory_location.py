@@ -14,7 +14,7 @@ from holdfast.core.errors import Fault
 from holdfast.settings import Settings, load, named_by
 
 if TYPE_CHECKING:
-    from holdfast.connection import Door
+    from holdfast.connection import Connection
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -34,48 +34,48 @@ def _url(given: argparse.Namespace) -> str | None:
 
 
 @contextmanager
-def door_of(given: argparse.Namespace, settings: Settings | None = None) -> Iterator[Door]:
+def connection_of(given: argparse.Namespace, settings: Settings | None = None) -> Iterator[Connection]:
     """The way to the memory that a command means, for the length of a block.
 
     A server that runs, or that can be started, is reached without loading what a server needs.
     """
-    from holdfast.transport import RemoteDoor
+    from holdfast.transport import RemoteConnection
 
     settings = settings or settings_of(given)
-    door = _door(settings)
+    connection = _connection(settings)
     try:
         # A program that asks for JSON reads its faults from there.
-        reader = isinstance(door, RemoteDoor) and not getattr(given, "json", False)
-        if reader and (told := elsewhere(given, settings, door.place)):
+        reader = isinstance(connection, RemoteConnection) and not getattr(given, "json", False)
+        if reader and (told := elsewhere(given, settings, connection.place)):
             sys.stderr.write(f"{told}\n")
-        yield door
+        yield connection
     finally:
-        door.close()
+        connection.close()
 
 
-def _door(settings: Settings) -> Door:
-    from holdfast.daemon import running_server, server_door
-    from holdfast.transport import RemoteDoor
+def _connection(settings: Settings) -> Connection:
+    from holdfast.daemon import running_server, server_connection
+    from holdfast.transport import RemoteConnection
 
     if settings.url:
-        return RemoteDoor(settings.url, settings.secret)
+        return RemoteConnection(settings.url, settings.secret)
     if settings.daemon or running_server(settings):
         try:
-            return server_door(settings)
+            return server_connection(settings)
         except Fault as fault:
-            return _folder_door(settings, fault)
-    from holdfast.connection import open_door
+            return _folder_connection(settings, fault)
+    from holdfast.connection import open_connection
 
-    return open_door(settings)
+    return open_connection(settings)
 
 
-def _folder_door(settings: Settings, fault: Fault) -> Door:
+def _folder_connection(settings: Settings, fault: Fault) -> Connection:
     """The folder itself, where the server could not open it: what is in it may still be restored."""
-    from holdfast.connection import folder_door
+    from holdfast.connection import folder_connection
     from holdfast.engine import CANNOT_OPEN
 
     if isinstance(fault, CANNOT_OPEN):
-        return folder_door(settings)
+        return folder_connection(settings)
     raise fault
 
 

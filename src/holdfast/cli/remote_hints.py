@@ -15,10 +15,10 @@ from holdfast.core.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.transport import RemoteDoor
+from holdfast.transport import RemoteConnection
 
 if TYPE_CHECKING:
-    from holdfast.connection import Door
+    from holdfast.connection import Connection
 
 _BY_SETTINGS: tuple[type[Fault], ...] = (
     InvalidSettings, VaultUnauthorized, VaultRefused, VaultUnreachable, ColonyRefused, ColonyUnreachable,
@@ -26,12 +26,12 @@ _BY_SETTINGS: tuple[type[Fault], ...] = (
 
 
 @contextmanager
-def whose_settings(door: Door) -> Iterator[None]:
+def whose_settings(connection: Connection) -> Iterator[None]:
     """Whoever just set a key in this shell is told that a server, which was started without it, does the work."""
     try:
         yield
     except _BY_SETTINGS as fault:
-        if isinstance(door, RemoteDoor):
-            said = f"The server at {door.place} did this, with the settings that it was started with."
+        if isinstance(connection, RemoteConnection):
+            said = f"The server at {connection.place} did this, with the settings that it was started with."
             fault.hint = f"{fault.hint} {said}"
         raise

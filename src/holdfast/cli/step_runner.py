@@ -8,21 +8,21 @@ from holdfast.cli.command_table import Row
 from holdfast.cli.output.progress import progress
 
 if TYPE_CHECKING:
-    from holdfast.connection import Door
+    from holdfast.connection import Connection
     from holdfast.core.model import Json
 
 
-def in_steps(door: Door, operation: Row, arguments: Json) -> Json:
+def in_steps(connection: Connection, operation: Row, arguments: Json) -> Json:
     """Ask until nothing remains; the last answer, with what all of them did."""
     with progress() as bar:
         task = bar.add_task(operation.summary.rstrip("."), total=None)
-        whole: Json = door.call(operation, {**arguments, "limit": 1})
+        whole: Json = connection.call(operation, {**arguments, "limit": 1})
         while True:
             done = sum(one["size"] for one in whole["sent"])
             bar.update(task, completed=done, total=done + whole["remainingBytes"])
             if not whole["remaining"]:
                 return whole
-            whole = _added(whole, door.call(operation, {**arguments, "limit": 1}))
+            whole = _added(whole, connection.call(operation, {**arguments, "limit": 1}))
 
 
 def _added(before: Json, answer: Json) -> Json:

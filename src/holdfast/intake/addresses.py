@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import Conflict, InvalidRequest, NotFound
 from holdfast.core.model import Address, Json, Memory
 from holdfast.protocol.address import SEPARATOR, MemoryURI, check_address
@@ -32,21 +32,21 @@ def is_address(name: str) -> bool:
     return SEPARATOR in name
 
 
-def memory_named(desk: Desk, reader: Reader, name: str, agent: str | None) -> Memory:
+def memory_named(ctx: CallContext, reader: Reader, name: str, agent: str | None) -> Memory:
     """The memory of an id or at an address.
 
     Raises:
         NotFound: there is none, or it is not the caller's to see.
     """
-    found = _at(desk, reader, name) if is_address(name) else reader.get(MEMORIES, desk.tenant, name)
-    if found is None or not desk.may_see(found, agent):
+    found = _at(ctx, reader, name) if is_address(name) else reader.get(MEMORIES, ctx.tenant, name)
+    if found is None or not ctx.may_see(found, agent):
         raise NotFound(NO_MEMORY)
     return found
 
 
-def _at(desk: Desk, reader: Reader, uri: str) -> Memory | None:
-    address = reader.get(ADDRESSES, desk.tenant, uri)
-    return None if address is None else latest_at(reader, desk.tenant, address.root)
+def _at(ctx: CallContext, reader: Reader, uri: str) -> Memory | None:
+    address = reader.get(ADDRESSES, ctx.tenant, uri)
+    return None if address is None else latest_at(reader, ctx.tenant, address.root)
 
 
 def latest_at(reader: Reader, tenant: str, root: str) -> Memory | None:
@@ -67,48 +67,48 @@ def names_of(reader: Reader, memory: Memory) -> list[Address]:
 # Giving them
 
 
-def fresh_address(desk: Desk, tx: Tx, domain: str) -> str:
+def fresh_address(ctx: CallContext, tx: Tx, domain: str) -> str:
     """An address of chance in the domain that nothing has."""
-    taken = lambda uri: tx.get(ADDRESSES, desk.tenant, uri) is not None  # noqa: E731
-    return str(MemoryURI.generate(normalize_domain(domain), entropy=desk.entropy, taken=taken))
+    taken = lambda uri: tx.get(ADDRESSES, ctx.tenant, uri) is not None  # noqa: E731
+    return str(MemoryURI.generate(normalize_domain(domain), entropy=ctx.entropy, taken=taken))
 
 
-def owner_of(desk: Desk, tx: Tx, uri: str) -> Memory | None:
+def owner_of(ctx: CallContext, tx: Tx, uri: str) -> Memory | None:
     """The memory that lies at an address; None if the address is free.
 
     Raises:
         Conflict: it is taken by what the caller may not see. That much must be told: an address has one memory.
     """
-    address = tx.get(ADDRESSES, desk.tenant, uri)
+    address = tx.get(ADDRESSES, ctx.tenant, uri)
     if address is None:
         return None
-    memory = latest_at(tx, desk.tenant, address.root)
+    memory = latest_at(tx, ctx.tenant, address.root)
     if memory is None:
-        tx.delete(ADDRESSES, desk.tenant, uri)  # left by a memory that is gone
+        tx.delete(ADDRESSES, ctx.tenant, uri)  # left by a memory that is gone
         return None
-    if not saw(desk, memory):
+    if not saw(ctx, memory):
         raise Conflict("uri: the address cannot be used", hint="Choose another one.")
     return memory
 
 
-def saw(desk: Desk, memory: Memory, agent: str | None = None) -> bool:
+def saw(ctx: CallContext, memory: Memory, agent: str | None = None) -> bool:
     """Whether the caller may see the memory, or could before it was deprecated."""
-    return desk.may_see(dataclasses.replace(memory, state="active"), agent)
+    return ctx.may_see(dataclasses.replace(memory, state="active"), agent)
 
 
-def keep_address(desk: Desk, tx: Tx, memory: Memory, uri: str, kind: str = OWN, moved_from: str = "") -> Address:
+def keep_address(ctx: CallContext, tx: Tx, memory: Memory, uri: str, kind: str = OWN, moved_from: str = "") -> Address:
     """Let an address that is free lead to the memory.
 
     Raises:
         Conflict: it is taken.
     """
-    now = desk.clock.now_ms()
+    now = ctx.clock.now_ms()
     made = Address(memory.tenant, uri, tx.next_seq(), memory.root, kind, memory.agent, moved_from, "", now)
     tx.add(ADDRESSES, made)
     return made
 
 
-def add_alias(desk: Desk, name: str, alias: str, agent: str | None) -> tuple[Memory, list[Address]]:
+def add_alias(ctx: CallContext, name: str, alias: str, agent: str | None) -> tuple[Memory, list[Address]]:
     """Another address for a memory.
 
     Raises:
@@ -119,22 +119,22 @@ def add_alias(desk: Desk, name: str, alias: str, agent: str | None) -> tuple[Mem
     check_address(alias)
 
     def store(tx: Tx) -> tuple[Memory, list[Address]]:
-        memory = memory_named(desk, tx, name, agent)
-        desk.check_change(memory)
-        other = owner_of(desk, tx, alias)
+        memory = memory_named(ctx, tx, name, agent)
+        ctx.check_change(memory)
+        other = owner_of(ctx, tx, alias)
         if other is not None and other.root != memory.root:
             raise Conflict("uri: the address cannot be used", hint="Choose another one.")
         if other is None:
             if len(names_of(tx, memory)) >= MOST_NAMES:
                 raise InvalidRequest(f"alias: a memory has at most {MOST_NAMES} addresses")
-            keep_address(desk, tx, memory, alias, ALIAS)
-            desk.audit(tx, "address_alias", (memory.id,), memory.agent, memory.audience)
+            keep_address(ctx, tx, memory, alias, ALIAS)
+            ctx.audit(tx, "address_alias", (memory.id,), memory.agent, memory.audience)
         return memory, names_of(tx, memory)
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def move(desk: Desk, name: str, to: str, agent: str | None) -> tuple[Memory, list[Address]]:
+def move(ctx: CallContext, name: str, to: str, agent: str | None) -> tuple[Memory, list[Address]]:
     """Give a memory another address of its own; the old one leads on to it.
 
     Raises:
@@ -145,37 +145,37 @@ def move(desk: Desk, name: str, to: str, agent: str | None) -> tuple[Memory, lis
     check_address(to)
 
     def store(tx: Tx) -> tuple[Memory, list[Address]]:
-        memory = latest_at(tx, desk.tenant, memory_named(desk, tx, name, agent).root)
+        memory = latest_at(tx, ctx.tenant, memory_named(ctx, tx, name, agent).root)
         if memory is None:
             raise NotFound(NO_MEMORY)
-        desk.check_change(memory)
+        ctx.check_change(memory)
         if memory.uri != to:
-            memory = _moved(desk, tx, memory, to)
+            memory = _moved(ctx, tx, memory, to)
         return memory, names_of(tx, memory)
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def _moved(desk: Desk, tx: Tx, memory: Memory, to: str) -> Memory:
-    other = owner_of(desk, tx, to)
+def _moved(ctx: CallContext, tx: Tx, memory: Memory, to: str) -> Memory:
+    other = owner_of(ctx, tx, to)
     if other is not None and other.root != memory.root:
         raise Conflict("uri: the address cannot be used", hint="Choose another one.")
     if other is not None:  # an alias, or where it lay before
-        tx.delete(ADDRESSES, desk.tenant, to)
-    old = tx.get(ADDRESSES, desk.tenant, memory.uri) if memory.uri else None
+        tx.delete(ADDRESSES, ctx.tenant, to)
+    old = tx.get(ADDRESSES, ctx.tenant, memory.uri) if memory.uri else None
     if old is not None:
         tx.replace(ADDRESSES, dataclasses.replace(old, kind=MOVED, moved_to=to))
-    keep_address(desk, tx, memory, to, moved_from=memory.uri)
+    keep_address(ctx, tx, memory, to, moved_from=memory.uri)
     memory = dataclasses.replace(memory, uri=to)
     tx.replace(MEMORIES, memory)
-    desk.audit(tx, "address_move", (memory.id,), memory.agent, memory.audience)
+    ctx.audit(tx, "address_move", (memory.id,), memory.agent, memory.audience)
     return memory
 
 
-def drop_addresses(desk: Desk, tx: Tx, memory: Memory) -> None:
+def drop_addresses(ctx: CallContext, tx: Tx, memory: Memory) -> None:
     """Free the addresses of a line of which nothing is left."""
     for one in names_of(tx, memory):
-        tx.delete(ADDRESSES, desk.tenant, one.id)
+        tx.delete(ADDRESSES, ctx.tenant, one.id)
 
 
 # Listing them
@@ -189,28 +189,28 @@ class Place:
     memory: Memory
 
 
-def places(desk: Desk, under: str, agent: str | None) -> Iterator[Place]:
+def places(ctx: CallContext, under: str, agent: str | None) -> Iterator[Place]:
     """The addresses that begin with a text and lead to what the caller may see, in the order of their names."""
-    reader = desk.store.read()
-    if desk.in_chat:
-        yield from _places_in_chat(desk, reader, under, agent)
+    reader = ctx.store.read()
+    if ctx.in_chat:
+        yield from _places_in_chat(ctx, reader, under, agent)
         return
     bounds = (Condition("id", ">=", under), Condition("id", "<", under + "\U0010ffff")) if under else ()
-    for address in reader.each(ADDRESSES, desk.tenant, *bounds, order="id"):
-        memory = latest_at(reader, desk.tenant, address.root)
-        if memory is not None and desk.may_see(memory, agent):
+    for address in reader.each(ADDRESSES, ctx.tenant, *bounds, order="id"):
+        memory = latest_at(reader, ctx.tenant, address.root)
+        if memory is not None and ctx.may_see(memory, agent):
             yield Place(address, memory)
 
 
-def _places_in_chat(desk: Desk, reader: Reader, under: str, agent: str | None) -> list[Place]:
+def _places_in_chat(ctx: CallContext, reader: Reader, under: str, agent: str | None) -> list[Place]:
     """From the few memories that somebody sees to their addresses: most addresses are other people's."""
-    bounds = (*desk.sees_memories(agent), *where(latest=True))
-    kept = {one.root: one for one in reader.find(MEMORIES, desk.tenant, *bounds) if desk.may_see(one, agent)}
+    bounds = (*ctx.sees_memories(agent), *where(latest=True))
+    kept = {one.root: one for one in reader.find(MEMORIES, ctx.tenant, *bounds) if ctx.may_see(one, agent)}
     roots = list(kept)
     found = [
         address
         for start in range(0, len(roots), BATCH)
-        for address in reader.find(ADDRESSES, desk.tenant, Condition("root", "in", roots[start : start + BATCH]))
+        for address in reader.find(ADDRESSES, ctx.tenant, Condition("root", "in", roots[start : start + BATCH]))
         if address.id.startswith(under)
     ]
     return [Place(address, kept[address.root]) for address in sorted(found, key=lambda one: one.id)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from holdfast.context import Desk, facts_of
+from holdfast.context import CallContext, facts_of
 from holdfast.core.errors import Forbidden
 from holdfast.core.model import Memory
 from holdfast.intake.addresses import memory_named
@@ -25,7 +25,7 @@ class Change:
     visibility: str | None = None
 
 
-def change(desk: Desk, name: str, wanted: Change, agent: str | None) -> Memory:
+def change(ctx: CallContext, name: str, wanted: Change, agent: str | None) -> Memory:
     """The memory of an id or at an address with the changes; all versions of it are for the same people.
 
     Raises:
@@ -35,22 +35,22 @@ def change(desk: Desk, name: str, wanted: Change, agent: str | None) -> Memory:
     """
 
     def store(tx: Tx) -> Memory:
-        memory = latest_of(tx, memory_named(desk, tx, name, agent))
-        desk.check_change(memory)
+        memory = latest_of(tx, memory_named(ctx, tx, name, agent))
+        ctx.check_change(memory)
         changed = _pinned(memory, wanted.pinned)
-        facts = _facts(desk, memory, wanted)
+        facts = _facts(ctx, memory, wanted)
         versions = [changed, *(one for one in line_of(tx, memory) if one.id != memory.id)]
         kept = [with_hash(_for(one, facts)) for one in versions]
-        desk.check_change(kept[0])
+        ctx.check_change(kept[0])
         for one in kept:
-            if one != tx.get(MEMORIES, desk.tenant, one.id):
+            if one != tx.get(MEMORIES, ctx.tenant, one.id):
                 tx.replace(MEMORIES, one)
         if kept[0] != memory:
-            desk.audit(tx, "memory_change", (memory.id,), memory.agent, kept[0].audience, **_said(wanted))
-            desk.tell(tx, "memory", kept[0])
+            ctx.audit(tx, "memory_change", (memory.id,), memory.agent, kept[0].audience, **_said(wanted))
+            ctx.tell(tx, "memory", kept[0])
         return kept[0]
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
 def _pinned(memory: Memory, pinned: bool | None) -> Memory:
@@ -62,12 +62,12 @@ def _pinned(memory: Memory, pinned: bool | None) -> Memory:
     return dataclasses.replace(memory, memory_type=MemoryType.NORMAL)
 
 
-def _facts(desk: Desk, memory: Memory, wanted: Change) -> MemoryFacts:
+def _facts(ctx: CallContext, memory: Memory, wanted: Change) -> MemoryFacts:
     """Whom it shall concern. Whoever reads along in a chat does not own what he reads."""
     facts = facts_of(memory)
     if wanted.scope is None and wanted.visibility is None:
         return facts
-    if desk.in_chat and not _is_owner(desk, facts):
+    if ctx.in_chat and not _is_owner(ctx, facts):
         raise Forbidden("memory_change: only its owner says whom a memory concerns")
     scope = wanted.scope or facts.scope
     usual = default_visibility(scope, owners=1 + len(facts.co_owners)) if wanted.scope else facts.visibility
@@ -77,8 +77,8 @@ def _facts(desk: Desk, memory: Memory, wanted: Change) -> MemoryFacts:
     return check_writable(dataclasses.replace(facts, scope=scope, visibility=visibility, share_into_groups=shared))
 
 
-def _is_owner(desk: Desk, facts: MemoryFacts) -> bool:
-    here = desk.viewer.origin.platform_id, desk.viewer.sender_id
+def _is_owner(ctx: CallContext, facts: MemoryFacts) -> bool:
+    here = ctx.viewer.origin.platform_id, ctx.viewer.sender_id
     return bool(facts.owner) and here == (facts.origin.platform_id, facts.owner)
 
 

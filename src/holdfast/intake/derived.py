@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import EVERYBODY, Memory
 from holdfast.intake.remember import audience_of
 from holdfast.store.merge_notes import drop_set_aside
@@ -64,72 +64,72 @@ class Tally:
         return sum(self.counts.values())
 
 
-def drop_drawn(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str]) -> None:
+def drop_drawn(ctx: CallContext, tx: Tx, tally: Tally, sessions: Iterable[str]) -> None:
     """Statements, insights and lessons that quote what is gone, relations that point at it, slot lines and kept answers
     that repeat it.
 
     One pass over each table, however many records were removed.
     """
     gone = {*tally.ids, *sessions}
-    gone |= _drop_statements(desk, tx, tally, sessions)
-    for insight in tx.find(INSIGHTS, desk.tenant):
+    gone |= _drop_statements(ctx, tx, tally, sessions)
+    for insight in tx.find(INSIGHTS, ctx.tenant):
         if not gone.isdisjoint(insight.source_ids):
-            tx.delete(INSIGHTS, desk.tenant, insight.id)
+            tx.delete(INSIGHTS, ctx.tenant, insight.id)
             tally.add("insights", insight.id)
-    for lesson in tx.find(LESSONS, desk.tenant):
-        if not gone.isdisjoint(lesson.source_ids) and not _any_left(desk, tx, lesson.source_ids):
-            tx.delete(LESSONS, desk.tenant, lesson.id)
+    for lesson in tx.find(LESSONS, ctx.tenant):
+        if not gone.isdisjoint(lesson.source_ids) and not _any_left(ctx, tx, lesson.source_ids):
+            tx.delete(LESSONS, ctx.tenant, lesson.id)
             tally.add("lessons", lesson.id)
     for id in [*gone, *(f"session:{session}" for session in sessions)]:
         for end in ("source_id", "target_id"):
-            for relation in tx.find(RELATIONS, desk.tenant, *where(**{end: id})):
-                tx.delete(RELATIONS, desk.tenant, relation.id)
+            for relation in tx.find(RELATIONS, ctx.tenant, *where(**{end: id})):
+                tx.delete(RELATIONS, ctx.tenant, relation.id)
                 tally.add("relations", relation.id)
                 if end == "source_id":  # what it had replaced holds again, and belongs into its session's summary
-                    mark_sessions_of(tx, desk.tenant, desk.clock.now_ms(), [relation.target_id])
+                    mark_sessions_of(tx, ctx.tenant, ctx.clock.now_ms(), [relation.target_id])
                 if id in tally.audiences:
                     tally.audiences[relation.id] = tally.audiences[id]
     for session in sessions:
-        _drop_lines(desk, tx, session, gone, tally)
-    drop_set_aside(tx, desk.tenant, gone)
-    _blank_answers(desk, tx, gone)
+        _drop_lines(ctx, tx, session, gone, tally)
+    drop_set_aside(tx, ctx.tenant, gone)
+    _blank_answers(ctx, tx, gone)
 
 
-def _any_left(desk: Desk, tx: Tx, ids: Iterable[str]) -> bool:
+def _any_left(ctx: CallContext, tx: Tx, ids: Iterable[str]) -> bool:
     tables: tuple[Table[Any], ...] = (OBSERVATIONS, MEMORIES, SESSIONS)
-    return any(tx.get(table, desk.tenant, id) is not None for id in ids for table in tables)
+    return any(tx.get(table, ctx.tenant, id) is not None for id in ids for table in tables)
 
 
-def _drop_statements(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str]) -> set[str]:
+def _drop_statements(ctx: CallContext, tx: Tx, tally: Tally, sessions: Iterable[str]) -> set[str]:
     """Sentences that were said in what is gone. Those of a session that stays stay as well."""
-    left = {id for id in sessions if tx.get(SESSIONS, desk.tenant, id) is not None}
+    left = {id for id in sessions if tx.get(SESSIONS, ctx.tenant, id) is not None}
     bounds = [("source_id", list(tally.ids)), ("session_id", [id for id in sessions if id not in left])]
     dropped = set()
     for column, ids in bounds:
         for start in range(0, len(ids), ASKED_AT_ONCE):
             some = Condition(column, "in", ids[start : start + ASKED_AT_ONCE])
-            for statement in tx.find(STATEMENTS, desk.tenant, some):
-                tx.delete(STATEMENTS, desk.tenant, statement.id)
+            for statement in tx.find(STATEMENTS, ctx.tenant, some):
+                tx.delete(STATEMENTS, ctx.tenant, statement.id)
                 tally.add("statements", statement.id)
                 dropped.add(statement.id)
     return dropped
 
 
-def _drop_lines(desk: Desk, tx: Tx, session_id: str, gone: set[str], tally: Tally) -> None:
+def _drop_lines(ctx: CallContext, tx: Tx, session_id: str, gone: set[str], tally: Tally) -> None:
     """Take the lines out of the slots that reflection wrote from what is gone; all of a session that is gone."""
-    note = tx.get(NOTES, desk.tenant, reflected_key(session_id))
+    note = tx.get(NOTES, ctx.tenant, reflected_key(session_id))
     if note is None:
         return
-    known = tx.get(NOTES, desk.tenant, reflected_from_key(session_id))
-    whole = tx.get(SESSIONS, desk.tenant, session_id) is None
+    known = tx.get(NOTES, ctx.tenant, reflected_from_key(session_id))
+    whole = tx.get(SESSIONS, ctx.tenant, session_id) is None
     sources = _left(orjson.loads(known.content), gone) if known and not whole else {}
     written: dict[str, list[str]] = orjson.loads(note.content)
     left = {slot: [one for one in lines if one in sources] for slot, lines in written.items()}
     for slot_id, lines in written.items():
-        _take_lines(desk, tx, slot_id, set(lines) - set(left[slot_id]), tally)
+        _take_lines(ctx, tx, slot_id, set(lines) - set(left[slot_id]), tally)
     if known is None or not any(left.values()):
-        tx.delete(NOTES, desk.tenant, note.id)
-        tx.delete(NOTES, desk.tenant, reflected_from_key(session_id))
+        tx.delete(NOTES, ctx.tenant, note.id)
+        tx.delete(NOTES, ctx.tenant, reflected_from_key(session_id))
         return
     content = {slot: lines for slot, lines in left.items() if lines}
     tx.replace(NOTES, dataclasses.replace(note, content=orjson.dumps(content).decode()))
@@ -142,20 +142,20 @@ def _left(sources: dict[str, list[list[str]]], gone: set[str]) -> dict[str, list
     return {line: groups for line, groups in found.items() if groups}
 
 
-def _take_lines(desk: Desk, tx: Tx, slot_id: str, lines: set[str], tally: Tally) -> None:
-    slot = tx.get(SLOTS, desk.tenant, slot_id)
+def _take_lines(ctx: CallContext, tx: Tx, slot_id: str, lines: set[str], tally: Tally) -> None:
+    slot = tx.get(SLOTS, ctx.tenant, slot_id)
     if slot is None:
         return
     kept = [one for one in slot.content.split("\n") if one not in lines]
     taken = slot.content.count("\n") + 1 - len(kept)
     if taken:
-        tx.replace(SLOTS, dataclasses.replace(slot, content="\n".join(kept), updated_at=desk.clock.now_ms()))
+        tx.replace(SLOTS, dataclasses.replace(slot, content="\n".join(kept), updated_at=ctx.clock.now_ms()))
         tally.counts["lines"] = tally.counts.get("lines", 0) + taken
 
 
-def _blank_answers(desk: Desk, tx: Tx, gone: set[str]) -> None:
+def _blank_answers(ctx: CallContext, tx: Tx, gone: set[str]) -> None:
     """A kept answer must not bring a forgotten text back; its key stays used."""
     named = re.compile("|".join(re.escape(id) for id in gone))
-    for answer in tx.find(ANSWERS, desk.tenant):
+    for answer in tx.find(ANSWERS, ctx.tenant):
         if answer.body and named.search(answer.body):
             tx.replace(ANSWERS, dataclasses.replace(answer, body=""))

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 import orjson
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Json, Observation
 from holdfast.intake.event.event import CleanEvent
 from holdfast.intake.event.hook_event import read_as_found
@@ -63,16 +63,16 @@ def said_of(hook: str, data: Json) -> str | None:
     return said or None
 
 
-def same_event(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> Observation | None:
+def same_event(ctx: CallContext, tx: Tx, event: CleanEvent, digest: str) -> Observation | None:
     """The stored observation that the event reports once more, or None.
 
     A transcript has a line for each event, so two lines are two events; each takes one report of a hook for its own.
     """
     if event.key is not None:
-        known = tx.get(OBSERVATIONS, desk.tenant, event.key)
+        known = tx.get(OBSERVATIONS, ctx.tenant, event.key)
         if known is not None:
             return known
-    found = _near(desk, tx, event, digest)
+    found = _near(ctx, tx, event, digest)
     if event.key is None:
         return found[0] if found else None
     own = next((one for one in found if one.raw.get(TRANSCRIPT) == event.key or _is_echo(one, event)), None)
@@ -84,17 +84,17 @@ def same_event(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> Observatio
         at = event.at if event.dated else free.at
         free = dataclasses.replace(free, at=at, raw={**free.raw, TRANSCRIPT: event.key})
         tx.replace(OBSERVATIONS, free)
-        give_prompt(desk, tx, free)
+        give_prompt(ctx, tx, free)
     return free
 
 
-def _near(desk: Desk, tx: Tx, event: CleanEvent, digest: str) -> list[Observation]:
+def _near(ctx: CallContext, tx: Tx, event: CleanEvent, digest: str) -> list[Observation]:
     """Reports of the same within the time that counts as one, the nearest first."""
-    window = desk.settings.dedup_seconds * 1000
+    window = ctx.settings.dedup_seconds * 1000
     near = (Condition("at", ">", event.at - window), Condition("at", "<", event.at + window))
     times = near if event.dated else ()
-    bounds = (*desk.sees_shared(event.agent), *where(content_hash=digest), *times)
-    found = tx.find(OBSERVATIONS, desk.tenant, *bounds, order="seq", limit=_CANDIDATES)
+    bounds = (*ctx.sees_shared(event.agent), *where(content_hash=digest), *times)
+    found = tx.find(OBSERVATIONS, ctx.tenant, *bounds, order="seq", limit=_CANDIDATES)
     return sorted(found, key=lambda one: abs(one.at - event.at))
 
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import cast
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import NotFound, UpstreamFailed
 from holdfast.core.model import CleanText, Event, Memory
 from holdfast.core.session_keys import key_of
@@ -78,63 +78,63 @@ def _circle(memory: Memory) -> tuple[str, ...]:
     return (*memory.audience, key_of("of", memory.agent, memory.project)) if memory.audience else ()
 
 
-def plan_aging(desk: Desk, rules: Rules) -> Plan:
+def plan_aging(ctx: CallContext, rules: Rules) -> Plan:
     """What is due now; a dry run shows the very same."""
-    now = desk.safe_now()
-    return plan(_lives(desk, rules, now), rules, now, fold=desk.summarizer is not None)
+    now = ctx.safe_now()
+    return plan(_lives(ctx, rules, now), rules, now, fold=ctx.summarizer is not None)
 
 
-def _lives(desk: Desk, rules: Rules, now: int) -> Iterator[Life]:
+def _lives(ctx: CallContext, rules: Rules, now: int) -> Iterator[Life]:
     """Memories that may be due: those of chats that are older than the shortest of the times, without any that last."""
-    reader = desk.store.read()
+    reader = ctx.store.read()
     old = Condition("updated_at", "<=", now - min(rules.expire_ms // 3, rules.fold_ms, rules.grace_ms))
-    bounds = (*desk.sees_memories(), *where(latest=True), Condition("umo", "not null"), old)
-    each = reader.each(MEMORIES, desk.tenant, *bounds)
+    bounds = (*ctx.sees_memories(), *where(latest=True), Condition("umo", "not null"), old)
+    each = reader.each(MEMORIES, ctx.tenant, *bounds)
     while some := list(islice(each, BATCH)):
-        used = reader.last_recalls(desk.tenant, [memory.seq for memory in some])
+        used = reader.last_recalls(ctx.tenant, [memory.seq for memory in some])
         for memory in some:
             recalls, at = used.get(memory.seq, (0, 0))
             yield life_of(memory, recalls, at or None)
 
 
-def age(desk: Desk, done: Plan, rules: Rules) -> Aged:
+def age(ctx: CallContext, done: Plan, rules: Rules) -> Aged:
     """Carry the plan out. Summaries first, each before its sources are marked; then what expires, then the purge."""
     summaries: list[str] = []
     sources: list[str] = []
     for group in done.fold:
-        made = _fold(desk, group)
+        made = _fold(ctx, group)
         if made:
             summaries.append(made)
             sources += group.sources
-    now = desk.safe_now()
+    now = ctx.safe_now()
 
     def store(tx: Tx) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        ended = tuple(id for id in done.deprecate if _end(desk, tx, tx.get(MEMORIES, desk.tenant, id), now))
-        gone = tuple(id for id in done.purge if _purge(desk, tx, id, rules, now))
+        ended = tuple(id for id in done.deprecate if _end(ctx, tx, tx.get(MEMORIES, ctx.tenant, id), now))
+        gone = tuple(id for id in done.purge if _purge(ctx, tx, id, rules, now))
         return ended, gone
 
-    ended, gone = desk.store.write(store)
+    ended, gone = ctx.store.write(store)
     return Aged(gone, ended, tuple(sources), tuple(summaries))
 
 
-def _end(desk: Desk, tx: Tx, memory: Memory | None, now: int) -> bool:
+def _end(ctx: CallContext, tx: Tx, memory: Memory | None, now: int) -> bool:
     """Let nobody see it any more; the grace begins."""
     if memory is None or memory.state == "deprecated":
         return False
     life = deprecated(life_of(memory), now)
-    _put(desk, tx, memory, life, "deprecate")
+    _put(ctx, tx, memory, life, "deprecate")
     return True
 
 
-def _purge(desk: Desk, tx: Tx, id: str, rules: Rules, now: int) -> bool:
-    memory = tx.get(MEMORIES, desk.tenant, id)
+def _purge(ctx: CallContext, tx: Tx, id: str, rules: Rules, now: int) -> bool:
+    memory = tx.get(MEMORIES, ctx.tenant, id)
     if memory is None or not is_purgeable(life_of(memory), rules, now):
         return False
-    drop_line(desk, tx, memory, operation="purge")
+    drop_line(ctx, tx, memory, operation="purge")
     return True
 
 
-def _put(desk: Desk, tx: Tx, memory: Memory, life: Life, operation: str) -> Memory:
+def _put(ctx: CallContext, tx: Tx, memory: Memory, life: Life, operation: str) -> Memory:
     """Store what became of it, and with it of its earlier versions. Whoever saw it may know; only what is active is
     found."""
     seen_by = audience_of(memory)
@@ -151,52 +151,52 @@ def _put(desk: Desk, tx: Tx, memory: Memory, life: Life, operation: str) -> Memo
         if version.id == memory.id:
             put = changed = dataclasses.replace(put, updated_at=max(memory.updated_at, life.last_recalled_at or 0))
         tx.replace(MEMORIES, put)
-    desk.audit(tx, operation, (memory.id,), memory.agent, seen_by)
+    ctx.audit(tx, operation, (memory.id,), memory.agent, seen_by)
     if shown_to:
-        desk.tell(tx, "memory", changed)
+        ctx.tell(tx, "memory", changed)
     else:
         gone = [version.id for version in line]
-        tx.publish(Event(desk.tenant, "forgotten", {"ids": gone, "counts": {"memories": len(gone)}}, audience=seen_by))
+        tx.publish(Event(ctx.tenant, "forgotten", {"ids": gone, "counts": {"memories": len(gone)}}, audience=seen_by))
     return changed
 
 
 # Summaries
 
 
-def _fold(desk: Desk, group: Fold) -> str | None:
+def _fold(ctx: CallContext, group: Fold) -> str | None:
     """Store the summary, then mark its sources; None if no model could write it, or nothing is left to fold."""
-    reader = desk.store.read()
-    found = [one for id in group.sources if (one := reader.get(MEMORIES, desk.tenant, id))]
+    reader = ctx.store.read()
+    found = [one for id in group.sources if (one := reader.get(MEMORIES, ctx.tenant, id))]
     sources = [one for one in found if one.state == "active" and tuple(sorted(_circle(one))) == group.audience]
     id = f"mem_{sha256(chr(31).join(group.sources).encode()).hexdigest()[:24]}"
     if len(sources) < len(group.sources):
         return None
-    if reader.get(MEMORIES, desk.tenant, id) is None:
-        text = _summary(desk, sources)
+    if reader.get(MEMORIES, ctx.tenant, id) is None:
+        text = _summary(ctx, sources)
         if not text:
             return None
-        desk.store.write(lambda tx: _keep_summary(desk, tx, id, text, sources))
-    desk.store.write(lambda tx: _mark(desk, tx, id, group.sources))
+        ctx.store.write(lambda tx: _keep_summary(ctx, tx, id, text, sources))
+    ctx.store.write(lambda tx: _mark(ctx, tx, id, group.sources))
     return id
 
 
-def _summary(desk: Desk, sources: Sequence[Memory]) -> CleanText:
+def _summary(ctx: CallContext, sources: Sequence[Memory]) -> CleanText:
     """The sources between marks that nothing in them can forge; what comes back is trusted no more than they are."""
     notes = "\n".join(f"- {' '.join(one.content.split())[:SOURCE_CHARS]}" for one in sources)
     digest = sha256(notes.encode("utf-8", "replace")).hexdigest()[:32]
     asked = redact_text(f"BEGIN NOTES {digest}\n{notes}\nEND NOTES {digest}").value
-    if desk.summarizer is None:
+    if ctx.summarizer is None:
         return CleanText("")
     try:
-        answer = desk.summarizer.complete(INSTRUCTION, asked, max_tokens=SUMMARY_TOKENS)
+        answer = ctx.summarizer.complete(INSTRUCTION, asked, max_tokens=SUMMARY_TOKENS)
     except UpstreamFailed:  # the next run tries again
         return CleanText("")
     plain = "".join(char for char in " ".join(answer.split())[:SUMMARY_CHARS] if char.isprintable())
     return redact_text(plain).value
 
 
-def _keep_summary(desk: Desk, tx: Tx, id: str, text: CleanText, sources: Sequence[Memory]) -> None:
-    now, first = desk.clock.now_ms(), sources[0]
+def _keep_summary(ctx: CallContext, tx: Tx, id: str, text: CleanText, sources: Sequence[Memory]) -> None:
+    now, first = ctx.clock.now_ms(), sources[0]
     memory = dataclasses.replace(
         first,
         id=id,
@@ -228,15 +228,15 @@ def _keep_summary(desk: Desk, tx: Tx, id: str, text: CleanText, sources: Sequenc
         topics=(),
     )
     tx.add(MEMORIES, with_hash(memory))
-    desk.audit(tx, "fold", (id,), memory.agent, memory.audience, sources=len(sources))
-    desk.tell(tx, "memory", memory)
+    ctx.audit(tx, "fold", (id,), memory.agent, memory.audience, sources=len(sources))
+    ctx.tell(tx, "memory", memory)
 
 
-def _mark(desk: Desk, tx: Tx, summary: str, sources: Sequence[str]) -> None:
+def _mark(ctx: CallContext, tx: Tx, summary: str, sources: Sequence[str]) -> None:
     for id in sources:
-        memory = tx.get(MEMORIES, desk.tenant, id)
+        memory = tx.get(MEMORIES, ctx.tenant, id)
         if memory is not None and memory.state == "active":
-            _put(desk, tx, memory, folded(life_of(memory), summary), "folded")
+            _put(ctx, tx, memory, folded(life_of(memory), summary), "folded")
 
 
 # By hand
@@ -244,7 +244,7 @@ def _mark(desk: Desk, tx: Tx, summary: str, sources: Sequence[str]) -> None:
 _NO_END = Rules(grace_ms=2**62)  # a run that purges decides when the grace is over, and whose grace it was
 
 
-def deprecate(desk: Desk, name: str, agent: str | None) -> Memory:
+def deprecate(ctx: CallContext, name: str, agent: str | None) -> Memory:
     """Let a memory be seen no more; it can be restored until the grace is over.
 
     Raises:
@@ -252,14 +252,14 @@ def deprecate(desk: Desk, name: str, agent: str | None) -> Memory:
     """
 
     def store(tx: Tx) -> Memory:
-        memory = _named(desk, tx, name, agent)
-        _end(desk, tx, memory, desk.clock.now_ms())
-        return tx.get(MEMORIES, desk.tenant, memory.id) or memory
+        memory = _named(ctx, tx, name, agent)
+        _end(ctx, tx, memory, ctx.clock.now_ms())
+        return tx.get(MEMORIES, ctx.tenant, memory.id) or memory
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def restore(desk: Desk, name: str, agent: str | None) -> Memory:
+def restore(ctx: CallContext, name: str, agent: str | None) -> Memory:
     """A deprecated or folded memory as it was before: as long as it is there, it can be brought back.
 
     Raises:
@@ -267,23 +267,23 @@ def restore(desk: Desk, name: str, agent: str | None) -> Memory:
     """
 
     def store(tx: Tx) -> Memory:
-        memory = _named(desk, tx, name, agent)
+        memory = _named(ctx, tx, name, agent)
         if memory.state == "active":
             return memory
-        return _put(desk, tx, memory, restored(life_of(memory), _NO_END, desk.clock.now_ms()), "restore")
+        return _put(ctx, tx, memory, restored(life_of(memory), _NO_END, ctx.clock.now_ms()), "restore")
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def _named(desk: Desk, reader: Reader, name: str, agent: str | None) -> Memory:
+def _named(ctx: CallContext, reader: Reader, name: str, agent: str | None) -> Memory:
     """The memory, also one that nobody sees now, for those who saw it before."""
     if is_address(name):
-        address = reader.get(ADDRESSES, desk.tenant, name)
-        memory = latest_at(reader, desk.tenant, address.root) if address else None
+        address = reader.get(ADDRESSES, ctx.tenant, name)
+        memory = latest_at(reader, ctx.tenant, address.root) if address else None
     else:
-        found = reader.get(MEMORIES, desk.tenant, name)
+        found = reader.get(MEMORIES, ctx.tenant, name)
         memory = latest_of(reader, found) if found else None
-    if memory is None or not saw(desk, memory, agent):
+    if memory is None or not saw(ctx, memory, agent):
         raise NotFound(NO_MEMORY)
-    desk.check_change(memory)
+    ctx.check_change(memory)
     return memory

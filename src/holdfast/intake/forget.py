@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Event, Memory, Observation
 from holdfast.core.times import DAY_MS
@@ -32,7 +32,7 @@ MOST_TARGETS = 1_000  # of one entry in the audit log
 
 
 def forget_memories(
-    desk: Desk, ids: Iterable[str], *, agent: str | None, reason: str = "", operation: str = "forget"
+    ctx: CallContext, ids: Iterable[str], *, agent: str | None, reason: str = "", operation: str = "forget"
 ) -> Tally:
     """Remove memories the caller may see, by their ids or addresses. The latest version takes its whole line with it:
     whoever forgets a fact does not want its earlier wording kept. An old version goes alone."""
@@ -41,57 +41,57 @@ def forget_memories(
         tally = Tally()
         for id in ids:
             with suppress(NotFound):
-                memory = memory_named(desk, tx, id, agent)
-                desk.check_change(memory)
-                _drop_memory(desk, tx, memory, tally)
-        _finish(desk, tx, tally, (), operation, reason)
+                memory = memory_named(ctx, tx, id, agent)
+                ctx.check_change(memory)
+                _drop_memory(ctx, tx, memory, tally)
+        _finish(ctx, tx, tally, (), operation, reason)
         return tally
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def drop_line(desk: Desk, tx: Tx, memory: Memory, *, operation: str) -> None:
+def drop_line(ctx: CallContext, tx: Tx, memory: Memory, *, operation: str) -> None:
     """Remove a memory with all its versions and what was drawn from them, inside a write that is under way."""
     tally = Tally()
-    _drop_memory(desk, tx, memory, tally)
-    _finish(desk, tx, tally, (), operation, "")
+    _drop_memory(ctx, tx, memory, tally)
+    _finish(ctx, tx, tally, (), operation, "")
 
 
-def forget_session(desk: Desk, session_id: str, *, agent: str | None) -> Tally:
+def forget_session(ctx: CallContext, session_id: str, *, agent: str | None) -> Tally:
     """Remove a session with its observations, its summary and what was drawn from them."""
 
     def store(tx: Tx) -> Tally:
         tally = Tally()
-        session = tx.get(SESSIONS, desk.tenant, desk.session_key(tx, session_id))
-        if session is None or not desk.may_see(session, agent):
+        session = tx.get(SESSIONS, ctx.tenant, ctx.session_key(tx, session_id))
+        if session is None or not ctx.may_see(session, agent):
             return tally
-        for seen in tx.find(OBSERVATIONS, desk.tenant, *where(session_id=session.id)):
-            _drop_observation(desk, tx, seen, tally)
-        _drop_summary(desk, tx, session.id, tally)
-        tx.delete(SESSIONS, desk.tenant, session.id)
-        tx.delete(NOTES, desk.tenant, outdated_summary_key(session.id))
+        for seen in tx.find(OBSERVATIONS, ctx.tenant, *where(session_id=session.id)):
+            _drop_observation(ctx, tx, seen, tally)
+        _drop_summary(ctx, tx, session.id, tally)
+        tx.delete(SESSIONS, ctx.tenant, session.id)
+        tx.delete(NOTES, ctx.tenant, outdated_summary_key(session.id))
         tally.add("sessions", session.id)
-        _finish(desk, tx, tally, (session.id,), "forget", "")
+        _finish(ctx, tx, tally, (session.id,), "forget", "")
         return tally
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def forget_observations(desk: Desk, session_id: str, ids: Iterable[str], *, agent: str | None) -> Tally:
+def forget_observations(ctx: CallContext, session_id: str, ids: Iterable[str], *, agent: str | None) -> Tally:
     """Remove these observations of a session; ids of other sessions are not touched."""
 
     def store(tx: Tx) -> Tally:
         tally = Tally()
-        key = desk.session_key(tx, session_id)
+        key = ctx.session_key(tx, session_id)
         for id in ids:
-            seen = tx.get(OBSERVATIONS, desk.tenant, id)
-            if seen is not None and seen.session_id == key and desk.may_see(seen, agent):
-                _drop_observation(desk, tx, seen, tally)
-        _recount(desk, tx, key, tally)
-        _finish(desk, tx, tally, (key,), "forget", "")
+            seen = tx.get(OBSERVATIONS, ctx.tenant, id)
+            if seen is not None and seen.session_id == key and ctx.may_see(seen, agent):
+                _drop_observation(ctx, tx, seen, tally)
+        _recount(ctx, tx, key, tally)
+        _finish(ctx, tx, tally, (key,), "forget", "")
         return tally
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +102,19 @@ class Sweep:
     observations: tuple[Observation, ...]
 
 
-def plan_sweep(desk: Desk) -> Sweep:
+def plan_sweep(ctx: CallContext) -> Sweep:
     """Memories past their time to live, and old observations that were never important."""
-    reader, now = desk.store.read(), desk.safe_now()
-    old = now - desk.settings.retention_days * DAY_MS
+    reader, now = ctx.store.read(), ctx.safe_now()
+    old = now - ctx.settings.retention_days * DAY_MS
     unimportant = Condition("importance", "<=", UNIMPORTANT)
-    bounds = desk.sees()
-    ended = (*desk.sees_memories(), Condition("forget_after", "<=", now))
+    bounds = ctx.sees()
+    ended = (*ctx.sees_memories(), Condition("forget_after", "<=", now))
     return Sweep(
-        memories=tuple(reader.find(MEMORIES, desk.tenant, *ended, order="seq", limit=SWEEP_ROWS)),
+        memories=tuple(reader.find(MEMORIES, ctx.tenant, *ended, order="seq", limit=SWEEP_ROWS)),
         observations=tuple(
             reader.find(
                 OBSERVATIONS,
-                desk.tenant,
+                ctx.tenant,
                 *bounds,
                 Condition("at", "<", old),
                 unimportant,
@@ -125,89 +125,89 @@ def plan_sweep(desk: Desk) -> Sweep:
     )
 
 
-def sweep(desk: Desk, plan: Sweep) -> Tally:
+def sweep(ctx: CallContext, plan: Sweep) -> Tally:
     """Carry the plan out, in one transaction."""
 
     def store(tx: Tx) -> Tally:
         tally = Tally()
         for memory in plan.memories:
-            if tx.get(MEMORIES, desk.tenant, memory.id):
-                _expire(desk, tx, memory, tally)
+            if tx.get(MEMORIES, ctx.tenant, memory.id):
+                _expire(ctx, tx, memory, tally)
         for seen in plan.observations:
-            if tx.get(OBSERVATIONS, desk.tenant, seen.id):
-                _drop_observation(desk, tx, seen, tally)
+            if tx.get(OBSERVATIONS, ctx.tenant, seen.id):
+                _drop_observation(ctx, tx, seen, tally)
         sessions = sorted({seen.session_id for seen in plan.observations})
         for session_id in sessions:
-            _recount(desk, tx, session_id, tally)
-        _finish(desk, tx, tally, sessions, "auto_forget", "")
+            _recount(ctx, tx, session_id, tally)
+        _finish(ctx, tx, tally, sessions, "auto_forget", "")
         return tally
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def _drop_memory(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
-    gone = [one for line in lines_with(desk, tx, memory) for one in line] if memory.latest else [memory]
+def _drop_memory(ctx: CallContext, tx: Tx, memory: Memory, tally: Tally) -> None:
+    gone = [one for line in lines_with(ctx, tx, memory) for one in line] if memory.latest else [memory]
     for version in gone:
         if version.latest:
-            drop_addresses(desk, tx, version)
-        tx.delete(MEMORIES, desk.tenant, version.id)
+            drop_addresses(ctx, tx, version)
+        tx.delete(MEMORIES, ctx.tenant, version.id)
         tally.add_memory(version)
 
 
-def lines_with(desk: Desk, reader: Reader, memory: Memory) -> Iterator[list[Memory]]:
+def lines_with(ctx: CallContext, reader: Reader, memory: Memory) -> Iterator[list[Memory]]:
     """All versions of a memory and, if it is a summary, of what was folded into it and would be found no more."""
     waiting, roots = [memory], {memory.root}
     while waiting:
         one = waiting.pop()
         yield line_of(reader, one)
         for id in one.source_ids:
-            source = reader.get(MEMORIES, desk.tenant, id)
+            source = reader.get(MEMORIES, ctx.tenant, id)
             # An import may say that two are folded into each other.
             if source is not None and source.folded_into == one.root and source.root not in roots:
                 roots.add(source.root)
                 waiting.append(latest_of(reader, source))
 
 
-def _expire(desk: Desk, tx: Tx, memory: Memory, tally: Tally) -> None:
+def _expire(ctx: CallContext, tx: Tx, memory: Memory, tally: Tally) -> None:
     """Remove one version whose time is over; what it superseded holds again."""
-    tx.delete(MEMORIES, desk.tenant, memory.id)
+    tx.delete(MEMORIES, ctx.tenant, memory.id)
     tally.add_memory(memory)
-    before = tx.get(MEMORIES, desk.tenant, memory.parent_id) if memory.latest and memory.parent_id else None
+    before = tx.get(MEMORIES, ctx.tenant, memory.parent_id) if memory.latest and memory.parent_id else None
     if before is not None:
         tx.replace(MEMORIES, dataclasses.replace(before, latest=True, valid_to=None))
     elif memory.latest:
-        drop_addresses(desk, tx, memory)
+        drop_addresses(ctx, tx, memory)
 
 
-def _drop_observation(desk: Desk, tx: Tx, seen: Observation, tally: Tally) -> None:
-    take_prompt(desk, tx, seen)
-    tx.delete(OBSERVATIONS, desk.tenant, seen.id)
+def _drop_observation(ctx: CallContext, tx: Tx, seen: Observation, tally: Tally) -> None:
+    take_prompt(ctx, tx, seen)
+    tx.delete(OBSERVATIONS, ctx.tenant, seen.id)
     tally.add("observations", seen.id)
 
 
-def _drop_summary(desk: Desk, tx: Tx, session_id: str, tally: Tally) -> None:
-    if tx.delete(SUMMARIES, desk.tenant, session_id):
+def _drop_summary(ctx: CallContext, tx: Tx, session_id: str, tally: Tally) -> None:
+    if tx.delete(SUMMARIES, ctx.tenant, session_id):
         tally.add("summaries", session_id)
 
 
-def _recount(desk: Desk, tx: Tx, session_id: str, tally: Tally) -> None:
+def _recount(ctx: CallContext, tx: Tx, session_id: str, tally: Tally) -> None:
     """Set the session's count and first prompt right; its summary quotes what is gone, so it goes too."""
-    session = tx.get(SESSIONS, desk.tenant, session_id)
+    session = tx.get(SESSIONS, ctx.tenant, session_id)
     if session is None or not tally.counts.get("observations"):
         return
-    _drop_summary(desk, tx, session_id, tally)
-    left = tx.count(OBSERVATIONS, desk.tenant, *where(session_id=session_id))
-    first = first_prompt(desk, tx, session_id)
+    _drop_summary(ctx, tx, session_id, tally)
+    left = tx.count(OBSERVATIONS, ctx.tenant, *where(session_id=session_id))
+    first = first_prompt(ctx, tx, session_id)
     tx.replace(SESSIONS, dataclasses.replace(session, observation_count=left, first_prompt=first))
 
 
-def _finish(desk: Desk, tx: Tx, tally: Tally, sessions: Iterable[str], operation: str, reason: str) -> None:
+def _finish(ctx: CallContext, tx: Tx, tally: Tally, sessions: Iterable[str], operation: str, reason: str) -> None:
     if not tally.total:
         return
-    drop_drawn(desk, tx, tally, tuple(sessions))
+    drop_drawn(ctx, tx, tally, tuple(sessions))
     for audience, ids in tally.by_audience().items():
         counts = tally.counts if len(ids) == len(tally.ids) else {"records": len(ids)}
         for start in range(0, len(ids), MOST_TARGETS):  # all of them: a merge goes by what was removed on purpose
             some = tuple(ids[start : start + MOST_TARGETS])
-            desk.audit(tx, operation, some, audience=audience, counts=counts, reason=reason)
-        tx.publish(Event(desk.tenant, "forgotten", {"ids": ids[:MOST_TARGETS], "counts": counts}, audience=audience))
+            ctx.audit(tx, operation, some, audience=audience, counts=counts, reason=reason)
+        tx.publish(Event(ctx.tenant, "forgotten", {"ids": ids[:MOST_TARGETS], "counts": counts}, audience=audience))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, get_args
 
-from holdfast.context import Desk, facts_of
+from holdfast.context import CallContext, facts_of
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.model import (
     Action,
@@ -83,10 +83,10 @@ class ImportReport:
             self.refused.append({"kind": kind, "id": str(id)[:100], "error": reason})
 
 
-Make = Callable[[Desk, Json], Any]
+Make = Callable[[CallContext, Json], Any]
 
 
-def import_memory(desk: Desk, data: Json, *, replace: bool) -> ImportReport:
+def import_memory(ctx: CallContext, data: Json, *, replace: bool) -> ImportReport:
     """Take in every list of an export.
 
     Raises:
@@ -102,12 +102,12 @@ def import_memory(desk: Desk, data: Json, *, replace: bool) -> ImportReport:
             projects = {one["id"]: one.get("project") for one in items if isinstance(one.get("id"), str)}
         if kind.name == "memories":
             items = straighten(items)
-        _store(desk, kind, _records(desk, kind, items, report), replace, report)
+        _store(ctx, kind, _records(ctx, kind, items, report), replace, report)
         if kind.name == "sessions":
             seen = _observations(data.get("observations"), projects, report)
-            _store(desk, _SEEN, _records(desk, _SEEN, seen, report), replace, report)
+            _store(ctx, _SEEN, _records(ctx, _SEEN, seen, report), replace, report)
     counts = {"imported": report.imported, "skipped": report.skipped, "refused": report.refusals}
-    desk.store.write(lambda tx: desk.audit(tx, "import", (), counts=counts))
+    ctx.store.write(lambda tx: ctx.audit(tx, "import", (), counts=counts))
     return report
 
 
@@ -141,46 +141,46 @@ class _Kind:
     make: Make
 
 
-def _records(desk: Desk, kind: _Kind, items: Iterable[Json], report: ImportReport) -> Iterator[Any]:
+def _records(ctx: CallContext, kind: _Kind, items: Iterable[Json], report: ImportReport) -> Iterator[Any]:
     for item in items:
         try:
             check_storable(item)
-            yield kind.make(desk, redact_value(item).value)
+            yield kind.make(ctx, redact_value(item).value)
         except InvalidRequest as fault:
             report.refuse(kind.name, item.get("id", ""), fault.message)
 
 
-def _store(desk: Desk, kind: _Kind, records: Iterator[Any], replace: bool, report: ImportReport) -> None:
+def _store(ctx: CallContext, kind: _Kind, records: Iterator[Any], replace: bool, report: ImportReport) -> None:
     while batch := list(islice(records, BATCH)):
 
         def put(tx: Tx, batch: list[Any] = batch) -> tuple[int, int]:
             done = 0
             for given in batch:
-                record = _fitting(desk, tx, given)
-                known = tx.get(kind.table, desk.tenant, given.id)
+                record = _fitting(ctx, tx, given)
+                known = tx.get(kind.table, ctx.tenant, given.id)
                 if record is not None and (known is None or replace or _says_more(known, record)):
                     tx.replace(kind.table, dataclasses.replace(record, seq=known.seq if known else tx.next_seq()))
                     done += 1
             if kind.table is MEMORIES:
                 for root in {record.root for record in batch}:
-                    _one_latest(desk, tx, root)
+                    _one_latest(ctx, tx, root)
             return done, len(batch) - done
 
-        done, skipped = desk.store.write(put)
+        done, skipped = ctx.store.write(put)
         report.imported[kind.name] = report.imported.get(kind.name, 0) + done
         report.skipped[kind.name] = report.skipped.get(kind.name, 0) + skipped
 
 
-def _fitting(desk: Desk, tx: Tx, record: Any) -> Any:
+def _fitting(ctx: CallContext, tx: Tx, record: Any) -> Any:
     """The record as it may be stored: an address that leads elsewhere here stays where it leads."""
     if isinstance(record, Address):
-        known = tx.get(ADDRESSES, desk.tenant, record.id)
+        known = tx.get(ADDRESSES, ctx.tenant, record.id)
         elsewhere = known is not None and known.root != record.root
-        return None if elsewhere or latest_at(tx, desk.tenant, record.root) is None else record
+        return None if elsewhere or latest_at(tx, ctx.tenant, record.root) is None else record
     if isinstance(record, Memory) and record.uri:
-        known = tx.get(ADDRESSES, desk.tenant, record.uri)
+        known = tx.get(ADDRESSES, ctx.tenant, record.uri)
         if known is None:
-            keep_address(desk, tx, record, record.uri)
+            keep_address(ctx, tx, record, record.uri)
         elif known.root != record.root:
             return dataclasses.replace(record, uri="")
     return record
@@ -193,9 +193,9 @@ def _says_more(known: Any, record: Any) -> bool:
     return (known.kind, known.moved_from, known.moved_to) != (record.kind, record.moved_from, record.moved_to)
 
 
-def _one_latest(desk: Desk, tx: Tx, root: str) -> None:
+def _one_latest(ctx: CallContext, tx: Tx, root: str) -> None:
     """Among what is stored of a line, old and new, the highest version alone is the latest."""
-    line = tx.find(MEMORIES, desk.tenant, *where(root=root), order="version")
+    line = tx.find(MEMORIES, ctx.tenant, *where(root=root), order="version")
     marked = [one for one in line if one.latest]
     if len(marked) < 2:
         return
@@ -257,15 +257,15 @@ def _required(item: Json, name: str) -> CleanText:
 def _plain(record: type[Any], *names: str) -> Make:
     """A maker for records whose JSON needs no more than the caller's tenant."""
 
-    def make(desk: Desk, item: Json) -> Any:
+    def make(ctx: CallContext, item: Json) -> Any:
         for name in names or ("id",):
             _required(item, name)
-        return record_from(record, item, {"tenant": desk.tenant, "seq": 0})
+        return record_from(record, item, {"tenant": ctx.tenant, "seq": 0})
 
     return make
 
 
-def _session(desk: Desk, item: Json) -> Session:
+def _session(ctx: CallContext, item: Json) -> Session:
     _required(item, "id")
     started = item.get("startedAt") or item.get("createdAt")
     filled = {
@@ -274,10 +274,10 @@ def _session(desk: Desk, item: Json) -> Session:
         "updatedAt": item.get("updatedAt") or item.get("endedAt") or started,
     }
     filled["status"] = filled.get("status") or "completed"
-    return record_from(Session, filled, {"tenant": desk.tenant, "seq": 0})
+    return record_from(Session, filled, {"tenant": ctx.tenant, "seq": 0})
 
 
-def _observation(desk: Desk, item: Json) -> Observation:
+def _observation(ctx: CallContext, item: Json) -> Observation:
     raw = item.get("raw")
     raw = raw if isinstance(raw, dict) else _raw_of(item)
     hook = CleanText(str(item.get("hookType") or "import"))
@@ -297,7 +297,7 @@ def _observation(desk: Desk, item: Json) -> Observation:
         filled[name] = item[name] if item.get(name) not in (None, "", []) else value
     if "raw" in item and isinstance(item["raw"], dict):
         filled |= {name: item[name] for name in ("facts", "concepts", "files") if name in item}
-    seen = record_from(Observation, filled, {"tenant": desk.tenant, "seq": 0, "content_hash": ""})
+    seen = record_from(Observation, filled, {"tenant": ctx.tenant, "seq": 0, "content_hash": ""})
     _required(item, "id")
     event = CleanEvent(
         session_id=_required(item, "sessionId"),
@@ -318,7 +318,7 @@ def _raw_of(item: Json) -> Json:
     return raw or ({"content": item["raw"]} if item.get("raw") else {})
 
 
-def _memory(desk: Desk, item: Json) -> Memory:
+def _memory(ctx: CallContext, item: Json) -> Memory:
     _required(item, "id")
     if not isinstance(item.get("content"), str) or not item["content"].strip():
         raise InvalidRequest("content is missing")
@@ -335,7 +335,7 @@ def _memory(desk: Desk, item: Json) -> Memory:
         "scope": MemoryScope.GLOBAL,
     }
     filled = {**item, **{name: value for name, value in defaults.items() if item.get(name) is None}}
-    memory = record_from(Memory, filled, {"tenant": desk.tenant, "seq": 0, "content_hash": ""})
+    memory = record_from(Memory, filled, {"tenant": ctx.tenant, "seq": 0, "content_hash": ""})
     if memory.state not in get_args(State):
         raise InvalidRequest("state is none that a memory may have")
     keys = stored_keys(check_writable(facts_of(memory)))
@@ -345,14 +345,14 @@ def _memory(desk: Desk, item: Json) -> Memory:
     return with_hash(memory)
 
 
-def _summary(desk: Desk, item: Json) -> Summary:
+def _summary(ctx: CallContext, item: Json) -> Summary:
     _required(item, "sessionId")
     filled = {**item, "maker": item.get("maker") or "import"}
-    return record_from(Summary, filled, {"tenant": desk.tenant, "seq": 0})
+    return record_from(Summary, filled, {"tenant": ctx.tenant, "seq": 0})
 
 
 def _insight(kind: str) -> Make:
-    def make(desk: Desk, item: Json) -> Insight:
+    def make(ctx: CallContext, item: Json) -> Insight:
         _required(item, "id")
         content = item.get("content") or item.get("fact") or item.get("narrative") or item.get("name") or ""
         filled = {
@@ -362,15 +362,15 @@ def _insight(kind: str) -> Make:
         }
         filled["updatedAt"] = item.get("updatedAt") or item.get("createdAt")
         filled["maker"] = item.get("maker") or "import"
-        return record_from(Insight, filled, {"tenant": desk.tenant, "seq": 0, "kind": kind})
+        return record_from(Insight, filled, {"tenant": ctx.tenant, "seq": 0, "kind": kind})
 
     return make
 
 
-def _commit(desk: Desk, item: Json) -> Commit:
+def _commit(ctx: CallContext, item: Json) -> Commit:
     sha = _required(item, "sha")
     id = str(item.get("id") or commit_id(str(item.get("repo") or ""), sha, None))
-    return record_from(Commit, item, {"tenant": desk.tenant, "seq": 0, "id": id})
+    return record_from(Commit, item, {"tenant": ctx.tenant, "seq": 0, "id": id})
 
 
 _SEEN = _Kind("observations", OBSERVATIONS, _observation)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import LimitReached
 from holdfast.core.model import Observation, Session
 from holdfast.intake.event.draft import Compressed, compress
@@ -33,7 +33,7 @@ class Duplicate:
     observation: Observation
 
 
-def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | Duplicate:
+def observe(ctx: CallContext, event: CleanEvent, *, capped: bool = True) -> Stored | Duplicate:
     """Keep one event of an agent's session.
 
     Raises:
@@ -43,66 +43,66 @@ def observe(desk: Desk, event: CleanEvent, *, capped: bool = True) -> Stored | D
     digest = content_hash(event)
 
     def store(tx: Tx) -> Stored | Duplicate:
-        first = same_event(desk, tx, event, digest)
+        first = same_event(ctx, tx, event, digest)
         if first:
             return Duplicate(first)
-        session = open_session(desk, tx, event)
-        limit = desk.settings.max_obs_per_session
+        session = open_session(ctx, tx, event)
+        limit = ctx.settings.max_obs_per_session
         if capped and session.observation_count >= limit:
             raise LimitReached(
                 f"Session observation limit reached ({limit})",
                 hint="Start a new session, or raise MAX_OBS_PER_SESSION.",
             )
-        seen = with_prompt(desk, tx, _observation(desk, tx, event, draft, digest, session))
+        seen = with_prompt(ctx, tx, _observation(ctx, tx, event, draft, digest, session))
         tx.add(OBSERVATIONS, seen)
-        give_prompt(desk, tx, seen)
+        give_prompt(ctx, tx, seen)
         tx.replace(SESSIONS, _counted(session, seen, draft))
-        desk.audit(tx, "observe", (seen.id,), seen.agent, sessionId=seen.session_id)
+        ctx.audit(tx, "observe", (seen.id,), seen.agent, sessionId=seen.session_id)
         for kind in ("raw_observation", "compressed_observation"):  # the two frames viewers expect of each
-            desk.tell(tx, kind, seen)
+            ctx.tell(tx, kind, seen)
         return Stored(seen)
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def open_session(desk: Desk, tx: Tx, event: CleanEvent) -> Session:
+def open_session(ctx: CallContext, tx: Tx, event: CleanEvent) -> Session:
     """The event's session: found, back to life if it had ended before the event, or made. No other is touched."""
-    now = desk.clock.now_ms()
-    key = desk.session_key(tx, event.session_id)
-    known = tx.get(SESSIONS, desk.tenant, key)
+    now = ctx.clock.now_ms()
+    key = ctx.session_key(tx, event.session_id)
+    known = tx.get(SESSIONS, ctx.tenant, key)
     if known is not None:
         if known.ended_at is not None and event.at < known.ended_at:
             return dataclasses.replace(known, updated_at=now)  # it comes late: the session has ended since
         return dataclasses.replace(known, status="active", ended_at=None, updated_at=now)
     session = Session(
-        tenant=desk.tenant,
+        tenant=ctx.tenant,
         id=key,
         seq=tx.next_seq(),
         project=event.project,
         cwd=event.cwd,
-        agent=desk.writes_as(event.agent),
+        agent=ctx.writes_as(event.agent),
         title="",
         status="active",
         started_at=min(event.at, now),
         updated_at=now,
     )
     tx.add(SESSIONS, session)
-    note_project(desk, tx, event.project, event.cwd)  # not at each event: agents wander from folder to folder
+    note_project(ctx, tx, event.project, event.cwd)  # not at each event: agents wander from folder to folder
     return session
 
 
 def _observation(
-    desk: Desk, tx: Tx, event: CleanEvent, draft: Compressed, digest: str, session: Session
+    ctx: CallContext, tx: Tx, event: CleanEvent, draft: Compressed, digest: str, session: Session
 ) -> Observation:
     return Observation(
-        tenant=desk.tenant,
-        id=event.key or desk.new_id("obs"),
+        tenant=ctx.tenant,
+        id=event.key or ctx.new_id("obs"),
         seq=tx.next_seq(),
         session_id=session.id,
         project=event.project or session.project,
-        agent=desk.writes_as(event.agent) or session.agent,
+        agent=ctx.writes_as(event.agent) or session.agent,
         at=event.at,
-        stored_at=desk.clock.now_ms(),
+        stored_at=ctx.clock.now_ms(),
         hook=event.hook,
         type=event.type or draft.type,
         title=event.title or draft.title,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from holdfast.context import Desk, facts_of
+from holdfast.context import CallContext, facts_of
 from holdfast.core.errors import Conflict
 from holdfast.core.model import CleanText, Json, Memory
 from holdfast.core.times import DAY_MS
@@ -71,35 +71,35 @@ class Remembered:
     first: bool = True
 
 
-def remember(desk: Desk, draft: MemoryDraft) -> Remembered:
+def remember(ctx: CallContext, draft: MemoryDraft) -> Remembered:
     """Keep a fact, as a new version if the same agent and project know nearly the same already."""
     words = distinct_words(draft.content)
-    return desk.store.write(lambda tx: remember_in(desk, tx, draft, words))
+    return ctx.store.write(lambda tx: remember_in(ctx, tx, draft, words))
 
 
-def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -> Remembered:
+def remember_in(ctx: CallContext, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -> Remembered:
     """The same inside a write that is under way."""
-    agent = desk.writes_as(draft.agent)
+    agent = ctx.writes_as(draft.agent)
     if draft.session_id:
-        draft = dataclasses.replace(draft, session_id=CleanText(desk.session_key(tx, draft.session_id)))
-    memory = _first_version(desk, tx, draft, agent)
-    desk.check_change(memory)
-    there = owner_of(desk, tx, draft.uri) if draft.uri else None
+        draft = dataclasses.replace(draft, session_id=CleanText(ctx.session_key(tx, draft.session_id)))
+    memory = _first_version(ctx, tx, draft, agent)
+    ctx.check_change(memory)
+    there = owner_of(ctx, tx, draft.uri) if draft.uri else None
     if there is not None:
-        return Remembered(_revised(desk, tx, there, memory))
-    alike = _alike(desk, tx, memory, words)
+        return Remembered(_revised(ctx, tx, there, memory))
+    alike = _alike(ctx, tx, memory, words)
     for _, known in alike:
-        if known.content_hash == memory.content_hash and desk.within(known.updated_at, desk.settings.dedup_seconds):
+        if known.content_hash == memory.content_hash and ctx.within(known.updated_at, ctx.settings.dedup_seconds):
             return Remembered(known, first=False)
     old = next((memory for score, memory in alike if _is_version(draft, memory, words, score)), None)
     if old:
         memory = supersede(tx, old, memory)
     else:
-        memory = _addressed(desk, tx, memory)
+        memory = _addressed(ctx, tx, memory)
         tx.add(MEMORIES, memory)
     if memory.uri and not (old and old.uri):
-        keep_address(desk, tx, memory, memory.uri)
-    _tell(desk, tx, memory, agent)
+        keep_address(ctx, tx, memory, memory.uri)
+    _tell(ctx, tx, memory, agent)
     similar = [
         Similar(other.id, other.title, round(score, 3))
         for score, other in alike
@@ -108,29 +108,29 @@ def remember_in(desk: Desk, tx: Tx, draft: MemoryDraft, words: frozenset[str]) -
     return Remembered(memory, tuple(similar[:SIMILAR_SHOWN]))
 
 
-def remember_apart(desk: Desk, tx: Tx, draft: MemoryDraft) -> Memory:
+def remember_apart(ctx: CallContext, tx: Tx, draft: MemoryDraft) -> Memory:
     """Keep a fact at its address, as a memory of its own however alike others are; what lies there already becomes a
     new version."""
-    agent = desk.writes_as(draft.agent)
-    memory = _first_version(desk, tx, draft, agent)
-    desk.check_change(memory)
-    there = owner_of(desk, tx, draft.uri)
+    agent = ctx.writes_as(draft.agent)
+    memory = _first_version(ctx, tx, draft, agent)
+    ctx.check_change(memory)
+    there = owner_of(ctx, tx, draft.uri)
     if there is not None:
-        return _revised(desk, tx, there, memory)
+        return _revised(ctx, tx, there, memory)
     tx.add(MEMORIES, memory)
-    keep_address(desk, tx, memory, memory.uri)
-    _tell(desk, tx, memory, agent)
+    keep_address(ctx, tx, memory, memory.uri)
+    _tell(ctx, tx, memory, agent)
     return memory
 
 
-def _addressed(desk: Desk, tx: Tx, memory: Memory) -> Memory:
+def _addressed(ctx: CallContext, tx: Tx, memory: Memory) -> Memory:
     """The memory with an address: its own, or one of chance if it was made in a chat or is of a domain."""
     if memory.uri or not (memory.umo or memory.domain):
         return memory
-    return dataclasses.replace(memory, uri=fresh_address(desk, tx, memory.domain))
+    return dataclasses.replace(memory, uri=fresh_address(ctx, tx, memory.domain))
 
 
-def _revised(desk: Desk, tx: Tx, old: Memory, new: Memory) -> Memory:
+def _revised(ctx: CallContext, tx: Tx, old: Memory, new: Memory) -> Memory:
     """What lies at the address said anew. Who may see it stays as it was; saying the same again changes nothing.
 
     Raises:
@@ -149,7 +149,7 @@ def _revised(desk: Desk, tx: Tx, old: Memory, new: Memory) -> Memory:
     # Who may see it follows from the sessions too, and a line keeps them all.
     sessions = tuple(dict.fromkeys((*old.session_ids, *new.session_ids)))
     memory = supersede(tx, old, with_hash(awake(dataclasses.replace(new, **same, session_ids=sessions))))
-    _tell(desk, tx, memory, memory.agent)
+    _tell(ctx, tx, memory, memory.agent)
     return memory
 
 
@@ -174,13 +174,13 @@ def _woken(tx: Tx, memory: Memory) -> Memory:
     return awake(memory)
 
 
-def _tell(desk: Desk, tx: Tx, memory: Memory, agent: str | None) -> None:
-    desk.audit(tx, "remember", (memory.id,), agent, memory.audience, version=memory.version)
-    desk.tell(tx, "memory", memory)
+def _tell(ctx: CallContext, tx: Tx, memory: Memory, agent: str | None) -> None:
+    ctx.audit(tx, "remember", (memory.id,), agent, memory.audience, version=memory.version)
+    ctx.tell(tx, "memory", memory)
 
 
 def evolve(
-    desk: Desk,
+    ctx: CallContext,
     memory_id: str,
     content: CleanText,
     title: CleanText | None,
@@ -197,14 +197,14 @@ def evolve(
     """
 
     def store(tx: Tx) -> Memory:
-        old = latest_of(tx, memory_named(desk, tx, memory_id, agent))
-        desk.check_change(old)
+        old = latest_of(tx, memory_named(ctx, tx, memory_id, agent))
+        ctx.check_change(old)
         if not share_into_groups:
-            _check_stays_private(desk, old)
-        now = desk.clock.now_ms()
+            _check_stays_private(ctx, old)
+        now = ctx.clock.now_ms()
         fresh = dataclasses.replace(
             old,
-            id=desk.new_id("mem"),
+            id=ctx.new_id("mem"),
             seq=tx.next_seq(),
             content=content,
             title=title or title_of(content),
@@ -216,16 +216,16 @@ def evolve(
             dated=False,
         )
         memory = supersede(tx, old, with_hash(awake(fresh)))
-        desk.audit(tx, "evolve", (memory.id, old.id), memory.agent, memory.audience, version=memory.version)
-        desk.tell(tx, "memory", memory)
+        ctx.audit(tx, "evolve", (memory.id, old.id), memory.agent, memory.audience, version=memory.version)
+        ctx.tell(tx, "memory", memory)
         return memory
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def _check_stays_private(desk: Desk, memory: Memory) -> None:
+def _check_stays_private(ctx: CallContext, memory: Memory) -> None:
     """What is said in a private chat is not recalled where others read along, unless its owner opted in."""
-    if desk.in_chat and desk.viewer.origin.is_private and not facts_of(memory).is_told_in_private_only:
+    if ctx.in_chat and ctx.viewer.origin.is_private and not facts_of(memory).is_told_in_private_only:
         raise Conflict(
             "the memory is recalled in groups too, and this was said in private",
             hint="Add shareIntoGroups if groups may read it; or keep it as a memory of its own.",
@@ -270,16 +270,16 @@ def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
     return linked
 
 
-def _alike(desk: Desk, tx: Tx, new: Memory, words: frozenset[str]) -> list[tuple[float, Memory]]:
+def _alike(ctx: CallContext, tx: Tx, new: Memory, words: frozenset[str]) -> list[tuple[float, Memory]]:
     """Latest memories of the same project, agent and people that share words, most alike first."""
-    seqs = tx.near(desk.tenant, memory_sketch(new.content, new.project, new.agent, new.audience), CANDIDATES)
+    seqs = tx.near(ctx.tenant, memory_sketch(new.content, new.project, new.agent, new.audience), CANDIDATES)
     if not seqs:
         return []
-    found = tx.find(MEMORIES, desk.tenant, *where(latest=True), Condition("seq", "in", seqs))
+    found = tx.find(MEMORIES, ctx.tenant, *where(latest=True), Condition("seq", "in", seqs))
     scored = [
         (jaccard(words, distinct_words(known.content)), known)
         for known in found
-        if _belongs_alike(known, new) and desk.may_see(known)
+        if _belongs_alike(known, new) and ctx.may_see(known)
     ]
     return sorted(scored, key=lambda pair: (-pair[0], -pair[1].seq))
 
@@ -313,17 +313,17 @@ def _sessions(draft: MemoryDraft) -> tuple[str, ...]:
     return (draft.session_id,) if draft.session_id else ()
 
 
-def _first_version(desk: Desk, tx: Tx, draft: MemoryDraft, agent: str | None) -> Memory:
-    now = desk.clock.now_ms()
+def _first_version(ctx: CallContext, tx: Tx, draft: MemoryDraft, agent: str | None) -> Memory:
+    now = ctx.clock.now_ms()
     created = draft.created_at if draft.created_at is not None else now
-    id = desk.new_id("mem")
+    id = ctx.new_id("mem")
     title = draft.title or title_of(draft.content)
     lasts = None if draft.ttl_days is None else int(draft.ttl_days * DAY_MS)
     facts = dataclasses.replace(draft.facts, of_work=bool(draft.project or _sessions(draft)))
     umo = facts.origin.to_umo() if facts.origin.is_valid else None
     owners = (facts.owner, *facts.co_owners) if facts.owner else ()
     return Memory(
-        tenant=desk.tenant,
+        tenant=ctx.tenant,
         id=id,
         seq=tx.next_seq(),
         root=id,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import LimitReached
 from holdfast.core.model import RULES_DOMAIN, CleanText, Memory
 from holdfast.intake.addresses import OWN, places
@@ -53,7 +53,7 @@ class RulesImported:
     removed: tuple[Memory, ...]
 
 
-def import_rules(desk: Desk, file: RulesFile, agent: CleanText | None) -> RulesImported:
+def import_rules(ctx: CallContext, file: RulesFile, agent: CleanText | None) -> RulesImported:
     """Keep the rules of a file.
 
     Raises:
@@ -67,7 +67,7 @@ def import_rules(desk: Desk, file: RulesFile, agent: CleanText | None) -> RulesI
     of_project, of_file = _addresses(file)
     known = {
         place.address.id: place.memory
-        for place in places(desk, of_project, agent)
+        for place in places(ctx, of_project, agent)
         if place.address.kind == OWN and place.memory.state == "active"
     }
     own = [memory for uri, memory in known.items() if uri.startswith(of_file)]
@@ -75,11 +75,11 @@ def import_rules(desk: Desk, file: RulesFile, agent: CleanText | None) -> RulesI
     planned = plan_rules(rules, own, elsewhere)
 
     def store(tx: Tx) -> RulesImported:
-        added = [remember_apart(desk, tx, _draft(file, rule, _fresh(of_file, rule), agent)) for rule in planned.added]
-        changed = [remember_apart(desk, tx, _draft(file, rule, old.uri, agent)) for old, rule in planned.changed]
+        added = [remember_apart(ctx, tx, _draft(file, rule, _fresh(of_file, rule), agent)) for rule in planned.added]
+        changed = [remember_apart(ctx, tx, _draft(file, rule, old.uri, agent)) for old, rule in planned.changed]
         return RulesImported(tuple(added), tuple(changed), planned.unchanged, planned.removed)
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
 def plan_rules(rules: Sequence[Rule], known: Sequence[Memory], elsewhere: set[str]) -> RulesPlan:

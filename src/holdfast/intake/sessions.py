@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import CleanText, Commit, Session
 from holdfast.core.session_keys import key_of
 from holdfast.intake.event.event import CleanEvent
@@ -15,11 +15,11 @@ from holdfast.store.port import Tx
 from holdfast.store.tables import COMMITS, SESSIONS
 
 
-def start_session(desk: Desk, event: CleanEvent, title: CleanText | None) -> Session:
+def start_session(ctx: CallContext, event: CleanEvent, title: CleanText | None) -> Session:
     """The session of that id, made or resumed with its counts as they were."""
 
     def store(tx: Tx) -> Session:
-        session = open_session(desk, tx, event)
+        session = open_session(ctx, tx, event)
         session = dataclasses.replace(
             session,
             title=title or session.title,
@@ -27,35 +27,35 @@ def start_session(desk: Desk, event: CleanEvent, title: CleanText | None) -> Ses
             cwd=event.cwd or session.cwd,
         )
         tx.replace(SESSIONS, session)
-        note_project(desk, tx, event.project, event.cwd)
-        desk.audit(tx, "session_start", (session.id,), session.agent)
-        desk.tell(tx, "session", session)
+        note_project(ctx, tx, event.project, event.cwd)
+        ctx.audit(tx, "session_start", (session.id,), session.agent)
+        ctx.tell(tx, "session", session)
         return session
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def end_session(desk: Desk, session_id: str, at: int | None = None) -> Session | None:
+def end_session(ctx: CallContext, session_id: str, at: int | None = None) -> Session | None:
     """The session, completed; None if there is none, as when hooks were installed in the middle of it.
 
     An event that happened after the end brings it back to life.
     """
 
     def store(tx: Tx) -> Session | None:
-        known = tx.get(SESSIONS, desk.tenant, desk.session_key(tx, session_id))
-        if known is None or not desk.may_see(known):
+        known = tx.get(SESSIONS, ctx.tenant, ctx.session_key(tx, session_id))
+        if known is None or not ctx.may_see(known):
             return None
         if known.status == "completed":
             return known
-        now = desk.clock.now_ms()
+        now = ctx.clock.now_ms()
         ended_at = now if at is None else min(at, now)
         ended = dataclasses.replace(known, status="completed", ended_at=ended_at, updated_at=now)
         tx.replace(SESSIONS, ended)
-        desk.audit(tx, "session_end", (ended.id,), ended.agent)
-        desk.tell(tx, "session", ended)
+        ctx.audit(tx, "session_end", (ended.id,), ended.agent)
+        ctx.tell(tx, "session", ended)
         return ended
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +75,16 @@ def commit_id(repo: str, sha: str, agent: str | None) -> str:
     return key_of(repo, sha, agent)
 
 
-def link_commit(desk: Desk, draft: CommitDraft) -> Commit:
+def link_commit(ctx: CallContext, draft: CommitDraft) -> Commit:
     """The commit, linked to the session as well as to those it was linked to before."""
 
     def store(tx: Tx) -> Commit:
-        id = commit_id(draft.repo, draft.sha, desk.shared_agent())
-        known = tx.get(COMMITS, desk.tenant, id)
-        linked = (desk.session_key(tx, draft.session_id),) if draft.session_id else ()
+        id = commit_id(draft.repo, draft.sha, ctx.shared_agent())
+        known = tx.get(COMMITS, ctx.tenant, id)
+        linked = (ctx.session_key(tx, draft.session_id),) if draft.session_id else ()
         sessions = (*(known.session_ids if known else ()), *linked)
         commit = Commit(
-            tenant=desk.tenant,
+            tenant=ctx.tenant,
             id=id,
             seq=known.seq if known else tx.next_seq(),
             sha=draft.sha,
@@ -95,12 +95,12 @@ def link_commit(desk: Desk, draft: CommitDraft) -> Commit:
             authored_at=draft.authored_at or (known.authored_at if known else ""),
             files=draft.files or (known.files if known else ()),
             session_ids=tuple(dict.fromkeys(sessions)),
-            agent=desk.writes_as(None),
-            linked_at=desk.clock.now_ms(),
+            agent=ctx.writes_as(None),
+            linked_at=ctx.clock.now_ms(),
         )
         tx.replace(COMMITS, commit)
-        desk.audit(tx, "session_commit", (commit.id,), commit.agent)
-        desk.tell(tx, "commit", commit)
+        ctx.audit(tx, "session_commit", (commit.id,), commit.agent)
+        ctx.tell(tx, "commit", commit)
         return commit
 
-    return desk.store.write(store)
+    return ctx.store.write(store)

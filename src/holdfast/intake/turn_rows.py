@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Observation
 from holdfast.intake.event.tool_kinds import hook_name
 from holdfast.store.port import Condition, Tx, where
@@ -16,40 +16,40 @@ FIRST_CHARS = 500  # of the prompt that a session is known by
 _MOST_MESSAGES = 1_000
 
 
-def with_prompt(desk: Desk, tx: Tx, seen: Observation) -> Observation:
+def with_prompt(ctx: CallContext, tx: Tx, seen: Observation) -> Observation:
     """The observation; if it is a message of the agent, with the prompt that it answers as its subtitle."""
     if hook_name(seen.hook) != MESSAGE_HOOK:
         return seen
-    asked = turn_of(tx, desk.tenant, seen, 1).prompt
+    asked = turn_of(tx, ctx.tenant, seen, 1).prompt
     return dataclasses.replace(seen, subtitle=_short(asked)) if asked else seen
 
 
-def give_prompt(desk: Desk, tx: Tx, seen: Observation) -> None:
+def give_prompt(ctx: CallContext, tx: Tx, seen: Observation) -> None:
     """If it is a prompt that came late, put it on the messages that answer it and were stored before."""
     if hook_name(seen.hook) != "prompt_submit":
         return
-    for one in _answers(desk, tx, seen):
+    for one in _answers(ctx, tx, seen):
         tx.replace(OBSERVATIONS, dataclasses.replace(one, subtitle=_short(seen)))
 
 
-def take_prompt(desk: Desk, tx: Tx, seen: Observation) -> None:
+def take_prompt(ctx: CallContext, tx: Tx, seen: Observation) -> None:
     """If it is a prompt that is about to be forgotten, take it off the messages that answer it."""
     if hook_name(seen.hook) != "prompt_submit":
         return
-    for one in _answers(desk, tx, seen):
+    for one in _answers(ctx, tx, seen):
         if one.subtitle == _short(seen):
             tx.replace(OBSERVATIONS, dataclasses.replace(one, subtitle=""))
 
 
-def first_prompt(desk: Desk, tx: Tx, session_id: str) -> str:
+def first_prompt(ctx: CallContext, tx: Tx, session_id: str) -> str:
     """The text of the first prompt of a session that is left."""
     prompts = (*where(session_id=session_id), Condition("hook", "in", PROMPT_HOOKS))
-    found = tx.find(OBSERVATIONS, desk.tenant, *prompts, order="at", limit=1)
+    found = tx.find(OBSERVATIONS, ctx.tenant, *prompts, order="at", limit=1)
     return found[0].narrative[:FIRST_CHARS] if found else ""
 
 
-def _answers(desk: Desk, tx: Tx, prompt: Observation) -> list[Observation]:
-    return turn_of(tx, desk.tenant, prompt, _MOST_MESSAGES, *where(hook=MESSAGE_HOOK)).rows
+def _answers(ctx: CallContext, tx: Tx, prompt: Observation) -> list[Observation]:
+    return turn_of(tx, ctx.tenant, prompt, _MOST_MESSAGES, *where(hook=MESSAGE_HOOK)).rows
 
 
 def _short(prompt: Observation) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Statement
 from holdfast.core.session_keys import session_name
 from holdfast.learn.recurrence import find_facts, find_procedures
@@ -33,45 +33,45 @@ class Consolidated:
     summaries: int
 
 
-def consolidate(desk: Desk, project: str | None, min_observations: int) -> Consolidated:
+def consolidate(ctx: CallContext, project: str | None, min_observations: int) -> Consolidated:
     """Summarize sessions that have no summary, then draw facts and procedures from all of them."""
-    reader = desk.store.read()
-    bounds = (*desk.sees(), *where(project=project))
+    reader = ctx.store.read()
+    bounds = (*ctx.sees(), *where(project=project))
     summarized = 0
-    for session in reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=MOST_SUMMARIES):
+    for session in reader.find(SESSIONS, ctx.tenant, *bounds, order="-started_at", limit=MOST_SUMMARIES):
         enough = session.observation_count >= min_observations
-        if enough and is_stale(reader.get(SUMMARIES, desk.tenant, session.id), session):
-            summarize(desk, session_name(session.id))
+        if enough and is_stale(reader.get(SUMMARIES, ctx.tenant, session.id), session):
+            summarize(ctx, session_name(session.id))
             summarized += 1
-    return draw_insights(desk, project, summarized)
+    return draw_insights(ctx, project, summarized)
 
 
-def draw_insights(desk: Desk, project: str | None, summarized: int = 0) -> Consolidated:
+def draw_insights(ctx: CallContext, project: str | None, summarized: int = 0) -> Consolidated:
     """Draw facts and procedures from the newest observations; what says a replaced statement as known leaves."""
-    reader = desk.store.read()
-    bounds = (*desk.sees(), *where(project=project))
-    seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=MOST_OBSERVATIONS)
-    summaries = reader.find(SUMMARIES, desk.tenant, *bounds, order="-created_at", limit=MOST_SUMMARIES)
-    held, replaced = _statements(desk, reader, project)
+    reader = ctx.store.read()
+    bounds = (*ctx.sees(), *where(project=project))
+    seen = reader.find(OBSERVATIONS, ctx.tenant, *bounds, order="-at", limit=MOST_OBSERVATIONS)
+    summaries = reader.find(SUMMARIES, ctx.tenant, *bounds, order="-created_at", limit=MOST_SUMMARIES)
+    held, replaced = _statements(ctx, reader, project)
     facts, procedures = find_facts(seen, summaries, held), find_procedures(seen)
 
     def store(tx: Tx) -> tuple[int, int]:
-        kept = {"semantic": _keep(desk, tx, facts), "procedural": _keep(desk, tx, procedures)}
-        dropped = _drop_old(desk, tx, kept["semantic"][0] | kept["procedural"][0], replaced)
+        kept = {"semantic": _keep(ctx, tx, facts), "procedural": _keep(ctx, tx, procedures)}
+        dropped = _drop_old(ctx, tx, kept["semantic"][0] | kept["procedural"][0], replaced)
         new = kept["semantic"][1], kept["procedural"][1]
         if any(new) or dropped or summarized:
-            desk.audit(tx, "consolidate", (), facts=new[0], procedures=new[1], summarized=summarized, dropped=dropped)
+            ctx.audit(tx, "consolidate", (), facts=new[0], procedures=new[1], summarized=summarized, dropped=dropped)
         return new
 
-    new_facts, new_procedures = desk.store.write(store)
+    new_facts, new_procedures = ctx.store.write(store)
     return Consolidated(summarized, new_facts, new_procedures, len(seen), len(summaries))
 
 
-def _statements(desk: Desk, reader: Reader, project: str | None) -> tuple[dict[str, list[Statement]], list[str]]:
+def _statements(ctx: CallContext, reader: Reader, project: str | None) -> tuple[dict[str, list[Statement]], list[str]]:
     """The newest statements that are in force, by project, and the texts of those that are not."""
-    worthy = (*desk.sees(), *where(project=project), Condition("worth", ">=", LEAST_WORTH))
-    said = reader.find(STATEMENTS, desk.tenant, *worthy, order="-at", limit=MOST_STATEMENTS)
-    replaced = replaced_ids(desk, reader, [one.id for one in said])
+    worthy = (*ctx.sees(), *where(project=project), Condition("worth", ">=", LEAST_WORTH))
+    said = reader.find(STATEMENTS, ctx.tenant, *worthy, order="-at", limit=MOST_STATEMENTS)
+    replaced = replaced_ids(ctx, reader, [one.id for one in said])
     held: dict[str, list[Statement]] = {}
     for one in said:
         held.setdefault(one.project, []).extend([one] if one.id not in replaced else [])
@@ -79,21 +79,21 @@ def _statements(desk: Desk, reader: Reader, project: str | None) -> tuple[dict[s
     return held, [one.text for one in said if one.id in replaced and one.text not in texts]
 
 
-def _keep(desk: Desk, tx: Tx, findings: list[Finding]) -> tuple[set[str], int]:
+def _keep(ctx: CallContext, tx: Tx, findings: list[Finding]) -> tuple[set[str], int]:
     """The ids of the findings, and how many are new."""
-    kept = [keep_finding(desk, tx, one, EXTRACTIVE) for one in findings]
+    kept = [keep_finding(ctx, tx, one, EXTRACTIVE) for one in findings]
     return {insight.id for insight, _ in kept}, sum(new for _, new in kept)
 
 
-def _drop_old(desk: Desk, tx: Tx, found: set[str], replaced: list[str]) -> int:
+def _drop_old(ctx: CallContext, tx: Tx, found: set[str], replaced: list[str]) -> int:
     """Remove insights that were not found again: those that quote what was replaced, and the oldest of too many."""
     dropped = 0
     for kind in KINDS:
-        known = tx.find(INSIGHTS, desk.tenant, *desk.sees(), *where(kind=kind), order="-updated_at")
+        known = tx.find(INSIGHTS, ctx.tenant, *ctx.sees(), *where(kind=kind), order="-updated_at")
         for place, insight in enumerate(known):
             if insight.id in found or insight.maker != EXTRACTIVE:
                 continue
             if place >= MOST_INSIGHTS or any(text in insight.content for text in replaced):
-                tx.delete(INSIGHTS, desk.tenant, insight.id)
+                tx.delete(INSIGHTS, ctx.tenant, insight.id)
                 dropped += 1
     return dropped

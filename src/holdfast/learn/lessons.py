@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from hashlib import sha256
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import NotFound
 from holdfast.core.model import CleanText, Event, Lesson
 from holdfast.core.times import DAY_MS
@@ -44,19 +44,19 @@ def lesson_id(content: str, project: str | None, agent: str | None) -> str:
     return f"lsn_{sha256(key.encode()).hexdigest()[:16]}"
 
 
-def save_lesson(desk: Desk, draft: LessonDraft) -> tuple[Lesson, bool]:
+def save_lesson(ctx: CallContext, draft: LessonDraft) -> tuple[Lesson, bool]:
     """The lesson, and whether it is new; a known one is strengthened, a put-away one comes back."""
-    agent = desk.shared_agent()
+    agent = ctx.shared_agent()
     id = lesson_id(draft.content, draft.project, agent)
 
     def store(tx: Tx) -> tuple[Lesson, bool]:
-        known = tx.get(LESSONS, desk.tenant, id)
+        known = tx.get(LESSONS, ctx.tenant, id)
         if known is not None and not known.deleted:
-            return _strengthened(desk, tx, known), False
-        now = desk.clock.now_ms()
+            return _strengthened(ctx, tx, known), False
+        now = ctx.clock.now_ms()
         confidence = START_CONFIDENCE if draft.confidence is None else draft.confidence
         lesson = Lesson(
-            tenant=desk.tenant,
+            tenant=ctx.tenant,
             id=id,
             seq=known.seq if known else tx.next_seq(),
             content=draft.content,
@@ -76,23 +76,23 @@ def save_lesson(desk: Desk, draft: LessonDraft) -> tuple[Lesson, bool]:
             deleted=False,
         )
         tx.replace(LESSONS, lesson)
-        desk.audit(tx, "lesson_save", (id,))
-        desk.tell(tx, "lesson", lesson)
+        ctx.audit(tx, "lesson_save", (id,))
+        ctx.tell(tx, "lesson", lesson)
         return lesson, True
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def strengthen_lesson(desk: Desk, id: str) -> Lesson:
+def strengthen_lesson(ctx: CallContext, id: str) -> Lesson:
     """The lesson with more confidence.
 
     Raises:
         NotFound: no such lesson, or not the caller's to see.
     """
-    return desk.store.write(lambda tx: _strengthened(desk, tx, _known(desk, tx, id)))
+    return ctx.store.write(lambda tx: _strengthened(ctx, tx, _known(ctx, tx, id)))
 
 
-def delete_lesson(desk: Desk, id: str) -> Lesson:
+def delete_lesson(ctx: CallContext, id: str) -> Lesson:
     """The lesson, put away: it is no longer recalled, and saving it again brings it back.
 
     Raises:
@@ -100,24 +100,24 @@ def delete_lesson(desk: Desk, id: str) -> Lesson:
     """
 
     def store(tx: Tx) -> Lesson:
-        lesson = dataclasses.replace(_known(desk, tx, id), deleted=True, updated_at=desk.clock.now_ms())
+        lesson = dataclasses.replace(_known(ctx, tx, id), deleted=True, updated_at=ctx.clock.now_ms())
         tx.replace(LESSONS, lesson)
-        desk.audit(tx, "lesson_delete", (id,))
-        desk.tell(tx, "lesson", lesson)
+        ctx.audit(tx, "lesson_delete", (id,))
+        ctx.tell(tx, "lesson", lesson)
         return lesson
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def _known(desk: Desk, tx: Tx, id: str) -> Lesson:
-    lesson = tx.get(LESSONS, desk.tenant, id)
-    if lesson is None or lesson.deleted or not desk.may_see(lesson):
+def _known(ctx: CallContext, tx: Tx, id: str) -> Lesson:
+    lesson = tx.get(LESSONS, ctx.tenant, id)
+    if lesson is None or lesson.deleted or not ctx.may_see(lesson):
         raise NotFound("lesson: no lesson of that id")
     return lesson
 
 
-def _strengthened(desk: Desk, tx: Tx, lesson: Lesson) -> Lesson:
-    now = desk.clock.now_ms()
+def _strengthened(ctx: CallContext, tx: Tx, lesson: Lesson) -> Lesson:
+    now = ctx.clock.now_ms()
     lesson = dataclasses.replace(
         lesson,
         confidence=round(min(1.0, lesson.confidence + STRENGTHEN * (1 - lesson.confidence)), 6),
@@ -126,52 +126,52 @@ def _strengthened(desk: Desk, tx: Tx, lesson: Lesson) -> Lesson:
         updated_at=now,
     )
     tx.replace(LESSONS, lesson)
-    desk.audit(tx, "lesson_strengthen", (lesson.id,))
-    desk.tell(tx, "lesson", lesson)
+    ctx.audit(tx, "lesson_strengthen", (lesson.id,))
+    ctx.tell(tx, "lesson", lesson)
     return lesson
 
 
 def list_lessons(
-    desk: Desk, project: str | None, source: str | None, min_confidence: float, limit: int, offset: int = 0
+    ctx: CallContext, project: str | None, source: str | None, min_confidence: float, limit: int, offset: int = 0
 ) -> list[Lesson]:
     """Lessons by confidence."""
-    bounds = _fitting(desk, project, source, min_confidence)
-    return desk.store.read().find(LESSONS, desk.tenant, *bounds, order="-confidence", limit=limit, offset=offset)
+    bounds = _fitting(ctx, project, source, min_confidence)
+    return ctx.store.read().find(LESSONS, ctx.tenant, *bounds, order="-confidence", limit=limit, offset=offset)
 
 
-def count_lessons(desk: Desk, project: str | None, source: str | None, min_confidence: float) -> int:
+def count_lessons(ctx: CallContext, project: str | None, source: str | None, min_confidence: float) -> int:
     """How many lessons `list_lessons` has in all."""
-    return desk.store.read().count(LESSONS, desk.tenant, *_fitting(desk, project, source, min_confidence))
+    return ctx.store.read().count(LESSONS, ctx.tenant, *_fitting(ctx, project, source, min_confidence))
 
 
-def _fitting(desk: Desk, project: str | None, source: str | None, min_confidence: float) -> tuple[Condition, ...]:
-    conditions = (*desk.sees_shared(), *of_project(desk, project), *where(deleted=False, source=source))
+def _fitting(ctx: CallContext, project: str | None, source: str | None, min_confidence: float) -> tuple[Condition, ...]:
+    conditions = (*ctx.sees_shared(), *of_project(ctx, project), *where(deleted=False, source=source))
     return (*conditions, Condition("confidence", ">=", min_confidence))
 
 
-def lessons_for(desk: Desk, project: str, min_confidence: float, limit: int) -> list[Lesson]:
+def lessons_for(ctx: CallContext, project: str, min_confidence: float, limit: int) -> list[Lesson]:
     """The surest lessons of a project and of no project, as many of each at most."""
-    bounds = (*desk.sees_shared(), *where(deleted=False), Condition("confidence", ">=", min_confidence))
-    reader = desk.store.read()
-    places = [Condition("project", "is null"), *of_project(desk, project)]
+    bounds = (*ctx.sees_shared(), *where(deleted=False), Condition("confidence", ">=", min_confidence))
+    reader = ctx.store.read()
+    places = [Condition("project", "is null"), *of_project(ctx, project)]
     return [
         lesson
         for place in places
-        for lesson in reader.find(LESSONS, desk.tenant, *bounds, place, order="-confidence", limit=limit)
+        for lesson in reader.find(LESSONS, ctx.tenant, *bounds, place, order="-confidence", limit=limit)
     ]
 
 
 def search_lessons(
-    desk: Desk, query: str, project: str | None, min_confidence: float, limit: int
+    ctx: CallContext, query: str, project: str | None, min_confidence: float, limit: int
 ) -> list[tuple[float, Lesson]]:
     """Lessons that share words with the query: confidence × share of words × recency, best first.
 
     Lessons of the project and those of no project are looked at.
     """
     terms = {word for word in distinct_words(query) if len(word) > 1 or not word.isascii()}
-    now, names = desk.clock.now_ms(), project_names(desk, project)
+    now, names = ctx.clock.now_ms(), project_names(ctx, project)
     found = []
-    for lesson in list_lessons(desk, None, None, min_confidence, LOOKED_AT):
+    for lesson in list_lessons(ctx, None, None, min_confidence, LOOKED_AT):
         if names and lesson.project and lesson.project not in names:
             continue
         share = _share(terms, lesson)
@@ -193,23 +193,23 @@ def _begins_one(term: str, words: frozenset[str]) -> bool:
     return len(term) >= PREFIX_CHARS and any(word.startswith(term) for word in words)
 
 
-def decay_lessons(desk: Desk) -> int:
+def decay_lessons(ctx: CallContext) -> int:
     """Weaken what was not reinforced for a week, by the whole weeks that passed; how many changed."""
 
     def store(tx: Tx) -> int:
-        now, changed = desk.clock.now_ms(), 0
-        for lesson in tx.find(LESSONS, desk.tenant, *where(deleted=False)):
+        now, changed = ctx.clock.now_ms(), 0
+        for lesson in tx.find(LESSONS, ctx.tenant, *where(deleted=False)):
             weaker = decayed(lesson, now)
             if weaker != lesson:
                 tx.replace(LESSONS, weaker)
                 changed += 1
         if changed:
-            desk.audit(tx, "lesson_decay", (), lessons=changed)
+            ctx.audit(tx, "lesson_decay", (), lessons=changed)
             # One for all of them: a reader that is told of thousands at once is dropped as too slow.
-            tx.publish(Event(desk.tenant, "lesson_decay", {"lessons": changed}))
+            tx.publish(Event(ctx.tenant, "lesson_decay", {"lessons": changed}))
         return changed
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
 def decayed(lesson: Lesson, now: int) -> Lesson:

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Note, Slot, Statement
 from holdfast.learn.reflection import reflect
 from holdfast.learn.sessions.results import SlotChange
@@ -29,7 +29,7 @@ class Reflected:
 
 
 def reflect_session(
-    desk: Desk, session_id: str, max_observations: int, holding: Callable[[str], Sequence[Statement]]
+    ctx: CallContext, session_id: str, max_observations: int, holding: Callable[[str], Sequence[Statement]]
 ) -> Reflected:
     """Write what a session taught into its project's slots: wishes, unfinished work, habits; never the same twice.
 
@@ -39,30 +39,30 @@ def reflect_session(
     Raises:
         NotFound: no such session, or not the caller's to see.
     """
-    session, seen = session_with(desk, session_id, max_observations)
+    session, seen = session_with(ctx, session_id, max_observations)
     project = session.project or None
-    slots = [slot for slot in list_slots(desk, project) if slot.project == project]
+    slots = [slot for slot in list_slots(ctx, project) if slot.project == project]
     held = holding(session.project) if project else ()
-    said, gone = _said(desk, session.project, session.id, held) if project else (None, [])
+    said, gone = _said(ctx, session.project, session.id, held) if project else (None, [])
     changes = reflect(seen, slots, said, gone=gone, own=project is not None)
 
     def store(tx: Tx) -> tuple[Slot, ...]:
         by_id = {slot.id: slot for slot in slots}
         done = []
         for change in changes:
-            done.append(change_slot(desk, tx, by_id[change.slot_id], change.content, "slot_reflect"))
-            _note_lines(desk, tx, session.id, change)
+            done.append(change_slot(ctx, tx, by_id[change.slot_id], change.content, "slot_reflect"))
+            _note_lines(ctx, tx, session.id, change)
         return tuple(done)
 
-    return Reflected(desk.store.write(store) if changes else (), len(seen))
+    return Reflected(ctx.store.write(store) if changes else (), len(seen))
 
 
 def _said(
-    desk: Desk, project: str, session_id: str, held: Sequence[Statement]
+    ctx: CallContext, project: str, session_id: str, held: Sequence[Statement]
 ) -> tuple[list[Statement] | None, list[str]]:
     """What of the session holds, None if nothing was drawn from it; and what the project said that holds no more."""
-    every = desk.store.read().find(
-        STATEMENTS, desk.tenant, *desk.sees(), *where(project=project), order="-at", limit=COMPARED
+    every = ctx.store.read().find(
+        STATEMENTS, ctx.tenant, *ctx.sees(), *where(project=project), order="-at", limit=COMPARED
     )
     ids = {one.id for one in held}
     told = {normal(one.text) for one in held}
@@ -72,7 +72,7 @@ def _said(
     return (own if drawn else None), gone
 
 
-def _note_lines(desk: Desk, tx: Tx, session_id: str, change: SlotChange) -> None:
+def _note_lines(ctx: CallContext, tx: Tx, session_id: str, change: SlotChange) -> None:
     """Remember where the lines came from: they go when that is forgotten."""
 
     def lines(known: Any) -> Any:
@@ -82,12 +82,12 @@ def _note_lines(desk: Desk, tx: Tx, session_id: str, change: SlotChange) -> None
     def sources(known: Any) -> Any:
         return known | {line: [*known.get(line, []), *map(list, groups)] for line, groups in change.sources.items()}
 
-    _change_note(desk, tx, reflected_key(session_id), "reflected", lines)
-    _change_note(desk, tx, reflected_from_key(session_id), "reflected-from", sources)
+    _change_note(ctx, tx, reflected_key(session_id), "reflected", lines)
+    _change_note(ctx, tx, reflected_from_key(session_id), "reflected-from", sources)
 
 
-def _change_note(desk: Desk, tx: Tx, id: str, kind: str, change: Callable[[Any], Any]) -> None:
-    known = tx.get(NOTES, desk.tenant, id)
+def _change_note(ctx: CallContext, tx: Tx, id: str, kind: str, change: Callable[[Any], Any]) -> None:
+    known = tx.get(NOTES, ctx.tenant, id)
     content = orjson.dumps(change(orjson.loads(known.content) if known else {})).decode()
     seq = known.seq if known else tx.next_seq()
-    tx.replace(NOTES, Note(desk.tenant, id, seq, kind, content, desk.clock.now_ms()))
+    tx.replace(NOTES, Note(ctx.tenant, id, seq, kind, content, ctx.clock.now_ms()))

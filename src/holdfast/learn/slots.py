@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import Conflict, LimitReached, NotFound
 from holdfast.core.model import CleanText, Slot
 from holdfast.core.session_keys import key_of
@@ -46,21 +46,21 @@ def slot_id(label: str, scope: str, project: str | None, agent: str | None) -> s
     return key_of(scope, label, agent, project)
 
 
-def list_slots(desk: Desk, project: str | None) -> list[Slot]:
+def list_slots(ctx: CallContext, project: str | None) -> list[Slot]:
     """All slots the caller sees, the standard ones included; with a project, its own before global ones."""
-    reader = desk.store.read()
-    stored = reader.find(SLOTS, desk.tenant, *desk.sees_shared(), order="label")
+    reader = ctx.store.read()
+    stored = reader.find(SLOTS, ctx.tenant, *ctx.sees_shared(), order="label")
     if project is not None:
-        stored = [slot for slot in stored if slot.project in (None, *project_names(desk, project))]
+        stored = [slot for slot in stored if slot.project in (None, *project_names(ctx, project))]
     labels = {slot.label for slot in stored}
-    standard = [_standard(desk, one, project) for one in STANDARD_SLOTS if one.label not in labels]
+    standard = [_standard(ctx, one, project) for one in STANDARD_SLOTS if one.label not in labels]
     return sorted([*stored, *standard], key=lambda slot: (slot.label, slot.scope, slot.project or ""))
 
 
-def pinned_slots(desk: Desk, project: str | None) -> list[Slot]:
+def pinned_slots(ctx: CallContext, project: str | None) -> list[Slot]:
     """Pinned slots with text, one per label: the project's own hides the global one."""
     best: dict[str, Slot] = {}
-    for slot in list_slots(desk, project):
+    for slot in list_slots(ctx, project):
         if slot.pinned and slot.content.strip():
             known = best.get(slot.label)
             if known is None or _nearness(slot) > _nearness(known):
@@ -72,7 +72,7 @@ def _nearness(slot: Slot) -> int:
     return (2 if slot.project else 1) if slot.scope == "project" else 0
 
 
-def find_slot(desk: Desk, reader: Reader, label: str, project: str | None) -> Slot:
+def find_slot(ctx: CallContext, reader: Reader, label: str, project: str | None) -> Slot:
     """The slot a label means here: the project's own, else a project one without a project, else global.
 
     Raises:
@@ -80,22 +80,22 @@ def find_slot(desk: Desk, reader: Reader, label: str, project: str | None) -> Sl
     """
     found = [
         slot
-        for slot in reader.find(SLOTS, desk.tenant, *desk.sees_shared(), *where(label=label))
-        if slot.project in (None, *project_names(desk, project))
+        for slot in reader.find(SLOTS, ctx.tenant, *ctx.sees_shared(), *where(label=label))
+        if slot.project in (None, *project_names(ctx, project))
     ]
     if found:
         return max(found, key=_nearness)
     for one in STANDARD_SLOTS:
         if one.label == label:
-            return _standard(desk, one, project)
+            return _standard(ctx, one, project)
     raise NotFound(f"slot: nothing is labelled {label}")
 
 
-def _standard(desk: Desk, one: Standard, project: str | None) -> Slot:
-    agent = desk.shared_agent()
-    project = project_for_write(desk, project) if project and one.scope == "project" else None
+def _standard(ctx: CallContext, one: Standard, project: str | None) -> Slot:
+    agent = ctx.shared_agent()
+    project = project_for_write(ctx, project) if project and one.scope == "project" else None
     return Slot(
-        tenant=desk.tenant,
+        tenant=ctx.tenant,
         id=slot_id(one.label, one.scope, project, agent),
         seq=0,
         label=one.label,
@@ -123,23 +123,23 @@ class SlotDraft:
     description: CleanText
 
 
-def create_slot(desk: Desk, draft: SlotDraft) -> Slot:
+def create_slot(ctx: CallContext, draft: SlotDraft) -> Slot:
     """A new slot.
 
     Raises:
         Conflict: one of that label exists in that scope.
         LimitReached: the content is longer than the slot's limit.
     """
-    agent = desk.shared_agent()
+    agent = ctx.shared_agent()
     project = draft.project if draft.scope == "project" else None
 
     def store(tx: Tx) -> Slot:
         id = slot_id(draft.label, draft.scope, project, agent)
-        if tx.get(SLOTS, desk.tenant, id):
+        if tx.get(SLOTS, ctx.tenant, id):
             raise Conflict(f"slot: {draft.label} exists already", hint="Use slot replace or slot append.")
-        now = desk.clock.now_ms()
+        now = ctx.clock.now_ms()
         slot = Slot(
-            tenant=desk.tenant,
+            tenant=ctx.tenant,
             id=id,
             seq=tx.next_seq(),
             label=draft.label,
@@ -154,12 +154,12 @@ def create_slot(desk: Desk, draft: SlotDraft) -> Slot:
             created_at=now,
             updated_at=now,
         )
-        return _put(desk, tx, slot, "slot_create")
+        return _put(ctx, tx, slot, "slot_create")
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def write_slot(desk: Desk, label: str, text: CleanText, project: str | None, *, append: bool) -> Slot:
+def write_slot(ctx: CallContext, label: str, text: CleanText, project: str | None, *, append: bool) -> Slot:
     """The slot with the text added as a new line, or in place of what it held.
 
     Raises:
@@ -169,18 +169,18 @@ def write_slot(desk: Desk, label: str, text: CleanText, project: str | None, *, 
     """
 
     def store(tx: Tx) -> Slot:
-        slot = find_slot(desk, tx, label, project)
+        slot = find_slot(ctx, tx, label, project)
         if slot.read_only:
             raise Conflict(f"slot: {label} is read-only")
         joined = f"{slot.content}\n{text}" if append and slot.content else text
-        return change_slot(desk, tx, slot, joined, "slot_append" if append else "slot_replace")
+        return change_slot(ctx, tx, slot, joined, "slot_append" if append else "slot_replace")
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def change_slot(desk: Desk, tx: Tx, slot: Slot, content: str, operation: str) -> Slot:
+def change_slot(ctx: CallContext, tx: Tx, slot: Slot, content: str, operation: str) -> Slot:
     """Store a slot's new content; a standard slot gets its row now."""
-    now = desk.clock.now_ms()
+    now = ctx.clock.now_ms()
     fresh = dataclasses.replace(
         slot,
         content=content,
@@ -188,10 +188,10 @@ def change_slot(desk: Desk, tx: Tx, slot: Slot, content: str, operation: str) ->
         created_at=slot.created_at or now,
         updated_at=now,
     )
-    return _put(desk, tx, fresh, operation)
+    return _put(ctx, tx, fresh, operation)
 
 
-def _put(desk: Desk, tx: Tx, slot: Slot, operation: str) -> Slot:
+def _put(ctx: CallContext, tx: Tx, slot: Slot, operation: str) -> Slot:
     if len(slot.content) > slot.size_limit:
         raise LimitReached(
             f"slot: {slot.label} holds at most {slot.size_limit} characters",
@@ -199,12 +199,12 @@ def _put(desk: Desk, tx: Tx, slot: Slot, operation: str) -> Slot:
             details={"currentSize": len(slot.content), "sizeLimit": slot.size_limit},
         )
     tx.replace(SLOTS, slot)
-    desk.audit(tx, operation, (slot.id,), label=slot.label, scope=slot.scope, size=len(slot.content))
-    desk.tell(tx, "slot", slot)
+    ctx.audit(tx, operation, (slot.id,), label=slot.label, scope=slot.scope, size=len(slot.content))
+    ctx.tell(tx, "slot", slot)
     return slot
 
 
-def delete_slot(desk: Desk, label: str, project: str | None) -> Slot:
+def delete_slot(ctx: CallContext, label: str, project: str | None) -> Slot:
     """Remove the slot that the label means here; a standard one becomes empty again.
 
     Raises:
@@ -212,23 +212,23 @@ def delete_slot(desk: Desk, label: str, project: str | None) -> Slot:
     """
 
     def store(tx: Tx) -> Slot:
-        slot = find_slot(desk, tx, label, project)
-        if not tx.delete(SLOTS, desk.tenant, slot.id):
+        slot = find_slot(ctx, tx, label, project)
+        if not tx.delete(SLOTS, ctx.tenant, slot.id):
             raise NotFound(f"slot: nothing stored is labelled {label}")
-        drop_set_aside(tx, desk.tenant, {slot.id})
-        desk.audit(tx, "slot_delete", (slot.id,), label=label, scope=slot.scope)
-        desk.tell(tx, "slot", dataclasses.replace(slot, content=""))
+        drop_set_aside(tx, ctx.tenant, {slot.id})
+        ctx.audit(tx, "slot_delete", (slot.id,), label=label, scope=slot.scope)
+        ctx.tell(tx, "slot", dataclasses.replace(slot, content=""))
         return slot
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def drop_reflected_line(desk: Desk, tx: Tx, session_id: str, text: str) -> None:
+def drop_reflected_line(ctx: CallContext, tx: Tx, session_id: str, text: str) -> None:
     """Take a sentence that holds no more out of the slots that reflection on its session wrote it into."""
-    note = tx.get(NOTES, desk.tenant, reflected_key(session_id))
+    note = tx.get(NOTES, ctx.tenant, reflected_key(session_id))
     for slot_id, lines in (orjson.loads(note.content) if note else {}).items():
         gone = {line for line in lines if normal(line) == normal(text)}
-        slot = tx.get(SLOTS, desk.tenant, slot_id) if gone else None
+        slot = tx.get(SLOTS, ctx.tenant, slot_id) if gone else None
         if slot is not None:
             left = "\n".join(line for line in slot.content.split("\n") if line not in gone)
-            change_slot(desk, tx, slot, left, "slot_reflect")
+            change_slot(ctx, tx, slot, left, "slot_reflect")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.core.model import CleanText, Memory, Observation
 from holdfast.core.ports import Embedder
@@ -34,57 +34,57 @@ NAMED_DAYS = 2  # of a question that are looked into on their own
 EMBEDDED_CHARS = 4_000  # of a question: a sentence model reads no more
 
 
-def search(desk: Desk, question: Question) -> list[Hit]:
+def search(ctx: CallContext, question: Question) -> list[Hit]:
     """The best records for the question that the caller may see, best first."""
-    reader = desk.store.read()
+    reader = ctx.store.read()
     if question.session_id:
-        question = replace(question, session_id=desk.session_key(reader, question.session_id))
-    own, of_days = _pools(desk, reader, question)
+        question = replace(question, session_id=ctx.session_key(reader, question.session_id))
+    own, of_days = _pools(ctx, reader, question)
     pools = [*own, *of_days]
-    ranked = _ranked(desk, question, own, pools)
-    hits = _hits(desk, reader, ranked, pools)
-    seen = [hit for hit in hits if desk.may_see(hit.record, question.agent)]
-    told = _current(desk, reader, seen, question)
+    ranked = _ranked(ctx, question, own, pools)
+    hits = _hits(ctx, reader, ranked, pools)
+    seen = [hit for hit in hits if ctx.may_see(hit.record, question.agent)]
+    told = _current(ctx, reader, seen, question)
     if question.as_of is None:
-        told = newest_first(desk, reader, by_worth(desk, reader, as_turns(desk, reader, told)), question.query)
+        told = newest_first(ctx, reader, by_worth(ctx, reader, as_turns(ctx, reader, told)), question.query)
     return told[: question.limit]
 
 
-def _current(desk: Desk, reader: Reader, hits: list[Hit], question: Question) -> list[Hit]:
+def _current(ctx: CallContext, reader: Reader, hits: list[Hit], question: Question) -> list[Hit]:
     """Without what another memory contradicts, and in chats supersedes; of the past, what held then.
 
     Outside chats what is superseded is marked and leads to what came in its place (`newest_first`).
     """
     memories = [hit.record for hit in hits if isinstance(hit.record, Memory)]
     past = question.as_of is not None
-    kinds = OF_TWO_ONE if desk.in_chat or past else CONTRADICTS
-    told = current(desk, reader, memories, question.agent, among=past, kinds=kinds)
+    kinds = OF_TWO_ONE if ctx.in_chat or past else CONTRADICTS
+    told = current(ctx, reader, memories, question.agent, among=past, kinds=kinds)
     gone = {one.id for one in memories} - {one.id for one in told}
     return [hit for hit in hits if hit.record.id not in gone]
 
 
-def _pools(desk: Desk, reader: Reader, question: Question) -> tuple[list[Pool], list[Pool]]:
+def _pools(ctx: CallContext, reader: Reader, question: Question) -> tuple[list[Pool], list[Pool]]:
     """What may answer, and what may of the days that the question names."""
     query = tokenizer.query(question.query)
-    soon = _soon(desk, question.query)
+    soon = _soon(ctx, question.query)
     if not query and (soon is None or soon.future.result() is None):
         return [], []
-    now = desk.clock.now_ms()
-    own = _bounds(desk, question)
-    of_days = [one for asked in _on_its_days(question, now) for one in _bounds(desk, asked)]
-    looked = [look(reader, table, desk.tenant, query, some, question.limit) for table, some in own]
+    now = ctx.clock.now_ms()
+    own = _bounds(ctx, question)
+    of_days = [one for asked in _on_its_days(question, now) for one in _bounds(ctx, asked)]
+    looked = [look(reader, table, ctx.tenant, query, some, question.limit) for table, some in own]
     only_days = bool(of_days) and asks_for_days_alone(question.query, now)
-    looked += [look(reader, table, desk.tenant, query, some, question.limit, only_days) for table, some in of_days]
-    pools = [gather(reader, desk.tenant, one, soon, question.limit) for one in looked]
+    looked += [look(reader, table, ctx.tenant, query, some, question.limit, only_days) for table, some in of_days]
+    pools = [gather(reader, ctx.tenant, one, soon, question.limit) for one in looked]
     return pools[: len(own)], pools[len(own) :]
 
 
-def _bounds(desk: Desk, question: Question) -> list[tuple[Table[Any], tuple[Condition, ...]]]:
+def _bounds(ctx: CallContext, question: Question) -> list[tuple[Table[Any], tuple[Condition, ...]]]:
     bounds: list[tuple[Table[Any], tuple[Condition, ...]]] = []
     if "memory" in question.kinds:
-        bounds.append((MEMORIES, memory_bounds(desk, question)))
-    if "observation" in question.kinds and not desk.in_chat:
-        bounds.append((OBSERVATIONS, observation_bounds(desk, question)))
+        bounds.append((MEMORIES, memory_bounds(ctx, question)))
+    if "observation" in question.kinds and not ctx.in_chat:
+        bounds.append((OBSERVATIONS, observation_bounds(ctx, question)))
     return bounds
 
 
@@ -102,18 +102,18 @@ def _within(question: Question, first: int, end: int) -> Question:
     return replace(question, after=after, before=before)
 
 
-def _soon(desk: Desk, text: str) -> Soon | None:
+def _soon(ctx: CallContext, text: str) -> Soon | None:
     """The question as a vector, made by another thread while this one looks for its words."""
-    model = desk.embedder
+    model = ctx.embedder
     if model is None or not text.strip():
         return None
     asked = redact_text(text[:EMBEDDED_CHARS]).value
     return Soon(model.name, model.dims, _embedding.submit(_meaning, model, asked))
 
 
-def _read(desk: Desk, text: str) -> float:
+def _read(ctx: CallContext, text: str) -> float:
     """How much of the question the embedder can read; without one it is of no importance."""
-    return desk.embedder.reads(text[:EMBEDDED_CHARS]) if desk.embedder else 1.0
+    return ctx.embedder.reads(text[:EMBEDDED_CHARS]) if ctx.embedder else 1.0
 
 
 def _meaning(embedder: Embedder, text: CleanText) -> Meaning | None:
@@ -124,14 +124,14 @@ def _meaning(embedder: Embedder, text: CleanText) -> Meaning | None:
         return None
 
 
-def _ranked(desk: Desk, question: Question, own: Sequence[Pool], pools: Sequence[Pool]) -> list[Ranked]:
+def _ranked(ctx: CallContext, question: Question, own: Sequence[Pool], pools: Sequence[Pool]) -> list[Ranked]:
     """All pools in one order, without those that say what a better one says."""
     candidates = {seq: one for pool in pools for seq, one in pool.candidates.items()}
     if not candidates:
         return []
     # Where most candidates come from: of a table with few records nothing can be said about what is rare, nor of a day.
     corpus = max(own, key=lambda pool: len(pool.candidates)).corpus
-    asked = Asked(question.query, tuple(corpus.frequency), desk.clock.now_ms(), _read(desk, question.query))
+    asked = Asked(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), _read(ctx, question.query))
     # Twice as many as wanted: some say the same and are folded.
     most = len(candidates) if question.per_session else 4 * question.limit + 20
     best = rank(asked, list(candidates.values()), corpus, most)
@@ -151,21 +151,21 @@ def _answers(one: Ranked, candidate: Candidate, read: float, strict: bool) -> bo
     return one.parts.words > 0 or likeness >= LEAST_LIKENESS or one.parts.date >= DATE
 
 
-def _hits(desk: Desk, reader: Reader, ranked: Sequence[Ranked], pools: Sequence[Pool]) -> list[Hit]:
+def _hits(ctx: CallContext, reader: Reader, ranked: Sequence[Ranked], pools: Sequence[Pool]) -> list[Hit]:
     records: dict[int, Memory | Observation] = {}
     cosines: dict[int, float | None] = {}
     for pool in pools:
         seqs = [one.seq for one in ranked if one.seq in pool.candidates]
-        records |= {one.seq: one for one in reader.find(pool.table, desk.tenant, Condition("seq", "in", seqs))}
+        records |= {one.seq: one for one in reader.find(pool.table, ctx.tenant, Condition("seq", "in", seqs))}
         cosines |= {seq: pool.candidates[seq].cosine for seq in seqs}
     return [Hit(records[one.seq], one.score, one.parts, cosines[one.seq]) for one in ranked if one.seq in records]
 
 
-def memory_bounds(desk: Desk, question: Question) -> tuple[Condition, ...]:
+def memory_bounds(ctx: CallContext, question: Question) -> tuple[Condition, ...]:
     """Conditions on memories: the latest versions, or those that held at a moment."""
     unbound = [Condition("project", "is null")] if question.unbound else []
-    place = (*unbound, *of_project(desk, question.project))
-    conditions = [*desk.sees_memories(question.agent), *place, *where(type=question.type)]
+    place = (*unbound, *of_project(ctx, question.project))
+    conditions = [*ctx.sees_memories(question.agent), *place, *where(type=question.type)]
     if question.as_of is None:
         conditions += where(latest=True)
     else:
@@ -178,11 +178,11 @@ def memory_bounds(desk: Desk, question: Question) -> tuple[Condition, ...]:
     return (*conditions, *_lists(question), *_window("created_at", question))
 
 
-def observation_bounds(desk: Desk, question: Question) -> tuple[Condition, ...]:
+def observation_bounds(ctx: CallContext, question: Question) -> tuple[Condition, ...]:
     """Conditions on observations."""
     conditions = [
-        *desk.sees(question.agent),
-        *of_project(desk, question.project),
+        *ctx.sees(question.agent),
+        *of_project(ctx, question.project),
         *where(type=question.type, session_id=question.session_id),
     ]
     if question.as_of is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Memory, Statement
 from holdfast.core.times import iso
 from holdfast.recall.hits import Hit
@@ -16,14 +16,14 @@ LEAST_ASKED = 60  # characters left for the answer if the question is told too
 SAID_WORTH = 0.3
 
 
-def shown(desk: Desk, reader: Reader, hit: Hit, query: str, chars: int) -> str:
+def shown(ctx: CallContext, reader: Reader, hit: Hit, query: str, chars: int) -> str:
     """What a hit says to the question, in at most about so many characters."""
     since = _since(hit)
     room = max(LEAST_ASKED, chars - len(since))
     record = hit.record
     if isinstance(record, Memory):
         return passage(record.content, query, room) + since
-    said = statements_of(desk, reader, hit)
+    said = statements_of(ctx, reader, hit)
     if not hit.turn:
         return passage(f"{record.title}\n{record.narrative}", query, room, [one.text for one in said]) + since
     asked = _asked(hit, said, query)
@@ -33,10 +33,10 @@ def shown(desk: Desk, reader: Reader, hit: Hit, query: str, chars: int) -> str:
     return asked + told + since
 
 
-def statements_of(desk: Desk, reader: Reader, hit: Hit) -> list[Statement]:
+def statements_of(ctx: CallContext, reader: Reader, hit: Hit) -> list[Statement]:
     """The statements of a hit's turn, in the order in which they were said."""
     sources = [one.id for one in hit.turn] or [hit.record.id]
-    return reader.find(STATEMENTS, desk.tenant, *desk.sees(), Condition("source_id", "in", sources), order="seq")
+    return reader.find(STATEMENTS, ctx.tenant, *ctx.sees(), Condition("source_id", "in", sources), order="seq")
 
 
 def _asked(hit: Hit, said: list[Statement], query: str) -> str:

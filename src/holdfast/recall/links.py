@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import cast
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Memory, Relation
 from holdfast.protocol.lifecycle import Life, Link, LinkKind, settle
 from holdfast.store.port import Condition, Reader, where
@@ -23,7 +23,7 @@ OF_TWO_ONE: tuple[LinkKind, ...] = ("supersedes", *CONTRADICTS)
 _LATER = Condition("parent_id", "not null")
 
 
-def seen_relations(desk: Desk, reader: Reader, relations: Iterable[Relation]) -> Iterator[Relation]:
+def seen_relations(ctx: CallContext, reader: Reader, relations: Iterable[Relation]) -> Iterator[Relation]:
     """The relations without those that start or end at a memory that is not the caller's to see.
 
     In a chat only memories are seen: there both ends must be such ones.
@@ -31,12 +31,12 @@ def seen_relations(desk: Desk, reader: Reader, relations: Iterable[Relation]) ->
     rest = iter(relations)
     while batch := list(islice(rest, BATCH)):
         ends = list({end for one in batch for end in (one.source_id, one.target_id)})
-        known = {memory.id: memory for memory in reader.find(MEMORIES, desk.tenant, Condition("id", "in", ends))}
-        seen = {id for id in ends if (desk.may_see(known[id]) if id in known else not desk.in_chat)}
+        known = {memory.id: memory for memory in reader.find(MEMORIES, ctx.tenant, Condition("id", "in", ends))}
+        seen = {id for id in ends if (ctx.may_see(known[id]) if id in known else not ctx.in_chat)}
         yield from (one for one in batch if one.source_id in seen and one.target_id in seen)
 
 
-def linked(desk: Desk, reader: Reader, memories: Sequence[Memory], agent: str | None) -> list[Memory]:
+def linked(ctx: CallContext, reader: Reader, memories: Sequence[Memory], agent: str | None) -> list[Memory]:
     """Memories one step from these that the caller may see and that are not among them; three at most.
 
     What goes with the first comes first.
@@ -44,11 +44,11 @@ def linked(desk: Desk, reader: Reader, memories: Sequence[Memory], agent: str | 
     own = versions_of(reader, memories)
     place = {memory.id: number for number, memory in enumerate(memories)}
     ends: dict[str, int] = {}
-    for one in _relations(desk, reader, list(own), GOING_TOGETHER):
+    for one in _relations(ctx, reader, list(own), GOING_TOGETHER):
         for here, there in ((one.source_id, one.target_id), (one.target_id, one.source_id)):
             if here in own and there not in own:
                 ends[there] = min(place[own[here]], ends.get(there, len(place)))
-    found = latest_of(desk, reader, list(ends), agent)
+    found = latest_of(ctx, reader, list(ends), agent)
     nearest: dict[str, int] = {}
     for end, memory in found.items():
         nearest[memory.id] = min(ends[end], nearest.get(memory.id, len(place)))
@@ -57,7 +57,7 @@ def linked(desk: Desk, reader: Reader, memories: Sequence[Memory], agent: str | 
 
 
 def current(
-    desk: Desk,
+    ctx: CallContext,
     reader: Reader,
     memories: Sequence[Memory],
     agent: str | None = None,
@@ -71,11 +71,11 @@ def current(
     one that the caller may see. With `among`, only these themselves count, as for a question about the past.
     """
     own = versions_of(reader, memories)
-    relations = _relations(desk, reader, list(own), kinds)
+    relations = _relations(ctx, reader, list(own), kinds)
     if not relations:
         return list(memories)
     strangers = {end for one in relations for end in (one.source_id, one.target_id)} - own.keys()
-    others = {} if among else latest_of(desk, reader, list(strangers), agent)
+    others = {} if among else latest_of(ctx, reader, list(strangers), agent)
     names = own | {end: memory.id for end, memory in others.items()}
     links = [
         Link(names[one.source_id], names[one.target_id], cast(LinkKind, one.type))
@@ -97,24 +97,24 @@ def versions_of(reader: Reader, memories: Sequence[Memory]) -> dict[str, str]:
     return own
 
 
-def latest_of(desk: Desk, reader: Reader, ids: Sequence[str], agent: str | None) -> Mapping[str, Memory]:
+def latest_of(ctx: CallContext, reader: Reader, ids: Sequence[str], agent: str | None) -> Mapping[str, Memory]:
     """The latest versions of memories by the ids given, as far as the caller may see them and they are active."""
     if not ids:
         return {}
-    named = reader.find(MEMORIES, desk.tenant, Condition("id", "in", ids))
+    named = reader.find(MEMORIES, ctx.tenant, Condition("id", "in", ids))
     roots = list({one.root for one in named if not one.latest})
-    newer = reader.find(MEMORIES, desk.tenant, *where(latest=True), Condition("root", "in", roots), _LATER)
+    newer = reader.find(MEMORIES, ctx.tenant, *where(latest=True), Condition("root", "in", roots), _LATER)
     by_root = {one.root: one for one in (*newer, *(one for one in named if one.latest))}
-    now = desk.clock.now_ms()
+    now = ctx.clock.now_ms()
     return {
         one.id: memory
         for one in named
-        if (memory := by_root.get(one.root)) and memory.state == "active" and desk.may_see(memory, agent)
+        if (memory := by_root.get(one.root)) and memory.state == "active" and ctx.may_see(memory, agent)
         if memory.forget_after is None or memory.forget_after > now
     }
 
 
-def _relations(desk: Desk, reader: Reader, ids: Sequence[str], kinds: Sequence[str]) -> list[Relation]:
+def _relations(ctx: CallContext, reader: Reader, ids: Sequence[str], kinds: Sequence[str]) -> list[Relation]:
     """Relations of some kinds that start or end at these memories."""
     if not ids:
         return []
@@ -122,6 +122,6 @@ def _relations(desk: Desk, reader: Reader, ids: Sequence[str], kinds: Sequence[s
     found = [
         one
         for end in ("source_id", "target_id")
-        for one in reader.find(RELATIONS, desk.tenant, *desk.sees(), of, Condition(end, "in", ids))
+        for one in reader.find(RELATIONS, ctx.tenant, *ctx.sees(), of, Condition(end, "in", ids))
     ]
     return list({one.id: one for one in found}.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.recall.flow import search
 from holdfast.recall.hits import Hit, Question
 
@@ -13,19 +13,19 @@ CLEAR_WORDS, CLEAR_LIKENESS = 0.3, 0.35
 MOST_OTHERS = 2
 
 
-def search_here(desk: Desk, question: Question) -> list[Hit]:
+def search_here(ctx: CallContext, question: Question) -> list[Hit]:
     """The best records of the caller's project and of none; of other projects only if these do not answer."""
     if not question.here or question.project or question.session_id:
-        return search(desk, question)
-    own = search(desk, replace(question, project=question.here))
+        return search(ctx, question)
+    own = search(ctx, replace(question, project=question.here))
     unbound = replace(question, unbound=True, kinds=("memory",))
-    general = search(desk, unbound) if "memory" in question.kinds else []
+    general = search(ctx, unbound) if "memory" in question.kinds else []
     hits = sorted([*own, *general], key=lambda hit: -hit.score)
     hits = _in_order(own, hits)[: question.limit]
     if any(map(is_clear, hits)):
         return hits
     known = {hit.record.id for hit in hits}
-    others = [hit for hit in search(desk, question) if hit.record.id not in known and is_clear(hit)][:MOST_OTHERS]
+    others = [hit for hit in search(ctx, question) if hit.record.id not in known and is_clear(hit)][:MOST_OTHERS]
     return [*hits[: question.limit - len(others)], *others]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Memory, Observation
 from holdfast.recall.hits import Hit
 from holdfast.store.port import Condition, Reader, where
@@ -33,7 +33,7 @@ class _Turn:
         return (*((self.prompt,) if self.prompt else ()), *self.messages)
 
 
-def as_turns(desk: Desk, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
+def as_turns(ctx: CallContext, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
     """The hits with those of one turn in one place, the best of them; its record is the answer."""
     known: dict[str, _Turn] = {}
     seen: set[str] = set()
@@ -44,7 +44,7 @@ def as_turns(desk: Desk, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
             found.append(hit)
             continue
         if record.id not in known:
-            turn = _turn(desk, reader, record)
+            turn = _turn(ctx, reader, record)
             known |= {row.id: turn for row in turn.rows} | {record.id: turn}
         turn = known[record.id]
         answer = turn.answer or record
@@ -54,13 +54,13 @@ def as_turns(desk: Desk, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
     return found
 
 
-def by_worth(desk: Desk, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
+def by_worth(ctx: CallContext, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
     """The hits in their order, turns that left something worth knowing a little before those that did not."""
     ids = [row.id for hit in hits for row in hit.turn]
     if not ids:
         return list(hits)
     best: dict[str, float] = {}
-    for one in reader.find(STATEMENTS, desk.tenant, Condition("source_id", "in", ids)):
+    for one in reader.find(STATEMENTS, ctx.tenant, Condition("source_id", "in", ids)):
         best[one.source_id] = max(one.worth, best.get(one.source_id, 0.0))
     worth = {id(hit): max((best.get(row.id, 0.0) for row in hit.turn), default=0.0) for hit in hits}
     return sorted(hits, key=lambda hit: -_weight(hit, worth[id(hit)]))
@@ -73,7 +73,7 @@ def _weight(hit: Hit, worth: float) -> float:
     return hit.score + WORTH * worth
 
 
-def _turn(desk: Desk, reader: Reader, row: Observation) -> _Turn:
-    found = turn_of(reader, desk.tenant, row, MOST_MESSAGES, *where(hook=MESSAGE_HOOK))
-    prompt = found.prompt if found.prompt is not None and desk.may_see(found.prompt) else None
-    return _Turn(prompt, tuple(one for one in found.rows if desk.may_see(one)))
+def _turn(ctx: CallContext, reader: Reader, row: Observation) -> _Turn:
+    found = turn_of(reader, ctx.tenant, row, MOST_MESSAGES, *where(hook=MESSAGE_HOOK))
+    prompt = found.prompt if found.prompt is not None and ctx.may_see(found.prompt) else None
+    return _Turn(prompt, tuple(one for one in found.rows if ctx.may_see(one)))

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.connection import Door, LocalDoor
+from holdfast.connection import Connection, LocalConnection
 from holdfast.core.errors import Fault, Forbidden, InvalidRequest, MethodNotAllowed, NotFound
 from holdfast.core.metrics import MEDIA_TYPE
 from holdfast.engine import Engine
@@ -33,7 +33,7 @@ from holdfast.serve.http.rest import PREFIX, Rest
 from holdfast.serve.http.static_pages import agent_guide, auth_guide
 from holdfast.serve.http.strict_json import dumps, loads
 from holdfast.serve.http.viewer_files import viewer_page
-from holdfast.serve.http.write_batcher import Lane
+from holdfast.serve.http.write_batcher import WriteBatcher
 from holdfast.serve.mcp.tools import Context, McpSurface, call_tool, text_of, tool_list
 from holdfast.serve.metrics_page import readings
 
@@ -48,15 +48,15 @@ class App:
         self.engine = engine
         self.auth = Auth(engine, run_token)
         self.pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="op")
-        self.lane = Lane(lambda: engine.store)
-        self.rest = Rest(engine, self.auth, self.pool, self.lane)
+        self.batcher = WriteBatcher(lambda: engine.store)
+        self.rest = Rest(engine, self.auth, self.pool, self.batcher)
         self.live = Live(engine, self.auth)
         self.maintenance = Maintenance(engine)
         self.learning = Learning(engine)
         self.schedule = Schedule(engine)
         self.spool = SpoolIntake(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
-        surface = McpSurface(self._door_of, self.pool, engine.settings.mcp_tools)
+        surface = McpSurface(self._connection_of, self.pool, engine.settings.mcp_tools)
         # Stateless: a session lives in the client's credential, not in this process, so nothing piles up.
         self.mcp = StreamableHTTPSessionManager(
             surface.server(),
@@ -99,7 +99,7 @@ class App:
         self.learning.start()
         self.schedule.start()
         self.spool.start()
-        self.lane.start()
+        self.batcher.start()
         if self.broker:
             self.broker.start()
         try:
@@ -112,7 +112,7 @@ class App:
             await asyncio.to_thread(self.schedule.stop)
             await asyncio.to_thread(self.learning.stop)
             await asyncio.to_thread(self.maintenance.stop)
-            await asyncio.to_thread(self.lane.stop)
+            await asyncio.to_thread(self.batcher.stop)
             self.engine.publishers.remove(self.live)
             self.pool.shutdown()
 
@@ -122,10 +122,10 @@ class App:
         except Fault:
             return None
 
-    def _door_of(self, ctx: Context) -> Door:
+    def _connection_of(self, ctx: Context) -> Connection:
         if ctx.request is None:
             raise InvalidRequest("mcp: the request carries no HTTP request")
-        return LocalDoor(self.engine, self.auth.caller(ctx.request.scope["headers"]), here=False)
+        return LocalConnection(self.engine, self.auth.caller(ctx.request.scope["headers"]), here=False)
 
     async def _mcp_http(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.auth.caller(scope["headers"])
@@ -174,8 +174,8 @@ class App:
             raise InvalidRequest("mcp: name must be a tool's name and arguments an object")
         loop = asyncio.get_running_loop()
         try:
-            door = LocalDoor(self.engine, caller, here=False)
-            answer = await loop.run_in_executor(self.pool, call_tool, door, name, arguments)
+            connection = LocalConnection(self.engine, caller, here=False)
+            answer = await loop.run_in_executor(self.pool, call_tool, connection, name, arguments)
         except NotFound as fault:
             if fault.message.startswith("tool:"):
                 raise InvalidRequest(fault.message, hint=fault.hint) from None

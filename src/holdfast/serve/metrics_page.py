@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.metrics import gauge
 from holdfast.core.model import Caller
 from holdfast.core.version import VERSION
@@ -29,7 +29,7 @@ def readings(engine: Engine, caller: Caller, broker: Broker | None) -> str:
     if caller.may("root"):
         lines += [*_process(engine), *_memory(engine), *_broker(broker), *engine.metrics.lines()]
     else:
-        lines += _own_records(engine.desk(caller))
+        lines += _own_records(engine.context(caller))
     return "\n".join(lines) + "\n"
 
 
@@ -68,7 +68,7 @@ def _store(engine: Engine) -> Iterator[str]:
 
 def _snapshots(engine: Engine) -> Iterator[str]:
     tenants = engine.store.read().tenants()
-    archives = [archive_of(engine.desk(Caller(tenant=tenant, name="metrics"))) for tenant in tenants]
+    archives = [archive_of(engine.context(Caller(tenant=tenant, name="metrics"))) for tenant in tenants]
     ages = [age for archive in archives if (age := age_of_newest(archive)) is not None]
     yield from gauge("holdfast_snapshot_age_seconds", {(): max(0, *ages) / 1000} if ages else {})
     yield from gauge("holdfast_snapshots_waiting", {(): sum(len(waiting(archive)) for archive in archives)})
@@ -78,14 +78,14 @@ def _broker(broker: Broker | None) -> Iterator[str]:
     yield from gauge("holdfast_broker_connected", {} if broker is None else {(): int(broker.is_connected)})
 
 
-def _own_records(desk: Desk) -> Iterator[str]:
+def _own_records(ctx: CallContext) -> Iterator[str]:
     """Of memory alone, and in isolated scope of the agent that asks alone."""
-    if desk.settings.isolated and desk.agent() is None:
+    if ctx.settings.isolated and ctx.agent() is None:
         return  # nobody to count for
-    reader = desk.store.read()
+    reader = ctx.store.read()
     told = [table for table in TABLES if table.told]
-    bounds = {one.name: desk.sees_memories() if one is MEMORIES else desk.sees() for one in told}
+    bounds = {one.name: ctx.sees_memories() if one is MEMORIES else ctx.sees() for one in told}
     counts: dict[tuple[str, ...], float] = {
-        (one.name,): reader.count(one, desk.tenant, *bounds[one.name]) for one in told
+        (one.name,): reader.count(one, ctx.tenant, *bounds[one.name]) for one in told
     }
     yield from gauge("holdfast_records", counts)

@@ -50,7 +50,7 @@ def laid_out(archive: Archive, named: Named, *, reading: bool = True) -> Iterato
             be used.
     """
     named = replace(named, reading=reading)
-    with archive.shelf.staging() as staging, sought(archive, named) as found:
+    with archive.repo.staging() as staging, sought(archive, named) as found:
         manifest = trusted(archive, named, found)
         unpack(
             found.folder / manifest.body_name,
@@ -87,7 +87,7 @@ def _place(archive: Archive, found: Found) -> Path | None:
     """Where the store of the snapshot is kept, or would be; None if it is not to be."""
     if found.place != SHELF:
         return None
-    manifest = archive.shelf.find(found.id).manifest
+    manifest = archive.repo.find(found.id).manifest
     return place_of_opened(found.folder, manifest, store_schema()) if manifest and not manifest.encrypted else None
 
 
@@ -100,7 +100,7 @@ def _reopened(place: Path) -> PastStore | None:
 
 @contextmanager
 def _unpacked(archive: Archive, named: Named, found: Found, place: Path | None) -> Iterator[Then]:
-    with archive.shelf.staging() as staging:
+    with archive.repo.staging() as staging:
         manifest = trusted(archive, named, found)
         body, identities = found.folder / manifest.body_name, identities_of(archive, named)
         unpack(body, manifest, staging, identities, lambda path: path == STORE)
@@ -118,7 +118,7 @@ def at_moment(archive: Archive, moment: int) -> str:
     Raises:
         NotFound: there is none.
     """
-    for one in archive.shelf.each():
+    for one in archive.repo.each():
         if one.manifest is not None and not one.damaged and one.manifest.identity.created_at <= moment:
             return one.id
     raise NotFound("snapshot: none is as old as that", hint="holdfast snapshot list shows what there is.")

@@ -1,4 +1,5 @@
-"""Making a snapshot: memory ─capture→ ─redact→ ─pack or cut→ body ─seal→ manifest ─put→ shelf, and on to the vault."""
+"""Making a snapshot: memory ─capture→ ─redact→ ─pack or cut→ body ─seal→ manifest ─put→ repository, and on to the
+vault."""
 
 from __future__ import annotations
 
@@ -33,15 +34,15 @@ from holdfast.snapshot.bundle.writer import pack
 from holdfast.snapshot.remote.layout import Fresh
 from holdfast.snapshot.remote.local_chunks import cut, foreseeing, lies_in_chunks, staged_bytes
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import new_id
-from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.repo.unsent import note_unsent
 from holdfast.snapshot.resolve import made_here
 from holdfast.snapshot.sources.capture import capture_memory, live_bytes
 from holdfast.snapshot.sources.change_check import note_seen, seen_now
 from holdfast.snapshot.sync.queue import put_in_vault
-from holdfast.snapshot.wire import shelved_shape
+from holdfast.snapshot.wire import entry_wire
 from holdfast.store.sqlite.files.capture import check_store
 
 T = TypeVar("T")
@@ -62,8 +63,8 @@ class Wish:
     most_per_hour: int | None = None  # of those made by hand, for whoever may not ask for as many as he likes
 
 
-def create(archive: Archive, wish: Wish) -> Shelved:
-    """A snapshot of the memory as it is now, on the shelf and, where one is set, in the vault.
+def create(archive: Archive, wish: Wish) -> SnapshotEntry:
+    """A snapshot of the memory as it is now, in the repository and, where one is set, in the vault.
 
     Raises:
         SnapshotsBusy: another process makes, restores or removes snapshots.
@@ -72,37 +73,38 @@ def create(archive: Archive, wish: Wish) -> Shelved:
         RateLimited: as many were made in the last hour as the wish allows.
     """
     with making(archive, wish) as made:
-        put_in_vault(archive, made.shelved.id, wish.vault, made.fresh)
-    return made.shelved
+        put_in_vault(archive, made.stored.id, wish.vault, made.fresh)
+    return made.stored
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A snapshot on the shelf, and what it was packed from as long as that is staged."""
+    """A snapshot in the repository, and what it was packed from as long as that is staged."""
 
-    shelved: Shelved
+    stored: SnapshotEntry
     fresh: Fresh
 
 
 @contextmanager
 def making(archive: Archive, wish: Wish) -> Iterator[Made]:
-    """A new snapshot on the shelf. Within the block its plain bytes are still at hand, so that an encrypted one can go
-    to a vault as chunks though nobody here could open it; others may make snapshots meanwhile. Faults as of `create`.
+    """A new snapshot in the repository. Within the block its plain bytes are still at hand, so that an encrypted one
+    can go to a vault as chunks though nobody here could open it; others may make snapshots meanwhile. Faults as of
+    `create`.
     """
-    with archive.shelf.staging() as staging:
+    with archive.repo.staging() as staging:
         with archive.locked("create") as result:
             _check_pace(archive, wish.most_per_hour)
             made = _make(archive, wish, staging)
-            result.about = made.shelved.id
+            result.about = made.stored.id
         yield made
 
 
 def _check_pace(archive: Archive, most: int | None) -> None:
-    """By what lies on the shelf, so that neither a restart nor a second token begins anew."""
+    """By what lies in the repository, so that neither a restart nor a second token begins anew."""
     if most is None:
         return
     now = archive.clock.now_ms()
-    newest = (one.manifest.identity for one in archive.shelf.each() if one.manifest and not one.damaged)
+    newest = (one.manifest.identity for one in archive.repo.each() if one.manifest and not one.damaged)
     last_hour = takewhile(lambda one: now - one.created_at < HOUR_MS, newest)
     recent = [one for one in last_hour if one.created_by == ASKED_FOR and one.created_at <= now]
     if len(recent) < most:
@@ -115,29 +117,29 @@ def _check_pace(archive: Archive, most: int | None) -> None:
     )
 
 
-def create_locked(archive: Archive, wish: Wish) -> Shelved:
+def create_locked(archive: Archive, wish: Wish) -> SnapshotEntry:
     """The same for whoever holds the lock already; the vault gets it later (`sending.py`)."""
-    with archive.shelf.staging() as staging:
-        return _make(archive, wish, staging).shelved
+    with archive.repo.staging() as staging:
+        return _make(archive, wish, staging).stored
 
 
 def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
-    shelf = archive.shelf
-    shelf.sweep()
+    repo = archive.repo
+    repo.sweep()
     _check_undamaged(archive)
     seen = seen_now(archive)
-    identity = _identity(archive, shelf, wish)
+    identity = _identity(archive, repo, wish)
     if archive.settings.vault:
-        note_unsent(shelf.root, identity.id)
+        note_unsent(repo.root, identity.id)
     recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
     capture, body = _packed(archive, wish, staging, identity.id, recipients)
     manifest = _sealed(archive, wish, identity, capture, body, recipients)
-    shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
+    repo.put(staging / body.name, manifest, manifest_bytes(manifest))
     note_seen(archive, seen)
     archive.keyring.raise_mark(manifest.signer, made_here(archive), identity.sequence)
-    made = shelf.find(identity.id)
+    made = repo.find(identity.id)
     archive.moved("create", body.size)
-    archive.tell("created", shelved_shape(made))
+    archive.tell("created", entry_wire(made))
     return Made(made, Fresh(capture, body, recipients))
 
 
@@ -149,7 +151,8 @@ def _check_undamaged(archive: Archive) -> None:
 
 
 def _packed(archive: Archive, wish: Wish, staging: Path, id: str, recipients: tuple[str, ...]) -> tuple[Capture, Body]:
-    """The memory as it is now, found sound, and the same as a body: one file, or chunks that the shelf partly has."""
+    """The memory as it is now, found sound, and the same as a body: one file, or chunks that the repository partly
+    has."""
     redact = _said(wish.redact, archive.settings.snapshot_redact)
     vaults = (wish.vault, archive.settings.vault)
     with foreseeing(archive, vaults, live_bytes(archive), recipients) as foreseen:
@@ -187,9 +190,9 @@ def _checked_beside(capture: Capture) -> Iterator[None]:
         checked.result()  # nothing leaves the block before this
 
 
-def _identity(archive: Archive, shelf: Shelf, wish: Wish) -> Identity:
-    sequence, now = shelf.next_sequence(), archive.clock.now_ms()
-    before = shelf.newest()
+def _identity(archive: Archive, repo: SnapshotRepository, wish: Wish) -> Identity:
+    sequence, now = repo.next_sequence(), archive.clock.now_ms()
+    before = repo.newest()
     return Identity(
         id=new_id(sequence, now, archive.entropy.hex(CHANCE_CHARS)),
         tenant=archive.tenant,

@@ -60,7 +60,7 @@ def difference(archive: Archive, one: Named, other: Named | None, limit: int) ->
 
 def compared(archive: Archive, a: Side, b: Side, limit: int) -> Difference:
     tables = compare_stores(a.database, b.database, archive.tenant, limit=limit)
-    with archive.shelf.staging() as scratch:
+    with archive.repo.staging() as scratch:
         folders = diff_folders(a.folder, b.folder, scratch)
     return Difference(
         a.name,
@@ -84,7 +84,7 @@ def side_of(laid: LaidOut) -> Side:
 @contextmanager
 def live_side(archive: Archive) -> Iterator[Side]:
     """The live memory: its database as it is, its folders and state as a snapshot would have them."""
-    with archive.shelf.staging() as staging:
+    with archive.repo.staging() as staging:
         database = live_database(archive)
         capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
         yield Side(NOW, database, staging)
@@ -94,7 +94,7 @@ def live_side(archive: Archive) -> Iterator[Side]:
 def readable_side(archive: Archive, folder: Path) -> Iterator[Side]:
     """In the place of a damaged live memory: its sound rows, or none. Its folders count as the other side's."""
     live = live_name(DataFolder(archive.home))
-    with archive.shelf.staging() as staging:
+    with archive.repo.staging() as staging:
         try:
             if live is None:
                 raise DataDamaged("there is no live memory")

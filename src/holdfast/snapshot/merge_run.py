@@ -86,14 +86,14 @@ def merge(
         sides = {at: stack.enter_context(_then(archive, named)) for at, named in enumerate((one, other)) if named}
         for side in sides.values():
             if side.manifest is not None and not dry_run:
-                archive.shelf.begin_after(side.manifest.identity.sequence)
+                archive.repo.begin_after(side.manifest.identity.sequence)
         wish = _wish(archive, sides.values(), one or other or Named(""))
         before = None if dry_run else keep(archive, wish)
         for at in {0, 1} - sides.keys():
             sides[at] = stack.enter_context(_now(archive))
-        work = _Work(archive, sides[0], sides[1], prefer, stack.enter_context(archive.shelf.staging()))
+        work = _Work(archive, sides[0], sides[1], prefer, stack.enter_context(archive.repo.staging()))
         if dry_run:
-            with archive.shelf.staging() as place:
+            with archive.repo.staging() as place:
                 return work.told(work.merged(place))
         told = _made_live(archive, folder, work, wish, before)
         result.about = told.generation
@@ -114,9 +114,9 @@ def merge_file(archive: Archive, name: str, database: Path, named: Named, *, dry
         before = None if dry_run else keep(archive, wish)
         now = stack.enter_context(_now(archive))
         guest = _Side(name, database, now.folder, None)  # without folders of its own
-        work = _Work(archive, guest, now, "newest", stack.enter_context(archive.shelf.staging()))
+        work = _Work(archive, guest, now, "newest", stack.enter_context(archive.repo.staging()))
         if dry_run:
-            return work.told(work.merged(stack.enter_context(archive.shelf.staging())))
+            return work.told(work.merged(stack.enter_context(archive.repo.staging())))
         return _made_live(archive, DataFolder(archive.home), work, wish, before)
 
 
@@ -135,7 +135,7 @@ def _then(archive: Archive, named: Named) -> Iterator[_Side]:
 
 @contextmanager
 def _now(archive: Archive) -> Iterator[_Side]:
-    with archive.shelf.staging() as staging:
+    with archive.repo.staging() as staging:
         database = staging / DATABASE
         captured = capture_store(live_database(archive), database, archive.tenant)
         capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
@@ -191,7 +191,7 @@ class _Work:
             store.close()
 
     def told(self, done: Merged, generation: str | None = None, before: str | None = None) -> MergedMemories:
-        with self._archive.shelf.staging() as scratch:
+        with self._archive.repo.staging() as scratch:
             folders = tuple(one.name for one in diff_folders(self._a.folder, self._b.folder, scratch))
         base: Literal["a", "b"] = "a" if self._base is self._a else "b"
         return MergedMemories(self._a.name, self._b.name, base, done, folders, generation, before)

@@ -1,4 +1,4 @@
-"""Listing, removing and pruning: what leaves the shelf, and what never does."""
+"""Listing, removing and pruning: what leaves the repository, and what never does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from holdfast.core.errors import SnapshotsBusy
 from holdfast.settings import Settings
 from holdfast.snapshot.bundle.types import ASKED_FOR
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.retention import Item, Plan, Policy, plan
 
 
@@ -41,19 +41,19 @@ def prune(
         SnapshotsBusy: another process makes, restores or removes snapshots.
     """
     with archive.locked("prune"):
-        shelf, now = archive.shelf, archive.clock.now_ms()
-        decided = plan([_item(archive, one) for one in shelf.each()], policy, now, automatic_only, damaged=damaged)
+        repo, now = archive.repo, archive.clock.now_ms()
+        decided = plan([_item(archive, one) for one in repo.each()], policy, now, automatic_only, damaged=damaged)
         if dry_run:
             return Pruned(decided, (), ())
-        shelf.sweep()
+        repo.sweep()
         removed, in_use = [], []
         for id in decided.remove:
             try:
-                shelf.delete(id, packs_too=False)
+                repo.delete(id, packs_too=False)
                 removed.append(id)
             except SnapshotsBusy:
                 in_use.append(id)
-        shelf.sweep()  # the packs that nobody needs any more, once for all of them
+        repo.sweep()  # the packs that nobody needs any more, once for all of them
     if removed:
         archive.tell("pruned", {"ids": removed})
     return Pruned(decided, tuple(removed), tuple(in_use))
@@ -68,20 +68,20 @@ def delete(archive: Archive, id: str) -> str:
         SnapshotsBusy: it is in use.
     """
     with archive.locked("delete") as result:
-        whole = result.about = archive.shelf.find(id).id
-        archive.shelf.delete(whole)
+        whole = result.about = archive.repo.find(id).id
+        archive.repo.delete(whole)
     archive.tell("deleted", {"id": whole})
     return whole
 
 
-def _item(archive: Archive, one: Shelved) -> Item:
+def _item(archive: Archive, one: SnapshotEntry) -> Item:
     about = one.manifest.identity if one.manifest else None
     return Item(
         id=one.id,
         sequence=one.sequence,
         created_at=about.created_at if about else 0,
         good=not one.damaged,
-        in_use=archive.shelf.in_use(one.id),
+        in_use=archive.repo.in_use(one.id),
         automatic=about is not None and about.created_by != ASKED_FOR,
         scheduled=about is not None and about.created_by == "schedule",
     )

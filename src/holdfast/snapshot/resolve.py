@@ -1,4 +1,4 @@
-"""Which snapshot is meant: one on the shelf, a bundle at a path, or one in a vault. And whether it may be used."""
+"""Which snapshot is meant: one in the repository, a bundle at a path, or one in a vault. And whether it may be used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import read_manifest_of
 from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.packs import packs_needed
-from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.verify import Expect, fault_of, is_genuine, verify
 from holdfast.store.sqlite.database import store_schema
 from holdfast.vault.read_only import ReadOnly
@@ -50,7 +50,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A bundle's folder and id. `own`: it lies on this memory's shelf and was named, so it may be an older one."""
+    """A bundle's folder and id. `own`: it lies on this memory's repository and was named, so it may be an older one."""
 
     folder: Path
     id: str
@@ -64,7 +64,7 @@ class Found:
 def sought(archive: Archive, named: Named) -> Iterator[Found]:
     """The bundle that is meant, for the length of a block in which nobody removes it.
 
-    One in a vault is fetched to a private place: until it is verified it has no business on the shelf.
+    One in a vault is fetched to a private place: until it is verified it has no business in the repository.
 
     Raises:
         NotFound: there is none.
@@ -73,31 +73,31 @@ def sought(archive: Archive, named: Named) -> Iterator[Found]:
     if named.vault and is_colony(named.vault):
         compacts = Compacts(archive, named.vault, named.identity)
         id = None if named.name == LATEST else named.name
-        with archive.shelf.staging() as private:
-            shelf = Shelf(private / "fetched")
-            yield Found(shelf.root, compacts.fetch(id, shelf).id, id is not None, compacts.place, vouched=True)
+        with archive.repo.staging() as private:
+            repo = SnapshotRepository(private / "fetched")
+            yield Found(repo.root, compacts.fetch(id, repo).id, id is not None, compacts.place, vouched=True)
         return
     if named.vault:
         vault = ReadOnly(archive.vault(named.vault))
         must_be_there(vault)
         id, passed = _in_vault(archive, vault, named.name)
-        with archive.shelf.staging() as private:
-            shelf = Shelf(private / "fetched")
+        with archive.repo.staging() as private:
+            repo = SnapshotRepository(private / "fetched")
             try:
-                fetched = fetch(vault, archive.tenant, archive.agent, id, shelf)
+                fetched = fetch(vault, archive.tenant, archive.agent, id, repo)
             except SnapshotDamaged as fault:
                 forget(archive, fault)
                 fault.details = {**fault.details, "snapshot": id}
                 fault.hint = f"Use another one: holdfast vault list {quote(named.vault)} shows them."
                 raise
             own = named.name != LATEST and not named.newest
-            yield Found(shelf.root, fetched.id, own, vault.place, passed=passed)
+            yield Found(repo.root, fetched.id, own, vault.place, passed=passed)
         return
     found = _find(archive, named.name)
-    if found.folder != archive.shelf.root:
+    if found.folder != archive.repo.root:
         yield found
         return
-    with archive.shelf.hold(found.id):
+    with archive.repo.hold(found.id):
         yield found
 
 
@@ -113,16 +113,16 @@ def _in_vault(archive: Archive, vault: Vault, name: str) -> tuple[str, int]:
 def _find(archive: Archive, name: str) -> Found:
     if not is_bundle_path(name):
         # What is damaged or was given up lies here and is passed over; what is gone is missed.
-        may_be_older = name != LATEST or archive.shelf.is_complete()
-        return Found(archive.shelf.root, archive.shelf.find(name).id, may_be_older, SHELF)
+        may_be_older = name != LATEST or archive.repo.is_complete()
+        return Found(archive.repo.root, archive.repo.find(name).id, may_be_older, SHELF)
     path = user_path(name, "id")
     try:
         folder, id = (path if path.is_dir() else path.parent), _id_of(path)
     except OSError as error:
         raise NotFound(f"snapshot: the path cannot be read: {error.strerror}") from error
-    if path.parent.resolve() != archive.shelf.root.resolve():
+    if path.parent.resolve() != archive.repo.root.resolve():
         return Found(folder.resolve(), id, False, made_here(archive))
-    return Found(archive.shelf.root, archive.shelf.find(id).id, True, SHELF)
+    return Found(archive.repo.root, archive.repo.find(id).id, True, SHELF)
 
 
 def made_here(archive: Archive) -> str:
@@ -150,7 +150,7 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
     expect = Expect(
         tenant=archive.tenant,
         agent=None if named.take_over else archive.agent,
-        mark=archive.shelf.newest_expected() if here else 0,
+        mark=archive.repo.newest_expected() if here else 0,
         allow_unsigned=named.allow_unsigned or found.vouched or (named.reading and here),
         older_is_note=found.own or named.allow_older,
         schema=(("store", store_schema()),),
@@ -178,20 +178,20 @@ def _remember(archive: Archive, id: str, looks: Looks, report: Report) -> None:
         return
     damage = next((one.message for one in report.findings if one.code == "damaged"), None)
     with suppress(Fault):
-        archive.shelf.remember(id, Checked(looks, report.digest, archive.clock.now_ms(), damage))
+        archive.repo.remember(id, Checked(looks, report.digest, archive.clock.now_ms(), damage))
 
 
 def _tell_others(archive: Archive, id: str, report: Report) -> None:
     """A damaged pack is damage of every snapshot that needs it, also of those that were read while it was whole."""
-    shelf, damaged = archive.shelf, set(report.packs)
-    others = [one for one in shelf.each() if one.id != id and not one.damaged] if damaged else []
+    repo, damaged = archive.repo, set(report.packs)
+    others = [one for one in repo.each() if one.id != id and not one.damaged] if damaged else []
     for one in others:
         with suppress(Fault, OSError):  # as above; and one that just goes need not be told
-            looks, digest = looks_of(one.path), read_manifest_of(shelf.root, one.id)[1]
+            looks, digest = looks_of(one.path), read_manifest_of(repo.root, one.id)[1]
             shared = damaged & packs_needed(one)
             if looks is not None and shared:
                 reason = f"snapshot: pack {min(shared)} is damaged"
-                shelf.remember(one.id, Checked(looks, digest, archive.clock.now_ms(), reason))
+                repo.remember(one.id, Checked(looks, digest, archive.clock.now_ms(), reason))
 
 
 def trusted(archive: Archive, named: Named, found: Found, *, raw: bool = True) -> Manifest:

@@ -20,8 +20,8 @@ from holdfast.snapshot.diff import Difference, compared, live_side, readable_sid
 from holdfast.snapshot.recovery.damaged import keep_aside, leaving, no_longer_copied
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.key_warnings import note_opened
-from holdfast.snapshot.repo.paths import shelf_folder
-from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.paths import repo_folder
+from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.resolve import SHELF, Found, Named, highest_at, identities_of, sought, trusted
 from holdfast.snapshot.sources.capture import STORE
 from holdfast.snapshot.sources.restore_plan import drop_kept, drop_staged, settle_folders, stage_folders
@@ -81,7 +81,7 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
     with archive.locked("restore") as result, sought(archive, named) as found:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
-        archive.shelf.begin_after(highest_at(archive, named, manifest))
+        archive.repo.begin_after(highest_at(archive, named, manifest))
         wish = wish_of(archive, BEFORE_RESTORE, named, manifest)
         before = keep(archive, wish)
         archive.moved("restore", manifest.body_size)
@@ -150,8 +150,8 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
         building = folder.new_generation()
         try:
             rows = _built(archive, named, found, manifest, building)
-            shelf = Shelf(shelf_folder(folder.home, archive.tenant, archive.agent))
-            shelf.begin_after(highest_at(archive, named, manifest))
+            repo = SnapshotRepository(repo_folder(folder.home, archive.tenant, archive.agent))
+            repo.begin_after(highest_at(archive, named, manifest))
             exchanges = stage_folders(archive, building / _BUNDLE, folder.home)
             shutil.rmtree(building / _BUNDLE)
             # A generation that is alone is live even before the pointer: what its folders are to become is noted first.

@@ -40,7 +40,7 @@ def sealed_alike(archive: Archive, wish: Wish, named: Named, manifest: Manifest 
 def _must_be_encrypted(archive: Archive, manifest: Manifest | None) -> bool:
     if manifest is not None and manifest.encrypted:
         return True
-    newest = archive.shelf.newest()
+    newest = archive.repo.newest()
     return newest is not None and newest.manifest is not None and newest.manifest.encrypted
 
 

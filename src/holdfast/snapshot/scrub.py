@@ -20,7 +20,7 @@ def check_next(archive: Archive, passed: set[str]) -> str | None:
 
     One of which no note could be taken, as on a disk that is read-only, is added to those that are passed over.
     """
-    for id in _due(archive, newest_first(ids_on(archive.shelf.root))):
+    for id in _due(archive, newest_first(ids_on(archive.repo.root))):
         if id not in passed:
             check(archive, id)
             if next(_due(archive, [id]), None):
@@ -31,23 +31,23 @@ def check_next(archive: Archive, passed: set[str]) -> str | None:
 
 def check_these(archive: Archive, ids: Iterable[str]) -> None:
     """Read those of them that were not, and those that were damaged: they may have been put back."""
-    record = read_record(archive.shelf.root)
+    record = read_record(archive.repo.root)
     for id in list(ids):
         known = record.get(id)
-        if known is None or known.damaged or known.looks != looks_of_body(archive.shelf.root, id):
+        if known is None or known.damaged or known.looks != looks_of_body(archive.repo.root, id):
             check(archive, id)
 
 
 def check(archive: Archive, id: str) -> None:
     """Read the bytes of one; what is found is remembered. One that is gone meanwhile is passed over."""
-    with suppress(NotFound, SnapshotDamaged), archive.shelf.hold(id):
-        examine(archive, Named(id, reading=True), Found(archive.shelf.root, id, True, SHELF), members=False)
+    with suppress(NotFound, SnapshotDamaged), archive.repo.hold(id):
+        examine(archive, Named(id, reading=True), Found(archive.repo.root, id, True, SHELF), members=False)
 
 
 def _due(archive: Archive, ids: Iterable[str]) -> Iterator[str]:
-    record, now = read_record(archive.shelf.root), archive.clock.now_ms()
+    record, now = read_record(archive.repo.root), archive.clock.now_ms()
     for id in ids:
-        looks = looks_of_body(archive.shelf.root, id)
+        looks = looks_of_body(archive.repo.root, id)
         if looks is not None and not _is_fresh(record.get(id), looks, now):
             yield id
 

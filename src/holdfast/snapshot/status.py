@@ -7,7 +7,7 @@ from itertools import islice
 
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.entries import SnapshotEntry
 
 # A manifest names every file of a memory: of a long row of them only the newest are looked at.
 GLANCES = 20
@@ -19,7 +19,7 @@ class Health:
 
     count: int
     size: int
-    newest: Shelved | None  # the newest good one
+    newest: SnapshotEntry | None  # the newest good one
     damaged: tuple[str, ...]  # ids of newer or neighbouring ones that are not whole
 
     @property
@@ -28,15 +28,15 @@ class Health:
 
 
 def snapshot_health(archive: Archive) -> Health:
-    """The state of the shelf: counts of all, a look at the newest."""
-    shelf = archive.shelf
-    damaged = tuple(one.id for one in islice(shelf.each(), GLANCES) if one.damaged)
-    return Health(shelf.count(), shelf.bytes(), shelf.newest(), damaged)
+    """The state of the repository: counts of all, a look at the newest."""
+    repo = archive.repo
+    damaged = tuple(one.id for one in islice(repo.each(), GLANCES) if one.damaged)
+    return Health(repo.count(), repo.bytes(), repo.newest(), damaged)
 
 
 def age_of_newest(archive: Archive) -> int | None:
     """Milliseconds since the newest good snapshot; less than none if the clock was set back; None if there is none."""
-    newest = archive.shelf.newest()
+    newest = archive.repo.newest()
     if newest is None or newest.manifest is None:
         return None
     return archive.clock.now_ms() - newest.manifest.identity.created_at

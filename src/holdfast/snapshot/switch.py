@@ -78,7 +78,9 @@ def keep(archive: Archive, wish: Wish) -> str | None:
     try:
         return create_locked(archive, wish).id
     except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and its files are kept
-        if _is_sound(archive):  # what is damaged is the shelf or a key, and a sound memory is not given up for that
+        if _is_sound(
+            archive
+        ):  # what is damaged is the repository or a key, and a sound memory is not given up for that
             raise
         return None
 

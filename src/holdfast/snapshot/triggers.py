@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.snapshot.bundle.types import Maker
 from holdfast.snapshot.create import Wish, making
 from holdfast.snapshot.prune import policy_of, prune
@@ -26,26 +26,26 @@ _MAKERS: dict[Work, Maker] = {
 }
 
 
-def before(desk: Desk, work: Work) -> None:
+def before(ctx: CallContext, work: Work) -> None:
     """Keep the memory as it is before the work changes it, if the settings say so and something is new.
 
     Raises:
         Fault: no snapshot could be made; the work must not begin.
     """
-    if desk.home is None or work not in desk.settings.snapshot_before or not desk.store.last_seq():
+    if ctx.home is None or work not in ctx.settings.snapshot_before or not ctx.store.last_seq():
         return
-    archive = archive_of(desk)
+    archive = archive_of(ctx)
     with making_if_changed(archive, Wish(label=f"before {work}", made_by=_MAKERS[work])) as fresh:
         offer_waiting(archive, fresh)  # a vault that is away gets it from the schedule; the work need not wait for that
 
 
 @contextmanager
 def making_if_changed(archive: Archive, wish: Wish) -> Iterator[Mapping[str, Fresh]]:
-    """A snapshot on the shelf if the newest one does not hold what is there; older automatic ones leave as the settings
-    say. The vault comes after that: while it is away, the shelf must not fill the disk."""
+    """A snapshot in the repository if the newest one does not hold what is there; older automatic ones leave as the
+    settings say. The vault comes after that: while it is away, the repository must not fill the disk."""
     if not is_changed(archive):
         yield {}
         return
     with making(archive, wish) as made:
         prune(archive, policy_of(archive.settings), automatic_only=True)
-        yield {made.shelved.id: made.fresh}
+        yield {made.stored.id: made.fresh}

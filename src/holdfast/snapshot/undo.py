@@ -97,7 +97,7 @@ def _take_back(archive: Archive, *made: str | None) -> None:
     for id in made:
         if id is not None:
             with suppress(Fault):  # what is wrong is told by the fault that ended the undo
-                archive.shelf.delete(id, last_too=True)
+                archive.repo.delete(id, last_too=True)
                 forget_seen(archive)
 
 

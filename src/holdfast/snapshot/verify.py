@@ -30,7 +30,7 @@ from holdfast.snapshot.bundle.manifest import MOST_BYTES, is_id, manifest_name, 
 from holdfast.snapshot.bundle.reader import open_regular, walk
 from holdfast.snapshot.bundle.types import Code, Finding, Manifest, Report
 from holdfast.snapshot.chunks.chunk_index import read_packs
-from holdfast.snapshot.chunks.reader import pack_path, read_recipe
+from holdfast.snapshot.chunks.reader import pack_path, read_chunk_index
 from holdfast.snapshot.keys.keyring import Keyring
 from holdfast.snapshot.repo.paths import read_sidecar
 
@@ -180,14 +180,14 @@ class _Looking:
         self.checked.append("bytes")
 
     def _packs(self, body: Path, manifest: Manifest) -> None:
-        """The raw bytes of every pack that the recipe names, also after one was found damaged."""
+        """The raw bytes of every pack that the chunk index names, also after one was found damaged."""
         try:
-            packs = read_packs(read_recipe(body, manifest))
+            packs = read_packs(read_chunk_index(body, manifest))
         except Malformed as error:
             raise SnapshotDamaged(f"snapshot: the body is damaged: {error}") from error
         for one in packs:
             try:
-                _check_file(pack_path(body, one.name), one.size, one.sha256, f"pack {one.name}", "the recipe")
+                _check_file(pack_path(body, one.name), one.size, one.sha256, f"pack {one.name}", "the chunk index")
             except SnapshotDamaged as fault:
                 self.packs.append(one.name)
                 self._find("damaged", fault.message)

@@ -9,13 +9,13 @@ from holdfast.core.times import iso
 from holdfast.snapshot.bundle.types import Manifest, Report
 from holdfast.snapshot.diff import Difference
 from holdfast.snapshot.nexo.reader import NexoReport
-from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.sources.diff import FolderDiff
 
 _STATUS = ("not checked", "verified")
 
 
-def shelved_shape(one: Shelved) -> Json:
+def entry_wire(one: SnapshotEntry) -> Json:
     """A snapshot in a list."""
     shape: Json = {"id": one.id, "size": one.size, "status": one.damaged or _STATUS[one.checked_at is not None]}
     shape["damaged"] = one.damaged is not None

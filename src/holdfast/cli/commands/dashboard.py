@@ -16,7 +16,7 @@ from holdfast.core.errors import InvalidRequest
 from holdfast.settings import environment
 
 if TYPE_CHECKING:
-    from holdfast.connection import Door
+    from holdfast.connection import Connection
     from holdfast.core.model import Json
 
 DAYS = 60
@@ -42,7 +42,7 @@ PAGES: dict[str, tuple[str, Json, str]] = {
 }
 
 
-def show_page(door: Door, page: str, word: str | None, as_json: bool) -> None:
+def show_page(connection: Connection, page: str, word: str | None, as_json: bool) -> None:
     """Print a page.
 
     Raises:
@@ -55,13 +55,13 @@ def show_page(door: Door, page: str, word: str | None, as_json: bool) -> None:
         word = placed(endpoint(name), {"project": word} if word else {}, False, environment())["project"]
     if page == "replay" and not word:
         raise InvalidRequest("show replay: say which session", hint="See them with holdfast show sessions.")
-    answer = door.call(endpoint(name), {**arguments, **({second: word} if second and word else {})})
+    answer = connection.call(endpoint(name), {**arguments, **({second: word} if second and word else {})})
     if as_json:
         print_json(answer)
     elif page == "context":
         print_answer(answer)
     elif page == "dashboard":
-        print_dashboard(answer, door.place)
+        print_dashboard(answer, connection.place)
     else:
         print_listing(page, answer)
 

@@ -14,7 +14,7 @@ from shlex import quote
 
 import apsw
 
-from holdfast.connection import Door, RemoteDoor, open_door
+from holdfast.connection import Connection, RemoteConnection, open_connection
 from holdfast.core.errors import Fault, Forbidden, Unauthorized
 from holdfast.core.model import DEFAULT_TENANT, CleanText, Json
 from holdfast.core.system import SystemClock, SystemEntropy
@@ -127,9 +127,9 @@ def _server(settings: Settings) -> Iterator[Check]:
         found = "the next command starts it" if settings.daemon else "commands open the folder themselves"
         yield Check("server", True, f"not running; {found}", "")
         return
-    door = RemoteDoor(url, settings.secret or (str(card["token"]) if card else None))
+    connection = RemoteConnection(url, settings.secret or (str(card["token"]) if card else None))
     try:
-        answer = door.call(BY_NAME["health"], {})  # what is wrong with its memory is the store's to say
+        answer = connection.call(BY_NAME["health"], {})  # what is wrong with its memory is the store's to say
         well = answer["status"] == "healthy"
         yield Check("server", True, f"{url} is healthy" if well else f"{url} answers; what is wrong is said below")
     except Unauthorized as fault:
@@ -137,7 +137,7 @@ def _server(settings: Settings) -> Iterator[Check]:
     except Fault as fault:
         yield Check("server", False, f"{url}: {fault.message}", fault.hint)
     finally:
-        door.close()
+        connection.close()
 
 
 def _refused(settings: Settings, url: str, fault: Unauthorized) -> Check:
@@ -152,42 +152,42 @@ def _store(settings: Settings) -> Iterator[Check]:
     if not settings.folder.exists() and not settings.url:
         return
     try:
-        door = open_door(dataclasses.replace(settings, daemon=False))  # an examination starts nothing
+        connection = open_connection(dataclasses.replace(settings, daemon=False))  # an examination starts nothing
     except Fault as fault:
         yield Check("store", False, fault.message, fault.hint)
         return
     try:
-        yield (store := _verified(door))
-        known = door.call(BY_NAME["overview"], {"days": 1})
+        yield (store := _verified(connection))
+        known = connection.call(BY_NAME["overview"], {"days": 1})
         # Those of keys here have a check of their own.
         yield from _warned(known["warnings"], () if settings.url else KEY_CODES)
         if known["snapshots"]["vault"] and store.ok:  # of a memory that waits for its vault all was said
-            yield from _vault(door)
+            yield from _vault(connection)
         elif settings.vault and not known["snapshots"]["vault"]:
-            yield from _unknown_vault(door, settings.vault)
+            yield from _unknown_vault(connection, settings.vault)
     except Fault as fault:
         yield Check("store", False, fault.message, fault.hint)
     finally:
-        door.close()
+        connection.close()
 
 
-def _verified(door: Door) -> Check:
+def _verified(connection: Connection) -> Check:
     """Whether every row is as it was written, and whether the memory can be used at all: one problem, one command."""
     answer: Json = {"sound": True, "findings": []}
     with suppress(*CANNOT_OPEN):  # health says why
-        answer = door.call(BY_NAME["verify"], {})
-    health = door.call(BY_NAME["health"], {})  # after it: it may have found out what is damaged
+        answer = connection.call(BY_NAME["verify"], {})
+    health = connection.call(BY_NAME["health"], {})  # after it: it may have found out what is damaged
     if health["status"] != "healthy":
         return Check("store", False, health["databaseStatus"], health.get("hint", ""))
     found = "sound" if answer["sound"] else f"{len(answer['findings'])} findings"
     return Check("store", answer["sound"], found, answer.get("hint", ""))
 
 
-def _unknown_vault(door: Door, place: str) -> Iterator[Check]:
+def _unknown_vault(connection: Connection, place: str) -> Iterator[Check]:
     """The environment names a vault that the running server was started without."""
     found = f"the server was started without {place}"
     try:
-        status = door.call(BY_NAME["vault_status"], {"vault": place})
+        status = connection.call(BY_NAME["vault_status"], {"vault": place})
     except Fault as fault:
         yield Check("vault", False, f"{found}; {fault.message}", fault.hint)
         return
@@ -198,10 +198,10 @@ def _unknown_vault(door: Door, place: str) -> Iterator[Check]:
         yield Check("vault", False, f"{found}, and what that vault holds was never restored here", hint)
 
 
-def _vault(door: Door) -> Iterator[Check]:
+def _vault(connection: Connection) -> Iterator[Check]:
     """Whether the vault of the settings can be reached, and what of this memory it lacks."""
     try:
-        found = door.call(BY_NAME["vault_status"], {})
+        found = connection.call(BY_NAME["vault_status"], {})
     except Forbidden:  # places of the server are for root alone
         return
     except Fault as fault:

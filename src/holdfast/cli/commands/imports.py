@@ -8,7 +8,7 @@ from pathlib import Path
 
 from holdfast.cli.command_table import endpoint
 from holdfast.cli.output.progress import progress
-from holdfast.connection import Door
+from holdfast.connection import Connection
 from holdfast.core.disk import user_path
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.model import Json
@@ -32,10 +32,10 @@ MOST_RULES_BYTES = 1_000_000
 MARKDOWN = (".md", ".markdown", ".mdc")
 
 
-def import_document(door: Door, document: Json, strategy: str) -> Json:
+def import_document(connection: Connection, document: Json, strategy: str) -> Json:
     """Import an export: sessions, then their observations piece by piece, then all the rest."""
     if "memory_format" in document:  # of Progenly: documents that mean something together only
-        answer: Json = door.call(endpoint("import_"), {"exportData": document, "strategy": strategy})
+        answer: Json = connection.call(endpoint("import_"), {"exportData": document, "strategy": strategy})
         return answer
     seen = document.get("observations")
     seen = seen if isinstance(seen, dict) else {}
@@ -48,7 +48,7 @@ def import_document(door: Door, document: Json, strategy: str) -> Json:
         for place, piece in enumerate(pieces):
             if place and not any(isinstance(value, list | dict) and value for value in piece.values()):
                 continue
-            answer = door.call(endpoint("import_"), {"exportData": piece, "strategy": strategy})
+            answer = connection.call(endpoint("import_"), {"exportData": piece, "strategy": strategy})
             _add(total, answer, repeated=place > 0 and piece is not rest)
             bar.advance(task)
     return total
@@ -75,7 +75,9 @@ def _add(total: Json, answer: Json, *, repeated: bool) -> None:
     total["success"] = total["success"] and answer["success"]
 
 
-def import_foreign(door: Door, path: Path, system: str, *, platform: str, owner: str, replace: bool) -> Json:
+def import_foreign(
+    connection: Connection, path: Path, system: str, *, platform: str, owner: str, replace: bool
+) -> Json:
     """Import the export of another memory system; what was taken, what was there already, and what was not taken.
 
     Raises:
@@ -91,7 +93,11 @@ def import_foreign(door: Door, path: Path, system: str, *, platform: str, owner:
         for name, records in lists.items():
             for start in range(0, len(records), PIECE):
                 piece = {name: records[start : start + PIECE]}
-                _add(total, door.call(endpoint("import_"), {"exportData": piece, "strategy": strategy}), repeated=False)
+                _add(
+                    total,
+                    connection.call(endpoint("import_"), {"exportData": piece, "strategy": strategy}),
+                    repeated=False,
+                )
                 bar.advance(task, PIECE)
     refused = made.refused + total["refusedCount"]
     told = [{"ref": one["id"], "reason": one["error"]} for one in total["refused"]]
@@ -130,7 +136,7 @@ FILES = {"plugin": read_plugin, "mem0": read_mem0, "letta": read_letta}
 FOLDERS = {"basic-memory": read_basic_memory, "markdown": read_markdown}
 
 
-def import_rules(door: Door, path: Path, project: str | None) -> Json:
+def import_rules(connection: Connection, path: Path, project: str | None) -> Json:
     """Import a Markdown file of rules; without a project, those of the project that its folder belongs to.
 
     Raises:
@@ -150,7 +156,7 @@ def import_rules(door: Door, path: Path, project: str | None) -> Json:
     arguments: Json = {"file": _in_its_project(real), "text": text}
     if named := _project_of(real) if project is None else project:
         arguments["project"] = named
-    answer: Json = door.call(endpoint("import_rules"), arguments)
+    answer: Json = connection.call(endpoint("import_rules"), arguments)
     if answer["removed"]:
         answer["hint"] = "These are no longer in the file and still told. Remove one with: holdfast forget ID"
     return answer
@@ -173,7 +179,7 @@ def _in_its_project(file: Path) -> str:
     return file.name
 
 
-def import_transcripts(door: Door, path: Path) -> Json:
+def import_transcripts(connection: Connection, path: Path) -> Json:
     """Import every transcript of a folder, one after the other."""
     files = find_transcripts(path, MOST_FILES)
     total: Json = {
@@ -186,7 +192,7 @@ def import_transcripts(door: Door, path: Path) -> Json:
     }
     with progress() as bar:
         for file in bar.track(files, description="reading transcripts"):
-            answer = door.call(endpoint("import_jsonl"), {"path": str(file.resolve())})
+            answer = connection.call(endpoint("import_jsonl"), {"path": str(file.resolve())})
             for name in ("imported", "observations", "duplicates", "skippedLines"):
                 total[name] += answer[name]
             total["sessionIds"] += [id for id in answer["sessionIds"] if id not in total["sessionIds"]]

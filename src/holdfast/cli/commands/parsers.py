@@ -96,7 +96,7 @@ def _mcp(given: argparse.Namespace) -> int:
 
     from holdfast.cli.hook.hook_payload import project
     from holdfast.cli.memory_location import settings_of
-    from holdfast.connection import LateDoor, OpenDoor
+    from holdfast.connection import LateConnection, OpenConnection
     from holdfast.core.model import Chat
     from holdfast.serve.mcp.stdio import serve_stdio
     from holdfast.settings import environment
@@ -108,11 +108,11 @@ def _mcp(given: argparse.Namespace) -> int:
     tools = given.tools or settings.mcp_tools
     here = None if chat else project(os.getcwd(), environment())
     if settings.daemon and not settings.url:
-        with closing(LateDoor(settings, chat)) as late:
+        with closing(LateConnection(settings, chat)) as late:
             asyncio.run(serve_stdio(late, tools, here))
         return 0
-    with OpenDoor(settings, chat) as door:
-        asyncio.run(serve_stdio(door, tools, here))
+    with OpenConnection(settings, chat) as connection:
+        asyncio.run(serve_stdio(connection, tools, here))
     return 0
 
 
@@ -140,29 +140,29 @@ def _import(given: argparse.Namespace) -> int:
         import_rules,
         import_transcripts,
     )
-    from holdfast.cli.memory_location import door_of, settings_of
+    from holdfast.cli.memory_location import connection_of, settings_of
 
     settings = settings_of(given)
     path = Path(given.file)
     if given.system:
-        with door_of(given, settings) as door:
+        with connection_of(given, settings) as connection:
             wish = {"platform": given.platform, "owner": given.owner, "replace": given.replace}
-            answer = import_foreign(door, path, given.system, **wish)
+            answer = import_foreign(connection, path, given.system, **wish)
         _show(given, answer)
         return 0 if answer["success"] else InvalidRequest.exit_code
     if given.file != "-" and (path.is_dir() or path.suffix == ".jsonl"):
         # Whoever can run this command can read the files, so the folder is allowed for this one import.
         roots = (*settings.import_roots, str(path.resolve()))
-        with door_of(given, dataclasses.replace(settings, import_roots=roots)) as door:
-            _show(given, import_transcripts(door, path))
+        with connection_of(given, dataclasses.replace(settings, import_roots=roots)) as connection:
+            _show(given, import_transcripts(connection, path))
         return 0
     if path.suffix.lower() in MARKDOWN:
-        with door_of(given, settings) as door:
-            _show(given, import_rules(door, path, given.project), "import_rules")
+        with connection_of(given, settings) as connection:
+            _show(given, import_rules(connection, path, given.project), "import_rules")
         return 0
     document = _read_document(given.file)
-    with door_of(given, settings) as door:
-        answer = import_document(door, document, "replace" if given.replace else "merge")
+    with connection_of(given, settings) as connection:
+        answer = import_document(connection, document, "replace" if given.replace else "merge")
     _show(given, answer)
     return 0 if answer["success"] else InvalidRequest.exit_code
 
@@ -337,10 +337,10 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
 
 def _show_page(given: argparse.Namespace) -> int:
     from holdfast.cli.commands.dashboard import show_page
-    from holdfast.cli.memory_location import door_of
+    from holdfast.cli.memory_location import connection_of
 
-    with door_of(given) as door:
-        show_page(door, given.page, given.word, given.json)
+    with connection_of(given) as connection:
+        show_page(connection, given.page, given.word, given.json)
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.command_table import endpoint
 from holdfast.cli.commands.dashboard import age
-from holdfast.cli.memory_location import door_of, settings_of
+from holdfast.cli.memory_location import connection_of, settings_of
 from holdfast.cli.output.render import print_json, print_lines, size
 from holdfast.daemon import running_server
 from holdfast.local.spool import spool_status
@@ -39,8 +39,8 @@ def _status(given: argparse.Namespace, settings: Settings) -> Json:
         answer["spool"] = spool_status(str(settings.folder))._asdict()
         if not settings.folder.is_dir():
             return answer
-    with door_of(given, dataclasses.replace(settings, daemon=False)) as door:
-        seen = door.call(endpoint("overview"), {"days": 1})
+    with connection_of(given, dataclasses.replace(settings, daemon=False)) as connection:
+        seen = connection.call(endpoint("overview"), {"days": 1})
     return {**answer, **{name: seen[name] for name in ("status", "version", "counts", "snapshots", "warnings")}}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import CleanText
 from holdfast.intake.event.event import CleanEvent
 from holdfast.intake.event.tool_kinds import is_own_tool
@@ -36,21 +36,21 @@ class SliceReport:
     consumed_lines: int = 0
 
 
-def take_slice(desk: Desk, place: Place, text: str, first_line: int, now: int) -> SliceReport:
+def take_slice(ctx: CallContext, place: Place, text: str, first_line: int, now: int) -> SliceReport:
     """Store the events of a piece of a transcript that still grows."""
     named = first_line > 1
     thread = Thread(place.session_id, now, cwd=place.cwd, named=named)
     piece = Slice(text.encode("utf-8", "surrogatepass"), thread, first_line)
     stored = duplicates = 0
     for event in piece:
-        if take_event(desk, replace(event, project=place.project or event.project)):
+        if take_event(ctx, replace(event, project=place.project or event.project)):
             stored += 1
         else:
             duplicates += 1
     return SliceReport(stored, duplicates, piece.tally.skipped, piece.consumed, piece.consumed_lines)
 
 
-def take_event(desk: Desk, event: TranscriptEvent) -> bool:
+def take_event(ctx: CallContext, event: TranscriptEvent) -> bool:
     """Store one event of a transcript; False if it was there already, or tells only what memory itself said."""
     name = event.data.get("tool_name")
     if isinstance(name, str) and is_own_tool(name):
@@ -58,13 +58,13 @@ def take_event(desk: Desk, event: TranscriptEvent) -> bool:
     clean: Any = redact_value(event.data).value
     cwd = redact_text(event.cwd).value
     outcome = observe(
-        desk,
+        ctx,
         CleanEvent(
             session_id=redact_text(event.session_id).value,
             hook=CleanText(event.hook),
             data=clean,
             at=event.at_ms,
-            project=CleanText(project_of_event(desk, redact_text(event.project).value, cwd)),
+            project=CleanText(project_of_event(ctx, redact_text(event.project).value, cwd)),
             cwd=cwd,
             key=event.key,
             dated=event.dated,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Session, Summary
 from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.stale_summaries import OUTDATED
@@ -14,41 +14,41 @@ from holdfast.store.tables import NOTES, OBSERVATIONS, SESSIONS, SUMMARIES, outd
 IDLE_MS = 30 * 60_000
 
 
-def unsummarized(desk: Desk, project: str | None, limit: int, *, since: int = 0) -> list[Session]:
+def unsummarized(ctx: CallContext, project: str | None, limit: int, *, since: int = 0) -> list[Session]:
     """Sessions that are over and that no summary covers: those whose summary is outdated, then the newest first.
 
     `since` leaves out sessions without an event after that moment.
     """
-    reader = desk.store.read()
+    reader = ctx.store.read()
     found: dict[str, Session] = {}
-    for session in _waiting(desk, reader, project, since):
+    for session in _waiting(ctx, reader, project, since):
         if len(found) == limit:
             break
         found.setdefault(session.id, session)
     return list(found.values())
 
 
-def _waiting(desk: Desk, reader: Reader, project: str | None, since: int) -> Iterator[Session]:
+def _waiting(ctx: CallContext, reader: Reader, project: str | None, since: int) -> Iterator[Session]:
     own = where(project=project)
-    for note in reader.find(NOTES, desk.tenant, *where(kind=OUTDATED), order="updated_at"):
-        session = reader.get(SESSIONS, desk.tenant, note.content)
+    for note in reader.find(NOTES, ctx.tenant, *where(kind=OUTDATED), order="updated_at"):
+        session = reader.get(SESSIONS, ctx.tenant, note.content)
         of_project = session is not None and (project is None or session.project == project)
-        if session is not None and of_project and desk.may_see(session) and _is_over(desk, session):
-            yield from _observed(desk, reader, session)
-    bounds = (*desk.sees(), *own, Condition("updated_at", ">=", since), Condition("observation_count", ">", 0))
-    for session in reader.each(SESSIONS, desk.tenant, *bounds, order="-started_at"):
-        if _is_over(desk, session) and is_stale(reader.get(SUMMARIES, desk.tenant, session.id), session):
-            yield from _observed(desk, reader, session)
+        if session is not None and of_project and ctx.may_see(session) and _is_over(ctx, session):
+            yield from _observed(ctx, reader, session)
+    bounds = (*ctx.sees(), *own, Condition("updated_at", ">=", since), Condition("observation_count", ">", 0))
+    for session in reader.each(SESSIONS, ctx.tenant, *bounds, order="-started_at"):
+        if _is_over(ctx, session) and is_stale(reader.get(SUMMARIES, ctx.tenant, session.id), session):
+            yield from _observed(ctx, reader, session)
 
 
-def _observed(desk: Desk, reader: Reader, session: Session) -> Iterator[Session]:
+def _observed(ctx: CallContext, reader: Reader, session: Session) -> Iterator[Session]:
     """The session, if there is something to tell: an import may bring a count without the observations."""
-    if reader.find(OBSERVATIONS, desk.tenant, *where(session_id=session.id), limit=1):
+    if reader.find(OBSERVATIONS, ctx.tenant, *where(session_id=session.id), limit=1):
         yield session
 
 
-def _is_over(desk: Desk, session: Session) -> bool:
-    return session.status == "completed" or desk.clock.now_ms() - session.updated_at >= IDLE_MS
+def _is_over(ctx: CallContext, session: Session) -> bool:
+    return session.status == "completed" or ctx.clock.now_ms() - session.updated_at >= IDLE_MS
 
 
 def is_stale(summary: Summary | None, session: Session) -> bool:
@@ -56,6 +56,6 @@ def is_stale(summary: Summary | None, session: Session) -> bool:
     return session.observation_count > 0 and (summary is None or summary.observation_count != session.observation_count)
 
 
-def mark_current(desk: Desk, tx: Tx, session_id: str) -> None:
+def mark_current(ctx: CallContext, tx: Tx, session_id: str) -> None:
     """The session's summary was made anew."""
-    tx.delete(NOTES, desk.tenant, outdated_summary_key(session_id))
+    tx.delete(NOTES, ctx.tenant, outdated_summary_key(session_id))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Json, Observation
 from holdfast.learn.sessions.steps import prompt_of, said_of, tool_input
 from holdfast.learn.statements.edits import Edit
@@ -56,9 +56,9 @@ def turns_of(rows: Sequence[Observation]) -> list[Turn]:
     return turns
 
 
-def turn_around(desk: Desk, reader: Reader, row: Observation) -> Turn:
+def turn_around(ctx: CallContext, reader: Reader, row: Observation) -> Turn:
     """The turn that an observation is part of."""
-    found = turn_of(reader, desk.tenant, row, MOST_ROWS)
+    found = turn_of(reader, ctx.tenant, row, MOST_ROWS)
     rows = [found.prompt, *found.rows] if found.prompt is not None else found.rows
     turns = turns_of(rows)
     return turns[-1] if turns else Turn(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Relation
 from holdfast.learn.relations import keep_relation
@@ -13,7 +13,7 @@ from holdfast.store.tables import MEMORIES, OBSERVATIONS, RELATIONS, STATEMENTS
 from holdfast.store.turns import MESSAGE_HOOK, MOST_MESSAGES, turn_of
 
 
-def still_true(desk: Desk, id: str) -> list[Relation]:
+def still_true(ctx: CallContext, id: str) -> list[Relation]:
     """Say that a memory, a statement or all that was said in an observation's turn still holds; the relations that were
     removed.
 
@@ -24,31 +24,31 @@ def still_true(desk: Desk, id: str) -> list[Relation]:
     """
 
     def store(tx: Tx) -> list[Relation]:
-        sources = Condition("source_id", "in", _turn_ids(desk, tx, id))
-        said = tx.find(STATEMENTS, desk.tenant, *desk.sees(), sources)
+        sources = Condition("source_id", "in", _turn_ids(ctx, tx, id))
+        said = tx.find(STATEMENTS, ctx.tenant, *ctx.sees(), sources)
         ends = Condition("target_id", "in", [id, *(one.id for one in said)])
         kinds = Condition("type", "in", (SUPERSEDES, UPDATES, SAME_SUBJECT))
-        found = tx.find(RELATIONS, desk.tenant, *desk.sees(), ends, kinds)
-        memory = tx.get(MEMORIES, desk.tenant, id)
-        if not found or (memory is not None and not desk.may_see(memory)):
+        found = tx.find(RELATIONS, ctx.tenant, *ctx.sees(), ends, kinds)
+        memory = tx.get(MEMORIES, ctx.tenant, id)
+        if not found or (memory is not None and not ctx.may_see(memory)):
             raise NotFound(
                 f"{id}: nothing of that id was superseded",
                 hint="holdfast recall shows which id is marked.",
             )
         for one in found:
-            tx.delete(RELATIONS, desk.tenant, one.id)
-            keep_relation(desk, tx, one.source_id, one.target_id, HOLDS, one.agent)
-        mark_sessions_of(tx, desk.tenant, desk.clock.now_ms(), [one.target_id for one in found])
-        desk.audit(tx, "still_true", (id, *(one.target_id for one in found)))
+            tx.delete(RELATIONS, ctx.tenant, one.id)
+            keep_relation(ctx, tx, one.source_id, one.target_id, HOLDS, one.agent)
+        mark_sessions_of(tx, ctx.tenant, ctx.clock.now_ms(), [one.target_id for one in found])
+        ctx.audit(tx, "still_true", (id, *(one.target_id for one in found)))
         return found
 
-    return desk.store.write(store)
+    return ctx.store.write(store)
 
 
-def _turn_ids(desk: Desk, tx: Tx, id: str) -> list[str]:
+def _turn_ids(ctx: CallContext, tx: Tx, id: str) -> list[str]:
     """The prompt and the messages that recall shows as one hit."""
-    row = tx.get(OBSERVATIONS, desk.tenant, id)
+    row = tx.get(OBSERVATIONS, ctx.tenant, id)
     if row is None:
         return [id]
-    turn = turn_of(tx, desk.tenant, row, MOST_MESSAGES, *where(hook=MESSAGE_HOOK))
+    turn = turn_of(tx, ctx.tenant, row, MOST_MESSAGES, *where(hook=MESSAGE_HOOK))
     return [id, *([turn.prompt.id] if turn.prompt else []), *(one.id for one in turn.rows)]

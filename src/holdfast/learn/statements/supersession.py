@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.core.model import RULE_TYPES, CleanText, Memory, Statement
 from holdfast.core.ports import Embedder, Vectors
@@ -56,8 +56,8 @@ class Candidate:
 class Comparer:
     """Compares statements of one project; keeps the vectors it made, as the same ones are compared again and again."""
 
-    def __init__(self, desk: Desk, embedder: Embedder | None):
-        self._desk = desk
+    def __init__(self, ctx: CallContext, embedder: Embedder | None):
+        self._ctx = ctx
         self._embedder = embedder
         self._vectors: OrderedDict[str, Vectors] = OrderedDict()
         self._turns: dict[str, Turn] = {}
@@ -87,8 +87,8 @@ class Comparer:
     def _claim_of(self, reader: Reader, old: Candidate) -> Claim:
         """The older statement with the edits of its turn."""
         if old.source_id not in self._turns:
-            row = reader.get(OBSERVATIONS, self._desk.tenant, old.source_id)
-            self._turns[old.source_id] = turn_around(self._desk, reader, row) if row else Turn(None)
+            row = reader.get(OBSERVATIONS, self._ctx.tenant, old.source_id)
+            self._turns[old.source_id] = turn_around(self._ctx, reader, row) if row else Turn(None)
         return Claim(old.text, "", tuple(self._turns[old.source_id].edits))
 
     def _nearness(self, old: Claim, new: Claim) -> Nearness | None:
@@ -138,17 +138,17 @@ def _cores(text: str) -> frozenset[str]:
     return frozenset(value.core for value in values(text))
 
 
-def in_force(desk: Desk, reader: Reader, project: str, agent: str | None) -> list[Candidate]:
+def in_force(ctx: CallContext, reader: Reader, project: str, agent: str | None) -> list[Candidate]:
     """The project's newest statements and memories that nothing replaces yet."""
     own: tuple[Condition, ...] = ()
-    if desk.settings.isolated:  # what is of no agent was written before they were
+    if ctx.settings.isolated:  # what is of no agent was written before they were
         own = where(agent=agent) or (Condition("agent", "is null"),)
     of = (*where(project=project), *own)
     worthy = Condition("worth", ">=", WORTH_COMPARING)
-    statements = reader.find(STATEMENTS, desk.tenant, *of, worthy, order="-at", limit=COMPARED)
-    kept = reader.find(MEMORIES, desk.tenant, *of, *where(latest=True), limit=COMPARED_MEMORIES)
+    statements = reader.find(STATEMENTS, ctx.tenant, *of, worthy, order="-at", limit=COMPARED)
+    kept = reader.find(MEMORIES, ctx.tenant, *of, *where(latest=True), limit=COMPARED_MEMORIES)
     found = [as_candidate(one) for one in statements] + [as_candidate(one) for one in kept if is_knowledge(one)]
-    gone = replaced_ids(desk, reader, [one.id for one in found])
+    gone = replaced_ids(ctx, reader, [one.id for one in found])
     return [one for one in found if one.id not in gone]
 
 
@@ -164,24 +164,24 @@ def as_candidate(record: Statement | Memory) -> Candidate:
     return Candidate(record.id, record.text, record.at, record.source_id, record.kind == "preference")
 
 
-def replaced_ids(desk: Desk, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
+def replaced_ids(ctx: CallContext, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
     """Of given statements and memories those that are replaced, each with what replaced it."""
     found: dict[str, str] = {}
     for start in range(0, len(ids), 500):
         of = (*where(type=SUPERSEDES), Condition("target_id", "in", list(ids[start : start + 500])))
-        found |= {one.target_id: one.source_id for one in reader.find(RELATIONS, desk.tenant, *of, order="seq")}
+        found |= {one.target_id: one.source_id for one in reader.find(RELATIONS, ctx.tenant, *of, order="seq")}
     return found
 
 
-def supersede(desk: Desk, tx: Tx, new: str, old: str, said: Verdict, agent: str | None) -> bool:
+def supersede(ctx: CallContext, tx: Tx, new: str, old: str, said: Verdict, agent: str | None) -> bool:
     """Say that one replaces the other, or speaks of the same anew; False if the user said that both hold."""
     both_hold = where(source_id=new, target_id=old, type=HOLDS)
-    if tx.find(RELATIONS, desk.tenant, *both_hold, limit=1):
+    if tx.find(RELATIONS, ctx.tenant, *both_hold, limit=1):
         return False
-    keep_relation(desk, tx, new, old, RELATION[said], agent)
+    keep_relation(ctx, tx, new, old, RELATION[said], agent)
     if said == "replaced":
-        mark_sessions_of(tx, desk.tenant, desk.clock.now_ms(), [old])
-        statement = tx.get(STATEMENTS, desk.tenant, old)
+        mark_sessions_of(tx, ctx.tenant, ctx.clock.now_ms(), [old])
+        statement = tx.get(STATEMENTS, ctx.tenant, old)
         if statement is not None:
-            drop_reflected_line(desk, tx, statement.session_id, statement.text)
+            drop_reflected_line(ctx, tx, statement.session_id, statement.text)
     return said == "replaced"

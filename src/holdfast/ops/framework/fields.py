@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.model import CleanText, Json
 from holdfast.core.times import parse_time
@@ -106,7 +106,7 @@ def _when(value: Any) -> Any:
         raise
 
 
-def moment(desk: Desk, when: int | str | None, name: str) -> int | None:
+def moment(ctx: CallContext, when: int | str | None, name: str) -> int | None:
     """The milliseconds that an argument of type When means now.
 
     Raises:
@@ -114,7 +114,7 @@ def moment(desk: Desk, when: int | str | None, name: str) -> int | None:
     """
     if not isinstance(when, str):
         return when
-    at = parse_moment(when, desk.clock.now_ms())
+    at = parse_moment(when, ctx.clock.now_ms())
     if at is None:
         raise InvalidRequest(
             f"{name} is neither a time such as 2026-11-15T20:41:34Z nor words for one",

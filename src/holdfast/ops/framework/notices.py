@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import DEFAULT_TENANT
 from holdfast.core.ports import Embedder
 
@@ -14,22 +14,22 @@ AGAIN_SECONDS = 3_600.0
 _told: WeakKeyDictionary[Embedder, dict[tuple[str, str], float]] = WeakKeyDictionary()
 
 
-def news(desk: Desk) -> str | None:
+def news(ctx: CallContext) -> str | None:
     """What happened to the memory while no caller was there; other tenants and people in chats are not told."""
-    return desk.home.news() if desk.home and desk.tenant == DEFAULT_TENANT and not desk.in_chat else None
+    return ctx.home.news() if ctx.home and ctx.tenant == DEFAULT_TENANT and not ctx.in_chat else None
 
 
-def words_only(desk: Desk) -> str | None:
+def words_only(ctx: CallContext) -> str | None:
     """What is missing and what mends it; None if nothing is, or the caller was told within the hour.
 
     The owner's own commands are told each time: each is a process of its own, which knows what it has shown.
     """
-    fault = desk.embedder.fault() if desk.embedder is not None else None
-    if desk.embedder is None or fault is None or desk.in_chat:
+    fault = ctx.embedder.fault() if ctx.embedder is not None else None
+    if ctx.embedder is None or fault is None or ctx.in_chat:
         return None
-    now, caller = desk.clock.steady(), (desk.tenant, desk.caller.name)
-    told = _told.setdefault(desk.embedder, {})
-    if not desk.caller.owner and now - told.get(caller, -AGAIN_SECONDS) < AGAIN_SECONDS:
+    now, caller = ctx.clock.steady(), (ctx.tenant, ctx.caller.name)
+    told = _told.setdefault(ctx.embedder, {})
+    if not ctx.caller.owner and now - told.get(caller, -AGAIN_SECONDS) < AGAIN_SECONDS:
         return None
     told[caller] = now
     return f"{WORDS_ONLY}: {fault.message}. {fault.hint}"

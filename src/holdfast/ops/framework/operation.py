@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.model import Scope
 from holdfast.intake.audience_migration import tell_chats
@@ -85,7 +85,7 @@ class Stream:
 class Operation:
     """One thing Holdfast can do. REST, MCP, CLI, OpenAPI and docs are made from this."""
 
-    run: Callable[[Desk, Any], Any]
+    run: Callable[[CallContext, Any], Any]
     method: Method
     path: str
     effect: Effect = "read"
@@ -118,7 +118,7 @@ class Operation:
     @cached_property
     def request(self) -> type[Request]:
         hints = list(_hints(self.run).items())
-        return next(hint for name, hint in hints if name not in ("desk", "return"))  # type: ignore[no-any-return]
+        return next(hint for name, hint in hints if name not in ("ctx", "return"))  # type: ignore[no-any-return]
 
     @cached_property
     def response(self) -> Any:
@@ -139,13 +139,13 @@ class Operation:
     def status_of(self, answer: Any) -> int:
         return self.status_for(answer) if self.status_for else self.status
 
-    def allow(self, desk: Desk) -> None:
+    def allow(self, ctx: CallContext) -> None:
         """Refuse a caller without the scope.
 
         Raises:
             Forbidden: the caller's token does not have it.
         """
-        if not desk.caller.may(self.needs):
+        if not ctx.caller.may(self.needs):
             raise Forbidden(f"{self.name}: the token lacks the scope {self.needs}")
 
     def read(self, arguments: Mapping[str, Any]) -> Request:
@@ -159,29 +159,29 @@ class Operation:
         except ValidationError as error:
             raise InvalidRequest(f"{self.name}: {explain(error)}") from None
 
-    def prepare(self, desk: Desk, arguments: Mapping[str, Any]) -> tuple[Desk, Request]:
+    def prepare(self, ctx: CallContext, arguments: Mapping[str, Any]) -> tuple[CallContext, Request]:
         """Check the scope and the arguments and clean the text; what `run` takes.
 
         Raises:
             Forbidden: the caller may not.
             InvalidRequest: an argument cannot be taken; the message names it, never its value.
         """
-        self.allow(desk)
-        arguments = self._from_chat(desk, arguments)
+        self.allow(ctx)
+        arguments = self._from_chat(ctx, arguments)
         with collect_findings() as found:
             request = self.read(arguments)
         redacted = tuple(sorted(found))
-        if desk.asked != request.agent_id or desk.redacted != redacted:
-            desk = dataclasses.replace(desk, asked=request.agent_id, redacted=redacted)
-        return self._seen_by(desk, request), request
+        if ctx.asked != request.agent_id or ctx.redacted != redacted:
+            ctx = dataclasses.replace(ctx, asked=request.agent_id, redacted=redacted)
+        return self._seen_by(ctx, request), request
 
-    def _from_chat(self, desk: Desk, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _from_chat(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments, with the chat that the whole connection speaks for, if it does.
 
         Unknown arguments are ignored, but not a chat where none is known: what somebody says there would become
         everybody's, and what is the agent's own would be shown there.
         """
-        bound, named = desk.caller.chat, any(arguments.get(name) is not None for name in CHAT_FIELDS)
+        bound, named = ctx.caller.chat, any(arguments.get(name) is not None for name in CHAT_FIELDS)
         if (bound or named) and not issubclass(self.request, ChatRequest):
             raise InvalidRequest(
                 f"{self.name}: it knows no chats, so it takes no umo and no senderId",
@@ -195,35 +195,35 @@ class Operation:
         rest = {name: value for name, value in arguments.items() if name not in CHAT_FIELDS}
         return {**rest, "umo": bound.umo, "senderId": bound.sender_id or None}
 
-    def _seen_by(self, desk: Desk, request: Request) -> Desk:
+    def _seen_by(self, ctx: CallContext, request: Request) -> CallContext:
         viewer = request.viewer() if isinstance(request, SeeingAll) else Viewer()
         if viewer.admin:
-            if desk.caller.chat or not desk.caller.may("admin"):
+            if ctx.caller.chat or not ctx.caller.may("admin"):
                 raise Forbidden(f"{self.name}: allChats needs a token with the scope admin")
-            desk.store.write(lambda tx: desk.audit(tx, "see_all_chats", (), asked=self.name))
-        seeing = desk if desk.viewer == viewer else dataclasses.replace(desk, viewer=viewer)
+            ctx.store.write(lambda tx: ctx.audit(tx, "see_all_chats", (), asked=self.name))
+        seeing = ctx if ctx.viewer == viewer else dataclasses.replace(ctx, viewer=viewer)
         if seeing.in_chat:
-            tell_chats(desk.store, desk.tenant)
+            tell_chats(ctx.store, ctx.tenant)
         return seeing
 
-    def call(self, desk: Desk, arguments: Mapping[str, Any]) -> Any:
+    def call(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         """Prepare and run.
 
         Raises:
             Fault: the operation's own, or those of `prepare`.
         """
-        return self.answer(*self.prepare(desk, arguments))
+        return self.answer(*self.prepare(ctx, arguments))
 
-    def answer(self, desk: Desk, request: Request) -> Any:
+    def answer(self, ctx: CallContext, request: Request) -> Any:
         """Run, and say with the answer what is wrong with the memory: an agent that is told "nothing found" by a memory
         that is damaged, or was never restored, would believe it."""
-        answer = self.run(desk, request)
-        if desk.home is None or self.tells or self.unguarded or not isinstance(answer, dict):
+        answer = self.run(ctx, request)
+        if ctx.home is None or self.tells or self.unguarded or not isinstance(answer, dict):
             return answer
-        trouble = desk.home.trouble()
-        notice = f"{trouble.message}. {trouble.hint}" if trouble else news(desk)
+        trouble = ctx.home.trouble()
+        notice = f"{trouble.message}. {trouble.hint}" if trouble else news(ctx)
         if notice is None and self.by_meaning:
-            notice = words_only(desk)
+            notice = words_only(ctx)
         return {**answer, "notice": notice} if notice else answer
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Json, Memory
 from holdfast.core.times import iso
 from holdfast.learn.lessons import lessons_for
@@ -36,39 +36,39 @@ ENRICH_ERRORS = 3
 IMPORTANT = 4
 
 
-def context_for(desk: Desk, project: str, session_id: str | None, budget: int, agent: str | None) -> ContextBlock:
+def context_for(ctx: CallContext, project: str, session_id: str | None, budget: int, agent: str | None) -> ContextBlock:
     """What an agent should know when it starts on a project."""
-    key = desk.session_key(desk.store.read(), session_id) if session_id else None
-    memories, others = ranked_memories(desk, project, agent, topic(desk, session_id, agent))
-    names = project_names(desk, project)
-    statements = standing(desk, names, agent)
+    key = ctx.session_key(ctx.store.read(), session_id) if session_id else None
+    memories, others = ranked_memories(ctx, project, agent, topic(ctx, session_id, agent))
+    names = project_names(ctx, project)
+    statements = standing(ctx, names, agent)
     sources = Sources(
-        slots=tuple(pinned_slots(desk, project)),
-        lessons=ranked_lessons(lessons_for(desk, project, SURE_ENOUGH, LESSONS_RANKED)),
+        slots=tuple(pinned_slots(ctx, project)),
+        lessons=ranked_lessons(lessons_for(ctx, project, SURE_ENOUGH, LESSONS_RANKED)),
         memories=memories,
         other_memories=others,
         statements=tuple(statements),
-        sessions=past_sessions(desk, names, key, agent, statements) if names else (),
-        files=_files(desk, project),
+        sessions=past_sessions(ctx, names, key, agent, statements) if names else (),
+        files=_files(ctx, project),
     )
     return build(sources, budget)
 
 
-def _files(desk: Desk, project: str) -> tuple[str, ...]:
+def _files(ctx: CallContext, project: str) -> tuple[str, ...]:
     """The files that were changed most often lately."""
     if not project:
         return ()
-    changed = (*desk.sees(), *of_project(desk, project), Condition("type", "in", ("file_edit", "file_write")))
-    seen = desk.store.read().find(OBSERVATIONS, desk.tenant, *changed, order="-at", limit=PROFILED_OBSERVATIONS)
-    roots = _roots(desk, project, {one.session_id for one in seen})
+    changed = (*ctx.sees(), *of_project(ctx, project), Condition("type", "in", ("file_edit", "file_write")))
+    seen = ctx.store.read().find(OBSERVATIONS, ctx.tenant, *changed, order="-at", limit=PROFILED_OBSERVATIONS)
+    roots = _roots(ctx, project, {one.session_id for one in seen})
     counts = Counter(path for one in seen for path in dict.fromkeys(relative(file, roots) for file in one.files))
     return tuple(path for path, _ in counts.most_common(FILES_SHOWN))
 
 
-def _roots(desk: Desk, project: str, session_ids: Collection[str]) -> list[str]:
+def _roots(ctx: CallContext, project: str, session_ids: Collection[str]) -> list[str]:
     """The folders that a project's sessions worked in, the outermost first."""
     some = Condition("id", "in", list(session_ids))
-    folders = {one.cwd for one in desk.store.read().find(SESSIONS, desk.tenant, *desk.sees(), some) if one.cwd}
+    folders = {one.cwd for one in ctx.store.read().find(SESSIONS, ctx.tenant, *ctx.sees(), some) if one.cwd}
     own = {project} if is_path(project) else set()
     return sorted(folders | own, key=len)
 
@@ -81,13 +81,13 @@ def relative(path: str, roots: Sequence[str]) -> str:
     return path
 
 
-def profile_shape(desk: Desk, project: str) -> Json:
+def profile_shape(ctx: CallContext, project: str) -> Json:
     """A project's profile, computed from its newest records."""
-    reader = desk.store.read()
-    bounds = (*desk.sees(), *of_project(desk, project))
-    seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=PROFILED_OBSERVATIONS)
-    known = (*desk.sees_memories(), *of_project(desk, project), *where(latest=True))
-    kept = [one for one in reader.find(MEMORIES, desk.tenant, *known, limit=PROFILED_MEMORIES) if desk.may_see(one)]
+    reader = ctx.store.read()
+    bounds = (*ctx.sees(), *of_project(ctx, project))
+    seen = reader.find(OBSERVATIONS, ctx.tenant, *bounds, order="-at", limit=PROFILED_OBSERVATIONS)
+    known = (*ctx.sees_memories(), *of_project(ctx, project), *where(latest=True))
+    kept = [one for one in reader.find(MEMORIES, ctx.tenant, *known, limit=PROFILED_MEMORIES) if ctx.may_see(one)]
     made = profile(seen, kept, 0)
     times = [one.at for one in seen[:1]] + [one.updated_at for one in kept[:1]]
     return {
@@ -97,13 +97,13 @@ def profile_shape(desk: Desk, project: str) -> Json:
         "topFiles": [{"file": name, "frequency": count} for name, count in made.top_files],
         "conventions": list(made.conventions),
         "commonErrors": list(made.common_errors),
-        "sessionCount": reader.count(SESSIONS, desk.tenant, *bounds),
+        "sessionCount": reader.count(SESSIONS, ctx.tenant, *bounds),
         "updatedAt": iso(max(times)) if times else None,
     }
 
 
 def enrichment(
-    desk: Desk,
+    ctx: CallContext,
     files: Sequence[str],
     terms: Sequence[str],
     project: str | None,
@@ -113,9 +113,9 @@ def enrichment(
     """What is known about files and terms, as a block of at most 4,000 characters."""
     shown: set[str] = set()
     sections = [
-        ("file-context", _about_files(desk, files, project, agent, shown)),
-        ("relevant-context", _about_terms(desk, files, terms, project, agent, shown)),
-        ("past-errors", _past_errors(desk, files, terms, project, agent, shown)),
+        ("file-context", _about_files(ctx, files, project, agent, shown)),
+        ("relevant-context", _about_terms(ctx, files, terms, project, agent, shown)),
+        ("past-errors", _past_errors(ctx, files, terms, project, agent, shown)),
     ]
     text, left_out = "", 0
     for name, lines in sections:
@@ -140,20 +140,20 @@ def _section(name: str, lines: Sequence[str]) -> str:
 
 
 def _about_files(
-    desk: Desk, files: Sequence[str], project: str | None, agent: str | None, shown: set[str]
+    ctx: CallContext, files: Sequence[str], project: str | None, agent: str | None, shown: set[str]
 ) -> list[str]:
     lines: list[str] = []
     for file in files[:ENRICH_FILES]:
         # Asked by its words first: looking for the name in every record's list would read them all.
         question = Question(query=file, limit=2 * ENRICH_PER_FILE, project=project, agent=agent, files=(file,))
-        found = hits_here(desk, question)
+        found = hits_here(ctx, question)
         fitting = [hit for hit in found if isinstance(hit.record, Memory) or hit.record.importance >= IMPORTANT]
         lines += _lines(shown, fitting)
     return lines
 
 
 def _about_terms(
-    desk: Desk,
+    ctx: CallContext,
     files: Sequence[str],
     terms: Sequence[str],
     project: str | None,
@@ -163,12 +163,12 @@ def _about_terms(
     query = _query(files, terms)
     if not query:
         return []
-    hits = hits_here(desk, Question(query, ENRICH_RELEVANT, project, agent, strict=True))
+    hits = hits_here(ctx, Question(query, ENRICH_RELEVANT, project, agent, strict=True))
     return _lines(shown, hits)
 
 
 def _past_errors(
-    desk: Desk,
+    ctx: CallContext,
     files: Sequence[str],
     terms: Sequence[str],
     project: str | None,
@@ -180,7 +180,7 @@ def _past_errors(
         return []
     hits: list[Hit] = []
     for kind in ("bug", "error"):
-        hits += hits_here(desk, Question(query, ENRICH_ERRORS, project, agent, type=kind, strict=True))
+        hits += hits_here(ctx, Question(query, ENRICH_ERRORS, project, agent, type=kind, strict=True))
     return _lines(shown, hits[:ENRICH_ERRORS])
 
 

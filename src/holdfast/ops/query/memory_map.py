@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Json
 from holdfast.core.wire import shape
 from holdfast.ops.framework.answers import MemoryShape
@@ -37,12 +37,12 @@ class FolderGraphAnswer(TypedDict):
     leftOut: LeftOut
 
 
-def folder_graph(desk: Desk, ask: FolderGraph) -> FolderGraphAnswer:
+def folder_graph(ctx: CallContext, ask: FolderGraph) -> FolderGraphAnswer:
     """Draw folders and concepts: joined where memories name both, and each folder with the one around it.
 
     At most 2,000 nodes, the heaviest; leftOut counts what is not drawn.
     """
-    drawn = draw(desk, ask.project, ask.agent_id, ask.limit)
+    drawn = draw(ctx, ask.project, ask.agent_id, ask.limit)
     return {
         "nodes": _nodes(drawn),
         "edges": _edges(drawn),
@@ -91,9 +91,9 @@ class FolderMemoriesAnswer(TypedDict):
     total: int
 
 
-def folder_memories(desk: Desk, ask: FolderMemories) -> FolderMemoriesAnswer:
+def folder_memories(ctx: CallContext, ask: FolderMemories) -> FolderMemoriesAnswer:
     """List the memories of a folder, with the folders inside it, or of a concept, newest first."""
-    found, total = memories_at(desk, ask.kind, ask.name, ask.project, ask.agent_id, ask.limit, ask.offset)
+    found, total = memories_at(ctx, ask.kind, ask.name, ask.project, ask.agent_id, ask.limit, ask.offset)
     return {"memories": [shape(one) for one in found], "total": total}
 
 

@@ -1,4 +1,4 @@
-"""A desk in a past memory: the same caller, asking the store of a snapshot."""
+"""A context in a past memory: the same caller, asking the store of a snapshot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import Forbidden
 from holdfast.core.recall_counter import Recalls
 from holdfast.core.times import iso
@@ -28,31 +28,31 @@ class SnapshotShape(TypedDict):
 
 
 @contextmanager
-def past_desk(desk: Desk, at: int | str, identity: str | None) -> Iterator[tuple[Desk, SnapshotShape]]:
-    """The desk as it would have stood in the snapshot, for the length of a block, and which snapshot that is.
+def past_ctx(ctx: CallContext, at: int | str, identity: str | None) -> Iterator[tuple[CallContext, SnapshotShape]]:
+    """The context as it would have stood in the snapshot, for the length of a block, and which snapshot that is.
 
     Raises:
         NotFound: there is no such snapshot, or none as old as that.
         InvalidRequest: it is neither an id nor a time.
     """
-    if identity and not desk.caller.may("root"):
+    if identity and not ctx.caller.may("root"):
         raise Forbidden("identity: this credential reaches no files of the server")
-    with snapshot_desk(desk, Named(_id(desk, at), identity=identity)) as then:
+    with snapshot_ctx(ctx, Named(_id(ctx, at), identity=identity)) as then:
         yield then
 
 
 @contextmanager
-def snapshot_desk(desk: Desk, named: Named) -> Iterator[tuple[Desk, SnapshotShape]]:
+def snapshot_ctx(ctx: CallContext, named: Named) -> Iterator[tuple[CallContext, SnapshotShape]]:
     """The same in the snapshot that is named."""
-    with past(archive_of(desk), named) as then:
+    with past(archive_of(ctx), named) as then:
         about = then.manifest.identity
         told: SnapshotShape = {"id": about.id, "label": about.label, "createdAt": iso(about.created_at)}
         # What is recalled there must not count here: its sequence numbers may belong to other records.
-        yield dataclasses.replace(desk, store=then.store, home=None, recalls=Recalls()), told
+        yield dataclasses.replace(ctx, store=then.store, home=None, recalls=Recalls()), told
 
 
-def _id(desk: Desk, at: int | str) -> str:
+def _id(ctx: CallContext, at: int | str) -> str:
     if isinstance(at, str) and (at == LATEST or is_id_prefix(at)):
         return at
-    then = moment(desk, at, "at")
-    return at_moment(archive_of(desk), then if then is not None else 0)
+    then = moment(ctx, at, "at")
+    return at_moment(archive_of(ctx), then if then is not None else 0)

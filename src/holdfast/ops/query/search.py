@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.core.model import Json, Memory, Observation
 from holdfast.core.session_keys import session_name
@@ -21,7 +21,7 @@ from holdfast.ops.framework.answers import LessonShape
 from holdfast.ops.framework.fields import Name, Names, Query, When, limit, moment
 from holdfast.ops.framework.operation import ChatRequest, Operation, Request
 from holdfast.ops.query.context import context_for, enrichment, profile_shape
-from holdfast.ops.query.past_context import SnapshotShape, past_desk
+from holdfast.ops.query.past_context import SnapshotShape, past_ctx
 from holdfast.projects import is_known, project_names, project_of_event
 from holdfast.recall.context.chat import chat_context
 from holdfast.recall.context.reminders import note_told, reminder
@@ -87,7 +87,7 @@ class SearchAnswer(TypedDict):
     snapshot: NotRequired[SnapshotShape]  # that was asked, where it was not the live memory
 
 
-def _question(desk: Desk, ask: Search | SmartSearch, query: str, **more: Any) -> Question:
+def _question(ctx: CallContext, ask: Search | SmartSearch, query: str, **more: Any) -> Question:
     """What both searches ask for, and what else this one does."""
     return Question(
         query=query,
@@ -95,14 +95,14 @@ def _question(desk: Desk, ask: Search | SmartSearch, query: str, **more: Any) ->
         project=ask.project,
         agent=ask.agent_id,
         session_id=ask.session_id,
-        before=moment(desk, ask.before, "before"),
-        after=moment(desk, ask.after, "after"),
-        as_of=moment(desk, ask.as_of, "asOf"),
+        before=moment(ctx, ask.before, "before"),
+        after=moment(ctx, ask.after, "after"),
+        as_of=moment(ctx, ask.as_of, "asOf"),
         **more,
     )
 
 
-def search(desk: Desk, ask: Search) -> SearchAnswer:
+def search(ctx: CallContext, ask: Search) -> SearchAnswer:
     """Find memories and observations that answer a question, best first.
 
     Use it before answering anything that earlier sessions may have settled: decisions, preferences, causes of
@@ -110,10 +110,10 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
     why it is there; perSession lets no session have more than so many of the first places.
     """
     if ask.at is not None:
-        with past_desk(desk, ask.at, ask.identity) as (then, snapshot):
+        with past_ctx(ctx, ask.at, ask.identity) as (then, snapshot):
             return {**search(then, ask.model_copy(update={"at": None})), "snapshot": snapshot}
     question = _question(
-        desk,
+        ctx,
         ask,
         ask.query,
         type=ask.type,
@@ -123,12 +123,12 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
         per_session=ask.per_session,
         here=ask.here,
     )
-    hits = search_here(desk, question)
+    hits = search_here(ctx, question)
     if ask.full and ask.format == "passages":
         ask = ask.model_copy(update={"format": "full"})
-    form = _form(desk, ask)
+    form = _form(ctx, ask)
     chosen, used = _fitting(hits, ask)
-    _count(desk, chosen)
+    _count(ctx, chosen)
     answer: SearchAnswer = {
         "format": ask.format,
         "results": [{**form(hit), "why": why(hit, ask.query)} if ask.explain else form(hit) for hit in chosen],
@@ -141,22 +141,22 @@ def search(desk: Desk, ask: Search) -> SearchAnswer:
     return answer
 
 
-def _form(desk: Desk, ask: Search) -> Callable[[Hit], Json]:
+def _form(ctx: CallContext, ask: Search) -> Callable[[Hit], Json]:
     if ask.format == "passages":
-        reader = desk.store.read()
-        return lambda hit: _passage(desk, reader, hit, ask)
+        reader = ctx.store.read()
+        return lambda hit: _passage(ctx, reader, hit, ask)
     return _full if ask.format == "full" else _compact
 
 
-def _passage(desk: Desk, reader: Reader, hit: Hit, ask: Search) -> Json:
+def _passage(ctx: CallContext, reader: Reader, hit: Hit, ask: Search) -> Json:
     """The passage that matched, and what a reader must know of it: when, what came since, and of which project."""
     record = hit.record
     answer: Json = {
         "id": record.id,
         "when": iso(_when(record))[:10],
-        "text": shown(desk, reader, hit, ask.query, PASSAGE),
+        "text": shown(ctx, reader, hit, ask.query, PASSAGE),
     }
-    if ask.here and record.project and record.project not in project_names(desk, ask.here):
+    if ask.here and record.project and record.project not in project_names(ctx, ask.here):
         answer["project"] = record.project
     if hit.outdated is not None and hit.outdated.sure:
         answer |= {"outdated": True, "supersededBy": hit.outdated.id}
@@ -182,12 +182,12 @@ def _fitting(hits: Sequence[Hit], ask: Search) -> tuple[list[Hit], int]:
     return shown, used
 
 
-def _count(desk: Desk, hits: Sequence[Hit]) -> None:
+def _count(ctx: CallContext, hits: Sequence[Hit]) -> None:
     """Whoever asks was shown these: what is asked for often comes first among equals. An admin who looks through all
     chats uses nothing."""
-    if desk.viewer.admin:
+    if ctx.viewer.admin:
         return
-    desk.recalls.add(desk.tenant, (hit.record.seq for hit in hits))
+    ctx.recalls.add(ctx.tenant, (hit.record.seq for hit in hits))
 
 
 def _text_of(hit: Hit) -> str:
@@ -269,18 +269,18 @@ class SmartSearchAnswer(TypedDict):
     truncated: NotRequired[bool]
 
 
-def smart_search(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
+def smart_search(ctx: CallContext, ask: SmartSearch) -> SmartSearchAnswer:
     """Find memories in a short form, with lessons that fit; then expand the ones you need.
 
     Call it with a query for titles and scores, and again with expandIds for the full records.
     """
     if ask.expand_ids:
-        return _expand(desk, ask)
+        return _expand(ctx, ask)
     if ask.query is None:
         raise InvalidRequest("smart_search: query is required")
-    hits = search_records(desk, _question(desk, ask, ask.query))
-    _count(desk, hits)
-    lessons = [] if desk.in_chat else search_lessons(desk, ask.query, ask.project, 0.1, 5)
+    hits = search_records(ctx, _question(ctx, ask, ask.query))
+    _count(ctx, hits)
+    lessons = [] if ctx.in_chat else search_lessons(ctx, ask.query, ask.project, 0.1, 5)
     return {
         "mode": "compact",
         "results": [
@@ -290,24 +290,24 @@ def smart_search(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
     }
 
 
-def _expand(desk: Desk, ask: SmartSearch) -> SmartSearchAnswer:
-    reader = desk.store.read()
+def _expand(ctx: CallContext, ask: SmartSearch) -> SmartSearchAnswer:
+    reader = ctx.store.read()
     wanted = ask.expand_ids[:100]
     results: list[Json] = []
     for id in wanted:
-        record = _named(desk, reader, id, ask.agent_id)
+        record = _named(ctx, reader, id, ask.agent_id)
         if record is not None:
             results.append({"obsId": id, "sessionId": _session_of(record), "observation": _observation(record)})
     return {"mode": "expanded", "results": results, "truncated": len(wanted) < len(ask.expand_ids)}
 
 
-def _named(desk: Desk, reader: Reader, name: str, agent: str | None) -> Memory | Observation | None:
+def _named(ctx: CallContext, reader: Reader, name: str, agent: str | None) -> Memory | Observation | None:
     """The record of an id, or the memory at an address, if the caller may see it."""
-    seen = None if is_address(name) else reader.get(OBSERVATIONS, desk.tenant, name)
+    seen = None if is_address(name) else reader.get(OBSERVATIONS, ctx.tenant, name)
     if seen is not None:
-        return seen if desk.may_see(seen, agent) else None
+        return seen if ctx.may_see(seen, agent) else None
     with suppress(NotFound):
-        return memory_named(desk, reader, name, agent)
+        return memory_named(ctx, reader, name, agent)
     return None
 
 
@@ -336,7 +336,7 @@ class ContextAnswer(TypedDict):
     known: NotRequired[bool]  # whether there are records of the project; the rest holds everywhere
 
 
-def context(desk: Desk, ask: Context) -> ContextAnswer:
+def context(ctx: CallContext, ask: Context) -> ContextAnswer:
     """Get what an agent should know before it works on a project, within a budget of tokens.
 
     The user's wishes and rules, decisions and facts in force, what was found out, open work, the last sessions and the
@@ -344,11 +344,11 @@ def context(desk: Desk, ask: Context) -> ContextAnswer:
     was left out or shortened is counted by section. With umo, only what the caller may see there: a block of memories
     by scope, each with where it came from, whose and when.
     """
-    budget = ask.budget or desk.settings.token_budget
-    if desk.in_chat:
-        text, shown = chat_context(desk, ask.project, ask.query or "", budget, ask.locale, ask.agent_id)
+    budget = ask.budget or ctx.settings.token_budget
+    if ctx.in_chat:
+        text, shown = chat_context(ctx, ask.project, ask.query or "", budget, ask.locale, ask.agent_id)
         return {"context": text, "blocks": shown, "tokens": estimate(text), "omitted": {}, "shortened": {}}
-    made = context_for(desk, ask.project, ask.session_id, budget, ask.agent_id)
+    made = context_for(ctx, ask.project, ask.session_id, budget, ask.agent_id)
     answer: ContextAnswer = {
         "context": made.text,
         "blocks": made.blocks,
@@ -360,7 +360,7 @@ def context(desk: Desk, ask: Context) -> ContextAnswer:
         answer["lines"] = [
             {"section": one.section, "text": one.text, "reason": one.reason, "ids": list(one.ids)} for one in made.told
         ]
-        answer["project"], answer["known"] = ask.project, is_known(desk, ask.project)
+        answer["project"], answer["known"] = ask.project, is_known(ctx, ask.project)
     return answer
 
 
@@ -376,17 +376,17 @@ class ContextPromptAnswer(TypedDict):
     ids: list[str]
 
 
-def context_prompt(desk: Desk, ask: ContextPrompt) -> ContextPromptAnswer:
+def context_prompt(ctx: CallContext, ask: ContextPrompt) -> ContextPromptAnswer:
     """Get up to three memories that clearly bear on a prompt and were not told in this session, or nothing.
 
     For hooks that run when the user submits a prompt; at most 300 tokens.
     """
-    reader = desk.store.read()
-    key = desk.session_key(reader, ask.session_id)
-    session = reader.get(SESSIONS, desk.tenant, key)
-    named = session.project if session is not None and desk.may_see(session) else ask.project or ""
-    found = reminder(desk, ask.session_id, project_of_event(desk, named, ask.cwd or ""), ask.prompt, ask.agent_id)
-    note_told(desk, key, found.ids)
+    reader = ctx.store.read()
+    key = ctx.session_key(reader, ask.session_id)
+    session = reader.get(SESSIONS, ctx.tenant, key)
+    named = session.project if session is not None and ctx.may_see(session) else ask.project or ""
+    found = reminder(ctx, ask.session_id, project_of_event(ctx, named, ask.cwd or ""), ask.prompt, ask.agent_id)
+    note_told(ctx, key, found.ids)
     return {"context": found.text, "ids": list(found.ids)}
 
 
@@ -402,9 +402,9 @@ class EnrichAnswer(TypedDict):
     context: str
 
 
-def enrich(desk: Desk, ask: Enrich) -> EnrichAnswer:
+def enrich(ctx: CallContext, ask: Enrich) -> EnrichAnswer:
     """Get what is known about the files and terms a tool is about to touch, at most 4,000 characters."""
-    text = enrichment(desk, ask.files, ask.terms, ask.project, ask.session_id, ask.agent_id)
+    text = enrichment(ctx, ask.files, ask.terms, ask.project, ask.session_id, ask.agent_id)
     return {"context": text}
 
 
@@ -412,14 +412,14 @@ class Profile(Request):
     project: Name | None = None
 
 
-def profile(desk: Desk, ask: Profile) -> Json:
+def profile(ctx: CallContext, ask: Profile) -> Json:
     """Show what a project is about: its concepts, files, conventions and common errors.
 
     Without a project, the projects that are known.
     """
     if ask.project:
-        return profile_shape(desk, ask.project)
-    found = desk.store.read().find(SESSIONS, desk.tenant, *desk.sees(), order="-started_at", limit=1_000)
+        return profile_shape(ctx, ask.project)
+    found = ctx.store.read().find(SESSIONS, ctx.tenant, *ctx.sees(), order="-started_at", limit=1_000)
     projects = dict.fromkeys(session.project for session in found if session.project)
     return {"success": True, "projects": list(projects)}
 

@@ -7,7 +7,7 @@ from typing import NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Json
 from holdfast.core.times import iso
 from holdfast.core.wire import shape
@@ -35,20 +35,20 @@ class TimelineAnswer(TypedDict):
     memories: NotRequired[list[MemoryShape]]
 
 
-def timeline(desk: Desk, ask: Timeline) -> TimelineAnswer:
+def timeline(ctx: CallContext, ask: Timeline) -> TimelineAnswer:
     """Show what happened before and after a moment.
 
     The anchor is the id of an observation or memory, the address of a memory, a time such as 2026-11-15T20:41:34Z, or
     words such as "3 days ago". Use it after a search, to see what led to a hit and what followed. In a chat, whose
     speakers see no observations, it shows memories.
     """
-    anchor = ask.anchor or iso(desk.clock.now_ms())
+    anchor = ask.anchor or iso(ctx.clock.now_ms())
     if is_address(anchor):
-        anchor = memory_named(desk, desk.store.read(), anchor, ask.agent_id).id
-    if desk.in_chat:
-        told = remembered(desk, anchor, ask.project, ask.before, ask.after, ask.agent_id)
+        anchor = memory_named(ctx, ctx.store.read(), anchor, ask.agent_id).id
+    if ctx.in_chat:
+        told = remembered(ctx, anchor, ask.project, ask.before, ask.after, ask.agent_id)
         return {"success": True, "observations": [], "anchorIndex": 0, "memories": [shape(one) for one in told]}
-    window = around(desk, anchor, ask.project, ask.session_id, ask.before, ask.after, ask.agent_id)
+    window = around(ctx, anchor, ask.project, ask.session_id, ask.before, ask.after, ask.agent_id)
     return {
         "success": True,
         "observations": [shape(one) for one in window.observations],
@@ -66,11 +66,11 @@ class ReplaySessionsAnswer(TypedDict):
     sessions: list[SessionShape]
 
 
-def replay_sessions(desk: Desk, ask: ReplaySessions) -> ReplaySessionsAnswer:
+def replay_sessions(ctx: CallContext, ask: ReplaySessions) -> ReplaySessionsAnswer:
     """List sessions that can be replayed: those with observations, newest first."""
     some = Condition("observation_count", ">", 0)
-    found = desk.store.read().find(
-        SESSIONS, desk.tenant, *desk.sees(), some, order="-started_at", limit=ask.limit, offset=ask.offset
+    found = ctx.store.read().find(
+        SESSIONS, ctx.tenant, *ctx.sees(), some, order="-started_at", limit=ask.limit, offset=ask.offset
     )
     return {"success": True, "sessions": [shape(one) for one in found]}
 
@@ -91,9 +91,9 @@ class ReplayLoadAnswer(TypedDict):
     timeline: ReplayTimeline
 
 
-def replay_load(desk: Desk, ask: ReplayLoad) -> ReplayLoadAnswer:
+def replay_load(ctx: CallContext, ask: ReplayLoad) -> ReplayLoadAnswer:
     """Load a session's events in order, with their distance from its start, to play them again."""
-    session, events, duration = replay(desk, ask.session_id)
+    session, events, duration = replay(ctx, ask.session_id)
     played: ReplayTimeline = {"events": events, "eventCount": len(events), "totalDurationMs": duration}
     return {"success": True, "session": shape(session), "timeline": played}
 
@@ -112,12 +112,12 @@ class ReplayFramesAnswer(TypedDict):
     totalDurationMs: int
 
 
-def replay_frames(desk: Desk, ask: ReplayFrames) -> ReplayFramesAnswer:
+def replay_frames(ctx: CallContext, ask: ReplayFrames) -> ReplayFramesAnswer:
     """Load a part of a session's frames in order, with what went into each tool and what came out.
 
     Long texts are cut; `cut` says how long they were.
     """
-    found = frames(desk, ask.session_id, ask.limit, ask.offset)
+    found = frames(ctx, ask.session_id, ask.limit, ask.offset)
     return {
         "success": True,
         "session": shape(found.session),

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Action, CleanText, Json, Memory, Relation
 from holdfast.core.wire import shape
@@ -41,12 +41,12 @@ class ActionsAnswer(TypedDict):
     total: int
 
 
-def actions(desk: Desk, ask: Actions) -> ActionsAnswer:
+def actions(ctx: CallContext, ask: Actions) -> ActionsAnswer:
     """List actions, newest first."""
-    reader = desk.store.read()
-    bounds = (*desk.sees(), *of_project(desk, ask.project), *where(status=ask.status))
-    found = reader.find(ACTIONS, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
-    return {"actions": [shape(one) for one in found], "total": reader.count(ACTIONS, desk.tenant, *bounds)}
+    reader = ctx.store.read()
+    bounds = (*ctx.sees(), *of_project(ctx, ask.project), *where(status=ask.status))
+    found = reader.find(ACTIONS, ctx.tenant, *bounds, limit=ask.limit, offset=ask.offset)
+    return {"actions": [shape(one) for one in found], "total": reader.count(ACTIONS, ctx.tenant, *bounds)}
 
 
 class ActionCreate(Request):
@@ -64,14 +64,14 @@ class ActionAnswer(TypedDict):
     action: ActionShape
 
 
-def action_create(desk: Desk, ask: ActionCreate) -> ActionAnswer:
+def action_create(ctx: CallContext, ask: ActionCreate) -> ActionAnswer:
     """Note something that is to be done, with a priority; higher comes first."""
 
     def store(tx: Tx) -> Action:
-        now = desk.clock.now_ms()
+        now = ctx.clock.now_ms()
         action = Action(
-            tenant=desk.tenant,
-            id=desk.new_id("act"),
+            tenant=ctx.tenant,
+            id=ctx.new_id("act"),
             seq=tx.next_seq(),
             title=ask.title,
             description=ask.description,
@@ -79,17 +79,17 @@ def action_create(desk: Desk, ask: ActionCreate) -> ActionAnswer:
             status=ask.status,
             tags=ask.tags,
             session_id=ask.session_id,
-            project=written_project(desk, ask.project),
-            agent=desk.writes_as(None),
+            project=written_project(ctx, ask.project),
+            agent=ctx.writes_as(None),
             created_at=now,
             updated_at=now,
         )
         tx.add(ACTIONS, action)
-        desk.audit(tx, "action_create", (action.id,), action.agent)
-        desk.tell(tx, "action", action)
+        ctx.audit(tx, "action_create", (action.id,), action.agent)
+        ctx.tell(tx, "action", action)
         return action
 
-    return {"success": True, "action": shape(desk.store.write(store))}
+    return {"success": True, "action": shape(ctx.store.write(store))}
 
 
 class ActionUpdate(Request):
@@ -102,22 +102,22 @@ class ActionUpdate(Request):
     session_id: CleanName | None = None
 
 
-def action_update(desk: Desk, ask: ActionUpdate) -> ActionAnswer:
+def action_update(ctx: CallContext, ask: ActionUpdate) -> ActionAnswer:
     """Change an action: its status when work starts or ends, or its title, priority and tags."""
     changes = {name: value for name, value in ask if name != "action_id" and name in ask.model_fields_set}
     changes = {name: value for name, value in changes.items() if value is not None}
 
     def store(tx: Tx) -> Action:
-        known = tx.get(ACTIONS, desk.tenant, ask.action_id)
-        if known is None or not desk.may_see(known):
+        known = tx.get(ACTIONS, ctx.tenant, ask.action_id)
+        if known is None or not ctx.may_see(known):
             raise NotFound("action: no action of that id")
-        action = dataclasses.replace(known, **changes, updated_at=desk.clock.now_ms())
+        action = dataclasses.replace(known, **changes, updated_at=ctx.clock.now_ms())
         tx.replace(ACTIONS, action)
-        desk.audit(tx, "action_update", (action.id,), action.agent, fields=sorted(changes))
-        desk.tell(tx, "action", action)
+        ctx.audit(tx, "action_update", (action.id,), action.agent, fields=sorted(changes))
+        ctx.tell(tx, "action", action)
         return action
 
-    return {"success": True, "action": shape(desk.store.write(store))}
+    return {"success": True, "action": shape(ctx.store.write(store))}
 
 
 class FrontierAnswer(TypedDict):
@@ -125,15 +125,15 @@ class FrontierAnswer(TypedDict):
     total: int
 
 
-def frontier(desk: Desk, ask: Nothing) -> FrontierAnswer:
+def frontier(ctx: CallContext, ask: Nothing) -> FrontierAnswer:
     """Show what is to be done next: open actions by priority, older before newer."""
-    reader = desk.store.read()
-    bounds = (*desk.sees(), Condition("status", "in", OPEN))
-    found = reader.find(ACTIONS, desk.tenant, *bounds, order="-priority", limit=500)
+    reader = ctx.store.read()
+    bounds = (*ctx.sees(), Condition("status", "in", OPEN))
+    found = reader.find(ACTIONS, ctx.tenant, *bounds, order="-priority", limit=500)
     found.sort(key=lambda action: (-action.priority, action.seq))
     return {
         "frontier": [shape(one) for one in found[:FRONTIER]],
-        "total": reader.count(ACTIONS, desk.tenant, *bounds),
+        "total": reader.count(ACTIONS, ctx.tenant, *bounds),
     }
 
 
@@ -147,17 +147,17 @@ class RelationsAnswer(TypedDict):
     relations: list[RelationShape]
 
 
-def relations(desk: Desk, ask: Relations) -> RelationsAnswer:
+def relations(ctx: CallContext, ask: Relations) -> RelationsAnswer:
     """List relations between records; with an id or the address of a memory, those that start or end there."""
-    reader = desk.store.read()
-    id = memory_named(desk, reader, ask.id, ask.agent_id).id if ask.id and is_address(ask.id) else ask.id
+    reader = ctx.store.read()
+    id = memory_named(ctx, reader, ask.id, ask.agent_id).id if ask.id and is_address(ask.id) else ask.id
     ends = [()] if id is None else [where(source_id=id), where(target_id=id)]
     found = [
         one
         for end in ends
-        for one in reader.find(RELATIONS, desk.tenant, *desk.sees(), *end, limit=ask.limit, offset=ask.offset)
+        for one in reader.find(RELATIONS, ctx.tenant, *ctx.sees(), *end, limit=ask.limit, offset=ask.offset)
     ]
-    return {"relations": [shape(one) for one in seen_relations(desk, reader, found)]}
+    return {"relations": [shape(one) for one in seen_relations(ctx, reader, found)]}
 
 
 class Relate(ChatRequest):
@@ -166,26 +166,26 @@ class Relate(ChatRequest):
     type: CleanName
 
 
-def relate(desk: Desk, ask: Relate) -> RelationShape:
+def relate(ctx: CallContext, ask: Relate) -> RelationShape:
     """Say that one record relates to another: supersedes, contradicts, supports, depends_on and so on.
 
     In a chat both must be memories that whoever speaks there may see.
     """
-    agent = desk.writes_as(None)
+    agent = ctx.writes_as(None)
 
     def store(tx: Tx) -> Relation:
-        source, target = (_end(desk, tx, name, ask.agent_id) for name in (ask.source_id, ask.target_id))
+        source, target = (_end(ctx, tx, name, ask.agent_id) for name in (ask.source_id, ask.target_id))
         if isinstance(source, Memory) and isinstance(target, Memory):
-            desk.check_change(source, target)
+            ctx.check_change(source, target)
         one, other = (end.id if isinstance(end, Memory) else end for end in (source, target))
-        return keep_relation(desk, tx, one, other, ask.type, agent)
+        return keep_relation(ctx, tx, one, other, ask.type, agent)
 
-    return shape(desk.store.write(store))
+    return shape(ctx.store.write(store))
 
 
-def _end(desk: Desk, reader: Reader, name: str, agent: str | None) -> Memory | str:
+def _end(ctx: CallContext, reader: Reader, name: str, agent: str | None) -> Memory | str:
     """The memory of an id or address; other ids as they are, except in a chat."""
-    return memory_named(desk, reader, name, agent) if desk.in_chat or is_address(name) else name
+    return memory_named(ctx, reader, name, agent) if ctx.in_chat or is_address(name) else name
 
 
 class GraphAsk(ChatRequest):
@@ -199,11 +199,11 @@ class GraphAnswer(TypedDict):
     edges: list[Json]
 
 
-def graph(desk: Desk, ask: GraphAsk) -> GraphAnswer:
+def graph(ctx: CallContext, ask: GraphAsk) -> GraphAnswer:
     """Draw memories, their concepts and files, and the relations between them as nodes and edges."""
-    reader = desk.store.read()
-    bounds = (*desk.sees_memories(), *of_project(desk, ask.project), *where(latest=True))
-    kept = [one for one in reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit) if desk.may_see(one)]
+    reader = ctx.store.read()
+    bounds = (*ctx.sees_memories(), *of_project(ctx, ask.project), *where(latest=True))
+    kept = [one for one in reader.find(MEMORIES, ctx.tenant, *bounds, limit=ask.limit) if ctx.may_see(one)]
     weights: Counter[tuple[str, str]] = Counter()
     edges: list[Json] = []
     for one in kept:
@@ -217,8 +217,8 @@ def graph(desk: Desk, ask: GraphAsk) -> GraphAnswer:
         for (kind, name), count in weights.most_common()
     ]
     known = {node["id"] for node in nodes}
-    related = reader.find(RELATIONS, desk.tenant, *desk.sees(), limit=GRAPH_MEMORIES)
-    for relation in seen_relations(desk, reader, related):
+    related = reader.find(RELATIONS, ctx.tenant, *ctx.sees(), limit=GRAPH_MEMORIES)
+    for relation in seen_relations(ctx, reader, related):
         edges.append({"source": relation.source_id, "target": relation.target_id, "type": relation.type})
         for end in (relation.source_id, relation.target_id):
             if end not in known:
@@ -235,9 +235,9 @@ class GraphStatsAnswer(TypedDict):
     edges: int
 
 
-def graph_stats(desk: Desk, ask: Nothing) -> GraphStatsAnswer:
+def graph_stats(ctx: CallContext, ask: Nothing) -> GraphStatsAnswer:
     """Count the nodes and edges of the graph."""
-    drawn = graph(desk, GraphAsk(limit=GRAPH_MEMORIES))
+    drawn = graph(ctx, GraphAsk(limit=GRAPH_MEMORIES))
     return {"success": True, "nodes": len(drawn["nodes"]), "edges": len(drawn["edges"])}
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Address, Json, Memory
 from holdfast.core.wire import shape
 from holdfast.intake.addresses import add_alias, address_shape, move, places
@@ -28,10 +28,10 @@ class AddressesAnswer(TypedDict):
     addresses: list[Json]
 
 
-def addresses(desk: Desk, ask: Addresses) -> AddressesAnswer:
+def addresses(ctx: CallContext, ask: Addresses) -> AddressesAnswer:
     """List addresses of memories in the order of their names, and what lies there."""
     storable(ask.under)
-    found = islice(places(desk, ask.under, ask.agent_id), ask.offset, ask.offset + ask.limit)
+    found = islice(places(ctx, ask.under, ask.agent_id), ask.offset, ask.offset + ask.limit)
     return {
         "addresses": [
             {**address_shape(one.address), "memoryId": one.memory.id, "title": one.memory.title} for one in found
@@ -50,9 +50,9 @@ class AddressAnswer(TypedDict):
     addresses: list[Json]
 
 
-def address_alias(desk: Desk, ask: AddressAlias) -> AddressAnswer:
+def address_alias(ctx: CallContext, ask: AddressAlias) -> AddressAnswer:
     """Give a memory a further address; all of them lead to it, whatever version it has."""
-    return _address_answer(*add_alias(desk, ask.id, ask.alias, ask.agent_id))
+    return _address_answer(*add_alias(ctx, ask.id, ask.alias, ask.agent_id))
 
 
 class AddressMove(ChatRequest):
@@ -60,9 +60,9 @@ class AddressMove(ChatRequest):
     to: CleanName = Field(description="Its new address, domain://path.")
 
 
-def address_move(desk: Desk, ask: AddressMove) -> AddressAnswer:
+def address_move(ctx: CallContext, ask: AddressMove) -> AddressAnswer:
     """Give a memory another address; whoever asks for the old one is led to it."""
-    return _address_answer(*move(desk, ask.id, ask.to, ask.agent_id))
+    return _address_answer(*move(ctx, ask.id, ask.to, ask.agent_id))
 
 
 def _address_answer(memory: Memory, names: list[Address]) -> AddressAnswer:

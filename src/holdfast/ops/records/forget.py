@@ -8,7 +8,7 @@ from typing import NotRequired
 from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.core.model import CleanText
 from holdfast.core.session_keys import session_name
@@ -37,25 +37,25 @@ class ForgetAnswer(TypedDict):
     hint: NotRequired[str]
 
 
-def forget(desk: Desk, ask: Forget) -> ForgetAnswer:
+def forget(ctx: CallContext, ask: Forget) -> ForgetAnswer:
     """Remove a memory, an observation, or a session from the memory; snapshots may still hold it.
 
     `deleted` is how many records are gone, with what was drawn from them. If nothing of that id is there, that is an
     error. `snapshots` are those made since the record is known; remove one with: holdfast snapshot delete ID. A session
     of ten observations or more is kept in a snapshot first, as far as the settings say so.
     """
-    since = _known_since(desk, ask)
+    since = _known_since(ctx, ask)
     if ask.memory_id:
-        tally, kind = _forget_named(desk, ask, ask.memory_id), "memory" if desk.in_chat else "memory or observation"
+        tally, kind = _forget_named(ctx, ask, ask.memory_id), "memory" if ctx.in_chat else "memory or observation"
     elif ask.session_id:
-        tally, kind = _forget_of_session(desk, ask, ask.session_id), "observation" if ask.observation_ids else "session"
+        tally, kind = _forget_of_session(ctx, ask, ask.session_id), "observation" if ask.observation_ids else "session"
     else:
         raise InvalidRequest("forget: memoryId or sessionId is required")
     if not tally.total:
         raise NotFound(f"forget: no {kind} of that id", hint=_LISTS[kind])
     answer: ForgetAnswer = {"success": True, "deleted": tally.total, "counts": tally.counts}
-    if held := _snapshots_since(desk, since):
-        answer["snapshots"], answer["hint"] = held, _how_to_remove(desk, held)
+    if held := _snapshots_since(ctx, since):
+        answer["snapshots"], answer["hint"] = held, _how_to_remove(ctx, held)
     return answer
 
 
@@ -67,65 +67,65 @@ _LISTS = {
 }
 
 
-def _known_since(desk: Desk, ask: Forget) -> int:
+def _known_since(ctx: CallContext, ask: Forget) -> int:
     """When the record was made, or said to be made: no snapshot before that holds it."""
-    reader = desk.store.read()
+    reader = ctx.store.read()
     if ask.session_id and not ask.memory_id:
-        session = reader.get(SESSIONS, desk.tenant, desk.session_key(reader, ask.session_id))
+        session = reader.get(SESSIONS, ctx.tenant, ctx.session_key(reader, ask.session_id))
         return session.started_at if session else 0
     named = ask.memory_id or ""
-    seen = reader.get(OBSERVATIONS, desk.tenant, named)
-    memory = reader.get(MEMORIES, desk.tenant, named)
-    first = memory and reader.get(MEMORIES, desk.tenant, memory.root)
+    seen = reader.get(OBSERVATIONS, ctx.tenant, named)
+    memory = reader.get(MEMORIES, ctx.tenant, named)
+    first = memory and reader.get(MEMORIES, ctx.tenant, memory.root)
     return seen.at if seen else first.created_at if first else 0
 
 
-def _snapshots_since(desk: Desk, since: int) -> list[str]:
+def _snapshots_since(ctx: CallContext, since: int) -> list[str]:
     """Snapshots of this machine from that time on, newest first. Chats are told nothing of them."""
-    if desk.home is None or desk.in_chat:
+    if ctx.home is None or ctx.in_chat:
         return []
-    made = (one.manifest.identity for one in archive_of(desk).shelf.each() if one.manifest)
+    made = (one.manifest.identity for one in archive_of(ctx).repo.each() if one.manifest)
     return [one.id for one in made if one.created_at >= since]
 
 
-def _how_to_remove(desk: Desk, held: list[str]) -> str:
-    others = any(one.id not in held and not one.damaged for one in archive_of(desk).shelf.each())
+def _how_to_remove(ctx: CallContext, held: list[str]) -> str:
+    others = any(one.id not in held and not one.damaged for one in archive_of(ctx).repo.each())
     first = "" if others else " The last one stays: make a new one first, with holdfast snapshot create."
-    vault = " Copies in the vault are removed by holdfast vault prune." if desk.settings.vault else ""
+    vault = " Copies in the vault are removed by holdfast vault prune." if ctx.settings.vault else ""
     return f"These snapshots may still hold it.{first}{vault} Remove one with: holdfast snapshot delete {held[0]}"
 
 
-def _forget_named(desk: Desk, ask: Forget, id: str) -> Tally:
+def _forget_named(ctx: CallContext, ask: Forget, id: str) -> Tally:
     """Forget a memory, or the observation that has this id."""
-    seen = None if desk.in_chat else desk.store.read().get(OBSERVATIONS, desk.tenant, id)
-    if seen is None or not desk.may_see(seen, ask.agent_id):
-        return forget_memories(desk, [id], agent=ask.agent_id)
-    return _forget_observations(desk, session_name(seen.session_id), (id,), ask.agent_id)
+    seen = None if ctx.in_chat else ctx.store.read().get(OBSERVATIONS, ctx.tenant, id)
+    if seen is None or not ctx.may_see(seen, ask.agent_id):
+        return forget_memories(ctx, [id], agent=ask.agent_id)
+    return _forget_observations(ctx, session_name(seen.session_id), (id,), ask.agent_id)
 
 
-def _forget_of_session(desk: Desk, ask: Forget, session_id: str) -> Tally:
-    if desk.in_chat:  # where there are no sessions
+def _forget_of_session(ctx: CallContext, ask: Forget, session_id: str) -> Tally:
+    if ctx.in_chat:  # where there are no sessions
         return Tally()
     if ask.observation_ids:
         if len(ask.observation_ids) >= BULK:
-            before(desk, "forget")
-        return _forget_observations(desk, session_id, ask.observation_ids, ask.agent_id)
-    reader = desk.store.read()
-    key = desk.session_key(reader, session_id)
-    if reader.get(SESSIONS, desk.tenant, key) is None:
+            before(ctx, "forget")
+        return _forget_observations(ctx, session_id, ask.observation_ids, ask.agent_id)
+    reader = ctx.store.read()
+    key = ctx.session_key(reader, session_id)
+    if reader.get(SESSIONS, ctx.tenant, key) is None:
         return Tally()
-    if reader.count(OBSERVATIONS, desk.tenant, *where(session_id=key)) >= BULK:
-        before(desk, "forget")
-    return forget_session(desk, session_id, agent=ask.agent_id)
+    if reader.count(OBSERVATIONS, ctx.tenant, *where(session_id=key)) >= BULK:
+        before(ctx, "forget")
+    return forget_session(ctx, session_id, agent=ask.agent_id)
 
 
-def _forget_observations(desk: Desk, session_id: str, ids: Sequence[str], agent: str | None) -> Tally:
+def _forget_observations(ctx: CallContext, session_id: str, ids: Sequence[str], agent: str | None) -> Tally:
     """Forget some observations of a session; its summary is made anew from what is left."""
-    tally = forget_observations(desk, session_id, ids, agent=agent)
-    reader = desk.store.read()
-    left = where(session_id=desk.session_key(reader, session_id))
-    if tally.counts.get("summaries") and reader.find(OBSERVATIONS, desk.tenant, *left, limit=1):
-        summarize(desk, session_id, extractive=True)  # at once: a language model may take long
+    tally = forget_observations(ctx, session_id, ids, agent=agent)
+    reader = ctx.store.read()
+    left = where(session_id=ctx.session_key(reader, session_id))
+    if tally.counts.get("summaries") and reader.find(OBSERVATIONS, ctx.tenant, *left, limit=1):
+        summarize(ctx, session_id, extractive=True)  # at once: a language model may take long
     return tally
 
 
@@ -148,12 +148,12 @@ class GovernanceAnswer(TypedDict):
     total: int
 
 
-def governance_delete(desk: Desk, ask: GovernanceDelete) -> GovernanceAnswer:
+def governance_delete(ctx: CallContext, ask: GovernanceDelete) -> GovernanceAnswer:
     """Remove several memories for good, with a reason that the audit log keeps."""
     if len(ask.memory_ids) >= BULK:
-        before(desk, "forget")
-    tally = forget_memories(desk, ask.memory_ids, agent=ask.agent_id, reason=ask.reason, operation="governance_delete")
-    left = desk.store.read().count(MEMORIES, desk.tenant, *desk.sees_memories(ask.agent_id), *where(latest=True))
+        before(ctx, "forget")
+    tally = forget_memories(ctx, ask.memory_ids, agent=ask.agent_id, reason=ask.reason, operation="governance_delete")
+    left = ctx.store.read().count(MEMORIES, ctx.tenant, *ctx.sees_memories(ask.agent_id), *where(latest=True))
     return {"success": True, "deleted": tally.total, "requested": len(ask.memory_ids), "total": left}
 
 
@@ -169,13 +169,13 @@ class AutoForgetAnswer(TypedDict):
     dryRun: bool
 
 
-def auto_forget(desk: Desk, ask: AutoForget) -> AutoForgetAnswer:
+def auto_forget(ctx: CallContext, ask: AutoForget) -> AutoForgetAnswer:
     """Remove what is past its time now: memories past their time to live, old unimportant observations."""
-    plan = plan_sweep(desk)
+    plan = plan_sweep(ctx)
     if not ask.dry_run:
         if len(plan.memories) + len(plan.observations) >= BULK:
-            before(desk, "forget")
-        sweep(desk, plan)
+            before(ctx, "forget")
+        sweep(ctx, plan)
     return {
         "success": True,
         "evictedMemories": [one.id for one in plan.memories],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Json, Statement
 from holdfast.core.session_keys import session_name
 from holdfast.core.wire import shape
@@ -36,12 +36,12 @@ class SummarizeAnswer(TypedDict):
     crystal: InsightShape
 
 
-def summarize(desk: Desk, ask: SessionNamed) -> SummarizeAnswer:
+def summarize(ctx: CallContext, ask: SessionNamed) -> SummarizeAnswer:
     """Condense a session into a summary: what was asked, changed and decided, and how it ended.
 
     Works without a language model; with a key the summary is written by one. Call it when a session is over.
     """
-    summary, crystal = summarize_one(desk, ask.session_id)
+    summary, crystal = summarize_one(ctx, ask.session_id)
     return {"success": True, "summary": shape(summary), "crystal": shape(crystal)}
 
 
@@ -69,13 +69,13 @@ class ConsolidateAnswer(TypedDict):
     procedural: ProceduralCounts
 
 
-def consolidate(desk: Desk, ask: Consolidate) -> ConsolidateAnswer:
+def consolidate(ctx: CallContext, ask: Consolidate) -> ConsolidateAnswer:
     """Draw lasting knowledge from sessions: summaries, facts that recur, procedures that were repeated.
 
     Repeating it makes no duplicates. Call it now and then, not after every session.
     """
-    before(desk, "consolidate")
-    done = consolidate_records(desk, ask.project, ask.min_observations)
+    before(ctx, "consolidate")
+    done = consolidate_records(ctx, ask.project, ask.min_observations)
     return {
         "success": True,
         "consolidated": done.facts + done.procedures,
@@ -98,16 +98,16 @@ class ReflectAnswer(TypedDict):
     slots: list[SlotShape]
 
 
-def reflect(desk: Desk, ask: Reflect) -> ReflectAnswer:
+def reflect(ctx: CallContext, ask: Reflect) -> ReflectAnswer:
     """Write what a session taught into the slots of its project: preferences, unfinished work, habits.
 
     The context tells the user's wishes and open work without it. Call it to have them in slots that you can edit.
     """
 
     def holding(project: str) -> list[Statement]:
-        return [one.statement for one in standing(desk, project_names(desk, project), None)]
+        return [one.statement for one in standing(ctx, project_names(ctx, project), None)]
 
-    done = reflect_session(desk, ask.session_id, ask.max_observations, holding)
+    done = reflect_session(ctx, ask.session_id, ask.max_observations, holding)
     return {
         "success": True,
         "applied": len(done.applied),
@@ -126,12 +126,12 @@ class CrystalsAutoAnswer(TypedDict):
     sessionIds: list[str]
 
 
-def crystals_auto(desk: Desk, ask: CrystalsAuto) -> CrystalsAutoAnswer:
+def crystals_auto(ctx: CallContext, ask: CrystalsAuto) -> CrystalsAutoAnswer:
     """Summarize the latest ended sessions that have no summary yet."""
     done = []
-    for session in unsummarized(desk, ask.project, AUTO_SESSIONS):
+    for session in unsummarized(ctx, ask.project, AUTO_SESSIONS):
         name = session_name(session.id)
-        summarize_one(desk, name)
+        summarize_one(ctx, name)
         done.append(name)
     return {"success": True, "crystallized": len(done), "sessionIds": done}
 
@@ -157,34 +157,34 @@ class InsightsAnswer(TypedDict):
     total: int
 
 
-def _insights(desk: Desk, ask: Insights, kind: str | None) -> tuple[list[Json], int]:
-    reader = desk.store.read()
-    bounds = (*desk.sees(), *of_project(desk, ask.project), *where(kind=kind))
-    found = reader.find(INSIGHTS, desk.tenant, *bounds, order="-updated_at", limit=ask.limit, offset=ask.offset)
-    return [shape(one) for one in found], reader.count(INSIGHTS, desk.tenant, *bounds)
+def _insights(ctx: CallContext, ask: Insights, kind: str | None) -> tuple[list[Json], int]:
+    reader = ctx.store.read()
+    bounds = (*ctx.sees(), *of_project(ctx, ask.project), *where(kind=kind))
+    found = reader.find(INSIGHTS, ctx.tenant, *bounds, order="-updated_at", limit=ask.limit, offset=ask.offset)
+    return [shape(one) for one in found], reader.count(INSIGHTS, ctx.tenant, *bounds)
 
 
-def semantic(desk: Desk, ask: Insights) -> ItemsAnswer:
+def semantic(ctx: CallContext, ask: Insights) -> ItemsAnswer:
     """List the facts drawn from sessions."""
-    found, total = _insights(desk, ask, "semantic")
+    found, total = _insights(ctx, ask, "semantic")
     return {"items": found, "total": total}
 
 
-def procedural(desk: Desk, ask: Insights) -> ItemsAnswer:
+def procedural(ctx: CallContext, ask: Insights) -> ItemsAnswer:
     """List the procedures drawn from sessions."""
-    found, total = _insights(desk, ask, "procedural")
+    found, total = _insights(ctx, ask, "procedural")
     return {"items": found, "total": total}
 
 
-def crystals(desk: Desk, ask: Insights) -> CrystalsAnswer:
+def crystals(ctx: CallContext, ask: Insights) -> CrystalsAnswer:
     """List the crystals: one dense note per summarized session."""
-    found, total = _insights(desk, ask, "crystal")
+    found, total = _insights(ctx, ask, "crystal")
     return {"crystals": found, "total": total}
 
 
-def insights(desk: Desk, ask: Insights) -> InsightsAnswer:
+def insights(ctx: CallContext, ask: Insights) -> InsightsAnswer:
     """List all that was drawn from sessions, newest first."""
-    found, total = _insights(desk, ask, None)
+    found, total = _insights(ctx, ask, None)
     return {"insights": found, "total": total}
 
 
@@ -197,14 +197,14 @@ class StillTrueAnswer(TypedDict):
     restored: list[RelationShape]
 
 
-def still_true(desk: Desk, ask: StillTrue) -> StillTrueAnswer:
+def still_true(ctx: CallContext, ask: StillTrue) -> StillTrueAnswer:
     """Say that something marked as outdated still holds: the mark goes, and does not come back.
 
     The id is what recall shows as `marked`: one statement or memory. The id of a hit takes all marks of its turn.
 
     A newer statement supersedes an older one by itself where one subject clearly has another value now. This undoes it.
     """
-    return {"success": True, "restored": [shape(one) for one in mark_still_true(desk, ask.id)]}
+    return {"success": True, "restored": [shape(one) for one in mark_still_true(ctx, ask.id)]}
 
 
 LEARNING = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import CleanText
 from holdfast.core.wire import shape
 from holdfast.learn.lessons import (
@@ -36,10 +36,10 @@ class LessonsAnswer(TypedDict):
     total: int  # that fit, on all pages
 
 
-def lessons(desk: Desk, ask: Lessons) -> LessonsAnswer:
+def lessons(ctx: CallContext, ask: Lessons) -> LessonsAnswer:
     """List lessons, the surest first."""
-    found = list_lessons(desk, ask.project, ask.source, ask.min_confidence, ask.limit, ask.offset)
-    total = count_lessons(desk, ask.project, ask.source, ask.min_confidence)
+    found = list_lessons(ctx, ask.project, ask.source, ask.min_confidence, ask.limit, ask.offset)
+    total = count_lessons(ctx, ask.project, ask.source, ask.min_confidence)
     return {"success": True, "lessons": [shape(one) for one in found], "total": total}
 
 
@@ -59,7 +59,7 @@ class LessonSaveAnswer(TypedDict):
     lesson: LessonShape
 
 
-def lesson_save(desk: Desk, ask: LessonSave) -> LessonSaveAnswer:
+def lesson_save(ctx: CallContext, ask: LessonSave) -> LessonSaveAnswer:
     """Save a lesson: a rule learnt from experience that should guide later work.
 
     Saving it again strengthens it; lessons nobody confirms fade by the week. `context` says when it applies.
@@ -67,13 +67,13 @@ def lesson_save(desk: Desk, ask: LessonSave) -> LessonSaveAnswer:
     draft = LessonDraft(
         content=ask.content,
         context=ask.context,
-        project=written_project(desk, ask.project),
+        project=written_project(ctx, ask.project),
         confidence=ask.confidence,
         source=ask.source or CleanText("manual"),
         source_ids=ask.source_ids,
         tags=ask.tags,
     )
-    lesson, created = save_lesson(desk, draft)
+    lesson, created = save_lesson(ctx, draft)
     return {"success": True, "action": "created" if created else "strengthened", "lesson": shape(lesson)}
 
 
@@ -84,12 +84,12 @@ class LessonSearch(Request):
     limit: int = limit(10, 100)
 
 
-def lesson_search(desk: Desk, ask: LessonSearch) -> LessonsAnswer:
+def lesson_search(ctx: CallContext, ask: LessonSearch) -> LessonsAnswer:
     """Find lessons that fit a task, by their words and how sure they are.
 
     Use it before you start something that may have gone wrong before.
     """
-    found = search_lessons(desk, ask.query, ask.project, ask.min_confidence, ask.limit)
+    found = search_lessons(ctx, ask.query, ask.project, ask.min_confidence, ask.limit)
     hits = [{**shape(lesson), "score": score} for score, lesson in found]
     return {"success": True, "lessons": hits, "total": len(hits)}
 
@@ -103,14 +103,14 @@ class LessonAnswer(TypedDict):
     lesson: LessonShape
 
 
-def lesson_strengthen(desk: Desk, ask: LessonNamed) -> LessonAnswer:
+def lesson_strengthen(ctx: CallContext, ask: LessonNamed) -> LessonAnswer:
     """Confirm a lesson that proved right again."""
-    return {"success": True, "lesson": shape(strengthen_lesson(desk, ask.lesson_id))}
+    return {"success": True, "lesson": shape(strengthen_lesson(ctx, ask.lesson_id))}
 
 
-def lesson_delete(desk: Desk, ask: LessonNamed) -> Success:
+def lesson_delete(ctx: CallContext, ask: LessonNamed) -> Success:
     """Put a lesson away that proved wrong; saving it again brings it back."""
-    delete_lesson(desk, ask.lesson_id)
+    delete_lesson(ctx, ask.lesson_id)
     return {"success": True}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.wire import shape
 from holdfast.intake.expiry import Aged, age, deprecate, plan_aging, restore, rules_of
 from holdfast.ops.framework.answers import MemoryShape
@@ -38,20 +38,20 @@ class LifecycleAnswer(TypedDict):
     more: bool
 
 
-def lifecycle(desk: Desk, ask: Lifecycle) -> LifecycleAnswer:
+def lifecycle(ctx: CallContext, ask: Lifecycle) -> LifecycleAnswer:
     """Let memories of chats age now: fold, deprecate and purge what is due, a bounded number in one run.
 
     It concerns what the caller may see: all chats with allChats. Global and permanent memories never age.
     """
     rules = rules_of(ask.expire_days, ask.fold_days, ask.grace_days)
-    due = plan_aging(desk, rules)
+    due = plan_aging(ctx, rules)
     folds = tuple(id for group in due.fold for id in group.sources)
     if ask.dry_run:
         done = Aged(due.purge, due.deprecate, folds)
     else:
         if len(due.purge) >= BULK:
-            before(desk, "forget")
-        done = age(desk, due, rules)
+            before(ctx, "forget")
+        done = age(ctx, due, rules)
     return {
         "success": True,
         "dryRun": ask.dry_run,
@@ -72,14 +72,14 @@ class MemoryStateAnswer(TypedDict):
     memory: MemoryShape
 
 
-def memory_deprecate(desk: Desk, ask: MemoryName) -> MemoryStateAnswer:
+def memory_deprecate(ctx: CallContext, ask: MemoryName) -> MemoryStateAnswer:
     """Let a memory be found no more, but keep it: it can be restored until it is purged."""
-    return {"success": True, "memory": shape(deprecate(desk, ask.id, ask.agent_id))}
+    return {"success": True, "memory": shape(deprecate(ctx, ask.id, ask.agent_id))}
 
 
-def memory_restore(desk: Desk, ask: MemoryName) -> MemoryStateAnswer:
+def memory_restore(ctx: CallContext, ask: MemoryName) -> MemoryStateAnswer:
     """Bring back a memory that was deprecated or folded into a summary."""
-    return {"success": True, "memory": shape(restore(desk, ask.id, ask.agent_id))}
+    return {"success": True, "memory": shape(restore(ctx, ask.id, ask.agent_id))}
 
 
 AGING = (

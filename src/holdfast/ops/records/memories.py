@@ -7,7 +7,7 @@ from typing import Any, Literal, NotRequired
 from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import Fault
 from holdfast.core.model import CleanText, Json
 from holdfast.core.times import iso
@@ -98,14 +98,14 @@ class RememberAnswer(TypedDict):
     redacted: NotRequired[list[str]]
 
 
-def _draft(desk: Desk, ask: Remember) -> MemoryDraft:
+def _draft(ctx: CallContext, ask: Remember) -> MemoryDraft:
     return MemoryDraft(
         content=ask.content,
         type=ask.type,
         title=ask.title or None,
         concepts=ask.concepts,
         files=ask.files,
-        project=written_project(desk, ask.project),
+        project=written_project(ctx, ask.project),
         agent=ask.agent_id,
         session_id=ask.session_id,
         source_ids=ask.source_observation_ids,
@@ -130,29 +130,29 @@ def _draft(desk: Desk, ask: Remember) -> MemoryDraft:
     )
 
 
-def _remembered(desk: Desk, kept: Remembered) -> RememberAnswer:
+def _remembered(ctx: CallContext, kept: Remembered) -> RememberAnswer:
     answer: RememberAnswer = {"success": True, "memory": shape(kept.memory)}
     if kept.similar:
         answer["similarTo"] = [{"id": one.id, "title": one.title, "similarity": one.similarity} for one in kept.similar]
     if not kept.first:
         answer["deduplicated"] = True
-    if desk.redacted:
-        answer["redacted"] = list(desk.redacted)
+    if ctx.redacted:
+        answer["redacted"] = list(ctx.redacted)
     return answer
 
 
-def remember(desk: Desk, ask: Remember) -> RememberAnswer:
+def remember(ctx: CallContext, ask: Remember) -> RememberAnswer:
     """Save a fact, decision, preference or pattern for good, so that later sessions find it.
 
     One fact per call, in a full sentence. Saying nearly the same again makes a new version of the old memory.
     `similarTo` names memories that may need to be forgotten or evolved instead.
     """
-    return _remembered(desk, remember_fact(desk, _draft(desk, ask)))
+    return _remembered(ctx, remember_fact(ctx, _draft(ctx, ask)))
 
 
-def agent_remember(desk: Desk, ask: Remember) -> RememberAnswer:
+def agent_remember(ctx: CallContext, ask: Remember) -> RememberAnswer:
     """Save a fact for a named agent and project; otherwise the same as memory_save."""
-    return remember(desk, ask)
+    return remember(ctx, ask)
 
 
 class RememberBatch(ChatRequest):
@@ -176,10 +176,10 @@ class BatchAnswer(TypedDict):
     failed: int
 
 
-def remember_batch(desk: Desk, ask: RememberBatch) -> BatchAnswer:
+def remember_batch(ctx: CallContext, ask: RememberBatch) -> BatchAnswer:
     """Save up to 1,000 facts; one result per item in the same order, a bad one does not stop the rest."""
     operation = Operation(remember, "POST", "/remember", effect="write")
-    results = [_one_of_batch(desk, operation, _told_in(ask, item)) for item in ask.memories]
+    results = [_one_of_batch(ctx, operation, _told_in(ask, item)) for item in ask.memories]
     saved = sum(1 for one in results if one["success"])
     return {
         "success": saved == len(results),
@@ -198,9 +198,9 @@ def _told_in(ask: RememberBatch, item: Json) -> Json:
     return {name: one for name, one in chat.items() if one is not None} | given
 
 
-def _one_of_batch(desk: Desk, operation: Operation, item: Json) -> BatchItem:
+def _one_of_batch(ctx: CallContext, operation: Operation, item: Json) -> BatchItem:
     try:
-        answer: RememberAnswer = operation.call(desk, item)
+        answer: RememberAnswer = operation.call(ctx, item)
     except Fault as fault:
         if fault.http_status >= 500:
             raise  # the store failed: no item after this one would fare better
@@ -225,10 +225,10 @@ class EvolveAnswer(TypedDict):
     memory: MemoryShape
 
 
-def evolve(desk: Desk, ask: Evolve) -> EvolveAnswer:
+def evolve(ctx: CallContext, ask: Evolve) -> EvolveAnswer:
     """Replace a memory's content by a new version; the old one leaves search but stays in its history."""
     memory = evolve_memory(
-        desk,
+        ctx,
         ask.memory_id,
         ask.new_content,
         ask.new_title,
@@ -257,25 +257,25 @@ class MemoriesAnswer(TypedDict):
     text: NotRequired[str]
 
 
-def memories(desk: Desk, ask: Memories) -> MemoriesAnswer:
+def memories(ctx: CallContext, ask: Memories) -> MemoriesAnswer:
     """List memories, newest first; with asOf, those that were known at that moment."""
-    reader = desk.store.read()
-    bounds = [*desk.sees_memories(ask.agent_id), *of_project(desk, ask.project), *where(type=ask.type)]
+    reader = ctx.store.read()
+    bounds = [*ctx.sees_memories(ask.agent_id), *of_project(ctx, ask.project), *where(type=ask.type)]
     if ask.session_id:
-        bounds.append(Condition("session_ids", "has", desk.session_key(reader, ask.session_id)))
-    as_of = moment(desk, ask.as_of, "asOf")
+        bounds.append(Condition("session_ids", "has", ctx.session_key(reader, ask.session_id)))
+    as_of = moment(ctx, ask.as_of, "asOf")
     if as_of is not None:
         bounds += [Condition("valid_from", "<=", as_of), Condition("valid_to", "until", as_of)]
     elif ask.latest:
         bounds += where(latest=True)
-    total = reader.count(MEMORIES, desk.tenant, *bounds)
+    total = reader.count(MEMORIES, ctx.tenant, *bounds)
     if ask.count:
         return {"memories": [], "total": total}
-    rows = reader.find(MEMORIES, desk.tenant, *bounds, limit=ask.limit, offset=ask.offset)
-    found = [one for one in rows if desk.may_see(one, ask.agent_id)]
+    rows = reader.find(MEMORIES, ctx.tenant, *bounds, limit=ask.limit, offset=ask.offset)
+    found = [one for one in rows if ctx.may_see(one, ask.agent_id)]
     answer: MemoriesAnswer = {"memories": [shape(one) for one in found], "total": total}
     if ask.format == "text":
-        answer["text"] = chat_list(desk, found, Page(ask.offset, ask.limit, total), ask.locale)
+        answer["text"] = chat_list(ctx, found, Page(ask.offset, ask.limit, total), ask.locale)
     return answer
 
 
@@ -291,15 +291,15 @@ class MemoryAnswer(TypedDict):
     lastRecalledAt: NotRequired[str]
 
 
-def memory(desk: Desk, ask: MemoryAsk) -> MemoryAnswer:
+def memory(ctx: CallContext, ask: MemoryAsk) -> MemoryAnswer:
     """Show one memory, by its id or address, all versions of it, newest first, and how often it was recalled."""
-    reader = desk.store.read()
-    found = memory_named(desk, reader, ask.id, ask.agent_id)
-    line = [one for one in line_of(reader, found) if desk.may_see(one, ask.agent_id)]
+    reader = ctx.store.read()
+    found = memory_named(ctx, reader, ask.id, ask.agent_id)
+    line = [one for one in line_of(reader, found) if ctx.may_see(one, ask.agent_id)]
     answer: MemoryAnswer = {"memory": shape(found), "versions": [shape(one) for one in line]}
     if names := names_of(reader, found):
         answer["addresses"] = [address_shape(one) for one in names]
-    recalls, at = reader.last_recalls(desk.tenant, [found.seq]).get(found.seq, (0, 0))
+    recalls, at = reader.last_recalls(ctx.tenant, [found.seq]).get(found.seq, (0, 0))
     if recalls:
         answer["recallCount"] = recalls
     if at:

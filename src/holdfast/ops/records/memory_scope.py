@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.wire import shape
 from holdfast.intake.attributes import Change, change
@@ -24,7 +24,7 @@ class MemoryChange(MemoryName):
     )
 
 
-def memory_change(desk: Desk, ask: MemoryChange) -> MemoryStateAnswer:
+def memory_change(ctx: CallContext, ask: MemoryChange) -> MemoryStateAnswer:
     """Pin a memory or let it go again, or say anew whom it concerns; its text and versions stay.
 
     A scope holds for all versions. In a chat only the owner of a memory changes whom it concerns.
@@ -32,7 +32,7 @@ def memory_change(desk: Desk, ask: MemoryChange) -> MemoryStateAnswer:
     wanted = Change(ask.pinned, ask.scope, ask.visibility)
     if wanted == Change():
         raise InvalidRequest("memory_change: say what to change: pinned, scope or visibility")
-    return {"success": True, "memory": shape(change(desk, ask.id, wanted, ask.agent_id))}
+    return {"success": True, "memory": shape(change(ctx, ask.id, wanted, ask.agent_id))}
 
 
 CHANGING = (

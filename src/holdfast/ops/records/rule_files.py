@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Json, Memory
 from holdfast.intake.rule_files import RulesFile, import_rules as take_in
 from holdfast.ops.framework.fields import CleanBody, CleanName
@@ -28,13 +28,13 @@ class ImportRulesAnswer(TypedDict):
     removed: list[Json]  # the file has them no more; they are still told until they are forgotten
 
 
-def import_rules(desk: Desk, ask: ImportRules) -> ImportRulesAnswer:
+def import_rules(ctx: CallContext, ask: ImportRules) -> ImportRulesAnswer:
     """Keep each rule of a Markdown file (CLAUDE.md, AGENTS.md, notes) as a memory of its project.
 
     Repeating it adds nothing twice: a rule that was reworded becomes a new version, and one that the file no longer has
     is listed in `removed` and stays until it is forgotten.
     """
-    done = take_in(desk, RulesFile(ask.file, ask.text, ask.project or None), ask.agent_id)
+    done = take_in(ctx, RulesFile(ask.file, ask.text, ask.project or None), ask.agent_id)
     return {
         "success": True,
         "file": ask.file,

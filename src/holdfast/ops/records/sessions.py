@@ -7,7 +7,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field, field_validator, model_validator
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.core.model import CleanText, Json, Summary
 from holdfast.core.wire import shape
@@ -62,7 +62,7 @@ class ObserveAnswer(TypedDict):
     redacted: NotRequired[list[str]]
 
 
-def observe(desk: Desk, ask: Observe) -> ObserveAnswer:
+def observe(ctx: CallContext, ask: Observe) -> ObserveAnswer:
     """Keep one event of an agent's session: a prompt, a tool call, a failure.
 
     The event is redacted, compressed into title, narrative, facts, concepts and files, and found at once.
@@ -73,23 +73,23 @@ def observe(desk: Desk, ask: Observe) -> ObserveAnswer:
         hook=ask.hook_type,
         data=ask.data,
         at=ask.timestamp,
-        project=CleanText(project_of_event(desk, ask.project, ask.cwd)),
+        project=CleanText(project_of_event(ctx, ask.project, ask.cwd)),
         cwd=ask.cwd,
         agent=ask.agent_id,
     )
-    return _observed(desk, event)
+    return _observed(ctx, event)
 
 
-def _observed(desk: Desk, event: CleanEvent) -> ObserveAnswer:
-    outcome = observe_event(desk, event)
+def _observed(ctx: CallContext, event: CleanEvent) -> ObserveAnswer:
+    outcome = observe_event(ctx, event)
     answer: ObserveAnswer = {
         "observationId": outcome.observation.id,
         "sessionId": outcome.observation.session_id,
     }
     if isinstance(outcome, Duplicate):
         answer["deduplicated"] = True
-    if desk.redacted:
-        answer["redacted"] = list(desk.redacted)
+    if ctx.redacted:
+        answer["redacted"] = list(ctx.redacted)
     return answer
 
 
@@ -110,7 +110,7 @@ class AgentObserve(Request):
         return self
 
 
-def agent_observe(desk: Desk, ask: AgentObserve) -> ObserveAnswer:
+def agent_observe(ctx: CallContext, ask: AgentObserve) -> ObserveAnswer:
     """Note something you noticed in this session, in your own words.
 
     Use it for passing observations worth finding again, and memory_save for facts to keep for good.
@@ -122,18 +122,18 @@ def agent_observe(desk: Desk, ask: AgentObserve) -> ObserveAnswer:
         session_id=ask.session_id,
         hook=CleanText("agent_note"),
         data=data,
-        at=desk.clock.now_ms(),
-        project=CleanText(_note_project(desk, ask)),
+        at=ctx.clock.now_ms(),
+        project=CleanText(_note_project(ctx, ask)),
         cwd=ask.cwd,
         agent=ask.agent_id,
         type=ask.type,
         title=ask.title,
     )
-    return _observed(desk, event)
+    return _observed(ctx, event)
 
 
-def _note_project(desk: Desk, ask: AgentObserve) -> str:
-    return project_of_event(desk, ask.project, ask.cwd) if ask.cwd else project_for_write(desk, ask.project)
+def _note_project(ctx: CallContext, ask: AgentObserve) -> str:
+    return project_of_event(ctx, ask.project, ask.cwd) if ask.cwd else project_for_write(ctx, ask.project)
 
 
 class SessionStart(Request):
@@ -150,23 +150,23 @@ class SessionStartAnswer(TypedDict):
     context: str
 
 
-def session_start(desk: Desk, ask: SessionStart) -> SessionStartAnswer:
+def session_start(ctx: CallContext, ask: SessionStart) -> SessionStartAnswer:
     """Start or resume a session and get the context for it. Other sessions are not touched."""
     event = CleanEvent(
         session_id=ask.session_id,
         hook=CleanText("session_start"),
         data={},
-        at=desk.clock.now_ms() if ask.timestamp is None else ask.timestamp,
-        project=CleanText(project_of_event(desk, ask.project, ask.cwd)),
+        at=ctx.clock.now_ms() if ask.timestamp is None else ask.timestamp,
+        project=CleanText(project_of_event(ctx, ask.project, ask.cwd)),
         cwd=ask.cwd,
         agent=ask.agent_id,
     )
-    session = start_session(desk, event, ask.title)
-    summary = desk.store.read().get(SUMMARIES, desk.tenant, session.id)
+    session = start_session(ctx, event, ask.title)
+    summary = ctx.store.read().get(SUMMARIES, ctx.tenant, session.id)
     text = ""
     if ask.context:
-        made = context_for(desk, session.project, ask.session_id, desk.settings.token_budget, ask.agent_id)
-        note_told(desk, session.id, (id for one in made.told for id in one.ids))
+        made = context_for(ctx, session.project, ask.session_id, ctx.settings.token_budget, ask.agent_id)
+        note_told(ctx, session.id, (id for one in made.told for id in one.ids))
         text = made.text
     return {"session": _with_summary(shape(session), summary), "context": text}
 
@@ -193,21 +193,21 @@ class SessionTranscriptAnswer(TypedDict):
     consumedLines: int
 
 
-def session_transcript(desk: Desk, ask: SessionTranscript) -> SessionTranscriptAnswer:
+def session_transcript(ctx: CallContext, ask: SessionTranscript) -> SessionTranscriptAnswer:
     """Take in a piece of a session's transcript, of Claude Code or Codex: messages, prompts and tool calls, each once.
 
     `consumed` says how many bytes need not be sent again: not a half-written line, nor a tool call that has no result
     yet. Repeating a piece, or importing the whole file later, adds nothing twice.
     """
-    at = desk.clock.now_ms() if ask.timestamp is None else ask.timestamp
-    place = Place(ask.session_id, CleanText(project_of_event(desk, ask.project, ask.cwd)), ask.cwd)
-    report = take_slice(desk, place, ask.text, ask.first_line, at)
+    at = ctx.clock.now_ms() if ask.timestamp is None else ask.timestamp
+    place = Place(ask.session_id, CleanText(project_of_event(ctx, ask.project, ask.cwd)), ask.cwd)
+    report = take_slice(ctx, place, ask.text, ask.first_line, at)
     stored, duplicates = report.stored, report.duplicates
     if ask.last_message.strip():
         data: Json = {"message": ask.last_message}
         hook = CleanText("assistant_message")
         event = CleanEvent(ask.session_id, hook, data, at, place.project, ask.cwd, ask.agent_id)
-        is_new = isinstance(observe_event(desk, event, capped=False), Stored)
+        is_new = isinstance(observe_event(ctx, event, capped=False), Stored)
         stored, duplicates = stored + is_new, duplicates + (not is_new)
     return {
         "stored": stored,
@@ -228,12 +228,12 @@ class SessionEndAnswer(TypedDict):
     known: bool
 
 
-def session_end(desk: Desk, ask: SessionEnd) -> SessionEndAnswer:
+def session_end(ctx: CallContext, ask: SessionEnd) -> SessionEndAnswer:
     """Mark a session as completed; its next event brings it back to life.
 
     Ending a session that was never reported is no failure: afterwards none of that id is active. `known` says so.
     """
-    return {"success": True, "known": end_session(desk, ask.session_id, ask.timestamp) is not None}
+    return {"success": True, "known": end_session(ctx, ask.session_id, ask.timestamp) is not None}
 
 
 class SessionCommit(Request):
@@ -257,7 +257,7 @@ class SessionCommitAnswer(TypedDict):
     commit: CommitShape
 
 
-def session_commit(desk: Desk, ask: SessionCommit) -> SessionCommitAnswer:
+def session_commit(ctx: CallContext, ask: SessionCommit) -> SessionCommitAnswer:
     """Link a git commit to the session in which it was made."""
     draft = CommitDraft(
         sha=ask.sha,
@@ -269,7 +269,7 @@ def session_commit(desk: Desk, ask: SessionCommit) -> SessionCommitAnswer:
         authored_at=ask.authored_at,
         files=ask.files,
     )
-    return {"success": True, "commit": shape(link_commit(desk, draft))}
+    return {"success": True, "commit": shape(link_commit(ctx, draft))}
 
 
 class ByCommit(Request):
@@ -281,18 +281,18 @@ class ByCommitAnswer(TypedDict):
     sessions: list[SessionShape]
 
 
-def session_by_commit(desk: Desk, ask: ByCommit) -> ByCommitAnswer:
+def session_by_commit(ctx: CallContext, ask: ByCommit) -> ByCommitAnswer:
     """Find the sessions in which a git commit was made, by its sha or the beginning of it."""
     if len(ask.sha) < 4:
         raise InvalidRequest("sha: give at least four characters")
-    reader = desk.store.read()
+    reader = ctx.store.read()
     upper = Condition("sha", "<", ask.sha + "\U0010ffff")
-    bounds = (*desk.sees(), Condition("sha", ">=", ask.sha), upper)
-    found = reader.find(COMMITS, desk.tenant, *bounds, order="-linked_at", limit=1)
+    bounds = (*ctx.sees(), Condition("sha", ">=", ask.sha), upper)
+    found = reader.find(COMMITS, ctx.tenant, *bounds, order="-linked_at", limit=1)
     if not found:
         raise NotFound("commit: no commit of that sha is linked to a session")
-    sessions = [reader.get(SESSIONS, desk.tenant, id) for id in found[0].session_ids]
-    visible = [shape(one) for one in sessions if one is not None and desk.may_see(one)]
+    sessions = [reader.get(SESSIONS, ctx.tenant, id) for id in found[0].session_ids]
+    visible = [shape(one) for one in sessions if one is not None and ctx.may_see(one)]
     return {"commit": shape(found[0]), "sessions": visible}
 
 
@@ -308,13 +308,13 @@ class CommitsAnswer(TypedDict):
     commits: list[CommitShape]
 
 
-def commits(desk: Desk, ask: Commits) -> CommitsAnswer:
+def commits(ctx: CallContext, ask: Commits) -> CommitsAnswer:
     """List the git commits linked to sessions, newest first."""
-    reader = desk.store.read()
-    bounds = [*desk.sees(), *where(branch=ask.branch, repo=ask.repo)]
+    reader = ctx.store.read()
+    bounds = [*ctx.sees(), *where(branch=ask.branch, repo=ask.repo)]
     if ask.session_id:
-        bounds.append(Condition("session_ids", "has", desk.session_key(reader, ask.session_id)))
-    found = reader.find(COMMITS, desk.tenant, *bounds, order="-linked_at", limit=ask.limit, offset=ask.offset)
+        bounds.append(Condition("session_ids", "has", ctx.session_key(reader, ask.session_id)))
+    found = reader.find(COMMITS, ctx.tenant, *bounds, order="-linked_at", limit=ask.limit, offset=ask.offset)
     return {"commits": [shape(one) for one in found]}
 
 
@@ -331,17 +331,17 @@ class SessionsAnswer(TypedDict):
     total: int
 
 
-def sessions(desk: Desk, ask: Sessions) -> SessionsAnswer:
+def sessions(ctx: CallContext, ask: Sessions) -> SessionsAnswer:
     """List sessions, newest first, with their titles and summaries.
 
     Use it to see what was worked on lately before asking for details of one session.
     """
-    reader = desk.store.read()
-    id = desk.session_key(reader, ask.session_id) if ask.session_id else None
-    bounds = (*desk.sees(ask.agent_id), *of_project(desk, ask.project), *where(status=ask.status, id=id))
-    found = reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=ask.limit, offset=ask.offset)
-    shapes = [_with_summary(shape(one), reader.get(SUMMARIES, desk.tenant, one.id)) for one in found]
-    return {"sessions": shapes, "total": reader.count(SESSIONS, desk.tenant, *bounds)}
+    reader = ctx.store.read()
+    id = ctx.session_key(reader, ask.session_id) if ask.session_id else None
+    bounds = (*ctx.sees(ask.agent_id), *of_project(ctx, ask.project), *where(status=ask.status, id=id))
+    found = reader.find(SESSIONS, ctx.tenant, *bounds, order="-started_at", limit=ask.limit, offset=ask.offset)
+    shapes = [_with_summary(shape(one), reader.get(SUMMARIES, ctx.tenant, one.id)) for one in found]
+    return {"sessions": shapes, "total": reader.count(SESSIONS, ctx.tenant, *bounds)}
 
 
 def _with_summary(session: Json, summary: Summary | None) -> Json:
@@ -361,14 +361,14 @@ class ObservationsAnswer(TypedDict):
     total: int
 
 
-def observations(desk: Desk, ask: Observations) -> ObservationsAnswer:
+def observations(ctx: CallContext, ask: Observations) -> ObservationsAnswer:
     """List what happened in one session, oldest first."""
-    reader = desk.store.read()
-    bounds = (*desk.sees(ask.agent_id), *where(session_id=desk.session_key(reader, ask.session_id)))
-    found = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="at", limit=ask.limit, offset=ask.offset)
+    reader = ctx.store.read()
+    bounds = (*ctx.sees(ask.agent_id), *where(session_id=ctx.session_key(reader, ask.session_id)))
+    found = reader.find(OBSERVATIONS, ctx.tenant, *bounds, order="at", limit=ask.limit, offset=ask.offset)
     return {
         "observations": [shape(one) for one in found],
-        "total": reader.count(OBSERVATIONS, desk.tenant, *bounds),
+        "total": reader.count(OBSERVATIONS, ctx.tenant, *bounds),
     }
 
 

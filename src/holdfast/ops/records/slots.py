@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import CleanText, Json, Slot
 from holdfast.core.wire import shape
 from holdfast.learn.slots import (
@@ -36,12 +36,12 @@ class SlotsAnswer(TypedDict):
     slots: list[SlotShape]
 
 
-def slots(desk: Desk, ask: Slots) -> SlotsAnswer:
+def slots(ctx: CallContext, ask: Slots) -> SlotsAnswer:
     """List the slots: small named texts such as persona, user_preferences and pending_items.
 
     Pinned slots stand at the head of every context. Standard slots exist from the start, empty.
     """
-    return {"success": True, "slots": [_shape(one) for one in list_slots(desk, ask.project)]}
+    return {"success": True, "slots": [_shape(one) for one in list_slots(ctx, ask.project)]}
 
 
 def _shape(found: Slot) -> Json:
@@ -60,9 +60,9 @@ class SlotAnswer(TypedDict):
     scope: str
 
 
-def slot(desk: Desk, ask: SlotNamed) -> SlotAnswer:
+def slot(ctx: CallContext, ask: SlotNamed) -> SlotAnswer:
     """Read one slot by its label."""
-    found = find_slot(desk, desk.store.read(), ask.label, ask.project)
+    found = find_slot(ctx, ctx.store.read(), ask.label, ask.project)
     return {"success": True, "slot": _shape(found), "scope": found.scope}
 
 
@@ -81,7 +81,7 @@ class SlotCreateAnswer(TypedDict):
     slot: SlotShape
 
 
-def slot_create(desk: Desk, ask: SlotCreate) -> SlotCreateAnswer:
+def slot_create(ctx: CallContext, ask: SlotCreate) -> SlotCreateAnswer:
     """Make a new slot; one of that label in that scope must not exist yet.
 
     Use memory_slot_replace or memory_slot_append to change an existing one.
@@ -90,12 +90,12 @@ def slot_create(desk: Desk, ask: SlotCreate) -> SlotCreateAnswer:
         label=ask.label,
         content=ask.content,
         scope=ask.scope,
-        project=written_project(desk, ask.project),
+        project=written_project(ctx, ask.project),
         size_limit=ask.size_limit,
         pinned=ask.pinned,
         description=ask.description,
     )
-    return {"success": True, "slot": shape(create_slot(desk, draft))}
+    return {"success": True, "slot": shape(create_slot(ctx, draft))}
 
 
 class SlotAppend(Request):
@@ -116,21 +116,21 @@ class SlotWriteAnswer(TypedDict):
     size: int
 
 
-def slot_append(desk: Desk, ask: SlotAppend) -> SlotWriteAnswer:
+def slot_append(ctx: CallContext, ask: SlotAppend) -> SlotWriteAnswer:
     """Add a line to a slot; refused if it would grow past its size limit."""
-    changed = write_slot(desk, ask.label, ask.text, ask.project, append=True)
+    changed = write_slot(ctx, ask.label, ask.text, ask.project, append=True)
     return {"success": True, "slot": shape(changed), "size": len(changed.content)}
 
 
-def slot_replace(desk: Desk, ask: SlotReplace) -> SlotWriteAnswer:
+def slot_replace(ctx: CallContext, ask: SlotReplace) -> SlotWriteAnswer:
     """Replace the whole content of a slot."""
-    changed = write_slot(desk, ask.label, ask.content, ask.project, append=False)
+    changed = write_slot(ctx, ask.label, ask.content, ask.project, append=False)
     return {"success": True, "slot": shape(changed), "size": len(changed.content)}
 
 
-def slot_delete(desk: Desk, ask: SlotNamed) -> Success:
+def slot_delete(ctx: CallContext, ask: SlotNamed) -> Success:
     """Remove a slot; a standard one becomes empty again."""
-    delete_slot(desk, ask.label, ask.project)
+    delete_slot(ctx, ask.label, ask.project)
     return {"success": True}
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import DataDamaged, DataTooNew, Forbidden, NotFound, RestorePending
 from holdfast.core.model import CleanText, Json, Token
 from holdfast.core.times import DAY_MS
@@ -42,9 +42,9 @@ class LivezAnswer(TypedDict):
     viewerSkipped: bool
 
 
-def livez(desk: Desk, ask: Nothing) -> LivezAnswer:
+def livez(ctx: CallContext, ask: Nothing) -> LivezAnswer:
     """Say that the server is alive; needs no credential."""
-    return {"status": "ok", "service": "holdfast", "viewerPort": desk.settings.port, "viewerSkipped": False}
+    return {"status": "ok", "service": "holdfast", "viewerPort": ctx.settings.port, "viewerSkipped": False}
 
 
 class IndexHealth(TypedDict):
@@ -94,17 +94,17 @@ class _Measures(TypedDict):
     counts: dict[str, int]
 
 
-def health(desk: Desk, ask: Nothing) -> HealthAnswer:
+def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
     """Show whether the memory is well: its store, its index backlog, its newest snapshot and its size.
 
     While it is degraded, databaseStatus says why and hint what to do.
     """
-    trouble = desk.home.trouble() if desk.home is not None else desk.store.failure()
+    trouble = ctx.home.trouble() if ctx.home is not None else ctx.store.failure()
     measures = _NOTHING_MEASURED
     try:
-        measures = _measures(desk)
+        measures = _measures(ctx)
     except (DataDamaged, DataTooNew, RestorePending) as fault:  # it cannot be read: that is the answer
-        trouble = (desk.home.trouble() if desk.home is not None else None) or fault
+        trouble = (ctx.home.trouble() if ctx.home is not None else None) or fault
     answer: HealthAnswer = {
         "status": "degraded" if trouble else "healthy",
         "service": "holdfast",
@@ -114,46 +114,46 @@ def health(desk: Desk, ask: Nothing) -> HealthAnswer:
         "index": measures["index"],
         "events": measures["events"],
         "counts": measures["counts"],
-        "snapshots": _snapshots_health(desk),
-        "spool": _spool_health(desk),
-        "summarizer": desk.summarizer.name if desk.summarizer else "none",
-        "viewerPort": desk.settings.port,
+        "snapshots": _snapshots_health(ctx),
+        "spool": _spool_health(ctx),
+        "summarizer": ctx.summarizer.name if ctx.summarizer else "none",
+        "viewerPort": ctx.settings.port,
     }
     if trouble:
         answer["hint"] = trouble.hint
-    warnings = key_texts(archive_of(desk)) if desk.home is not None and desk.caller.may("admin") else []
+    warnings = key_texts(archive_of(ctx)) if ctx.home is not None and ctx.caller.may("admin") else []
     return {**answer, "warnings": warnings} if warnings else answer
 
 
 _NOTHING_MEASURED: _Measures = {"index": {"pending": 0, "model": "none"}, "events": {"pending": 0}, "counts": {}}
 
 
-def _measures(desk: Desk) -> _Measures:
-    reader = desk.store.read()
+def _measures(ctx: CallContext) -> _Measures:
+    reader = ctx.store.read()
     tables = (("sessions", SESSIONS), ("observations", OBSERVATIONS), ("memories", MEMORIES))
-    hidden = desk.settings.isolated and desk.writes_as(None) is None  # nobody to count for
+    hidden = ctx.settings.isolated and ctx.writes_as(None) is None  # nobody to count for
     return {
-        "index": _index_health(desk, reader),
-        "events": {"pending": reader.undispatched(desk.tenant)},
-        "counts": {} if hidden else {name: _count(desk, reader, table) for name, table in tables},
+        "index": _index_health(ctx, reader),
+        "events": {"pending": reader.undispatched(ctx.tenant)},
+        "counts": {} if hidden else {name: _count(ctx, reader, table) for name, table in tables},
     }
 
 
-def _count(desk: Desk, reader: Reader, table: Table[Any]) -> int:
-    return reader.count(table, desk.tenant, *(desk.sees_memories() if table is MEMORIES else desk.sees()))
+def _count(ctx: CallContext, reader: Reader, table: Table[Any]) -> int:
+    return reader.count(table, ctx.tenant, *(ctx.sees_memories() if table is MEMORIES else ctx.sees()))
 
 
-def _spool_health(desk: Desk) -> SpoolHealth:
+def _spool_health(ctx: CallContext) -> SpoolHealth:
     """What hooks left for the server; of others than the owner of the folder nothing is said."""
-    if desk.home is None or not desk.caller.may("root"):
+    if ctx.home is None or not ctx.caller.may("root"):
         return {"waiting": 0, "refused": 0, "dropped": 0}
-    found = spool_status(str(desk.home.path))
+    found = spool_status(str(ctx.home.path))
     return {"waiting": found.waiting, "refused": found.refused, "dropped": found.dropped}
 
 
-def _snapshots_health(desk: Desk) -> SnapshotsHealth:
-    archive = archive_of(desk)
-    newest, age = archive.shelf.newest(), age_of_newest(archive)
+def _snapshots_health(ctx: CallContext) -> SnapshotsHealth:
+    archive = archive_of(ctx)
+    newest, age = archive.repo.newest(), age_of_newest(archive)
     return {
         "newest": newest.id if newest else None,
         "ageSeconds": None if age is None else max(0, age) // 1000,
@@ -161,17 +161,17 @@ def _snapshots_health(desk: Desk) -> SnapshotsHealth:
     }
 
 
-def _index_health(desk: Desk, reader: Reader) -> IndexHealth:
+def _index_health(ctx: CallContext, reader: Reader) -> IndexHealth:
     """How many records have their vector; isolated agents learn nothing of how much the others wrote."""
-    if desk.embedder is None:
+    if ctx.embedder is None:
         return {"pending": 0, "model": "none"}
-    model = desk.embedder.name
-    done = reader.with_vector(desk.tenant, model)
-    total = max(done, sum(reader.count(table, desk.tenant) for table in TABLES if table.passage))
+    model = ctx.embedder.name
+    done = reader.with_vector(ctx.tenant, model)
+    total = max(done, sum(reader.count(table, ctx.tenant) for table in TABLES if table.passage))
     found: IndexHealth = {"pending": total - done, "model": model}
-    if not desk.settings.isolated:
+    if not ctx.settings.isolated:
         found |= {"done": done, "total": total}
-    if (fault := desk.embedder.fault()) is not None:
+    if (fault := ctx.embedder.fault()) is not None:
         found["fault"] = fault.message
     return found
 
@@ -188,16 +188,16 @@ class AuditAnswer(TypedDict):
     total: int  # that fit, on all pages
 
 
-def audit(desk: Desk, ask: Audit) -> AuditAnswer:
+def audit(ctx: CallContext, ask: Audit) -> AuditAnswer:
     """Show who changed what and when, newest first; never the text itself."""
-    bounds = (*desk.sees_audit(ask.agent_id), *where(operation=ask.operation))
-    reader = desk.store.read()
-    found = reader.find(AUDIT, desk.tenant, *bounds, order="-seq", limit=ask.limit, offset=ask.offset)
+    bounds = (*ctx.sees_audit(ask.agent_id), *where(operation=ask.operation))
+    reader = ctx.store.read()
+    found = reader.find(AUDIT, ctx.tenant, *bounds, order="-seq", limit=ask.limit, offset=ask.offset)
     entries = [
         {**shape(one), "userId": one.caller, "functionId": f"mem::{one.operation}", "qualityScore": None}
         for one in found
     ]
-    return {"success": True, "entries": entries, "total": reader.count(AUDIT, desk.tenant, *bounds)}
+    return {"success": True, "entries": entries, "total": reader.count(AUDIT, ctx.tenant, *bounds)}
 
 
 class WriteLogAnswer(TypedDict):
@@ -205,9 +205,9 @@ class WriteLogAnswer(TypedDict):
     commits: list[Json]
 
 
-def write_log(desk: Desk, ask: Audit) -> WriteLogAnswer:
+def write_log(ctx: CallContext, ask: Audit) -> WriteLogAnswer:
     """Show the last writes in the form of a commit log, as viewers of the earlier system read it."""
-    entries = audit(desk, ask)["entries"]
+    entries = audit(ctx, ask)["entries"]
     commits: list[Json] = [
         {
             "sha": sha256(one["id"].encode()).hexdigest()[:40],
@@ -235,17 +235,17 @@ class TokenCreateAnswer(TypedDict):
     record: TokenShape
 
 
-def token_create(desk: Desk, ask: TokenCreate) -> TokenCreateAnswer:
+def token_create(ctx: CallContext, ask: TokenCreate) -> TokenCreateAnswer:
     """Make a token with its own tenant, agent and scopes. It is shown once; only its hash is kept."""
-    _own_tenant(desk, ask.tenant)
-    secret = desk.entropy.hex(48)
+    _own_tenant(ctx, ask.tenant)
+    secret = ctx.entropy.hex(48)
     scopes = ("read", "write") if "write" in ask.scopes and "read" not in ask.scopes else tuple(ask.scopes)
 
     def store(tx: Tx) -> Token:
-        now = desk.clock.now_ms()
+        now = ctx.clock.now_ms()
         record = Token(
-            tenant=ask.tenant or desk.tenant,
-            id=desk.entropy.hex(16),
+            tenant=ask.tenant or ctx.tenant,
+            id=ctx.entropy.hex(16),
             seq=tx.next_seq(),
             name=ask.name,
             secret_hash=sha256(secret.encode()).hexdigest(),
@@ -256,16 +256,16 @@ def token_create(desk: Desk, ask: TokenCreate) -> TokenCreateAnswer:
             revoked_at=None,
         )
         tx.add(TOKENS, record)
-        desk.audit(tx, "token_create", (record.id,), tenant=record.tenant, scopes=list(scopes))
+        ctx.audit(tx, "token_create", (record.id,), tenant=record.tenant, scopes=list(scopes))
         return record
 
-    record = desk.store.write(store)
+    record = ctx.store.write(store)
     return {"success": True, "token": f"{TOKEN_PREFIX}_{record.id}_{secret}", "record": _token_shape(record)}
 
 
-def _own_tenant(desk: Desk, tenant: str | None) -> None:
+def _own_tenant(ctx: CallContext, tenant: str | None) -> None:
     """The tenant comes from the credential; only root names another."""
-    if tenant is not None and tenant != desk.tenant and not desk.caller.may("root"):
+    if tenant is not None and tenant != ctx.tenant and not ctx.caller.may("root"):
         raise Forbidden("tenant: this credential reaches its own tenant only")
 
 
@@ -281,10 +281,10 @@ class TokenList(Request):
     tenant: Name | None = None
 
 
-def token_list(desk: Desk, ask: TokenList) -> TokensAnswer:
+def token_list(ctx: CallContext, ask: TokenList) -> TokensAnswer:
     """List tokens, without their secrets."""
-    _own_tenant(desk, ask.tenant)
-    found = desk.store.read().find(TOKENS, ask.tenant or desk.tenant, limit=1_000)
+    _own_tenant(ctx, ask.tenant)
+    found = ctx.store.read().find(TOKENS, ask.tenant or ctx.tenant, limit=1_000)
     return {"tokens": [_token_shape(one) for one in found]}
 
 
@@ -292,18 +292,18 @@ class TokenRevoke(Request):
     id: Name
 
 
-def token_revoke(desk: Desk, ask: TokenRevoke) -> Success:
+def token_revoke(ctx: CallContext, ask: TokenRevoke) -> Success:
     """Revoke a token; requests with it are refused from now on."""
 
     def store(tx: Tx) -> None:
-        found = [one for one in tx.tokens_by_id(ask.id) if one.tenant == desk.tenant or desk.caller.may("root")]
+        found = [one for one in tx.tokens_by_id(ask.id) if one.tenant == ctx.tenant or ctx.caller.may("root")]
         if not found:
             raise NotFound("token: no token of that id")
         for one in found:
-            tx.replace(TOKENS, _revoked(one, desk.clock.now_ms()))
-        desk.audit(tx, "token_revoke", (ask.id,))
+            tx.replace(TOKENS, _revoked(one, ctx.clock.now_ms()))
+        ctx.audit(tx, "token_revoke", (ask.id,))
 
-    desk.store.write(store)
+    ctx.store.write(store)
     return {"success": True}
 
 
@@ -323,15 +323,15 @@ class VerifyAnswer(TypedDict):
     damaged: NotRequired[list[Json]]  # generations that are kept aside, and how to go on with them
 
 
-def verify(desk: Desk, ask: Verify) -> VerifyAnswer:
+def verify(ctx: CallContext, ask: Verify) -> VerifyAnswer:
     """Check that every row is as it was written and the word index says what the rows say.
 
     With repairIndex the index is built anew from the rows first, in a new generation where its pages are damaged.
     Nothing is ever deleted: the damaged generation is kept aside.
     """
-    repaired = repair_index(archive_of(desk)) if ask.repair_index else None
-    desk = dataclasses.replace(desk, store=desk.home.store if desk.home is not None else desk.store)
-    found = desk.store.verify()
+    repaired = repair_index(archive_of(ctx)) if ask.repair_index else None
+    ctx = dataclasses.replace(ctx, store=ctx.home.store if ctx.home is not None else ctx.store)
+    found = ctx.store.verify()
     answer: VerifyAnswer = {
         "sound": not found,
         "findings": [{"kind": one.kind, "table": one.table, "id": one.id, "message": one.message} for one in found],
@@ -339,9 +339,9 @@ def verify(desk: Desk, ask: Verify) -> VerifyAnswer:
     if repaired is not None:
         answer["repaired"] = repaired
     if found:
-        failure = desk.store.failure()
+        failure = ctx.store.failure()
         answer["hint"] = failure.hint if failure is not None else f"Repair the index: {REPAIR}"
-    if desk.home is not None and (kept := damaged_generations(desk.home.path)):
+    if ctx.home is not None and (kept := damaged_generations(ctx.home.path)):
         answer["damaged"] = [damaged_shape(one) for one in kept]
     return answer
 
@@ -351,9 +351,9 @@ class DecayAnswer(TypedDict):
     changed: int
 
 
-def lesson_decay(desk: Desk, ask: Nothing) -> DecayAnswer:
+def lesson_decay(ctx: CallContext, ask: Nothing) -> DecayAnswer:
     """Let lessons fade that nobody confirmed for a week; runs by itself every day."""
-    return {"success": True, "changed": decay_lessons(desk)}
+    return {"success": True, "changed": decay_lessons(ctx)}
 
 
 ADMIN = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Json
 from holdfast.core.version import VERSION
 from holdfast.ops.framework.operation import Nothing
@@ -68,21 +68,21 @@ class FlagsAnswer(TypedDict):
     how: str
 
 
-def flags(desk: Desk, ask: Nothing) -> FlagsAnswer:
+def flags(ctx: CallContext, ask: Nothing) -> FlagsAnswer:
     """Show which optional features are on, where that comes from, and what changes it."""
     return {
         "version": VERSION,
-        "provider": "llm" if desk.summarizer else "noop",
-        "embeddingProvider": desk.embedder.name if desk.embedder else "none",
-        "flags": [_shape(desk, one) for one in FEATURES],
+        "provider": "llm" if ctx.summarizer else "noop",
+        "embeddingProvider": ctx.embedder.name if ctx.embedder else "none",
+        "flags": [_shape(ctx, one) for one in FEATURES],
         "how": HOW,
     }
 
 
-def _shape(desk: Desk, one: Feature) -> Json:
-    row, value = one.row, getattr(desk.settings, one.setting)
-    enabled = one.is_on(value) if one.setting != "llm" else desk.summarizer is not None
-    change, (source, said) = one.change(enabled), origin(desk.settings, one.setting)
+def _shape(ctx: CallContext, one: Feature) -> Json:
+    row, value = one.row, getattr(ctx.settings, one.setting)
+    enabled = one.is_on(value) if one.setting != "llm" else ctx.summarizer is not None
+    change, (source, said) = one.change(enabled), origin(ctx.settings, one.setting)
     if one.setting == "llm" and not enabled and one.is_on(value):  # it is allowed, and wants a key
         change = "ANTHROPIC_API_KEY=…"
     return {

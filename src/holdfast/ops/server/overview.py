@@ -9,7 +9,7 @@ from typing import NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import DataDamaged, DataTooNew, RestorePending
 from holdfast.core.model import Json, Memory, Observation
 from holdfast.core.session_keys import session_name
@@ -78,56 +78,56 @@ class OverviewAnswer(TypedDict):
     warnings: list[Json]
 
 
-def overview(desk: Desk, ask: Overview) -> OverviewAnswer:
+def overview(ctx: CallContext, ask: Overview) -> OverviewAnswer:
     """Show the whole memory at a glance: counts, growth by day, what happened last, snapshots, disk, warnings.
 
     Warnings come with what to do.
     """
-    state = health(desk, Nothing())
+    state = health(ctx, Nothing())
     try:
-        grown, counts, recent = _contents(desk, ask)
+        grown, counts, recent = _contents(ctx, ask)
     except (DataDamaged, DataTooNew, RestorePending):  # the warnings say so
-        grown, counts, recent = _unread(desk, ask.days), {}, []
-    shelf = snapshot_health(archive_of(desk)) if desk.home else _EMPTY
-    disk = _disk(desk, shelf) if desk.caller.may("root") else None
+        grown, counts, recent = _unread(ctx, ask.days), {}, []
+    repo = snapshot_health(archive_of(ctx)) if ctx.home else _EMPTY
+    disk = _disk(ctx, repo) if ctx.caller.may("root") else None
     answer: OverviewAnswer = {
         "status": state["status"],
         "version": state["version"],
-        "now": iso(desk.clock.now_ms()),
+        "now": iso(ctx.clock.now_ms()),
         "counts": counts,
         "growth": _growth_shape(grown),
         "index": state["index"],
         "events": state["events"],
         "summarizer": state["summarizer"],
-        "agentScope": desk.settings.agent_scope,
-        "snapshots": _snapshot_shape(desk, shelf),
+        "agentScope": ctx.settings.agent_scope,
+        "snapshots": _snapshot_shape(ctx, repo),
         "recent": recent,
-        "warnings": [one.shape() for one in warnings(_measured(desk, state, shelf, disk, grown))],
+        "warnings": [one.shape() for one in warnings(_measured(ctx, state, repo, disk, grown))],
     }
     return {**answer, "disk": disk} if disk else answer
 
 
-def _contents(desk: Desk, ask: Overview) -> tuple[Growth, dict[str, int], list[Json]]:
+def _contents(ctx: CallContext, ask: Overview) -> tuple[Growth, dict[str, int], list[Json]]:
     """What is in the memory: how it grew, how much there is now, what came last."""
-    grown = growth(desk, ask.days, ask.agent_id)
-    return grown, _counts(desk, grown, ask.agent_id), _recent(desk, ask.agent_id)
+    grown = growth(ctx, ask.days, ask.agent_id)
+    return grown, _counts(ctx, grown, ask.agent_id), _recent(ctx, ask.agent_id)
 
 
-def _unread(desk: Desk, days: int) -> Growth:
+def _unread(ctx: CallContext, days: int) -> Growth:
     """In the place of a growth that cannot be read."""
     none = {name: 0 for name in ("memories", "observations", "sessions")}
     by_day = {name: (0,) * days for name in none}
-    return Growth(desk.clock.now_ms() // DAY_MS - days + 1, by_day, none)
+    return Growth(ctx.clock.now_ms() // DAY_MS - days + 1, by_day, none)
 
 
-def _counts(desk: Desk, grown: Growth, agent: str | None) -> dict[str, int]:
-    if desk.in_chat:
+def _counts(ctx: CallContext, grown: Growth, agent: str | None) -> dict[str, int]:
+    if ctx.in_chat:
         return {"memories": grown.totals["memories"]}
-    reader = desk.store.read()
+    reader = ctx.store.read()
     return {
         **grown.totals,
-        "lessons": reader.count(LESSONS, desk.tenant, *desk.sees_shared(agent), *where(deleted=False)),
-        "actions": reader.count(ACTIONS, desk.tenant, *desk.sees(agent), Condition("status", "in", _OPEN)),
+        "lessons": reader.count(LESSONS, ctx.tenant, *ctx.sees_shared(agent), *where(deleted=False)),
+        "actions": reader.count(ACTIONS, ctx.tenant, *ctx.sees(agent), Condition("status", "in", _OPEN)),
     }
 
 
@@ -145,22 +145,22 @@ def _growth_shape(grown: Growth) -> GrowthAnswer:
     }
 
 
-def _snapshot_shape(desk: Desk, shelf: Health) -> SnapshotHealth:
-    root = desk.caller.may("root")
-    place = desk.settings.vault
+def _snapshot_shape(ctx: CallContext, repo: Health) -> SnapshotHealth:
+    root = ctx.caller.may("root")
+    place = ctx.settings.vault
     return {
-        "count": shelf.count,
-        "bytes": shelf.size,
-        "newest": _newest_shape(desk, shelf),
-        "damaged": list(shelf.damaged),
-        "everySeconds": desk.settings.snapshot_every,
+        "count": repo.count,
+        "bytes": repo.size,
+        "newest": _newest_shape(ctx, repo),
+        "damaged": list(repo.damaged),
+        "everySeconds": ctx.settings.snapshot_every,
         "vault": (place if root else "yes") if place else None,
-        "path": str(archive_of(desk).shelf.root) if root and desk.home else None,
+        "path": str(archive_of(ctx).repo.root) if root and ctx.home else None,
     }
 
 
-def _newest_shape(desk: Desk, shelf: Health) -> Json | None:
-    if shelf.newest is None or (manifest := shelf.manifest) is None:
+def _newest_shape(ctx: CallContext, repo: Health) -> Json | None:
+    if repo.newest is None or (manifest := repo.manifest) is None:
         return None
     about = manifest.identity
     return {
@@ -168,16 +168,16 @@ def _newest_shape(desk: Desk, shelf: Health) -> Json | None:
         "label": about.label,
         "createdAt": iso(about.created_at),
         "createdBy": about.created_by,
-        "ageMs": max(0, desk.clock.now_ms() - about.created_at),
+        "ageMs": max(0, ctx.clock.now_ms() - about.created_at),
         "signed": manifest.signature is not None,
         "encrypted": manifest.encrypted,
-        "size": shelf.newest.size,
+        "size": repo.newest.size,
     }
 
 
-def _disk(desk: Desk, shelf: Health) -> DiskAnswer | None:
+def _disk(ctx: CallContext, repo: Health) -> DiskAnswer | None:
     """What the data folder takes, without walking it: a generation is a folder of a few files."""
-    home = desk.home
+    home = ctx.home
     if home is None:
         return None
     live = _live_folder(home)
@@ -185,7 +185,7 @@ def _disk(desk: Desk, shelf: Health) -> DiskAnswer | None:
     return {
         "database": _bytes_in(live) if live else 0,
         "earlier": sum(_bytes_in(one) for one in earlier),
-        "snapshots": shelf.size,
+        "snapshots": repo.size,
         "free": shutil.disk_usage(home.path).free,
         "path": str(home.path),
     }
@@ -207,12 +207,12 @@ def _bytes_in(folder: Path) -> int:
     return total
 
 
-def _recent(desk: Desk, agent: str | None) -> list[Json]:
+def _recent(ctx: CallContext, agent: str | None) -> list[Json]:
     """What was stored last, newest first."""
-    reader = desk.store.read()
-    bounds = (*desk.sees_memories(agent), *where(latest=True))
-    kept = [one for one in reader.find(MEMORIES, desk.tenant, *bounds, limit=RECENT) if desk.may_see(one, agent)]
-    seen = [] if desk.in_chat else reader.find(OBSERVATIONS, desk.tenant, *desk.sees(agent), limit=RECENT)
+    reader = ctx.store.read()
+    bounds = (*ctx.sees_memories(agent), *where(latest=True))
+    kept = [one for one in reader.find(MEMORIES, ctx.tenant, *bounds, limit=RECENT) if ctx.may_see(one, agent)]
+    seen = [] if ctx.in_chat else reader.find(OBSERVATIONS, ctx.tenant, *ctx.sees(agent), limit=RECENT)
     both: list[Memory | Observation] = [*kept, *seen]
     last = sorted(both, key=lambda one: -one.seq)[:RECENT]
     return [_memory_line(one) if isinstance(one, Memory) else _observation_line(one) for one in last]
@@ -243,43 +243,43 @@ def _observation_line(one: Observation) -> Json:
     }
 
 
-def _measured(desk: Desk, state: HealthAnswer, shelf: Health, disk: DiskAnswer | None, grown: Growth) -> Measured:
-    newest = shelf.manifest
-    archive = archive_of(desk) if desk.home else None
+def _measured(ctx: CallContext, state: HealthAnswer, repo: Health, disk: DiskAnswer | None, grown: Growth) -> Measured:
+    newest = repo.manifest
+    archive = archive_of(ctx) if ctx.home else None
     return Measured(
-        trouble=desk.home.trouble() if desk.home else desk.store.failure(),
-        kept_damaged=_kept_damaged(desk),
+        trouble=ctx.home.trouble() if ctx.home else ctx.store.failure(),
+        kept_damaged=_kept_damaged(ctx),
         free_bytes=disk["free"] if disk else None,
         pending=state["index"]["pending"],
         events=state["events"]["pending"],
         records=sum(grown.totals.values()),
-        snapshots=shelf.count if desk.home else None,
-        snapshot_age_ms=desk.clock.now_ms() - newest.identity.created_at if newest else None,
-        snapshot_every_s=desk.settings.snapshot_every,
+        snapshots=repo.count if ctx.home else None,
+        snapshot_age_ms=ctx.clock.now_ms() - newest.identity.created_at if newest else None,
+        snapshot_every_s=ctx.settings.snapshot_every,
         signed=newest is not None and newest.signature is not None,
-        damaged=shelf.damaged,
-        vault=bool(desk.settings.vault),
+        damaged=repo.damaged,
+        vault=bool(ctx.settings.vault),
         waiting=state["snapshots"]["waiting"],
         waiting_ms=waiting_ms(archive) if archive else 0,
-        keys=tuple(key_warnings(archive)) if archive and desk.caller.may("admin") else (),
+        keys=tuple(key_warnings(archive)) if archive and ctx.caller.may("admin") else (),
         encrypted=newest is not None and newest.encrypted,
-        embedder=desk.embedder is not None,
+        embedder=ctx.embedder is not None,
         spooled=state["spool"]["waiting"],
-        restored=_restored(desk),
+        restored=_restored(ctx),
         unspooled=state["spool"]["refused"] + state["spool"]["dropped"],
     )
 
 
-def _restored(desk: Desk) -> str:
+def _restored(ctx: CallContext) -> str:
     """Of a restore that happened by itself this week; it tells where snapshots lie, so the owner alone reads it."""
-    found = first_restore(desk.home.path) if desk.home and desk.caller.may("root") else None
-    return found.message if found and found.is_shown(desk.clock.now_ms()) else ""
+    found = first_restore(ctx.home.path) if ctx.home and ctx.caller.may("root") else None
+    return found.message if found and found.is_shown(ctx.clock.now_ms()) else ""
 
 
-def _kept_damaged(desk: Desk) -> tuple[tuple[str, str], ...]:
-    if desk.home is None or not desk.caller.may("root"):
+def _kept_damaged(ctx: CallContext) -> tuple[tuple[str, str], ...]:
+    if ctx.home is None or not ctx.caller.may("root"):
         return ()
-    return tuple((one.name, one.next) for one in damaged_generations(desk.home.path) if not one.live)
+    return tuple((one.name, one.next) for one in damaged_generations(ctx.home.path) if not one.live)
 
 
 class DiagnosticsAnswer(TypedDict):
@@ -288,9 +288,9 @@ class DiagnosticsAnswer(TypedDict):
     fixed: list[str]
 
 
-def diagnostics(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
+def diagnostics(ctx: CallContext, ask: Nothing) -> DiagnosticsAnswer:
     """Check the running server: storage, index backlog, snapshots, language model, agent scope; says what to do."""
-    state = overview(desk, Overview(days=1))
+    state = overview(ctx, Overview(days=1))
     wrong = {one["code"]: one for one in state["warnings"] if one["level"] != "note"}
     pending = f"{state['index']['pending']} pending"
     checks = [
@@ -310,9 +310,9 @@ def _check(name: str, found: str, warned: Json | None = None) -> Json:
     return {"name": name, "ok": warned["level"] != "error", "found": warned["message"], "hint": warned["hint"]}
 
 
-def diagnostics_followup(desk: Desk, ask: Nothing) -> DiagnosticsAnswer:
+def diagnostics_followup(ctx: CallContext, ask: Nothing) -> DiagnosticsAnswer:
     """Check again after something was mended."""
-    return diagnostics(desk, ask)
+    return diagnostics(ctx, ask)
 
 
 OVERVIEW = (

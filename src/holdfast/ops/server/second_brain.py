@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from pydantic import field_validator
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Json, Note
 from holdfast.core.session_keys import key_of
@@ -49,20 +49,20 @@ class SecondBrainAnswer(TypedDict):
     content: NotRequired[str]
 
 
-def second_brain(desk: Desk, ask: SecondBrainRead) -> SecondBrainAnswer:
+def second_brain(ctx: CallContext, ask: SecondBrainRead) -> SecondBrainAnswer:
     """List the second-brain pages, or read one."""
-    reader = desk.store.read()
+    reader = ctx.store.read()
     if ask.file is None:
-        own = _page_id(desk, "")
+        own = _page_id(ctx, "")
         pages = [
-            page for page in reader.find(NOTES, desk.tenant, *where(kind=PAGE), order="id") if page.id.startswith(own)
+            page for page in reader.find(NOTES, ctx.tenant, *where(kind=PAGE), order="id") if page.id.startswith(own)
         ]
         listed: list[Json] = [
             {"file": _name_of(page), "size": len(page.content), "updatedAt": iso(page.updated_at)}
             for page in pages[:1_000]
         ]
         return {"success": True, "files": listed}
-    page = reader.get(NOTES, desk.tenant, _page_id(desk, ask.file))
+    page = reader.get(NOTES, ctx.tenant, _page_id(ctx, ask.file))
     if page is None:
         raise NotFound("second brain: no page of that name")
     return {"success": True, "file": ask.file, "content": page.content}
@@ -78,23 +78,23 @@ class SecondBrainWrite(Request):
         return _page_name(value)
 
 
-def second_brain_write(desk: Desk, ask: SecondBrainWrite) -> SecondBrainAnswer:
+def second_brain_write(ctx: CallContext, ask: SecondBrainWrite) -> SecondBrainAnswer:
     """Write a second-brain page, a Markdown text under a name."""
 
     def store(tx: Tx) -> None:
-        id = _page_id(desk, ask.file)
-        known = tx.get(NOTES, desk.tenant, id)
+        id = _page_id(ctx, ask.file)
+        known = tx.get(NOTES, ctx.tenant, id)
         seq = known.seq if known else tx.next_seq()
-        tx.replace(NOTES, Note(desk.tenant, id, seq, PAGE, ask.content, desk.clock.now_ms()))
-        desk.audit(tx, "second_brain_write", (id,), size=len(ask.content))
+        tx.replace(NOTES, Note(ctx.tenant, id, seq, PAGE, ask.content, ctx.clock.now_ms()))
+        ctx.audit(tx, "second_brain_write", (id,), size=len(ask.content))
 
-    desk.store.write(store)
+    ctx.store.write(store)
     return {"success": True, "file": ask.file, "content": ask.content}
 
 
-def _page_id(desk: Desk, file: str) -> str:
+def _page_id(ctx: CallContext, file: str) -> str:
     """Pages of isolated agents have their own names."""
-    return key_of(PAGE, desk.shared_agent(), file)
+    return key_of(PAGE, ctx.shared_agent(), file)
 
 
 def _name_of(page: Note) -> str:
@@ -115,18 +115,18 @@ class AntigravityAnswer(TypedDict):
     reflections: NotRequired[Json]
 
 
-def antigravity_sync(desk: Desk, ask: AntigravitySync) -> AntigravityAnswer:
+def antigravity_sync(ctx: CallContext, ask: AntigravitySync) -> AntigravityAnswer:
     """Take in the transcripts of a folder that is allowed for import; repeating it adds nothing twice."""
     path = ask.current_folder if ask.current_folder and Path(ask.current_folder).is_absolute() else None
     if path is None:
         return {"success": True, "syncedSessions": [], "observationsAdded": 0}
-    done = import_jsonl(desk, ImportJsonl(path=path))
+    done = import_jsonl(ctx, ImportJsonl(path=path))
     return {"success": True, "syncedSessions": done["sessionIds"], "observationsAdded": done["observations"]}
 
 
-def antigravity_sync_all(desk: Desk, ask: AntigravitySync) -> AntigravityAnswer:
+def antigravity_sync_all(ctx: CallContext, ask: AntigravitySync) -> AntigravityAnswer:
     """Take in the transcripts of every folder that is allowed for import."""
-    done = import_jsonl(desk, ImportJsonl())
+    done = import_jsonl(ctx, ImportJsonl())
     return {
         "success": True,
         "syncedSessions": done["sessionIds"],
@@ -145,10 +145,10 @@ class BridgeAnswer(TypedDict):
 BRIDGED = 50
 
 
-def claude_bridge_sync(desk: Desk, ask: Nothing) -> BridgeAnswer:
+def claude_bridge_sync(ctx: CallContext, ask: Nothing) -> BridgeAnswer:
     """Give the newest memories as a MEMORY.md page for agents that keep one."""
-    bounds = (*desk.sees_memories(), *where(latest=True))
-    kept = [one for one in desk.store.read().find(MEMORIES, desk.tenant, *bounds, limit=BRIDGED) if desk.may_see(one)]
+    bounds = (*ctx.sees_memories(), *where(latest=True))
+    kept = [one for one in ctx.store.read().find(MEMORIES, ctx.tenant, *bounds, limit=BRIDGED) if ctx.may_see(one)]
     lines = [f"- [{line(one.type, 40)}] {line(one.content, 1_000)}" for one in kept]
     return {"success": True, "memories": len(kept), "markdown": "\n".join(["# Memory", "", *lines, ""])}
 

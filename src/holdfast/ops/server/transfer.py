@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.disk import user_path
 from holdfast.core.errors import InvalidRequest, InvalidSettings
 from holdfast.core.model import Json
@@ -31,12 +31,12 @@ class Export(ChatRequest):
     offset: Offset = 0
 
 
-def export(desk: Desk, ask: Export) -> Stream:
+def export(ctx: CallContext, ask: Export) -> Stream:
     """Export everything: sessions, observations, memories with all versions, lessons, slots, audit and more.
 
     With maxSessions the sessions come in pages; everything else stands on the first page.
     """
-    return Stream(export_pieces(desk, desk.sees(), VERSION, ask.max_sessions, ask.offset))
+    return Stream(export_pieces(ctx, ctx.sees(), VERSION, ask.max_sessions, ask.offset))
 
 
 class Import(Request):
@@ -56,16 +56,16 @@ class ImportAnswer(TypedDict):
     refusedCount: int
 
 
-def import_(desk: Desk, ask: Import) -> ImportAnswer:
+def import_(ctx: CallContext, ask: Import) -> ImportAnswer:
     """Import an export of Holdfast, of agentmemory or of Progenly.
 
     Records that exist are skipped, or replaced with the strategy `replace`; bad ones are reported.
     """
     data: Json = ask.export_data if ask.export_data is not None else dict(ask.__pydantic_extra__ or {})
     if is_progenly(data):
-        data = read_progenly(desk, data)
-    before(desk, "import")
-    report = import_memory(desk, data, replace=ask.strategy == "replace")
+        data = read_progenly(ctx, data)
+    before(ctx, "import")
+    report = import_memory(ctx, data, replace=ask.strategy == "replace")
     return {
         "success": not report.refusals,
         "imported": report.imported,
@@ -91,25 +91,25 @@ class ImportJsonlAnswer(TypedDict):
     maxFilesUpperBound: int
 
 
-def import_jsonl(desk: Desk, ask: ImportJsonl) -> ImportJsonlAnswer:
+def import_jsonl(ctx: CallContext, ask: ImportJsonl) -> ImportJsonlAnswer:
     """Import transcripts of Claude Code and Codex; repeating it makes no duplicates.
 
     The path must lie in one of the folders of HOLDFAST_IMPORT_ROOTS; without one, all of them are read.
     """
     files: list[Path] = []
-    for folder in _allowed(desk, ask.path):
+    for folder in _allowed(ctx, ask.path):
         files += find_transcripts(folder, ask.max_files - len(files))
         if len(files) >= ask.max_files:
             break
     if files:
-        before(desk, "import")
+        before(ctx, "import")
     sessions: dict[str, None] = {}
     stored = duplicates = skipped = 0
     for file in files:
         transcript = read_transcript(file)
         for event in transcript:
             sessions[event.session_id] = None
-            if take_event(desk, event):
+            if take_event(ctx, event):
                 stored += 1
             else:
                 duplicates += 1
@@ -126,12 +126,12 @@ def import_jsonl(desk: Desk, ask: ImportJsonl) -> ImportJsonlAnswer:
     }
 
 
-def _allowed(desk: Desk, path: str | None) -> list[Path]:
-    roots = [user_path(root, "HOLDFAST_IMPORT_ROOTS", InvalidSettings).resolve() for root in desk.settings.import_roots]
+def _allowed(ctx: CallContext, path: str | None) -> list[Path]:
+    roots = [user_path(root, "HOLDFAST_IMPORT_ROOTS", InvalidSettings).resolve() for root in ctx.settings.import_roots]
     if path is None:
         return [root for root in roots if root.exists()]
     asked = user_path(path, "path").resolve()
-    if not desk.caller.owner and not any(asked == root or root in asked.parents for root in roots):
+    if not ctx.caller.owner and not any(asked == root or root in asked.parents for root in roots):
         raise InvalidRequest(
             "path: lies outside the folders that transcripts may be read from",
             hint="Add the folder to HOLDFAST_IMPORT_ROOTS and start the server again.",

@@ -54,7 +54,7 @@ class Measured:
     pending: int = 0
     events: int = 0
     records: int = 0
-    snapshots: int | None = None  # None where there is no shelf to look at
+    snapshots: int | None = None  # None where there is no repository to look at
     snapshot_age_ms: int | None = None
     snapshot_every_s: int = 0
     signed: bool = False

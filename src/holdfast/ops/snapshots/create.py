@@ -8,14 +8,14 @@ from typing import NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.disk import user_path
 from holdfast.core.errors import Forbidden, SnapshotDamaged
 from holdfast.core.model import DEFAULT_TENANT, CleanText, Json
 from holdfast.core.times import iso
 from holdfast.ops.framework.fields import CleanLabel, Name, Names, limit
 from holdfast.ops.framework.operation import Nothing, Operation, Request
-from holdfast.ops.query.past_context import snapshot_desk
+from holdfast.ops.query.past_context import snapshot_ctx
 from holdfast.ops.query.search import Search, SearchAnswer, search
 from holdfast.ops.snapshots.nexo import examine_nexo, is_nexo
 from holdfast.ops.snapshots.selection import SnapshotName, SnapshotUse, check_whole, root_for, shown
@@ -51,40 +51,40 @@ class SnapshotAnswer(TypedDict):
     warnings: NotRequired[list[str]]  # about keys that would be missed
 
 
-def snapshot_create(desk: Desk, ask: SnapshotCreate) -> SnapshotAnswer:
+def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
     """Make a sealed snapshot of the whole memory as it is now, while others go on writing.
 
     It can be verified, compared, searched and restored later. Use it before something that cannot be undone.
     """
-    root_for(desk, to=ask.to)
-    if ask.redact is False and not desk.caller.may("admin"):
+    root_for(ctx, to=ask.to)
+    if ask.redact is False and not ctx.caller.may("admin"):
         raise Forbidden("redact: only an admin may keep secrets in a snapshot")
-    if ask.encrypt and not desk.caller.may("admin"):  # whoever chooses the reader takes the memory from its owner
+    if ask.encrypt and not ctx.caller.may("admin"):  # whoever chooses the reader takes the memory from its owner
         raise Forbidden("encrypt: only an admin may say who can open a snapshot")
-    archive = archive_of(desk)
-    _check_sign(desk, archive, ask.sign)
+    archive = archive_of(ctx)
+    _check_sign(ctx, archive, ask.sign)
     wish = Wish(
         label=ask.label,
         sign=ask.sign,
         recipients=ask.encrypt or None,
         redact=ask.redact,
         vault=ask.to,
-        most_per_hour=None if desk.caller.may("admin") else desk.settings.snapshot_hand_per_hour,
+        most_per_hour=None if ctx.caller.may("admin") else ctx.settings.snapshot_hand_per_hour,
     )
     key_before = archive.keyring.own()
     made = create(archive, wish)
-    answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": shown(desk, made)}
+    answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": shown(ctx, made)}
     warnings = [*_key_made(archive, key_before), *key_texts(archive)]
-    if desk.caller.may("admin") and warnings:
+    if ctx.caller.may("admin") and warnings:
         answer["warnings"] = warnings
-    return {**answer, "path": str(made.path)} if desk.caller.may("root") else answer
+    return {**answer, "path": str(made.path)} if ctx.caller.may("root") else answer
 
 
-def _check_sign(desk: Desk, archive: Archive, sign: bool | None) -> None:
+def _check_sign(ctx: CallContext, archive: Archive, sign: bool | None) -> None:
     """A first key changes for every tenant what is trusted: whoever may not make one must find one."""
-    if sign and not desk.caller.may("root") and archive.keyring.own() is None:
+    if sign and not ctx.caller.may("root") and archive.keyring.own() is None:
         raise Forbidden("sign: this server has no key yet, and only root makes one")
-    if sign is False and desk.settings.snapshot_sign and not desk.caller.may("admin"):
+    if sign is False and ctx.settings.snapshot_sign and not ctx.caller.may("admin"):
         raise Forbidden("sign: the settings want signatures; only an admin may leave one out")
 
 
@@ -109,20 +109,20 @@ class SnapshotsAnswer(TypedDict):
     bytes: int
 
 
-def snapshot_list(desk: Desk, ask: SnapshotList) -> SnapshotsAnswer:
+def snapshot_list(ctx: CallContext, ask: SnapshotList) -> SnapshotsAnswer:
     """List snapshots, newest first: verified, damaged, or not checked since they were last written.
 
     Nothing large is read for a list; with check those are that were not checked, which takes as long as reading them.
     """
-    archive = archive_of(desk)
-    found = archive.shelf.list()
+    archive = archive_of(ctx)
+    found = archive.repo.list()
     if ask.check:
         check_these(archive, [one.id for one in found[: ask.limit]])
-        found = archive.shelf.list()
+        found = archive.repo.list()
     return {
-        "snapshots": [shown(desk, one) for one in found[: ask.limit]],
+        "snapshots": [shown(ctx, one) for one in found[: ask.limit]],
         "count": len(found),
-        "bytes": archive.shelf.bytes(),
+        "bytes": archive.repo.bytes(),
     }
 
 
@@ -130,10 +130,10 @@ class SnapshotShowAnswer(TypedDict):
     snapshot: Json
 
 
-def snapshot_show(desk: Desk, ask: SnapshotName) -> SnapshotShowAnswer:
+def snapshot_show(ctx: CallContext, ask: SnapshotName) -> SnapshotShowAnswer:
     """Show what a snapshot says about itself: what it holds, who sealed it, what was redacted or left out."""
-    one = archive_of(desk).shelf.find(ask.id)
-    return {"snapshot": shown(desk, one) | (manifest_shape(one.manifest) if one.manifest else {})}
+    one = archive_of(ctx).repo.find(ask.id)
+    return {"snapshot": shown(ctx, one) | (manifest_shape(one.manifest) if one.manifest else {})}
 
 
 class SnapshotVerifyAnswer(TypedDict):
@@ -150,21 +150,21 @@ class SnapshotVerify(SnapshotUse):
     id: Name = Field(default=LATEST, description="Its id, the beginning of one, latest, or the path of a bundle.")
 
 
-def snapshot_verify(desk: Desk, ask: SnapshotVerify) -> SnapshotVerifyAnswer:
+def snapshot_verify(ctx: CallContext, ask: SnapshotVerify) -> SnapshotVerifyAnswer:
     """Check a snapshot, the newest by default: bytes, signature, place in the sequence, owner, then every member.
 
     Nothing is decompressed before its bytes and signature hold. Without the identity of an encrypted one the
     members stay unchecked, and the answer says so.
     """
-    archive, named = archive_of(desk), ask.named(desk)
+    archive, named = archive_of(ctx), ask.named(ctx)
     report: Report | NexoReport
     if is_nexo(ask.id):
-        report = examine_nexo(desk, ask.id, ask.identity)
+        report = examine_nexo(ctx, ask.id, ask.identity)
     else:
         with sought(archive, named) as found:
             report = examine(archive, named, found)
     fault = fault_of(report)
-    if isinstance(fault, SnapshotDamaged) and desk.caller.may("root") and is_id(report.place) and not named.vault:
+    if isinstance(fault, SnapshotDamaged) and ctx.caller.may("root") and is_id(report.place) and not named.vault:
         fault.hint = instead(archive, report.place, "holdfast snapshot verify {}") or fault.hint
     said = {"exitCode": fault.exit_code, "hint": fault.hint} if fault else {"exitCode": 0}
     return {**report_shape(report), **said}  # type: ignore[typeddict-item]
@@ -186,13 +186,13 @@ class SnapshotDiffAnswer(TypedDict):
     state: list[Json]
 
 
-def snapshot_diff(desk: Desk, ask: SnapshotDiff) -> SnapshotDiffAnswer:
+def snapshot_diff(ctx: CallContext, ask: SnapshotDiff) -> SnapshotDiffAnswer:
     """Compare two snapshots, or one with the memory as it is now: records by table, files, commits, state."""
-    if desk.settings.isolated and not desk.caller.may("admin"):
+    if ctx.settings.isolated and not ctx.caller.may("admin"):
         raise Forbidden("snapshot_diff: agents are isolated; only an admin sees what changed for all of them")
-    one = SnapshotUse(id=ask.a, identity=ask.identity).named(desk)
-    other = SnapshotUse(id=ask.b, identity=ask.identity).named(desk) if ask.b else None
-    found = difference(archive_of(desk), one, other, ask.limit)
+    one = SnapshotUse(id=ask.a, identity=ask.identity).named(ctx)
+    other = SnapshotUse(id=ask.b, identity=ask.identity).named(ctx) if ask.b else None
+    found = difference(archive_of(ctx), one, other, ask.limit)
     return difference_shape(found)  # type: ignore[return-value]
 
 
@@ -201,10 +201,10 @@ class SnapshotSearch(Search):
     identity: Name | None = Field(default=None, description="File with the age identity that opens it.")
 
 
-def snapshot_search(desk: Desk, ask: SnapshotSearch) -> SearchAnswer:
+def snapshot_search(ctx: CallContext, ask: SnapshotSearch) -> SearchAnswer:
     """Find what was known when a snapshot was made, without restoring it."""
-    named = SnapshotUse(id=ask.id, identity=ask.identity).named(desk)
-    with snapshot_desk(desk, named) as (then, snapshot):
+    named = SnapshotUse(id=ask.id, identity=ask.identity).named(ctx)
+    with snapshot_ctx(ctx, named) as (then, snapshot):
         return {**search(then, ask.model_copy(update={"at": None})), "snapshot": snapshot}
 
 
@@ -218,12 +218,12 @@ class SnapshotExportAnswer(TypedDict):
     files: list[str]
 
 
-def snapshot_export(desk: Desk, ask: SnapshotExport) -> SnapshotExportAnswer:
+def snapshot_export(ctx: CallContext, ask: SnapshotExport) -> SnapshotExportAnswer:
     """Copy a snapshot's files elsewhere; nothing that is there is overwritten."""
     check_whole(to=ask.to)
-    shelf = archive_of(desk).shelf
-    id = shelf.find(ask.id).id
-    return {"success": True, "id": id, "files": [str(one) for one in shelf.export(id, user_path(ask.to, "to"))]}
+    repo = archive_of(ctx).repo
+    id = repo.find(ask.id).id
+    return {"success": True, "id": id, "files": [str(one) for one in repo.export(id, user_path(ask.to, "to"))]}
 
 
 class SnapshotStatusAnswer(TypedDict):
@@ -232,16 +232,16 @@ class SnapshotStatusAnswer(TypedDict):
     restored: NotRequired[Json]  # the empty data folder was filled from the vault: id, createdAt, restoredAt, message
 
 
-def snapshot_status(desk: Desk, ask: Nothing) -> SnapshotStatusAnswer:
+def snapshot_status(ctx: CallContext, ask: Nothing) -> SnapshotStatusAnswer:
     """Show what is being done with snapshots, and how what was done lately ended.
 
     Ask it when making or restoring one took longer than you waited: it goes on without you.
     """
-    archive = archive_of(desk)
+    archive = archive_of(ctx)
     every = told_works(archive.home)
     own = [(one, state) for one, state in every if (one.tenant, one.agent) == (archive.tenant, archive.agent)]
     # What other tenants do is told to whoever runs the server alone.
-    seen = every if desk.caller.may("root") else own
+    seen = every if ctx.caller.may("root") else own
     running = any(state == "running" for _, state in seen)
     answer: SnapshotStatusAnswer = {"running": running, "works": [_work_shape(one, state) for one, state in own]}
     found = first_restore(archive.home) if archive.tenant == DEFAULT_TENANT else None

@@ -8,7 +8,7 @@ from typing import NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.model import Json
 from holdfast.ops.framework.fields import Name, limit
@@ -30,9 +30,9 @@ class DamagedAnswer(TypedDict):
     remove: NotRequired[str]  # how it is removed
 
 
-def snapshot_damaged(desk: Desk, ask: Nothing) -> DamagedAnswer:
+def snapshot_damaged(ctx: CallContext, ask: Nothing) -> DamagedAnswer:
     """List generations of the memory that were found damaged: the live one, and those that restores kept aside."""
-    found = damaged_generations(archive_of(desk).home)
+    found = damaged_generations(archive_of(ctx).home)
     answer: DamagedAnswer = {"generations": [damaged_shape(one) for one in found], "count": len(found)}
     kept = next((one for one in found if not one.live), None)
     return {**answer, "next": kept.next, "remove": kept.removal} if kept else answer
@@ -72,7 +72,7 @@ class SnapshotSalvageAnswer(TypedDict):
     next: NotRequired[str]  # what to do now
 
 
-def snapshot_salvage(desk: Desk, ask: SnapshotSalvage) -> SnapshotSalvageAnswer:
+def snapshot_salvage(ctx: CallContext, ask: SnapshotSalvage) -> SnapshotSalvageAnswer:
     """Save what can still be read of a damaged memory: every row whose checksum holds, and no other.
 
     After a restore they are merged into the live memory, so that what was newer than the snapshot comes back. Where
@@ -81,10 +81,10 @@ def snapshot_salvage(desk: Desk, ask: SnapshotSalvage) -> SnapshotSalvageAnswer:
     if not (ask.dry_run or ask.yes):
         raise InvalidRequest("snapshot_salvage: it changes the live memory, and was not confirmed", hint=PREVIEW_FIRST)
     named = Named("", identity=ask.identity, plain_before=ask.plain_before)
-    done = salvage(archive_of(desk), ask.generation, named, alone=ask.alone, dry_run=ask.dry_run)
+    done = salvage(archive_of(ctx), ask.generation, named, alone=ask.alone, dry_run=ask.dry_run)
     answer = _shape(done, ask)
     if not ask.dry_run:
-        audit_snapshot(desk, "snapshot_salvage", done.source, generation=done.generation)
+        audit_snapshot(ctx, "snapshot_salvage", done.source, generation=done.generation)
     return answer
 
 
@@ -136,12 +136,12 @@ class SnapshotDiscardAnswer(TypedDict):
     size: int
 
 
-def snapshot_discard(desk: Desk, ask: SnapshotDiscard) -> SnapshotDiscardAnswer:
+def snapshot_discard(ctx: CallContext, ask: SnapshotDiscard) -> SnapshotDiscardAnswer:
     """Remove the files of a damaged generation that was kept aside. They cannot be brought back."""
     if not ask.yes:
         raise InvalidRequest("snapshot_discard: this removes files, and was not confirmed", hint="Pass --yes.")
-    gone = discard(archive_of(desk), ask.generation)
-    audit_snapshot(desk, "snapshot_discard", gone.name)
+    gone = discard(archive_of(ctx), ask.generation)
+    audit_snapshot(ctx, "snapshot_discard", gone.name)
     return {"success": True, "generation": gone.name, "size": gone.size}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import CleanText, Json
 from holdfast.core.times import iso
 from holdfast.ops.framework.answers import Success
@@ -27,11 +27,11 @@ class KeyAnswer(TypedDict):
     warnings: list[str]  # that it has no copy yet
 
 
-def key_new(desk: Desk, ask: KeyNew) -> KeyAnswer:
+def key_new(ctx: CallContext, ask: KeyNew) -> KeyAnswer:
     """Make this memory's own signing key. The private half never leaves the data folder."""
-    archive = archive_of(desk)
+    archive = archive_of(ctx)
     did = archive.keyring.new(replace=ask.replace)
-    _audit(desk, "key_new", did)
+    _audit(ctx, "key_new", did)
     return {"success": True, "did": did, "warnings": key_texts(archive)}
 
 
@@ -42,9 +42,9 @@ class KeysAnswer(TypedDict):
     warnings: list[str]
 
 
-def key_show(desk: Desk, ask: Nothing) -> KeysAnswer:
+def key_show(ctx: CallContext, ask: Nothing) -> KeysAnswer:
     """Show this memory's own key, the keys that it trusts, and what to do before one of them is missed."""
-    archive = archive_of(desk)
+    archive = archive_of(ctx)
     keyring = archive.keyring
     return {
         "did": keyring.own(),
@@ -62,14 +62,14 @@ class KeyRotateAnswer(TypedDict):
     warnings: list[str]
 
 
-def key_rotate(desk: Desk, ask: Nothing) -> KeyRotateAnswer:
+def key_rotate(ctx: CallContext, ask: Nothing) -> KeyRotateAnswer:
     """Make a new signing key that the old one says is its successor; what the old one signed stays trusted.
 
     Others who trust the old key take the new one by the statement: holdfast key follow.
     """
-    archive = archive_of(desk)
-    made = archive.keyring.rotate(iso(desk.clock.now_ms()))
-    _audit(desk, "key_rotate", made.new)
+    archive = archive_of(ctx)
+    made = archive.keyring.rotate(iso(ctx.clock.now_ms()))
+    _audit(ctx, "key_rotate", made.new)
     said = {"did": made.new, "old": made.old, "succession": made.text}
     return {"success": True, **said, "warnings": key_texts(archive)}  # type: ignore[typeddict-item]
 
@@ -83,11 +83,11 @@ class KeyFollowAnswer(TypedDict):
     did: str
 
 
-def key_follow(desk: Desk, ask: KeyFollow) -> KeyFollowAnswer:
+def key_follow(ctx: CallContext, ask: KeyFollow) -> KeyFollowAnswer:
     """Trust the key that follows a trusted one, by the statement that the old one signed."""
     found = read_succession(ask.succession)
-    archive_of(desk).keyring.follow(found)
-    _audit(desk, "key_follow", found.new)
+    archive_of(ctx).keyring.follow(found)
+    _audit(ctx, "key_follow", found.new)
     return {"success": True, "did": found.new}
 
 
@@ -96,10 +96,10 @@ class KeyTrust(Request):
     note: CleanLabel = Field(default=CleanText(""), description="Whose it is, for people.")
 
 
-def key_trust(desk: Desk, ask: KeyTrust) -> Success:
+def key_trust(ctx: CallContext, ask: KeyTrust) -> Success:
     """Trust the snapshots that a key signed. Make sure by another way that the key is whose it says."""
-    archive_of(desk).keyring.trust(ask.did, ask.note)
-    _audit(desk, "key_trust", ask.did)
+    archive_of(ctx).keyring.trust(ask.did, ask.note)
+    _audit(ctx, "key_trust", ask.did)
     return {"success": True}
 
 
@@ -107,17 +107,17 @@ class KeyUntrust(Request):
     did: Name = Field(description="did:key:z…")
 
 
-def key_untrust(desk: Desk, ask: KeyUntrust) -> Success:
+def key_untrust(ctx: CallContext, ask: KeyUntrust) -> Success:
     """Trust a key no longer; its snapshots are refused from now on."""
-    archive_of(desk).keyring.untrust(ask.did)
-    _audit(desk, "key_untrust", ask.did)
+    archive_of(ctx).keyring.untrust(ask.did)
+    _audit(ctx, "key_untrust", ask.did)
     return {"success": True}
 
 
-def _audit(desk: Desk, operation: str, did: str) -> None:
-    if isinstance(desk.store, ClosedStore):  # trusting a key may be what it takes to have a store at all
+def _audit(ctx: CallContext, operation: str, did: str) -> None:
+    if isinstance(ctx.store, ClosedStore):  # trusting a key may be what it takes to have a store at all
         return
-    desk.store.write(lambda tx: desk.audit(tx, operation, (did,)))
+    ctx.store.write(lambda tx: ctx.audit(tx, operation, (did,)))
 
 
 KEY_OPERATIONS = (

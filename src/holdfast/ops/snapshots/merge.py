@@ -8,7 +8,7 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.model import Json
 from holdfast.core.times import iso
@@ -40,17 +40,17 @@ class SnapshotMerge(Request):
     yes: bool = Field(default=False, description="Really replace the live memory by the merged one.")
     limit: int = limit(100, 10_000)
 
-    def sides(self, desk: Desk) -> tuple[Named | None, Named | None]:
+    def sides(self, ctx: CallContext) -> tuple[Named | None, Named | None]:
         """What both mean; None is the memory as it is now."""
-        root_for(desk, trust=self.trust)
-        return self._named(desk, self.a, self.source, self.trust), self._named(desk, self.b, None)
+        root_for(ctx, trust=self.trust)
+        return self._named(ctx, self.a, self.source, self.trust), self._named(ctx, self.b, None)
 
-    def _named(self, desk: Desk, name: str, source: str | None, trust: str | None = None) -> Named | None:
+    def _named(self, ctx: CallContext, name: str, source: str | None, trust: str | None = None) -> Named | None:
         if name == NOW:
             return None
         # An older one is fine: what is newer wins, whichever side has it.
         use = {"id": name, "from": source, "identity": self.identity, "allowOlder": True}
-        return SnapshotUse.model_validate(use | {"allowUnsigned": self.allow_unsigned}).named(desk, trust=trust)
+        return SnapshotUse.model_validate(use | {"allowUnsigned": self.allow_unsigned}).named(ctx, trust=trust)
 
 
 class SnapshotMergeAnswer(TypedDict):
@@ -69,7 +69,7 @@ class SnapshotMergeAnswer(TypedDict):
     waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
 
 
-def snapshot_merge(desk: Desk, ask: SnapshotMerge) -> SnapshotMergeAnswer:
+def snapshot_merge(ctx: CallContext, ask: SnapshotMerge) -> SnapshotMergeAnswer:
     """Make one memory of two of the same agent that went on apart, without loss, and make it the live one.
 
     Where both changed a memory, the newest version counts and the other stays in its history. What one side forgot on
@@ -83,15 +83,15 @@ def snapshot_merge(desk: Desk, ask: SnapshotMerge) -> SnapshotMergeAnswer:
         )
     if ask.a == ask.b == NOW:
         raise InvalidRequest("snapshot_merge: both are the memory as it is now", hint="Name a snapshot.")
-    archive = archive_of(desk)
-    one, other = (also_in_vault(archive, side) if side else None for side in ask.sides(desk))
-    with offering(desk, archive, one or other or Named(""), "holdfast snapshot merge {} now --yes"):
+    archive = archive_of(ctx)
+    one, other = (also_in_vault(archive, side) if side else None for side in ask.sides(ctx))
+    with offering(ctx, archive, one or other or Named(""), "holdfast snapshot merge {} now --yes"):
         done = merge(archive, one, other, ask.prefer, dry_run=ask.dry_run)
     answer = merged_shape(done, ask.limit)
     if ask.dry_run:
         return {"success": True, "dryRun": True, **answer}  # type: ignore[typeddict-item]
     # Also of one that brought nothing: the log is what says that this memory holds it.
-    audit_snapshot(desk, "snapshot_merge", done.a, other=done.b, generation=done.generation)
+    audit_snapshot(ctx, "snapshot_merge", done.a, other=done.b, generation=done.generation)
     made = {"generation": done.generation, "before": done.before}
     if done.waiting:
         made["waiting"] = f"{WAITING} {done.waiting}"
@@ -134,15 +134,15 @@ class SetAsideAnswer(TypedDict):
     count: int
 
 
-def snapshot_set_aside(desk: Desk, ask: SetAside) -> SetAsideAnswer:
+def snapshot_set_aside(ctx: CallContext, ask: SetAside) -> SetAsideAnswer:
     """List what merges set aside: records without versions as they were on the side that did not count."""
-    if desk.settings.isolated and not desk.caller.may("admin"):
+    if ctx.settings.isolated and not ctx.caller.may("admin"):
         raise Forbidden("snapshot_set_aside: agents are isolated; only an admin sees what is of all of them")
-    reader = desk.store.read()
-    found = reader.find(NOTES, desk.tenant, *where(kind=MERGED), limit=ask.limit)
+    reader = ctx.store.read()
+    found = reader.find(NOTES, ctx.tenant, *where(kind=MERGED), limit=ask.limit)
     return {
         "records": [{**orjson.loads(one.content), "changedAt": iso(one.updated_at)} for one in found],
-        "count": reader.count(NOTES, desk.tenant, *where(kind=MERGED)),
+        "count": reader.count(NOTES, ctx.tenant, *where(kind=MERGED)),
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.disk import disk_faults, make_folder, sync_folder, user_path
 from holdfast.core.errors import Conflict, InvalidRequest
 from holdfast.core.model import Json
@@ -37,10 +37,10 @@ def is_nexo(name: str) -> bool:
     return _NEXO.fullmatch(Path(name).name) is not None
 
 
-def examine_nexo(desk: Desk, path: str, identity: str | None) -> NexoReport:
+def examine_nexo(ctx: CallContext, path: str, identity: str | None) -> NexoReport:
     """What is to be said of such a bundle."""
-    archive = archive_of(desk)
-    with archive.shelf.staging() as scratch:
+    archive = archive_of(ctx)
+    with archive.repo.staging() as scratch:
         return verify_nexo(user_path(path, "id"), _identities(archive, identity), scratch)
 
 
@@ -57,7 +57,7 @@ class SnapshotImportAnswer(TypedDict):
     files: list[str]
 
 
-def snapshot_import(desk: Desk, ask: SnapshotImport) -> SnapshotImportAnswer:
+def snapshot_import(ctx: CallContext, ask: SnapshotImport) -> SnapshotImportAnswer:
     """Take over the memories and memory files of a bundle of the earlier system (nexo-memory-snapshot-v1).
 
     Memories are redacted as they come in, and keep their ids, so repeating it makes no duplicates. Files land in the
@@ -65,12 +65,12 @@ def snapshot_import(desk: Desk, ask: SnapshotImport) -> SnapshotImportAnswer:
     """
     if not is_nexo(ask.path):
         raise InvalidRequest("path: a bundle of that system is called <uuid>.tar.zst or <uuid>.tar.zst.age")
-    archive = archive_of(desk)
-    before(desk, "import")
-    with archive.shelf.staging() as scratch:
+    archive = archive_of(ctx)
+    before(ctx, "import")
+    with archive.repo.staging() as scratch:
         path, identities = user_path(ask.path, "path"), _identities(archive, ask.identity)
         with import_nexo(path, identities, scratch) as found:
-            answer = _memories(desk, found.memories)
+            answer = _memories(ctx, found.memories)
             answer["skipped"] += found.memories.skipped
             answer["files"] = _files(archive, found.manifest.id, found.files)
     return answer
@@ -81,10 +81,10 @@ def _identities(archive: Archive, identity: str | None) -> tuple[str, ...]:
     return read_identities(file) if file else ()
 
 
-def _memories(desk: Desk, rows: Iterable[NexoRow]) -> SnapshotImportAnswer:
+def _memories(ctx: CallContext, rows: Iterable[NexoRow]) -> SnapshotImportAnswer:
     answer: SnapshotImportAnswer = {"success": True, "imported": 0, "skipped": 0, "refused": [], "files": []}
     for some in _batches(rows):
-        report = import_memory(desk, {"memories": [_record(row) for row in some]}, replace=False)
+        report = import_memory(ctx, {"memories": [_record(row) for row in some]}, replace=False)
         answer["imported"] += report.imported.get("memories", 0)
         answer["skipped"] += report.skipped.get("memories", 0)
         answer["refused"] += report.refused

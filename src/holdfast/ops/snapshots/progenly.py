@@ -7,7 +7,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from holdfast.colony import FORMAT, ColonyInvalid, ColonyMemory
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import Fault, InvalidRequest
 from holdfast.core.model import Json
 from holdfast.intake.foreign_import import adopt
@@ -26,12 +26,12 @@ class ProgenlyAnswer(TypedDict):
     memory_format: str
 
 
-def progenly_export(desk: Desk, ask: Nothing) -> ProgenlyAnswer:
+def progenly_export(ctx: CallContext, ask: Nothing) -> ProgenlyAnswer:
     """Export the memory as the memory of a parent in a Progenly merge: slots, lessons and memories as documents."""
-    now = desk.clock.now_ms()
-    agent = desk.settings.agent or DEFAULT_AGENT
-    identity = Identity(new_id(1, now, desk.entropy.hex(6)), desk.tenant, agent, "", 1, None, now, "hand")
-    with desk.store.snapshot() as reader:
+    now = ctx.clock.now_ms()
+    agent = ctx.settings.agent or DEFAULT_AGENT
+    identity = Identity(new_id(1, now, ctx.entropy.hex(6)), ctx.tenant, agent, "", 1, None, now, "hand")
+    with ctx.store.snapshot() as reader:
         found = documents_of(reader, identity, MOST, MOST)
     return {"memory": found.documents, "memory_format": FORMAT}
 
@@ -41,7 +41,7 @@ def is_progenly(data: Json) -> bool:
     return "memory_format" in data
 
 
-def read_progenly(desk: Desk, data: Json) -> Json:
+def read_progenly(ctx: CallContext, data: Json) -> Json:
     """The lists of an export, out of what `to_progenly_export` gave. Documents that Holdfast did not write become
     memories, as files of Markdown do.
 
@@ -51,7 +51,7 @@ def read_progenly(desk: Desk, data: Json) -> Json:
     try:
         documents = ColonyMemory.from_progenly_export(data)
         if is_compact(documents):
-            return lists_in(documents, desk.tenant)
+            return lists_in(documents, ctx.tenant)
     except (ColonyInvalid, Fault) as fault:
         raise InvalidRequest(f"import: {fault.message}") from None
     made = adopt(read_markdown((_named(name), text.encode()) for name, text in documents.items()))

@@ -7,7 +7,7 @@ from typing import NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import DataDamaged, DataTooNew, InvalidRequest, RestorePending
 from holdfast.core.model import Json
 from holdfast.ops.framework.operation import Operation, Request
@@ -29,27 +29,27 @@ class SnapshotDeleteAnswer(TypedDict):
     snapshot: NotRequired[Json]  # of a dry run: what would be lost
 
 
-def snapshot_delete(desk: Desk, ask: SnapshotDelete) -> SnapshotDeleteAnswer:
+def snapshot_delete(ctx: CallContext, ask: SnapshotDelete) -> SnapshotDeleteAnswer:
     """Remove a snapshot. The last whole one stays, and so does one that is in use."""
-    _check_live(desk)
-    archive = archive_of(desk)
+    _check_live(ctx)
+    archive = archive_of(ctx)
     if ask.dry_run:
-        one = archive.shelf.find(ask.id)
-        return {"success": True, "id": one.id, "dryRun": True, "remove": [one.id], "snapshot": shown(desk, one)}
+        one = archive.repo.find(ask.id)
+        return {"success": True, "id": one.id, "dryRun": True, "remove": [one.id], "snapshot": shown(ctx, one)}
     id = prune.delete(archive, ask.id)
-    audit_snapshot(desk, "snapshot_delete", id)
+    audit_snapshot(ctx, "snapshot_delete", id)
     return {"success": True, "id": id, "dryRun": False, "remove": [id]}
 
 
-def _check_live(desk: Desk) -> None:
+def _check_live(ctx: CallContext) -> None:
     """Without a sound live memory nothing is removed: the snapshots may be all there is."""
-    fault = desk.store.failure()
+    fault = ctx.store.failure()
     if isinstance(fault, DataDamaged | DataTooNew | RestorePending):
         raise fault
 
 
 class KeepRules(Request):
-    """What stays, by any of these; what a shelf and a vault are pruned by."""
+    """What stays, by any of these; what a repository and a vault are pruned by."""
 
     keep: int = Field(default=0, ge=0, le=100_000, description="So many of the newest.")
     keep_days: int = Field(default=0, ge=0, le=36_500, description="All of so many days before the newest.")
@@ -83,13 +83,13 @@ class SnapshotPruneAnswer(TypedDict):
     inUse: list[str]
 
 
-def snapshot_prune(desk: Desk, ask: SnapshotPrune) -> SnapshotPruneAnswer:
+def snapshot_prune(ctx: CallContext, ask: SnapshotPrune) -> SnapshotPruneAnswer:
     """Remove snapshots that no rule keeps; never the last whole one, never one in use."""
     policy = ask.policy("snapshot_prune")
-    _check_live(desk)
-    done = prune.prune(archive_of(desk), policy, dry_run=ask.dry_run)
+    _check_live(ctx)
+    done = prune.prune(archive_of(ctx), policy, dry_run=ask.dry_run)
     if done.removed:
-        audit_snapshot(desk, "snapshot_prune", "", removed=list(done.removed))
+        audit_snapshot(ctx, "snapshot_prune", "", removed=list(done.removed))
     return {
         "success": not done.in_use,
         "dryRun": ask.dry_run,

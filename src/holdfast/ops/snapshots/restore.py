@@ -10,7 +10,7 @@ from typing import NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.disk import user_path
 from holdfast.core.errors import Fault, Forbidden, InvalidRequest
 from holdfast.core.model import Json
@@ -68,20 +68,20 @@ class SnapshotRestoreAnswer(TypedDict):
     next: NotRequired[str]  # how to go on with them
 
 
-def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
+def snapshot_restore(ctx: CallContext, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
     """Make a snapshot's memory the live one; what was live is kept in a snapshot and can be brought back by undo.
 
     With dryRun it shows what would change; with into it starts a second memory in a new folder instead.
     """
-    root_for(desk, into=ask.into, trust=ask.trust)
+    root_for(ctx, into=ask.into, trust=ask.trust)
     check_whole(into=ask.into)
-    if ask.alone and not desk.caller.may("root"):
+    if ask.alone and not ctx.caller.may("root"):
         raise Forbidden("alone: only root may leave other tenants' memory behind")
     check_did(trust=ask.trust)
-    archive = archive_of(desk)
-    use = ask.named(desk, take_over=ask.take_over, trust=ask.trust)
+    archive = archive_of(ctx)
+    use = ask.named(ctx, take_over=ask.take_over, trust=ask.trust)
     named = also_in_vault(archive, dataclasses.replace(use, plain_before=ask.plain_before))
-    with offering(desk, archive, named, RESTORE_COMMAND):
+    with offering(ctx, archive, named, RESTORE_COMMAND):
         if ask.dry_run:
             return _previewed(archive, named, ask)
         if ask.into:
@@ -95,7 +95,7 @@ def snapshot_restore(desk: Desk, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
         made = restore(archive, named, alone=ask.alone)
     if ask.trust and ask.trust == made.manifest.signer:
         archive.keyring.trust(ask.trust, "signed what was restored")
-    audit_snapshot(desk, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
+    audit_snapshot(ctx, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
     answer = _with_notes(archive, named, made)
     if ask.trust and ask.trust != made.manifest.signer:
         unused = f"{ask.trust} did not sign this snapshot, so it is not trusted."
@@ -179,11 +179,11 @@ class SnapshotUndoAnswer(TypedDict):
     waiting: NotRequired[str]
 
 
-def snapshot_undo(desk: Desk, ask: SnapshotUndo) -> SnapshotUndoAnswer:
+def snapshot_undo(ctx: CallContext, ask: SnapshotUndo) -> SnapshotUndoAnswer:
     """Take the last restore back: what was live before it is live again."""
-    root_for(desk, identity=ask.identity)
-    done = undo(archive_of(desk), Named(LATEST, identity=ask.identity, plain_before=ask.plain_before))
-    audit_snapshot(desk, "snapshot_undo", done.generation)
+    root_for(ctx, identity=ask.identity)
+    done = undo(archive_of(ctx), Named(LATEST, identity=ask.identity, plain_before=ask.plain_before))
+    audit_snapshot(ctx, "snapshot_undo", done.generation)
     answer: SnapshotUndoAnswer = {"success": True, "generation": done.generation, "before": done.before}
     return {**answer, "waiting": f"{WAITING} {done.waiting}"} if done.waiting else answer
 
@@ -193,15 +193,15 @@ class SnapshotMendAnswer(TypedDict):
     mended: list[Json]
 
 
-def snapshot_mend(desk: Desk, ask: Nothing) -> SnapshotMendAnswer:
+def snapshot_mend(ctx: CallContext, ask: Nothing) -> SnapshotMendAnswer:
     """Put memory folders right that a restore could not finish with, as when its journal is damaged.
 
     Nothing is removed: what cannot be put in place is moved aside, and the answer says where it lies.
     """
-    done = mend_folders(archive_of(desk))
+    done = mend_folders(archive_of(ctx))
     if done:
         with suppress(Fault):  # also where the store cannot be opened
-            audit_snapshot(desk, "snapshot_mend", "", mended=[one.name for one in done])
+            audit_snapshot(ctx, "snapshot_mend", "", mended=[one.name for one in done])
     return {"success": True, "mended": [{"name": one.name, "change": one.how, "path": str(one.path)} for one in done]}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.bundle_names import is_bundle_path
 from holdfast.core.didkey import NoKey, public_key
 from holdfast.core.disk import user_path
@@ -18,15 +18,15 @@ from holdfast.ops.framework.fields import Name
 from holdfast.ops.framework.operation import Request
 from holdfast.snapshot.recovery.alternatives import offered
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.resolve import Named
-from holdfast.snapshot.wire import shelved_shape
+from holdfast.snapshot.wire import entry_wire
 
 
-def root_for(desk: Desk, **given: object) -> None:
+def root_for(ctx: CallContext, **given: object) -> None:
     """Files and places of the user who runs the server are for root alone."""
     for name, value in given.items():
-        if value and not desk.caller.may("root"):
+        if value and not ctx.caller.may("root"):
             raise Forbidden(f"{name}: this credential reaches no files of the server")
 
 
@@ -49,10 +49,10 @@ def check_did(**given: str | None) -> None:
             ) from error
 
 
-def shown(desk: Desk, one: Shelved) -> Json:
+def shown(ctx: CallContext, one: SnapshotEntry) -> Json:
     """The snapshot as a caller may see it."""
-    shape = shelved_shape(one)
-    return shape | {"path": str(one.path)} if desk.caller.may("root") else shape
+    shape = entry_wire(one)
+    return shape | {"path": str(one.path)} if ctx.caller.may("root") else shape
 
 
 class SnapshotName(Request):
@@ -68,7 +68,7 @@ class SnapshotUse(Request):
     allow_older: bool = Field(default=False, description="Though a newer one is known.")
     allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
 
-    def named(self, desk: Desk, *, take_over: str | None = None, trust: str | None = None) -> Named:
+    def named(self, ctx: CallContext, *, take_over: str | None = None, trust: str | None = None) -> Named:
         """What it means.
 
         Raises:
@@ -76,9 +76,9 @@ class SnapshotUse(Request):
             InvalidRequest: the path of a bundle is not absolute.
         """
         path = self.id if is_bundle_path(self.id) else None
-        root_for(desk, id=path, **{"from": self.source}, identity=self.identity)
+        root_for(ctx, id=path, **{"from": self.source}, identity=self.identity)
         check_whole(id=path)
-        if (self.allow_older or self.allow_unsigned) and not desk.caller.may("admin"):
+        if (self.allow_older or self.allow_unsigned) and not ctx.caller.may("admin"):
             raise Forbidden("allowOlder, allowUnsigned: only an admin may waive a check")
         return Named(
             self.id,
@@ -91,12 +91,12 @@ class SnapshotUse(Request):
         )
 
 
-def offering(desk: Desk, archive: Archive, named: Named, command: str) -> AbstractContextManager[None]:
+def offering(ctx: CallContext, archive: Archive, named: Named, command: str) -> AbstractContextManager[None]:
     """Let a refusal name what to use instead, which may be a place of the server: for root alone."""
-    return offered(archive, named, command) if desk.caller.may("root") else nullcontext()
+    return offered(archive, named, command) if ctx.caller.may("root") else nullcontext()
 
 
-def audit_snapshot(desk: Desk, operation: str, id: str, **details: Any) -> None:
+def audit_snapshot(ctx: CallContext, operation: str, id: str, **details: Any) -> None:
     """In the store that is live now: a restore may have exchanged it."""
-    now = dataclasses.replace(desk, store=desk.home.store) if desk.home else desk
+    now = dataclasses.replace(ctx, store=ctx.home.store) if ctx.home else ctx
     now.store.write(lambda tx: now.audit(tx, operation, (id,), None, **details))

@@ -10,7 +10,7 @@ from typing import NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.disk import disk_faults, make_folder
 from holdfast.core.errors import Conflict, InvalidRequest, SnapshotDamaged
 from holdfast.core.model import Json
@@ -104,9 +104,9 @@ class VaultStatusAnswer(TypedDict):
     warnings: NotRequired[list[str]]  # what to do about lines that it does not, or that there is no such folder yet
 
 
-def vault_status(desk: Desk, ask: VaultName) -> VaultStatusAnswer:
+def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
     """Show how a vault is: whether it can be reached, what it holds of this memory, and what it lacks."""
-    archive = archive_of(desk)
+    archive = archive_of(ctx)
     vault = ask.depot(archive)
     found = vault.standing()
     absent = {"warnings": [ABSENT]} if found.absent else {}
@@ -137,12 +137,12 @@ class VaultInitAnswer(TypedDict):
     waited: bool  # whether the data folder waited for a memory in it
 
 
-def vault_init(desk: Desk, ask: VaultName) -> VaultInitAnswer:
+def vault_init(ctx: CallContext, ask: VaultName) -> VaultInitAnswer:
     """Say that nothing was kept in this vault yet: a data folder that waits for a memory in it begins empty.
 
     The folder of the vault is made if it is missing. A vault that holds snapshots of this memory is refused.
     """
-    archive = archive_of(desk)
+    archive = archive_of(ctx)
     depot = ask.depot(archive)
     vault = None if is_colony(ask.named(archive)) else archive.vault(ask.named(archive))
     if vault is not None and is_missing(vault):
@@ -171,12 +171,12 @@ class VaultListAnswer(TypedDict):
     warnings: NotRequired[list[str]]
 
 
-def vault_list(desk: Desk, ask: VaultList) -> VaultListAnswer:
+def vault_list(ctx: CallContext, ask: VaultList) -> VaultListAnswer:
     """List this memory's snapshots in a vault, newest first; what lacks a file is shown as damaged.
 
     Where several hosts sent, `line` says which belong together.
     """
-    archive = archive_of(desk)
+    archive = archive_of(ctx)
     vault = ask.depot(archive)
     found = vault.list()
     lines = vault.lines(found)
@@ -206,9 +206,9 @@ class VaultVerifyAnswer(TypedDict):
     hint: NotRequired[str]  # what to do, if something is not sound
 
 
-def vault_verify(desk: Desk, ask: VaultVerify) -> VaultVerifyAnswer:
+def vault_verify(ctx: CallContext, ask: VaultVerify) -> VaultVerifyAnswer:
     """Fetch every snapshot of this memory from a vault and check it, without trusting the vault; nothing is kept."""
-    archive = archive_of(desk)
+    archive = archive_of(ctx)
     vault = ask.depot(archive)
     named = Named(ask.id or "", ask.named(archive), ask.identity, allow_unsigned=ask.allow_unsigned)
     reports = [_one(archive, named)] if ask.id else list(vault.reports(named))
@@ -236,7 +236,7 @@ def _verified_shape(report: Report, damaged: bool) -> Json:
 
 def _about_damaged(archive: Archive, place: str, damaged: Sequence[str]) -> Iterator[str]:
     """What to do about damaged ones. Nothing is to be deleted of which no whole copy is known."""
-    whole = {one.id for one in archive.shelf.each() if not one.damaged} if damaged else set()
+    whole = {one.id for one in archive.repo.each() if not one.damaged} if damaged else set()
     if again := [id for id in damaged if id in whole]:
         yield (
             f"Damaged in the vault and whole on this machine: {', '.join(again)}. Delete their files, or the damaged "
@@ -266,17 +266,17 @@ class VaultPruneAnswer(TypedDict):
     packs: Json
 
 
-def vault_prune(desk: Desk, ask: VaultPrune) -> VaultPruneAnswer:
+def vault_prune(ctx: CallContext, ask: VaultPrune) -> VaultPruneAnswer:
     """Remove snapshots from a vault that no rule keeps; never the newest whole one.
 
     Nor the newest that another host sent and that was not merged here yet.
     """
     policy = ask.policy("vault_prune", may_be_empty=ask.tidy)
-    archive = archive_of(desk)
+    archive = archive_of(ctx)
     vault = ask.depot(archive)
     done = vault.prune(policy, tidy=ask.tidy, dry_run=ask.dry_run)
     if done.removed:
-        desk.store.write(lambda tx: desk.audit(tx, "vault_prune", done.removed, None, place=vault.place))
+        ctx.store.write(lambda tx: ctx.audit(tx, "vault_prune", done.removed, None, place=vault.place))
     return {
         "success": True,
         "place": vault.place,
@@ -323,18 +323,18 @@ class VaultCopy(Request):
     limit: int = limit(MOST, MOST)
 
 
-def vault_copy(desk: Desk, ask: VaultCopy) -> VaultMovedAnswer:
+def vault_copy(ctx: CallContext, ask: VaultCopy) -> VaultMovedAnswer:
     """Copy this memory's snapshots from one vault to another that lacks them; each is checked on its way."""
-    return _moved(*copy_depot(archive_of(desk), ask.source, ask.to, ask.limit))
+    return _moved(*copy_depot(archive_of(ctx), ask.source, ask.to, ask.limit))
 
 
 class VaultSync(VaultName):
     limit: int = limit(MOST, MOST)
 
 
-def vault_sync(desk: Desk, ask: VaultSync) -> VaultMovedAnswer:
+def vault_sync(ctx: CallContext, ask: VaultSync) -> VaultMovedAnswer:
     """Send every snapshot to a vault that it lacks, the newest first; what was interrupted is taken up again."""
-    archive = archive_of(desk)
+    archive = archive_of(ctx)
     vault = ask.depot(archive)
     return _moved(vault.place, vault.sync(ask.limit))
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import RULE_TYPES, Lesson, Memory, Session, Slot, Statement, Summary
 from holdfast.core.times import iso
 from holdfast.recall.context.escape import block, line
@@ -295,15 +295,15 @@ def _under(lead: str) -> Callable[[str], str]:
 
 
 def past_sessions(
-    desk: Desk, projects: Sequence[str], except_id: str | None, agent: str | None, statements: Sequence[Standing]
+    ctx: CallContext, projects: Sequence[str], except_id: str | None, agent: str | None, statements: Sequence[Standing]
 ) -> tuple[Item, ...]:
     """The project's last sessions: when, what was wanted, and how it ended."""
-    reader = desk.store.read()
-    bounds = (*desk.sees(agent), Condition("project", "in", list(projects)))
-    sessions = reader.find(SESSIONS, desk.tenant, *bounds, order="-started_at", limit=2 * SESSIONS_SHOWN)
+    reader = ctx.store.read()
+    bounds = (*ctx.sees(agent), Condition("project", "in", list(projects)))
+    sessions = reader.find(SESSIONS, ctx.tenant, *bounds, order="-started_at", limit=2 * SESSIONS_SHOWN)
     items = []
     for session in [one for one in sessions if one.id != except_id]:
-        summary = reader.get(SUMMARIES, desk.tenant, session.id)
+        summary = reader.get(SUMMARIES, ctx.tenant, session.id)
         title = _flat(session.title or (summary.title if summary else "") or session.first_prompt, TITLE_CHARS)
         if title:
             said = [one.statement for one in statements if not one.earlier]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.context import Desk, facts_of
+from holdfast.context import CallContext, facts_of
 from holdfast.core.model import Json, Memory
 from holdfast.core.times import iso
 from holdfast.protocol.ids import build_user_id
@@ -18,18 +18,18 @@ from holdfast.recall.links import current, linked
 
 
 def chat_context(
-    desk: Desk, project: str | None, said: str, tokens: int, locale: Locale, agent: str | None
+    ctx: CallContext, project: str | None, said: str, tokens: int, locale: Locale, agent: str | None
 ) -> tuple[str, int]:
     """The block, and of how many scopes it tells; empty if there is nothing to tell."""
-    reader = desk.store.read()
-    ranked, _ = ranked_memories(desk, project or None, agent, said)
-    seen = current(desk, reader, [*ranked, *linked(desk, reader, ranked, agent)], agent)
-    viewer = desk.viewer
+    reader = ctx.store.read()
+    ranked, _ = ranked_memories(ctx, project or None, agent, said)
+    seen = current(ctx, reader, [*ranked, *linked(ctx, reader, ranked, agent)], agent)
+    viewer = ctx.viewer
     user = build_user_id(viewer.origin.platform_id, viewer.sender_id) if viewer.sender_id else ""
     text = format_memory_for_injection(
         [injected(one) for one in seen], tokens * CHARS_PER_TOKEN, max_tokens=tokens, locale=locale, current_user=user
     )
-    desk.recalls.add(desk.tenant, (one.seq for one in seen) if text else ())
+    ctx.recalls.add(ctx.tenant, (one.seq for one in seen) if text else ())
     return text, len({one.scope for one in seen}) if text else 0
 
 
@@ -46,11 +46,11 @@ class Page:
         return self.before // self.size + 1
 
 
-def chat_list(desk: Desk, memories: Sequence[Memory], page: Page, locale: Locale) -> str:
+def chat_list(ctx: CallContext, memories: Sequence[Memory], page: Page, locale: Locale) -> str:
     """The memories as a numbered list for a person, with how often each was recalled."""
-    used = desk.store.read().last_recalls(desk.tenant, [one.seq for one in memories])
+    used = ctx.store.read().last_recalls(ctx.tenant, [one.seq for one in memories])
     listed = [_listed(one, used.get(one.seq, (0, 0))[0]) for one in memories]
-    return format_memory_for_user(listed, page.number, page.total, page.size, all_mode=desk.viewer.admin, locale=locale)
+    return format_memory_for_user(listed, page.number, page.total, page.size, all_mode=ctx.viewer.admin, locale=locale)
 
 
 def _listed(memory: Memory, recalls: int) -> Json:

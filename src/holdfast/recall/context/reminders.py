@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Memory, Note
 from holdfast.core.session_keys import key_of
 from holdfast.core.times import iso
@@ -41,20 +41,20 @@ class Reminder:
     ids: tuple[str, ...] = ()
 
 
-def reminder(desk: Desk, session_id: str, project: str, prompt: str, agent: str | None) -> Reminder:
+def reminder(ctx: CallContext, session_id: str, project: str, prompt: str, agent: str | None) -> Reminder:
     """Up to three memories of the project that clearly bear on a prompt and were not told in this session."""
     if len(stems(prompt)) < FEWEST_WORDS or not project:
         return Reminder()
-    reader = desk.store.read()
-    key = desk.session_key(reader, session_id)
-    told = told_ids(desk, reader, key)
-    hits = search(desk, Question(prompt, limit=LOOKED_AT, project=project, agent=agent))
+    reader = ctx.store.read()
+    key = ctx.session_key(reader, session_id)
+    told = told_ids(ctx, reader, key)
+    hits = search(ctx, Question(prompt, limit=LOOKED_AT, project=project, agent=agent))
     fresh = [hit for hit in hits if _bears(hit) and not _of_session(hit, key) and told.isdisjoint(_ids(hit))]
-    fresh = [hit for hit in fresh if _says_something(desk, reader, hit)]
+    fresh = [hit for hit in fresh if _says_something(ctx, reader, hit)]
     lines: list[str] = []
     ids: list[str] = []
     for hit in fresh[:MOST_TOLD]:
-        one = f"- {_day(hit)}: {line(shown(desk, reader, hit, prompt, PASSAGE_CHARS), 2 * PASSAGE_CHARS)}"
+        one = f"- {_day(hit)}: {line(shown(ctx, reader, hit, prompt, PASSAGE_CHARS), 2 * PASSAGE_CHARS)}"
         if estimate("\n".join([OPENING, *lines, one, CLOSING])) > MOST_TOKENS:
             break
         lines.append(one)
@@ -69,11 +69,11 @@ def _bears(hit: Hit) -> bool:
     return near >= NEAR or (near >= NEAR_WITH_WORDS and hit.parts.words >= WORDS)
 
 
-def _says_something(desk: Desk, reader: Reader, hit: Hit) -> bool:
+def _says_something(ctx: CallContext, reader: Reader, hit: Hit) -> bool:
     """Whether it states something worth keeping: an earlier chore like this one does not help."""
     if isinstance(hit.record, Memory):
         return True
-    return any(one.worth >= WORTH_TELLING for one in statements_of(desk, reader, hit))
+    return any(one.worth >= WORTH_TELLING for one in statements_of(ctx, reader, hit))
 
 
 def _of_session(hit: Hit, key: str) -> bool:
@@ -90,27 +90,27 @@ def _day(hit: Hit) -> str:
     return iso(record.created_at if isinstance(record, Memory) else record.at)[:10]
 
 
-def told_ids(desk: Desk, reader: Reader, session_key: str) -> set[str]:
+def told_ids(ctx: CallContext, reader: Reader, session_key: str) -> set[str]:
     """The records that a session was told of."""
-    note = reader.get(NOTES, desk.tenant, _note_id(session_key))
+    note = reader.get(NOTES, ctx.tenant, _note_id(session_key))
     return set(orjson.loads(note.content)) if note is not None else set()
 
 
-def note_told(desk: Desk, session_key: str, ids: Iterable[str]) -> None:
+def note_told(ctx: CallContext, session_key: str, ids: Iterable[str]) -> None:
     """Remember that a session was told of these records."""
     new = tuple(dict.fromkeys(ids))
     if not new:
         return
 
     def store(tx: Tx) -> None:
-        known = tx.get(NOTES, desk.tenant, _note_id(session_key))
+        known = tx.get(NOTES, ctx.tenant, _note_id(session_key))
         before = orjson.loads(known.content) if known else []
         kept = list(dict.fromkeys([*before, *new]))[-MOST_KEPT:]
         seq = known.seq if known else tx.next_seq()
         content = orjson.dumps(kept).decode()
-        tx.replace(NOTES, Note(desk.tenant, _note_id(session_key), seq, KIND, content, desk.clock.now_ms()))
+        tx.replace(NOTES, Note(ctx.tenant, _note_id(session_key), seq, KIND, content, ctx.clock.now_ms()))
 
-    desk.store.write(store)
+    ctx.store.write(store)
 
 
 def _note_id(session_key: str) -> str:

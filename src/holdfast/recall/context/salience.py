@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Lesson, Memory
 from holdfast.core.times import DAY_MS
 from holdfast.projects import of_project, project_names
@@ -39,28 +39,28 @@ BY_RELEVANCE, BY_IMPORTANCE, BY_STRENGTH, BY_FRESHNESS, BY_PROJECT = 0.6, 0.6, 0
 BY_LIFE, RULES = 0.8, Rules()
 
 
-def topic(desk: Desk, session_id: str | None, agent: str | None) -> str:
+def topic(ctx: CallContext, session_id: str | None, agent: str | None) -> str:
     """What a session is about: its title, its first prompt and what happened in it lately; empty if unknown."""
     if not session_id:
         return ""
-    reader = desk.store.read()
-    key = desk.session_key(reader, session_id)
-    session = reader.get(SESSIONS, desk.tenant, key)
-    if session is None or not desk.may_see(session, agent):
+    reader = ctx.store.read()
+    key = ctx.session_key(reader, session_id)
+    session = reader.get(SESSIONS, ctx.tenant, key)
+    if session is None or not ctx.may_see(session, agent):
         return ""
-    bounds = (*desk.sees(agent), *where(session_id=key))
-    seen = reader.find(OBSERVATIONS, desk.tenant, *bounds, order="-at", limit=TOPIC_OBSERVATIONS)
+    bounds = (*ctx.sees(agent), *where(session_id=key))
+    seen = reader.find(OBSERVATIONS, ctx.tenant, *bounds, order="-at", limit=TOPIC_OBSERVATIONS)
     parts = (session.title, session.first_prompt[:PROMPT_CHARS], *(one.title for one in seen))
     return " ".join(dict.fromkeys(part for part in parts if part))[:TOPIC_CHARS]
 
 
-def hits_here(desk: Desk, question: Question) -> list[Hit]:
+def hits_here(ctx: CallContext, question: Question) -> list[Hit]:
     """Answers from the question's project and memories of no project, best first; nothing that has expired."""
-    hits = search(desk, question)
+    hits = search(ctx, question)
     if question.project and "memory" in question.kinds:
         wide = replace(question, project=None, kinds=("memory",), limit=min(5 * question.limit, MOST_HITS))
-        hits += [hit for hit in search(desk, wide) if hit.record.project is None]
-    now = desk.clock.now_ms()
+        hits += [hit for hit in search(ctx, wide) if hit.record.project is None]
+    now = ctx.clock.now_ms()
     lasting = [hit for hit in hits if not (isinstance(hit.record, Memory) and has_ended(hit.record, now))]
     return sorted(lasting, key=lambda hit: (-hit.score, -hit.record.seq))[: question.limit]
 
@@ -72,32 +72,32 @@ def has_ended(memory: Memory, now: int) -> bool:
 
 
 def ranked_memories(
-    desk: Desk, project: str | None, agent: str | None, about: str = ""
+    ctx: CallContext, project: str | None, agent: str | None, about: str = ""
 ) -> tuple[tuple[Memory, ...], int]:
     """The memories that matter most, best first, and how many others were looked at."""
     relevance: dict[str, float] = {}
-    found = {memory.id: memory for memory in _candidates(desk, project, agent)}
-    for memory, share in _relevant(desk, project, agent, about):
+    found = {memory.id: memory for memory in _candidates(ctx, project, agent)}
+    for memory, share in _relevant(ctx, project, agent, about):
         found[memory.id] = memory
         relevance[memory.id] = share
-    now = desk.clock.now_ms()
+    now = ctx.clock.now_ms()
     worth = {id: _worth(memory, relevance.get(id, 0.0), now) for id, memory in found.items()}
-    if desk.in_chat:
-        strong = _strengths(desk, list(found.values()), now)
+    if ctx.in_chat:
+        strong = _strengths(ctx, list(found.values()), now)
         worth = {id: BY_RELEVANCE * relevance.get(id, 0.0) + BY_LIFE * strong[id] for id in found}
     best = sorted(
-        (one for one in found.values() if desk.may_see(one, agent)), key=lambda memory: (-worth[memory.id], -memory.seq)
+        (one for one in found.values() if ctx.may_see(one, agent)), key=lambda memory: (-worth[memory.id], -memory.seq)
     )
     # Twice as many as are shown: some are no longer so.
-    told = current(desk, desk.store.read(), best[: 2 * MEMORIES_SHOWN], agent)
+    told = current(ctx, ctx.store.read(), best[: 2 * MEMORIES_SHOWN], agent)
     shown = tuple(told[:MEMORIES_SHOWN])
     gone = min(len(best), 2 * MEMORIES_SHOWN) - len(told)
     return shown, len(best) - gone - len(shown)
 
 
-def _strengths(desk: Desk, memories: Sequence[Memory], now: int) -> dict[str, float]:
+def _strengths(ctx: CallContext, memories: Sequence[Memory], now: int) -> dict[str, float]:
     """How much each memory of a chat matters by its importance, by how often it was recalled and how long ago."""
-    used = desk.store.read().last_recalls(desk.tenant, [memory.seq for memory in memories])
+    used = ctx.store.read().last_recalls(ctx.tenant, [memory.seq for memory in memories])
     strong: dict[str, float] = {}
     for memory in memories:
         recalls, at = used.get(memory.seq, (0, 0))
@@ -119,29 +119,29 @@ def _worth(memory: Memory, relevance: float, now: int) -> float:
     )
 
 
-def _candidates(desk: Desk, project: str | None, agent: str | None) -> Iterable[Memory]:
+def _candidates(ctx: CallContext, project: str | None, agent: str | None) -> Iterable[Memory]:
     """The newest memories and the newest important ones, of no project and of this one."""
-    now = desk.clock.now_ms()
-    reader = desk.store.read()
+    now = ctx.clock.now_ms()
+    reader = ctx.store.read()
     lasting = (Condition("forget_after", "until", now), Condition("valid_to", "until", now))
-    bounds = (*desk.sees_memories(agent), *where(latest=True), *lasting)
-    places = [Condition("project", "is null"), *of_project(desk, project)]
+    bounds = (*ctx.sees_memories(agent), *where(latest=True), *lasting)
+    places = [Condition("project", "is null"), *of_project(ctx, project)]
     for place in places:
-        newest = reader.find(MEMORIES, desk.tenant, *bounds, place, limit=NEWEST)
+        newest = reader.find(MEMORIES, ctx.tenant, *bounds, place, limit=NEWEST)
         yield from newest
         if len(newest) == NEWEST:
             back = Condition("seq", ">", newest[0].seq - IMPORTANT_WITHIN)
             weighty = Condition("importance", ">=", IMPORTANT)
-            yield from reader.find(MEMORIES, desk.tenant, *bounds, place, weighty, back, limit=NEWEST)
+            yield from reader.find(MEMORIES, ctx.tenant, *bounds, place, weighty, back, limit=NEWEST)
 
 
-def _relevant(desk: Desk, project: str | None, agent: str | None, about: str) -> Iterable[tuple[Memory, float]]:
+def _relevant(ctx: CallContext, project: str | None, agent: str | None, about: str) -> Iterable[tuple[Memory, float]]:
     """Memories that answer what the session is about, each with its share of the best one's score."""
     if not any(char.isalnum() for char in about):
         return
     question = Question(about, limit=RELEVANT, project=project or None, agent=agent, kinds=("memory",))
-    own = (None, *project_names(desk, project))
-    hits = [hit for hit in hits_here(desk, question) if hit.record.project in own]
+    own = (None, *project_names(ctx, project))
+    hits = [hit for hit in hits_here(ctx, question) if hit.record.project in own]
     best = max((hit.score for hit in hits), default=0.0)
     for hit in hits:
         if isinstance(hit.record, Memory) and hit.score > 0:

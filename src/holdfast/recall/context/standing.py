@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Relation, Statement
 from holdfast.recall.context.stock_phrases import stock_phrases
 from holdfast.recall.passage import stems
@@ -35,18 +35,18 @@ class Standing:
         return bool(self.newer)
 
 
-def standing(desk: Desk, projects: Sequence[str], agent: str | None) -> list[Standing]:
+def standing(ctx: CallContext, projects: Sequence[str], agent: str | None) -> list[Standing]:
     """A project's statements that hold, newest first."""
-    if desk.in_chat or not projects:
+    if ctx.in_chat or not projects:
         return []
-    reader = desk.store.read()
-    bounds = (*desk.sees(agent), Condition("project", "in", list(projects)))
-    said = reader.find(STATEMENTS, desk.tenant, *bounds, order="-at", limit=READ)
+    reader = ctx.store.read()
+    bounds = (*ctx.sees(agent), Condition("project", "in", list(projects)))
+    said = reader.find(STATEMENTS, ctx.tenant, *bounds, order="-at", limit=READ)
     stock = stock_phrases(said)
     found = [one for one in said if one.id not in stock]
-    newer = relations_to(desk, reader, [one.id for one in found], tuple(_STRENGTH))
+    newer = relations_to(ctx, reader, [one.id for one in found], tuple(_STRENGTH))
     held = [one for one in found if one.id not in newer or newer[one.id].type != SUPERSEDES]
-    texts = _texts(desk, reader, [newer[one.id].source_id for one in held if one.id in newer])
+    texts = _texts(ctx, reader, [newer[one.id].source_id for one in held if one.id in newer])
     told = [one for one in held if one.kind != "open" or not _taken_up(one, held)]
     return [_standing(one, newer.get(one.id), texts) for one in told]
 
@@ -57,23 +57,23 @@ def _standing(statement: Statement, newer: Relation | None, said: Mapping[str, s
     return Standing(statement, said[newer.source_id], newer.source_id, newer.type == UPDATES)
 
 
-def _texts(desk: Desk, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
+def _texts(ctx: CallContext, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
     """What statements and memories of these ids say, as far as the caller may see them."""
     some = Condition("id", "in", list(ids))
-    said = {one.id: one.text for one in reader.find(STATEMENTS, desk.tenant, *desk.sees(), some)}
-    kept = reader.find(MEMORIES, desk.tenant, some) if len(said) < len(set(ids)) else []
-    return said | {one.id: one.content for one in kept if desk.may_see(one)}
+    said = {one.id: one.text for one in reader.find(STATEMENTS, ctx.tenant, *ctx.sees(), some)}
+    kept = reader.find(MEMORIES, ctx.tenant, some) if len(said) < len(set(ids)) else []
+    return said | {one.id: one.content for one in kept if ctx.may_see(one)}
 
 
 def relations_to(
-    desk: Desk, reader: Reader, ids: Sequence[str], types: tuple[str, ...] = (SUPERSEDES, UPDATES)
+    ctx: CallContext, reader: Reader, ids: Sequence[str], types: tuple[str, ...] = (SUPERSEDES, UPDATES)
 ) -> dict[str, Relation]:
     """What replaced each of these statements or memories, or speaks of the same anew; the surest, then the last."""
     found: dict[str, Relation] = {}
     kinds = Condition("type", "in", types)
     for start in range(0, len(ids), BATCH):
         some = Condition("target_id", "in", list(ids[start : start + BATCH]))
-        relations = reader.find(RELATIONS, desk.tenant, *desk.sees(), kinds, some, order="seq")
+        relations = reader.find(RELATIONS, ctx.tenant, *ctx.sees(), kinds, some, order="seq")
         for one in sorted(relations, key=lambda one: (_STRENGTH[one.type], one.seq)):
             found[one.target_id] = one
     return found

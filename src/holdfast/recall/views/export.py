@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Address, Json
 from holdfast.core.session_keys import session_name
 from holdfast.core.times import iso
@@ -61,27 +61,27 @@ _AGENTLESS = frozenset({"notes"})
 
 
 def export_pieces(
-    desk: Desk, bounds: tuple[Condition, ...], version: str, max_sessions: int | None, offset: int
+    ctx: CallContext, bounds: tuple[Condition, ...], version: str, max_sessions: int | None, offset: int
 ) -> Iterator[bytes]:
     """The document. With `max_sessions`, that many sessions from `offset`; the rest is on the first page."""
-    with desk.store.snapshot() as reader:
-        head = {"format": FORMAT, "version": version, "exportedAt": iso(desk.clock.now_ms())}
+    with ctx.store.snapshot() as reader:
+        head = {"format": FORMAT, "version": version, "exportedAt": iso(ctx.clock.now_ms())}
         yield orjson.dumps(head)[:-1]
-        if desk.in_chat:
-            yield from _list("memories", (shape(one) for one in _records(desk, reader, MEMORIES, bounds)))
+        if ctx.in_chat:
+            yield from _list("memories", (shape(one) for one in _records(ctx, reader, MEMORIES, bounds)))
             yield b"}"
             return
-        yield from _list("sessions", (shape(one) for one in _sessions(desk, reader, bounds, max_sessions, offset)))
+        yield from _list("sessions", (shape(one) for one in _sessions(ctx, reader, bounds, max_sessions, offset)))
         yield b',"observations":{'
-        yield from _observations(desk, reader, bounds, max_sessions, offset)
+        yield from _observations(ctx, reader, bounds, max_sessions, offset)
         yield b"}"
         if offset == 0:
             for name, table, equal in LISTS:
                 if name in _AGENTLESS and bounds:
                     continue
-                yield from _list(name, (shape(one) for one in _records(desk, reader, table, bounds, **equal)))
+                yield from _list(name, (shape(one) for one in _records(ctx, reader, table, bounds, **equal)))
         if max_sessions is not None:
-            total = reader.count(SESSIONS, desk.tenant, *bounds)
+            total = reader.count(SESSIONS, ctx.tenant, *bounds)
             more = offset + max_sessions < total
             page = {"offset": offset, "maxSessions": max_sessions, "total": total, "hasMore": more}
             yield b',"pagination":' + orjson.dumps(page)
@@ -89,40 +89,40 @@ def export_pieces(
 
 
 def _records(
-    desk: Desk, reader: Reader, table: Table[Any], bounds: tuple[Condition, ...], **equal: str
+    ctx: CallContext, reader: Reader, table: Table[Any], bounds: tuple[Condition, ...], **equal: str
 ) -> Iterable[Any]:
     if table is MEMORIES:
-        return (one for one in reader.each(table, desk.tenant, *desk.sees_memories()) if desk.may_see(one))
+        return (one for one in reader.each(table, ctx.tenant, *ctx.sees_memories()) if ctx.may_see(one))
     if table is AUDIT:
-        return reader.each(table, desk.tenant, *desk.sees_audit())
+        return reader.each(table, ctx.tenant, *ctx.sees_audit())
     if table is ADDRESSES:
-        return (one for one in reader.each(table, desk.tenant, *bounds) if _is_seen(desk, reader, one))
-    found = reader.each(table, desk.tenant, *bounds, *where(**equal))
-    return seen_relations(desk, reader, found) if table is RELATIONS else found
+        return (one for one in reader.each(table, ctx.tenant, *bounds) if _is_seen(ctx, reader, one))
+    found = reader.each(table, ctx.tenant, *bounds, *where(**equal))
+    return seen_relations(ctx, reader, found) if table is RELATIONS else found
 
 
-def _is_seen(desk: Desk, reader: Reader, address: Address) -> bool:
+def _is_seen(ctx: CallContext, reader: Reader, address: Address) -> bool:
     """Whether the caller may see what lies there: all versions of a memory have one audience."""
-    line = reader.get(MEMORIES, desk.tenant, address.root)
-    found = [line] if line else reader.find(MEMORIES, desk.tenant, *where(root=address.root), limit=1)
-    return bool(found) and desk.may_see(found[0])
+    line = reader.get(MEMORIES, ctx.tenant, address.root)
+    found = [line] if line else reader.find(MEMORIES, ctx.tenant, *where(root=address.root), limit=1)
+    return bool(found) and ctx.may_see(found[0])
 
 
 def _sessions(
-    desk: Desk, reader: Reader, bounds: tuple[Condition, ...], max_sessions: int | None, offset: int
+    ctx: CallContext, reader: Reader, bounds: tuple[Condition, ...], max_sessions: int | None, offset: int
 ) -> Iterable[Any]:
     if max_sessions is None and offset == 0:
-        return reader.each(SESSIONS, desk.tenant, *bounds)
+        return reader.each(SESSIONS, ctx.tenant, *bounds)
     page = 1_000_000_000 if max_sessions is None else max_sessions
-    return reader.find(SESSIONS, desk.tenant, *bounds, order="seq", limit=page, offset=offset)
+    return reader.find(SESSIONS, ctx.tenant, *bounds, order="seq", limit=page, offset=offset)
 
 
 def _observations(
-    desk: Desk, reader: Reader, bounds: tuple[Condition, ...], max_sessions: int | None, offset: int
+    ctx: CallContext, reader: Reader, bounds: tuple[Condition, ...], max_sessions: int | None, offset: int
 ) -> Iterator[bytes]:
     first = True
-    for session in list(_sessions(desk, reader, bounds, max_sessions, offset)):
-        shapes = (shape(one) for one in reader.each(OBSERVATIONS, desk.tenant, *bounds, *where(session_id=session.id)))
+    for session in list(_sessions(ctx, reader, bounds, max_sessions, offset)):
+        shapes = (shape(one) for one in reader.each(OBSERVATIONS, ctx.tenant, *bounds, *where(session_id=session.id)))
         yield (b"" if first else b",") + orjson.dumps(session_name(session.id)) + b":["
         yield from _joined(shapes)
         yield b"]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.times import DAY_MS
 from holdfast.store.port import Condition, Table, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
@@ -31,16 +31,16 @@ class Growth:
         return {name: self.before[name] + sum(counts) for name, counts in self.days.items()}
 
 
-def growth(desk: Desk, days: int, agent: str | None) -> Growth:
+def growth(ctx: CallContext, days: int, agent: str | None) -> Growth:
     """What the caller may see of the last days, today among them. Of memories only the latest versions count."""
-    reader = desk.store.read()
-    today = desk.clock.now_ms() // DAY_MS
+    reader = ctx.store.read()
+    today = ctx.clock.now_ms() // DAY_MS
     first = today - days + 1
     by_day: dict[str, tuple[int, ...]] = {}
     before: dict[str, int] = {}
     for name, table in GROWING:
-        shown = table is MEMORIES or not desk.in_chat
-        spans = reader.spread(table, desk.tenant, DAY_MS, *_bounds(desk, table, agent)) if shown else {}
+        shown = table is MEMORIES or not ctx.in_chat
+        spans = reader.spread(table, ctx.tenant, DAY_MS, *_bounds(ctx, table, agent)) if shown else {}
         counts = [0] * days
         for day, count in spans.items():
             if day >= first:
@@ -50,5 +50,5 @@ def growth(desk: Desk, days: int, agent: str | None) -> Growth:
     return Growth(first, by_day, before)
 
 
-def _bounds(desk: Desk, table: Table[Any], agent: str | None) -> tuple[Condition, ...]:
-    return (*desk.sees_memories(agent), *where(latest=True)) if table is MEMORIES else desk.sees(agent)
+def _bounds(ctx: CallContext, table: Table[Any], agent: str | None) -> tuple[Condition, ...]:
+    return (*ctx.sees_memories(agent), *where(latest=True)) if table is MEMORIES else ctx.sees(agent)

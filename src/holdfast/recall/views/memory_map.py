@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.model import Memory
 from holdfast.store.port import Condition, Reader, where
 from holdfast.store.tables import MEMORIES
@@ -52,15 +52,15 @@ class _Placed:
     concepts: tuple[str, ...]
 
 
-def draw(desk: Desk, project: str | None, agent: str | None, most_nodes: int) -> Drawn:
+def draw(ctx: CallContext, project: str | None, agent: str | None, most_nodes: int) -> Drawn:
     """Folders and concepts of the newest memories that the caller may see."""
-    reader = desk.store.read()
-    bounds = _bounds(desk, project, agent)
-    seqs = reader.newest(MEMORIES, desk.tenant, MOST_MEMORIES, *bounds)
+    reader = ctx.store.read()
+    bounds = _bounds(ctx, project, agent)
+    seqs = reader.newest(MEMORIES, ctx.tenant, MOST_MEMORIES, *bounds)
     folders: Counter[str] = Counter()
     concepts: Counter[str] = Counter()
     both: Counter[tuple[str, str]] = Counter()
-    for one in _placed(desk, reader, seqs):
+    for one in _placed(ctx, reader, seqs):
         folders.update(one.folders)
         concepts.update(one.concepts)
         both.update((folder, concept) for folder in one.folders for concept in one.concepts)
@@ -76,7 +76,7 @@ def draw(desk: Desk, project: str | None, agent: str | None, most_nodes: int) ->
         shared=shared[:room],
         parents=parents,
         memories=len(seqs),
-        left_memories=reader.count(MEMORIES, desk.tenant, *bounds) - len(seqs),
+        left_memories=reader.count(MEMORIES, ctx.tenant, *bounds) - len(seqs),
         left_folders=len(folders) - kinds["folder"],
         left_concepts=len(concepts) - kinds["concept"],
         left_edges=len(both) - len(shared[:room]),
@@ -84,15 +84,15 @@ def draw(desk: Desk, project: str | None, agent: str | None, most_nodes: int) ->
 
 
 def memories_at(
-    desk: Desk, kind: str, name: str, project: str | None, agent: str | None, limit: int, offset: int
+    ctx: CallContext, kind: str, name: str, project: str | None, agent: str | None, limit: int, offset: int
 ) -> tuple[list[Memory], int]:
     """The memories behind a node, newest first, and how many there are: of a folder also those in folders inside it."""
-    reader = desk.store.read()
-    seqs = reader.newest(MEMORIES, desk.tenant, MOST_MEMORIES, *_bounds(desk, project, agent))
-    found = sorted((one.seq for one in _placed(desk, reader, seqs) if _is_at(one, kind, name)), reverse=True)
+    reader = ctx.store.read()
+    seqs = reader.newest(MEMORIES, ctx.tenant, MOST_MEMORIES, *_bounds(ctx, project, agent))
+    found = sorted((one.seq for one in _placed(ctx, reader, seqs) if _is_at(one, kind, name)), reverse=True)
     page = found[offset : offset + limit]
-    records = reader.find(MEMORIES, desk.tenant, Condition("seq", "in", page)) if page else []
-    return [one for one in records if desk.may_see(one, agent)], len(found)
+    records = reader.find(MEMORIES, ctx.tenant, Condition("seq", "in", page)) if page else []
+    return [one for one in records if ctx.may_see(one, agent)], len(found)
 
 
 def _is_at(one: _Placed, kind: str, name: str) -> bool:
@@ -105,14 +105,14 @@ def _is_inside(folder: str, outer: str) -> bool:
     return folder.startswith(outer if outer.endswith("/") else f"{outer}/")
 
 
-def _bounds(desk: Desk, project: str | None, agent: str | None) -> tuple[Condition, ...]:
-    return (*desk.sees_memories(agent), *where(latest=True, project=project))
+def _bounds(ctx: CallContext, project: str | None, agent: str | None) -> tuple[Condition, ...]:
+    return (*ctx.sees_memories(agent), *where(latest=True, project=project))
 
 
-def _placed(desk: Desk, reader: Reader, seqs: NDArray[np.int64]) -> Iterator[_Placed]:
+def _placed(ctx: CallContext, reader: Reader, seqs: NDArray[np.int64]) -> Iterator[_Placed]:
     """Three columns and not the records: 10,000 of these take a tenth of a second less."""
     columns = ("seq", "concepts", "files", "project")
-    for seq, concepts, files, project in reader.values(MEMORIES, desk.tenant, columns, seqs.tolist()):
+    for seq, concepts, files, project in reader.values(MEMORIES, ctx.tenant, columns, seqs.tolist()):
         inside = sorted({_folder_of(file) for file in orjson.loads(files)})
         named = tuple(dict.fromkeys(islice(orjson.loads(concepts), CONCEPTS_OF_ONE)))
         yield _Placed(seq, tuple(inside) or ((project,) if project else ()), named)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.core.model import Json, Memory, Observation, Session
 from holdfast.core.times import iso
@@ -27,7 +27,7 @@ class Window:
 
 
 def timeline(
-    desk: Desk,
+    ctx: CallContext,
     anchor: str,
     project: str | None,
     session_id: str | None,
@@ -41,12 +41,12 @@ def timeline(
         NotFound: the anchor is an id, but of nothing the caller may see.
         InvalidRequest: the anchor is neither an id nor a time.
     """
-    reader = desk.store.read()
-    at, anchored = _anchor(desk, anchor, agent)
-    session = desk.session_key(reader, session_id) if session_id else None
-    bounds = (*desk.sees(agent), *where(project=project, session_id=session))
-    earlier = reader.find(OBSERVATIONS, desk.tenant, *bounds, Condition("at", "<=", at), order="-at", limit=before + 1)
-    later = reader.find(OBSERVATIONS, desk.tenant, *bounds, Condition("at", ">", at), order="at", limit=after)
+    reader = ctx.store.read()
+    at, anchored = _anchor(ctx, anchor, agent)
+    session = ctx.session_key(reader, session_id) if session_id else None
+    bounds = (*ctx.sees(agent), *where(project=project, session_id=session))
+    earlier = reader.find(OBSERVATIONS, ctx.tenant, *bounds, Condition("at", "<=", at), order="-at", limit=before + 1)
+    later = reader.find(OBSERVATIONS, ctx.tenant, *bounds, Condition("at", ">", at), order="at", limit=after)
     # The anchor may share its millisecond with others: it stands last of those before.
     head = [one for one in earlier if anchored is None or one.id != anchored.id][: before if anchored else before + 1]
     head.reverse()
@@ -55,55 +55,55 @@ def timeline(
 
 
 def remembered(
-    desk: Desk, anchor: str, project: str | None, before: int, after: int, agent: str | None
+    ctx: CallContext, anchor: str, project: str | None, before: int, after: int, agent: str | None
 ) -> list[Memory]:
     """The memories around the anchor, oldest first: what a chat is shown instead of observations.
 
     Raises:
         NotFound, InvalidRequest: as above.
     """
-    reader = desk.store.read()
-    at, _ = _anchor(desk, anchor, agent)
-    bounds = (*desk.sees_memories(agent), *where(project=project, latest=True))
+    reader = ctx.store.read()
+    at, _ = _anchor(ctx, anchor, agent)
+    bounds = (*ctx.sees_memories(agent), *where(project=project, latest=True))
     until, since = Condition("created_at", "<=", at), Condition("created_at", ">", at)
-    earlier = reader.find(MEMORIES, desk.tenant, *bounds, until, order="-created_at", limit=before + 1)
-    later = reader.find(MEMORIES, desk.tenant, *bounds, since, order="created_at", limit=after)
-    return [one for one in (*reversed(earlier), *later) if desk.may_see(one, agent)]
+    earlier = reader.find(MEMORIES, ctx.tenant, *bounds, until, order="-created_at", limit=before + 1)
+    later = reader.find(MEMORIES, ctx.tenant, *bounds, since, order="created_at", limit=after)
+    return [one for one in (*reversed(earlier), *later) if ctx.may_see(one, agent)]
 
 
-def _anchor(desk: Desk, anchor: str, agent: str | None) -> tuple[int, Observation | None]:
-    reader = desk.store.read()
-    seen = reader.get(OBSERVATIONS, desk.tenant, anchor)
-    if seen is not None and desk.may_see(seen, agent):
+def _anchor(ctx: CallContext, anchor: str, agent: str | None) -> tuple[int, Observation | None]:
+    reader = ctx.store.read()
+    seen = reader.get(OBSERVATIONS, ctx.tenant, anchor)
+    if seen is not None and ctx.may_see(seen, agent):
         return seen.at, seen
-    memory = reader.get(MEMORIES, desk.tenant, anchor)
-    if memory is not None and desk.may_see(memory, agent):
+    memory = reader.get(MEMORIES, ctx.tenant, anchor)
+    if memory is not None and ctx.may_see(memory, agent):
         return memory.created_at, None
     if anchor.startswith(("obs_", "mem_")):
         raise NotFound("timeline: no record of that id")
-    at = parse_moment(anchor, desk.clock.now_ms())
+    at = parse_moment(anchor, ctx.clock.now_ms())
     if at is None:
         raise InvalidRequest("anchor is neither an id nor a time such as 2026-11-15T20:41:34Z or 'yesterday'")
     return at, None
 
 
-def replay(desk: Desk, session_id: str) -> tuple[Session, list[Json], int]:
+def replay(ctx: CallContext, session_id: str) -> tuple[Session, list[Json], int]:
     """A session's events in order with their distance from its start, and how long it lasted.
 
     Raises:
         NotFound: no such session, or not the caller's to see.
     """
-    reader = desk.store.read()
-    session = _session(desk, reader, session_id)
-    seen = reader.find(OBSERVATIONS, desk.tenant, *where(session_id=session.id), order="at", limit=REPLAY_EVENTS)
+    reader = ctx.store.read()
+    session = _session(ctx, reader, session_id)
+    seen = reader.find(OBSERVATIONS, ctx.tenant, *where(session_id=session.id), order="at", limit=REPLAY_EVENTS)
     start = seen[0].at if seen else session.started_at
     events = [_event(one, start) for one in seen]
     return session, events, (seen[-1].at - start) if seen else 0
 
 
-def _session(desk: Desk, reader: Reader, name: str) -> Session:
-    session = reader.get(SESSIONS, desk.tenant, desk.session_key(reader, name))
-    if session is None or not desk.may_see(session):
+def _session(ctx: CallContext, reader: Reader, name: str) -> Session:
+    session = reader.get(SESSIONS, ctx.tenant, ctx.session_key(reader, name))
+    if session is None or not ctx.may_see(session):
         raise NotFound("replay: no session of that id")
     return session
 
@@ -118,24 +118,24 @@ class Frames:
     duration_ms: int
 
 
-def frames(desk: Desk, session_id: str, limit: int, offset: int) -> Frames:
+def frames(ctx: CallContext, session_id: str, limit: int, offset: int) -> Frames:
     """A page of what happened in a session, each frame with its place and its distance from the start.
 
     Raises:
         NotFound: no such session, or not the caller's to see.
     """
-    reader = desk.store.read()
-    session = _session(desk, reader, session_id)
+    reader = ctx.store.read()
+    session = _session(ctx, reader, session_id)
     of = where(session_id=session.id)
-    first = reader.find(OBSERVATIONS, desk.tenant, *of, order="at", limit=1)
-    last = reader.find(OBSERVATIONS, desk.tenant, *of, order="-at", limit=1)
+    first = reader.find(OBSERVATIONS, ctx.tenant, *of, order="at", limit=1)
+    last = reader.find(OBSERVATIONS, ctx.tenant, *of, order="-at", limit=1)
     start = first[0].at if first else session.started_at
-    seen = reader.find(OBSERVATIONS, desk.tenant, *of, order="at", limit=limit, offset=offset)
+    seen = reader.find(OBSERVATIONS, ctx.tenant, *of, order="at", limit=limit, offset=offset)
     shown = tuple(
         {"index": place, **_cut(_event(one, start)), "type": one.type, "files": list(one.files)}
         for place, one in enumerate(seen, offset)
     )
-    return Frames(session, shown, reader.count(OBSERVATIONS, desk.tenant, *of), last[0].at - start if last else 0)
+    return Frames(session, shown, reader.count(OBSERVATIONS, ctx.tenant, *of), last[0].at - start if last else 0)
 
 
 def _cut(event: Json) -> Json:

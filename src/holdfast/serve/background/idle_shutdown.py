@@ -96,4 +96,4 @@ def has_work(engine: Engine) -> bool:
         return True
     if engine.settings.nats_url and reader.dispatches(1):
         return True
-    return any(waiting(archive_of(engine.desk(Caller(tenant=tenant)))) for tenant in reader.tenants())
+    return any(waiting(archive_of(engine.context(Caller(tenant=tenant)))) for tenant in reader.tenants())

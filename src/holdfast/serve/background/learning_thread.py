@@ -9,7 +9,7 @@ import dataclasses
 import logging
 import threading
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import Fault, Restoring
 from holdfast.core.model import Caller
 from holdfast.core.session_keys import session_name
@@ -72,26 +72,26 @@ class Learning:
             return
         self._idle_due = now + IDLE_LOOK_SECONDS
         for tenant in self._engine.store.read().tenants():
-            desk = dataclasses.replace(self._engine.desk(Caller(tenant=tenant, name="learning")), whole=True)
-            while not self._stop.is_set() and learn_step(desk).more:
+            ctx = dataclasses.replace(self._engine.context(Caller(tenant=tenant, name="learning")), whole=True)
+            while not self._stop.is_set() and learn_step(ctx).more:
                 pass
-            self._summarize(desk, self._engine.settings)
+            self._summarize(ctx, self._engine.settings)
         # What was learnt just now moved the number on; the next look finds nothing new and remembers it.
         self._seen = last
 
-    def _summarize(self, desk: Desk, settings: Settings) -> None:
+    def _summarize(self, ctx: CallContext, settings: Settings) -> None:
         if settings.isolated or not settings.auto_compress:  # isolated agents must not be drawn together
             return
-        now = desk.clock.steady()
-        whole = now >= self._whole_due.get(desk.tenant, 0.0)
-        since = 0 if whole else desk.clock.now_ms() - 2 * IDLE_MS
-        found = unsummarized(desk, None, SUMMARIZED_PER_STEP, since=since)
+        now = ctx.clock.steady()
+        whole = now >= self._whole_due.get(ctx.tenant, 0.0)
+        since = 0 if whole else ctx.clock.now_ms() - 2 * IDLE_MS
+        found = unsummarized(ctx, None, SUMMARIZED_PER_STEP, since=since)
         for session in found:
             if self._stop.is_set():
                 return
-            summarize(desk, session_name(session.id))
+            summarize(ctx, session_name(session.id))
         if whole and len(found) < SUMMARIZED_PER_STEP:
-            self._whole_due[desk.tenant] = now + WHOLE_LOOK_SECONDS
+            self._whole_due[ctx.tenant] = now + WHOLE_LOOK_SECONDS
 
 
 def _longer(pause: float) -> float:

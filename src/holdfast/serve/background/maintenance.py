@@ -10,7 +10,7 @@ import dataclasses
 import logging
 import threading
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import Fault
 from holdfast.core.model import Caller
 from holdfast.engine import Engine
@@ -90,23 +90,23 @@ class Maintenance:
         for tenant in self._engine.store.read().tenants():
             if self._stop.is_set():
                 return
-            desk = dataclasses.replace(self._engine.desk(Caller(tenant=tenant, name="maintenance")), whole=True)
-            plan = plan_sweep(desk)
+            ctx = dataclasses.replace(self._engine.context(Caller(tenant=tenant, name="maintenance")), whole=True)
+            plan = plan_sweep(ctx)
             if len(plan.memories) + len(plan.observations) >= BULK:
-                before(desk, "forget")
-            sweep(desk, plan)
+                before(ctx, "forget")
+            sweep(ctx, plan)
             if self._engine.settings.expire_days:
                 rules = rules_of(self._engine.settings.expire_days)
-                age(desk, plan_aging(desk, rules), rules)
-            decay_lessons(desk)
-            drop_old_answers(desk)
-            self._learn(desk)
+                age(ctx, plan_aging(ctx, rules), rules)
+            decay_lessons(ctx)
+            drop_old_answers(ctx)
+            self._learn(ctx)
 
-    def _learn(self, desk: Desk) -> None:
+    def _learn(self, ctx: CallContext) -> None:
         settings = self._engine.settings
         if settings.isolated:  # isolated agents must not be drawn together
             return
         # It adds what can be drawn again at any time and touches nothing else, so no snapshot is made before it.
-        if settings.consolidation and self._drawn.get(desk.tenant) != desk.store.last_seq():
-            draw_insights(desk, None)
-            self._drawn[desk.tenant] = desk.store.last_seq()
+        if settings.consolidation and self._drawn.get(ctx.tenant) != ctx.store.last_seq():
+            draw_insights(ctx, None)
+            self._drawn[ctx.tenant] = ctx.store.last_seq()

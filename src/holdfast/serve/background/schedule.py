@@ -76,7 +76,7 @@ class Schedule:
             if self._stop.is_set():
                 return
             try:
-                self._look(archive_of(self._engine.desk(Caller(tenant=tenant, name="schedule"))))
+                self._look(archive_of(self._engine.context(Caller(tenant=tenant, name="schedule"))))
             except Fault as fault:
                 faults.append(fault)
         if faults:

@@ -97,7 +97,7 @@ class SpoolIntake:
             if entry is None or operation is None:
                 self._refuse(name, "it is none that a hook makes")
                 return True
-            operation.call(self._engine.desk(Caller(name=CALLER)), _arguments(operation.name, entry.body))
+            operation.call(self._engine.context(Caller(name=CALLER)), _arguments(operation.name, entry.body))
             spool.remove(self._folder, name)
             self._said = ""
         except FileNotFoundError:

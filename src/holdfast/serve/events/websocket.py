@@ -165,12 +165,12 @@ class Live:
     def _admit(self, scope: Scope) -> Reader:
         credential = self._credential(scope)
         caller = self._auth.of(credential)
-        desk = self._engine.desk(caller)
+        ctx = self._engine.context(caller)
         if not caller.may("read"):
             raise Fault("the token lacks the scope read")
         query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         asked = {name: values[0] for name, values in query.items()}
-        bounds = desk.sees(asked.get("agentId"))
+        bounds = ctx.sees(asked.get("agentId"))
         agent = str(bounds[0].value) if bounds else None
         viewer = listening(scope, asked)
         return Reader(caller, credential, agent, viewer, asked.get("since"), asyncio.get_running_loop())

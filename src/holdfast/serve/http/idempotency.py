@@ -12,7 +12,7 @@ from hashlib import sha256
 
 import orjson
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import Conflict, Fault, InvalidRequest
 from holdfast.core.model import Answer, Json
 from holdfast.ops.framework.operation import Operation
@@ -25,7 +25,7 @@ BATCH = 1_000
 Reply = tuple[int, bytes]
 
 
-def once(desk: Desk, operation: Operation, key: str, arguments: Json, run: Callable[[], Reply]) -> Reply:
+def once(ctx: CallContext, operation: Operation, key: str, arguments: Json, run: Callable[[], Reply]) -> Reply:
     """The reply of `run`, or the one that the same request got before.
 
     Raises:
@@ -33,27 +33,27 @@ def once(desk: Desk, operation: Operation, key: str, arguments: Json, run: Calla
     """
     if not key.isprintable() or not 1 <= len(key) <= MAX_KEY:
         raise InvalidRequest(f"Idempotency-Key: must be 1 to {MAX_KEY} printable characters")
-    chat = desk.caller.chat
-    id = _digest(desk.caller.name, operation.name, key, *((chat.umo, chat.sender_id) if chat else ()))
+    chat = ctx.caller.chat
+    id = _digest(ctx.caller.name, operation.name, key, *((chat.umo, chat.sender_id) if chat else ()))
     request = _digest(orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS).decode())
-    known = desk.store.write(lambda tx: _claim(desk, tx, id, request))
+    known = ctx.store.write(lambda tx: _claim(ctx, tx, id, request))
     if known is not None:
         return _again(known, request)
     try:
         status, body = run()
     except Fault as fault:
         if fault.http_status < 500 or fault.retryable:  # nothing was done: the key may be used again
-            desk.store.write(lambda tx: tx.delete(ANSWERS, desk.tenant, id))
+            ctx.store.write(lambda tx: tx.delete(ANSWERS, ctx.tenant, id))
         raise
     if not operation.secret_answer:
-        desk.store.write(lambda tx: _keep(desk, tx, id, status, body))
+        ctx.store.write(lambda tx: _keep(ctx, tx, id, status, body))
     return status, body
 
 
-def _claim(desk: Desk, tx: Tx, id: str, request: str) -> Answer | None:
-    known = tx.get(ANSWERS, desk.tenant, id)
+def _claim(ctx: CallContext, tx: Tx, id: str, request: str) -> Answer | None:
+    known = tx.get(ANSWERS, ctx.tenant, id)
     if known is None:
-        tx.add(ANSWERS, Answer(desk.tenant, id, tx.next_seq(), request, 0, "", desk.clock.now_ms()))
+        tx.add(ANSWERS, Answer(ctx.tenant, id, tx.next_seq(), request, 0, "", ctx.clock.now_ms()))
     return known
 
 
@@ -68,22 +68,22 @@ def _again(known: Answer, request: str) -> Reply:
     return known.status, known.body.encode()
 
 
-def _keep(desk: Desk, tx: Tx, id: str, status: int, body: bytes) -> None:
-    known = tx.get(ANSWERS, desk.tenant, id)
+def _keep(ctx: CallContext, tx: Tx, id: str, status: int, body: bytes) -> None:
+    known = tx.get(ANSWERS, ctx.tenant, id)
     if known is not None:
         tx.replace(ANSWERS, dataclasses.replace(known, status=status, body=body.decode()))
 
 
-def drop_old_answers(desk: Desk) -> int:
+def drop_old_answers(ctx: CallContext) -> int:
     """Forget answers older than a day."""
 
     def drop(tx: Tx) -> int:
-        old = Condition("created_at", "<", desk.clock.now_ms() - KEPT_MS)
-        found = tx.find(ANSWERS, desk.tenant, old, limit=BATCH)
-        return sum(tx.delete(ANSWERS, desk.tenant, one.id) for one in found)
+        old = Condition("created_at", "<", ctx.clock.now_ms() - KEPT_MS)
+        found = tx.find(ANSWERS, ctx.tenant, old, limit=BATCH)
+        return sum(tx.delete(ANSWERS, ctx.tenant, one.id) for one in found)
 
     total = 0
-    while dropped := desk.store.write(drop):
+    while dropped := ctx.store.write(drop):
         total += dropped
     return total
 

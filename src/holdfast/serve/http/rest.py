@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote
 
 from starlette.types import Receive, Scope, Send
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest, MethodNotAllowed, NotFound
 from holdfast.core.model import Caller, Json
 from holdfast.engine import Engine
@@ -23,7 +23,7 @@ from holdfast.serve.http.auth import Auth
 from holdfast.serve.http.idempotency import Reply, once
 from holdfast.serve.http.request_body import read_body
 from holdfast.serve.http.strict_json import MAX_VALUES, dumps, loads
-from holdfast.serve.http.write_batcher import Lane
+from holdfast.serve.http.write_batcher import WriteBatcher
 
 PREFIX = "/agentmemory"
 BULK_VALUES = 50_000_000
@@ -39,11 +39,11 @@ _JSON = (b"content-type", b"application/json")
 class Rest:
     """Finds the operation of a path, reads its arguments, runs it in a thread, sends the answer."""
 
-    def __init__(self, engine: Engine, auth: Auth, pool: ThreadPoolExecutor, lane: Lane):
+    def __init__(self, engine: Engine, auth: Auth, pool: ThreadPoolExecutor, batcher: WriteBatcher):
         self._engine = engine
         self._auth = auth
         self._pool = pool
-        self._lane = lane
+        self._batcher = batcher
         self._plain: dict[tuple[str, str], Operation] = {}
         self._patterns: list[tuple[str, re.Pattern[str], Operation]] = []
         for operation in OPERATIONS:
@@ -86,15 +86,15 @@ class Rest:
         if self._engine.fault is not None:
             await asyncio.get_running_loop().run_in_executor(self._pool, self._engine.try_again)
         # Before a byte of the body is read: whoever may not do this shall not make the server work.
-        desk = self._engine.desk(caller)
-        operation.allow(desk)
+        ctx = self._engine.context(caller)
+        operation.allow(ctx)
         given, raw = await self._arguments(operation, scope, receive)
         key = _idempotency_key(scope) if operation.effect != "read" else None
         given.update(arguments)
         if operation.short and key is None:
-            prepare = partial(operation.prepare, desk, given)
+            prepare = partial(operation.prepare, ctx, given)
             pool = None if not scope["query_string"] and _is_quick(raw) else self._pool
-            reply = await self._lane.run(prepare, partial(_finish, operation), pool)
+            reply = await self._batcher.run(prepare, partial(_finish, operation), pool)
         else:
             work = partial(self.run, operation, caller, given, key)
             reply = await asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -126,11 +126,11 @@ class Rest:
 
     def run(self, operation: Operation, caller: Caller, arguments: Json, key: str | None) -> Reply | Stream:
         """The reply, made in a thread of the pool."""
-        desk = self._engine.desk(caller)
+        ctx = self._engine.context(caller)
         if key is None:
-            answer = operation.call(desk, arguments)
+            answer = operation.call(ctx, arguments)
             return answer if isinstance(answer, Stream) else _reply(operation, answer)
-        return once(desk, operation, key, arguments, lambda: _reply(operation, operation.call(desk, arguments)))
+        return once(ctx, operation, key, arguments, lambda: _reply(operation, operation.call(ctx, arguments)))
 
     async def _stream(self, pieces: Iterator[bytes], send: Send) -> None:
         loop = asyncio.get_running_loop()
@@ -147,7 +147,7 @@ def _is_quick(raw: bytes) -> bool:
     return len(raw) <= QUICK_BODY and sum(map(raw.count, _JOINTS)) <= QUICK_PAIRS
 
 
-def _finish(operation: Operation, prepared: tuple[Desk, Request]) -> Reply:
+def _finish(operation: Operation, prepared: tuple[CallContext, Request]) -> Reply:
     return _reply(operation, operation.answer(*prepared))
 
 

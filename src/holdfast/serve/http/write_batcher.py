@@ -26,7 +26,7 @@ _OF_THE_DISK = (StorageFull, StorageFailed)
 
 
 class _Ride:
-    """One request on the lane and what came of it."""
+    """One request on the batcher and what came of it."""
 
     __slots__ = ("answer", "error", "finish", "future", "loop", "prepare", "prepared")
 
@@ -40,7 +40,7 @@ class _Ride:
         self.error: BaseException | None = None
 
 
-class Lane:
+class WriteBatcher:
     """A thread that carries out short writes in groups."""
 
     def __init__(self, store: Callable[[], Store]):
@@ -128,7 +128,7 @@ class Lane:
                 _finish(rides[0])
             elif rides:
                 self._store().write(together, again=True)
-        except Exception as error:  # noqa: BLE001 - nobody on the lane may wait for ever
+        except Exception as error:  # noqa: BLE001 - nobody on the batcher may wait for ever
             for ride in rides:
                 ride.error = copy(error)
 

@@ -9,7 +9,7 @@ import anyio
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
-from holdfast.connection import Door
+from holdfast.connection import Connection
 from holdfast.serve.mcp.tools import McpSurface
 
 # A client that closes its end may still be reading ours; a call that takes longer than this is given up.
@@ -43,11 +43,11 @@ class _Open:
             await self._none_left.wait()
 
 
-async def serve_stdio(door: Door, tools: str = "core", here: str | None = None) -> None:
+async def serve_stdio(connection: Connection, tools: str = "core", here: str | None = None) -> None:
     """Speak MCP until the client hangs up and its last request is answered; `here` is the project it is started in."""
     waiting = _Open()
     with ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="mcp") as pool:
-        server = McpSurface(lambda _: door, pool, tools, here).server()
+        server = McpSurface(lambda _: connection, pool, tools, here).server()
         async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
             to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
             to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)

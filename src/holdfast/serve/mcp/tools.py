@@ -12,7 +12,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from holdfast.connection import Door
+from holdfast.connection import Connection
 from holdfast.core.errors import Fault, InvalidRequest
 from holdfast.core.model import Json
 from holdfast.core.version import VERSION
@@ -34,20 +34,20 @@ SLOT_URI = "holdfast://slot/"
 CONTEXT_URI = "holdfast://context/"
 
 Context = ServerRequestContext[Any]
-DoorOf = Callable[[Context], Door]
+ConnectionOf = Callable[[Context], Connection]
 
 
-def call_tool(door: Door, name: str, arguments: Mapping[str, Any]) -> Any:
+def call_tool(connection: Connection, name: str, arguments: Mapping[str, Any]) -> Any:
     """The answer of the tool's operation.
 
     Raises:
         Fault: no such tool, or whatever the operation raised.
     """
     found = tool(name)
-    return door.call(found.operation, found.arguments(arguments))
+    return connection.call(found.operation, found.arguments(arguments))
 
 
-def call_for_agent(door: Door, name: str, arguments: Mapping[str, Any], here: str | None) -> Any:
+def call_for_agent(connection: Connection, name: str, arguments: Mapping[str, Any], here: str | None) -> Any:
     """The same for an agent that works in a folder: in brief, and of its project first.
 
     Raises:
@@ -64,7 +64,7 @@ def call_for_agent(door: Door, name: str, arguments: Mapping[str, Any], here: st
         given.setdefault("here", here)
     elif here and operation.effect == "write" and "project" in fields and not given.get("project"):
         given["project"] = here
-    return call_tool(door, name, given)
+    return call_tool(connection, name, given)
 
 
 def tool_list() -> list[Json]:
@@ -109,8 +109,10 @@ class McpSurface:
     the folder that the agent works in.
     """
 
-    def __init__(self, door_of: DoorOf, pool: ThreadPoolExecutor, tools: str = "core", here: str | None = None):
-        self._door_of = door_of
+    def __init__(
+        self, connection_of: ConnectionOf, pool: ThreadPoolExecutor, tools: str = "core", here: str | None = None
+    ):
+        self._connection_of = connection_of
         self._here = here
         self._pool = pool
         self._notices: set[str] = set()
@@ -134,13 +136,13 @@ class McpSurface:
             on_read_resource=self.read_resource,
         )
 
-    async def _call(self, ctx: Context, work: Callable[[Door], Any]) -> Any:
+    async def _call(self, ctx: Context, work: Callable[[Connection], Any]) -> Any:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, work, self._door_of(ctx))
+        return await loop.run_in_executor(self._pool, work, self._connection_of(ctx))
 
     async def _operation(self, ctx: Context, name: str, arguments: Json) -> Any:
         try:
-            return await self._call(ctx, lambda door: door.call(BY_NAME[name], arguments))
+            return await self._call(ctx, lambda connection: connection.call(BY_NAME[name], arguments))
         except Fault as fault:
             raise MCPError(code=types.INVALID_PARAMS, message=f"{fault.message} {fault.hint}") from None
 
@@ -156,7 +158,7 @@ class McpSurface:
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            answer = self._told_once(ctx, await self._call(ctx, lambda door: self._answer(door, params)))
+            answer = self._told_once(ctx, await self._call(ctx, lambda connection: self._answer(connection, params)))
         except Fault as fault:
             content: list[types.ContentBlock] = [types.TextContent(text=text_of(fault.to_dict()))]
             return types.CallToolResult(content=content, is_error=True)
@@ -173,8 +175,8 @@ class McpSurface:
             return answer
         return {name: value for name, value in answer.items() if name != "notice"}
 
-    def _answer(self, door: Door, params: types.CallToolRequestParams) -> Any:
-        return call_for_agent(door, params.name, params.arguments or {}, self._here)
+    def _answer(self, connection: Connection, params: types.CallToolRequestParams) -> Any:
+        return call_for_agent(connection, params.name, params.arguments or {}, self._here)
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         project = types.PromptArgument(name="project", description="The project's name.", required=True)
@@ -210,7 +212,7 @@ class McpSurface:
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         try:
-            answer = await self._call(ctx, lambda door: door.call(BY_NAME["slots"], {}))
+            answer = await self._call(ctx, lambda connection: connection.call(BY_NAME["slots"], {}))
         except InvalidRequest:  # the connection speaks for a chat, which has none
             return types.ListResourcesResult(resources=[])
         labels = dict.fromkeys((slot["label"], slot["description"]) for slot in answer["slots"])

@@ -50,7 +50,7 @@ def body_name(snapshot_id: str, encrypted: bool) -> str:
     return f"{snapshot_id}{BODY}{AGE if encrypted else ''}"
 
 
-def recipe_name(snapshot_id: str, encrypted: bool) -> str:
+def chunk_index_name(snapshot_id: str, encrypted: bool) -> str:
     """The body's name of a snapshot that is kept as chunks."""
     return f"{snapshot_id}{RECIPE}{AGE if encrypted else ''}"
 
@@ -167,7 +167,7 @@ def _read(fields: Fields, rows: Iterator[Any], version: int) -> Manifest:
     recipients = _recipients(fields)
     body = fields.inner("body")
     name = body.text("name")
-    named = recipe_name if version == CHUNKS_VERSION else body_name
+    named = chunk_index_name if version == CHUNKS_VERSION else body_name
     if name != named(identity.id, bool(recipients)):
         raise Malformed("the body has another id, or another form than it should")
     size, sha256 = body.number("size", 1), body.text("sha256", SHA256)

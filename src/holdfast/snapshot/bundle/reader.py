@@ -29,7 +29,7 @@ from holdfast.snapshot.bundle.member_stream import passing
 from holdfast.snapshot.bundle.members import CONTENTS, MOST_MEMBERS, folders_of, is_member, member_name
 from holdfast.snapshot.bundle.types import Artifact, Manifest
 from holdfast.snapshot.bundle.zstd_frame import MOST_WINDOW, OneFrame, Source
-from holdfast.snapshot.chunks.reader import Gathered, as_stored, read_recipe
+from holdfast.snapshot.chunks.reader import Gathered, as_stored, read_chunk_index
 
 __all__ = ["read_identities", "unpack", "walk"]
 
@@ -117,7 +117,7 @@ def opened(body: Path, manifest: Manifest, identities: Sequence[str] = ()) -> It
 @contextlib.contextmanager
 def _gathered(body: Path, manifest: Manifest, identities: Sequence[str]) -> Iterator[Plain]:
     unseal = opening(identities) if manifest.encrypted else as_stored
-    with Gathered(body, read_recipe(body, manifest), unseal) as gathered:
+    with Gathered(body, read_chunk_index(body, manifest), unseal) as gathered:
         yield Plain(gathered, manifest.body_size + sum(one.size for one in gathered.packs))
 
 

@@ -13,7 +13,7 @@ from holdfast.core.bundle_names import AGE, RECIPES
 
 FORMAT = "holdfast-snapshot"
 FORMAT_VERSION = 1
-CHUNKS_VERSION = 2  # the body is a recipe of chunks, which readers of version 1 do not know
+CHUNKS_VERSION = 2  # the body is a chunk index of chunks, which readers of version 1 do not know
 
 Kind = Literal["store", "state", "file", "git_bundle", "folder"]
 """store: the database. state: runtime state as JSON. file: a file of a memory folder. git_bundle: its history.
@@ -119,7 +119,7 @@ class Manifest:
 
     @property
     def chunked(self) -> bool:
-        """Whether the body is a recipe of chunks that lie in packs."""
+        """Whether the body is a chunk index of chunks that lie in packs."""
         return self.body_name.endswith(RECIPES)
 
 

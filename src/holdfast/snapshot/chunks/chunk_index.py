@@ -1,4 +1,4 @@
-"""A recipe: the body of a snapshot that lies in a vault as chunks. It says which packs, and which of their chunks.
+"""A chunk index: the body of a snapshot that lies in a vault as chunks. It says which packs, and which of their chunks.
 
     canonical JSON and a newline: format, version, packs with name, size, SHA-256, size and SHA-256 of their heads
     one zstd frame, of an encrypted snapshot inside age:
@@ -63,7 +63,7 @@ def runs_of(refs: Refs, size: int) -> Runs:
     )
 
 
-def recipe_bytes(packs: tuple[Entry, ...], runs: Runs, seal: Seal) -> bytes:
+def chunk_index_bytes(packs: tuple[Entry, ...], runs: Runs, seal: Seal) -> bytes:
     columns = b"".join(one.tobytes() for one in (runs.packs, runs.firsts, runs.counts))
     plain = _START.pack(runs.size, len(runs.packs)) + columns
     return _head(packs) + seal(zstandard.ZstdCompressor(level=9).compress(plain))
@@ -78,21 +78,21 @@ def _head(packs: tuple[Entry, ...]) -> bytes:
 
 
 def read_packs(data: bytes) -> tuple[Entry, ...]:
-    """The packs that a recipe names; its runs are not looked at.
+    """The packs that a chunk index names; its runs are not looked at.
 
     Raises:
         Malformed: it is none.
     """
     end = data.find(b"\n") + 1
     if not end:
-        raise Malformed("the recipe breaks off")
-    fields = Fields(canonical.loads(data[:end], newline=True), "recipe")
+        raise Malformed("the chunk index breaks off")
+    fields = Fields(canonical.loads(data[:end], newline=True), "chunk index")
     if fields.text("format") != _FORMAT or fields.number("version") != _VERSION:
-        raise Malformed("the recipe is of another format")
+        raise Malformed("the chunk index is of another format")
     packs = tuple(_entry(one) for one in fields.items("packs", MOST_PACKS))
     fields.end()
     if not packs or len({one.name for one in packs}) != len(packs):
-        raise Malformed("the recipe names no pack, or one twice")
+        raise Malformed("the chunk index names no pack, or one twice")
     return packs
 
 
@@ -110,18 +110,18 @@ def _entry(value: Any) -> Entry:
 
 
 def read_runs(data: bytes, packs: int, unseal: Seal) -> Runs:
-    """The runs of a recipe whose list of packs has that length.
+    """The runs of a chunk index whose list of packs has that length.
 
     Raises:
         Malformed: there are none, or they name packs that are not listed.
     """
     plain = decompressed(unseal(data[data.find(b"\n") + 1 :]), _START.size + 12 * MOST_RUNS)
     if len(plain) < _START.size:
-        raise Malformed("the runs of the recipe break off")
+        raise Malformed("the runs of the chunk index break off")
     size, count = _START.unpack_from(plain)
     if not count or len(plain) != _START.size + 12 * count:
-        raise Malformed("the runs of the recipe are not as many as it says")
+        raise Malformed("the runs of the chunk index are not as many as it says")
     columns = np.frombuffer(plain, "<u4", offset=_START.size).reshape(3, count)
     if columns[0].max() >= packs or not columns[2].min():
-        raise Malformed("a run of the recipe names no pack that is listed, or no chunk")
+        raise Malformed("a run of the chunk index names no pack that is listed, or no chunk")
     return Runs(columns[0], columns[1], columns[2], size)

@@ -1,4 +1,4 @@
-"""Packs from a vault to a private folder, each hashed on its way; and what a recipe in a vault says."""
+"""Packs from a vault to a private folder, each hashed on its way; and what a chunk index in a vault says."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from holdfast.snapshot.bundle.hashed_copy import checked, copy_new
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, read_packs
 from holdfast.snapshot.chunks.packfile import Entry
-from holdfast.snapshot.chunks.reader import PACKS, read_recipe
+from holdfast.snapshot.chunks.reader import PACKS, read_chunk_index
 from holdfast.vault.streams import read_whole
 
 _AT_ONCE = 4
 
 
 def fetch_packs(vault: Vault, prefix: str, body: Path, manifest: Manifest, into: Path) -> None:
-    """Copy the packs that a fetched recipe names below the folder.
+    """Copy the packs that a fetched chunk index names below the folder.
 
     Raises:
-        SnapshotDamaged: the recipe is none, or a pack is gone or another one.
+        SnapshotDamaged: the chunk index is none, or a pack is gone or another one.
     """
     try:
-        packs = read_packs(read_recipe(body, manifest))
+        packs = read_packs(read_chunk_index(body, manifest))
     except Malformed as error:
         raise SnapshotDamaged(f"vault: {manifest.body_name}: {error}") from error
     folder = into / PACKS
@@ -54,8 +54,8 @@ def _fetch_pack(vault: Vault, prefix: str, pack: Entry, folder: Path) -> None:
             raise SnapshotDamaged(fault.message, details={"pack": pack.name}) from fault
 
 
-def vaulted_recipe(vault: Vault, prefix: str, manifest: Manifest) -> bytes:
-    """The recipe that a manifest in the vault names.
+def vaulted_chunk_index(vault: Vault, prefix: str, manifest: Manifest) -> bytes:
+    """The chunk index that a manifest in the vault names.
 
     Raises:
         SnapshotDamaged: it is gone, or another one.
@@ -80,6 +80,6 @@ def vaulted_packs(vault: Vault, prefix: str, manifest: Manifest) -> tuple[Entry,
         SnapshotDamaged: nobody can tell.
     """
     try:
-        return read_packs(vaulted_recipe(vault, prefix, manifest))
+        return read_packs(vaulted_chunk_index(vault, prefix, manifest))
     except Malformed as error:
         raise SnapshotDamaged(f"vault: {manifest.body_name}: {error}") from error

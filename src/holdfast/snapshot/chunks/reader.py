@@ -1,7 +1,8 @@
-"""The tar of a snapshot, gathered from its recipe and the packs in the folder `packs` beside it.
+"""The tar of a snapshot, gathered from its chunk index and the packs in the folder `packs` beside it.
 
-Nothing of a vault is believed: the recipe's bytes are those of the manifest, each directory is the one that the
-recipe names, and every chunk has the id that its directory gives. A block is checked whole when it is first needed.
+Nothing of a vault is believed: the chunk index's bytes are those of the manifest, each directory is the one that the
+chunk index names, and every chunk has the id that its directory gives. A block is checked whole when it is first
+needed.
 """
 
 from __future__ import annotations
@@ -38,36 +39,36 @@ def as_stored(data: bytes) -> bytes:
 
 
 def pack_path(body: Path, name: str) -> Path:
-    """Where a pack lies beside the recipe that names it."""
+    """Where a pack lies beside the chunk index that names it."""
     return body.parent / PACKS / name
 
 
-def packs_beside(recipe: Path) -> tuple[Entry, ...]:
-    """The packs that a recipe names, whoever wrote it: enough for a glance, and for leaving them where they are.
+def packs_beside(chunk_index: Path) -> tuple[Entry, ...]:
+    """The packs that a chunk index names, whoever wrote it: enough for a glance, and for leaving them where they are.
 
     Raises:
         Malformed: it is none.
         OSError: it cannot be read.
     """
-    with open_file(recipe) as file:
+    with open_file(chunk_index) as file:
         data = _exactly(file, 0, MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise Malformed("the recipe is too large")
+        raise Malformed("the chunk index is too large")
     return read_packs(data)
 
 
-def read_recipe(body: Path, manifest: Manifest) -> bytes:
-    """The recipe of that manifest.
+def read_chunk_index(body: Path, manifest: Manifest) -> bytes:
+    """The chunk index of that manifest.
 
     Raises:
         Malformed: its bytes are not those of the manifest.
     """
     if manifest.body_size > MOST_BYTES:
-        raise Malformed("the recipe is too large")
+        raise Malformed("the chunk index is too large")
     with disk_faults(f"read {body.name}"), open_file(body) as file:
         data = _exactly(file, 0, manifest.body_size + 1)
     if len(data) != manifest.body_size or sha256(data).hexdigest() != manifest.body_sha256:
-        raise Malformed("the recipe is not the one of its manifest")
+        raise Malformed("the chunk index is not the one of its manifest")
     return data
 
 
@@ -101,20 +102,20 @@ def _sums(numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 def _opened_as_before(unseal: Seal, data: bytes) -> bytes:
-    """Whoever opened the recipe opens its packs: if not, they are others."""
+    """Whoever opened the chunk index opens its packs: if not, they are others."""
     try:
         return unseal(data)
     except IdentityNeeded as error:
-        raise Malformed("a pack does not open as its recipe does") from error
+        raise Malformed("a pack does not open as its chunk index does") from error
 
 
 class Gathered:
     """The bytes of the tar, to be read once from start to end."""
 
-    def __init__(self, body: Path, recipe: bytes, unseal: Seal = as_stored):
+    def __init__(self, body: Path, chunk_index: bytes, unseal: Seal = as_stored):
         self._body, self._unseal = body, partial(_opened_as_before, unseal)
-        self.packs = read_packs(recipe)
-        self._runs = read_runs(recipe, len(self.packs), unseal)
+        self.packs = read_packs(chunk_index)
+        self._runs = read_runs(chunk_index, len(self.packs), unseal)
         self._open: dict[int, _Open] = {}
         self._blocks: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._cached = 0
@@ -141,7 +142,7 @@ class Gathered:
             total += len(piece)
         self._left -= total
         if self._left < 0 or (self._left and not total):
-            raise Malformed("the chunks are not as many bytes as the recipe says")
+            raise Malformed("the chunks are not as many bytes as the chunk index says")
         return b"".join(found)
 
     def _each(self) -> Iterator[memoryview]:
@@ -152,7 +153,7 @@ class Gathered:
     def _run(self, number: int, first: int, end: int) -> Iterator[memoryview]:
         pack = self._opened(number)
         if end >= len(pack.places):
-            raise Malformed("the recipe names a chunk that its pack does not have")
+            raise Malformed("the chunk index names a chunk that its pack does not have")
         while first < end:
             block = int(np.searchsorted(pack.chunks, first, "right")) - 1
             upto = min(end, int(pack.chunks[block + 1]))

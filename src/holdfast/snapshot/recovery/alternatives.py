@@ -12,7 +12,7 @@ from holdfast.snapshot.recovery.restore_hints import older
 from holdfast.snapshot.remote.colony import Compacts, is_colony
 from holdfast.snapshot.remote.transfer import Vaulted, is_missing, latest_in, list_vault, must_be_there, with_packs
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import is_id_prefix, sequence_of
 from holdfast.snapshot.resolve import LATEST, Named
 from holdfast.vault.read_only import ReadOnly
@@ -27,7 +27,7 @@ def also_in_vault(archive: Archive, named: Named) -> Named:
     if named.vault or not place or not (named.name == LATEST or is_id_prefix(named.name)):
         return named
     try:
-        archive.shelf.find(named.name)
+        archive.repo.find(named.name)
     except NotFound:
         return replace(named, vault=place)
     if named.name == LATEST and not is_colony(place) and _is_newer(archive, place):
@@ -36,10 +36,11 @@ def also_in_vault(archive: Archive, named: Named) -> Named:
 
 
 def _is_newer(archive: Archive, place: str) -> bool:
-    """Whether the shelf lacks what the vault has as its latest. A vault that cannot be asked has nothing to offer."""
-    here = archive.shelf.latest()
+    """Whether the repository lacks what the vault has as its latest. A vault that cannot be asked has nothing to
+    offer."""
+    here = archive.repo.latest()
     number = here.sequence if here is not None else 0
-    if here is not None and archive.shelf.is_complete() and not damaged_after(archive, number):
+    if here is not None and archive.repo.is_complete() and not damaged_after(archive, number):
         return False
     try:
         vault = ReadOnly(archive.vault(place))
@@ -52,11 +53,11 @@ def restorable(archive: Archive) -> str | None:
     """The snapshot that restoring `latest` would take; None if there is none.
 
     Raises:
-        Fault: the vault cannot be asked, and nothing is on the shelf.
+        Fault: the vault cannot be asked, and nothing is in the repository.
     """
     named = also_in_vault(archive, Named(LATEST))
     if not named.vault:
-        here = archive.shelf.latest() or archive.shelf.newest()
+        here = archive.repo.latest() or archive.repo.newest()
         return here.id if here is not None else None
     if is_colony(named.vault):
         newest = Compacts(archive, named.vault).newest()
@@ -69,14 +70,14 @@ def restorable(archive: Archive) -> str | None:
         return None
 
 
-def damaged_after(archive: Archive, number: int) -> list[Shelved]:
-    """Damaged snapshots on the shelf that are newer than that number, newest first."""
-    return [one for one in archive.shelf.each() if one.damaged and one.sequence > number]
+def damaged_after(archive: Archive, number: int) -> list[SnapshotEntry]:
+    """Damaged snapshots in the repository that are newer than that number, newest first."""
+    return [one for one in archive.repo.each() if one.damaged and one.sequence > number]
 
 
 @contextmanager
 def offered(archive: Archive, named: Named, command: str) -> Iterator[None]:
-    """Let a refusal of a snapshot on the shelf name the one to use instead; `command` has a place for its name."""
+    """Let a refusal of a snapshot in the repository name the one to use instead; `command` has a place for its name."""
     try:
         yield
     except SnapshotDamaged as fault:
@@ -95,7 +96,7 @@ def offered(archive: Archive, named: Named, command: str) -> Iterator[None]:
             )
         raise
     except NotFound as fault:
-        if not named.vault and not archive.settings.vault and not archive.shelf.count():
+        if not named.vault and not archive.settings.vault and not archive.repo.count():
             fault.hint = (
                 "No snapshot is in this data folder. See what a vault has: holdfast vault list VAULT; then name it: "
                 f"{command.format(f'{_word(named.name)} --from VAULT')}"
@@ -111,13 +112,13 @@ def instead(archive: Archive, id: str, command: str) -> str | None:
     """A sentence with the command that uses another one than that damaged one; None if there is none."""
     there: list[Vaulted] = []
     place = archive.settings.vault
-    with suppress(Fault):  # without the vault's answer the shelf alone is looked at
+    with suppress(Fault):  # without the vault's answer the repository alone is looked at
         there = _whole_in(archive, place) if place else []
     if any(one.id == id for one in there):
         return f"The vault has a copy of it: {command.format(f'{id} --from {quote(place)}')}"
-    here = next((one.id for one in archive.shelf.each() if not one.damaged and one.id != id), None)
+    here = next((one.id for one in archive.repo.each() if not one.damaged and one.id != id), None)
     if here is not None:
-        latest = archive.shelf.latest()
+        latest = archive.repo.latest()
         other = latest.id if latest is not None and latest.id != id else here
         return f"Use the newest one that is whole: {command.format(other)}"
     if there:

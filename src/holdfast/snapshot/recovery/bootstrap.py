@@ -62,7 +62,7 @@ def fill_from_vault(archive: Archive) -> Identity | None:
 def is_blank(archive: Archive, reader: Reader) -> bool:
     """Whether a memory was begun here and nothing was ever put into it: no record, no snapshot, no restore."""
     folder = DataFolder(archive.home)
-    if archive.shelf.newest_expected() or (archive.home / folder.current() / ORIGIN).exists():
+    if archive.repo.newest_expected() or (archive.home / folder.current() / ORIGIN).exists():
         return False
     stored = set(reader.sizes()) - {table.name for table in (AUDIT, TOKENS, ANSWERS)}
     if stored or any(one.path.exists() for one in folders_of(archive)):

@@ -18,6 +18,6 @@ def way_out(archive: Archive, damage: Damage) -> str:
 
 def _has_snapshot(archive: Archive) -> bool:
     try:
-        return archive.shelf.newest() is not None
-    except Fault:  # the shelf is damaged as well; restoring says how
+        return archive.repo.newest() is not None
+    except Fault:  # the repository is damaged as well; restoring says how
         return True

@@ -61,8 +61,8 @@ class _Noted:
 
 
 def _has_all(archive: Archive) -> bool:
-    numbers = {sequence_of(one.id) for one in archive.shelf.each()}
-    return len(numbers) == archive.shelf.newest_expected() == max(numbers, default=0)
+    numbers = {sequence_of(one.id) for one in archive.repo.each()}
+    return len(numbers) == archive.repo.newest_expected() == max(numbers, default=0)
 
 
 def _trust(archive: Archive, noted: _Noted) -> str:
@@ -79,7 +79,7 @@ def _look(archive: Archive, place: str) -> _Noted | None:
     if whole is None or not held_by(archive).isdisjoint(one.id for one in found):
         return None
     with disk_faults(f"write {_NOTE}"):
-        make_folder(archive.shelf.root)
+        make_folder(archive.repo.root)
     signer = vaulted_manifest(vault, archive.tenant, archive.agent, whole).signer or ""
     write_durably(_path(archive), f"{whole}\n{place}\n{signer}\n".encode())
     return _Noted(whole, signer)
@@ -95,4 +95,4 @@ def _noted(archive: Archive) -> _Noted | None:
 
 
 def _path(archive: Archive) -> Path:
-    return archive.shelf.root / _NOTE
+    return archive.repo.root / _NOTE

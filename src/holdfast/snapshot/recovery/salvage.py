@@ -110,7 +110,7 @@ def _restored_first(archive: Archive, dry_run: bool) -> str | None:
 
 
 def _merged(archive: Archive, source: str, named: Named, dry_run: bool) -> SalvagedMemory:
-    with archive.shelf.staging() as staging:
+    with archive.repo.staging() as staging:
         database = staging / DATABASE
         read = _read(archive.home / source, database, archive.tenant)
         lost = _in_neither(read, count_covered(live_database(archive), database, archive.tenant))
@@ -128,7 +128,7 @@ def _in_neither(read: Salvaged, covered: dict[str, int]) -> dict[str, int] | Non
 
 def _replaced(archive: Archive, source: str, snapshot: str | None, dry_run: bool) -> SalvagedMemory:
     if dry_run:
-        with archive.shelf.staging() as staging:
+        with archive.repo.staging() as staging:
             read = _read(archive.home / source, staging / DATABASE, None)
         return SalvagedMemory(source, read, None, None, None if snapshot else read.lost, snapshot)
     folder = DataFolder(archive.home)

@@ -30,8 +30,8 @@ _USELESS = (Malformed, IdentityNeeded, NotFound, SnapshotDamaged, SnapshotTooNew
 
 
 def known_folder(archive: Archive, place: str, key: bytes) -> Path:
-    """Where this machine keeps what it knows of the packs in a vault, or on the shelf; other keys make other ids, so
-    they are kept apart."""
+    """Where this machine keeps what it knows of the packs in a vault, or in the repository; other keys make other ids,
+    so they are kept apart."""
     about = key_of(place, archive.tenant, archive.agent, sha256(key).hexdigest() if key else "plain")
     return _folders(archive) / sha256(about.encode()).hexdigest()[:32]
 

@@ -22,9 +22,9 @@ from holdfast.snapshot.bundle.writer import pack
 from holdfast.snapshot.keys.keyring import Keyring
 from holdfast.snapshot.remote.colony_format import about_of, documents_of, fill, is_compact
 from holdfast.snapshot.repo.context import DEFAULT_AGENT, Archive
-from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import parse_id
-from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.sources.capture import STATE, STORE
 from holdfast.store.port import Reader
 from holdfast.store.sqlite.database import store_schema
@@ -155,8 +155,8 @@ class Compacts:
         """Remove what writers that stopped have left; no snapshot that can be restored."""
         self._memory.prune(label=self.label, keep=1_000_000)
 
-    def fetch(self, id: str | None, into: Shelf) -> Shelved:
-        """A compact snapshot, the newest if no id is given, as a bundle with a store on the shelf.
+    def fetch(self, id: str | None, into: SnapshotRepository) -> SnapshotEntry:
+        """A compact snapshot, the newest if no id is given, as a bundle with a store in the repository.
 
         Its signature was checked with the documents; the bundle that is made of them has none.
 
@@ -201,9 +201,9 @@ def _label_of(archive: Archive, text: str) -> str:
 
 
 def _bundled(
-    staging: Path, documents: dict[str, str], identity: Identity, left: dict[str, int], shelf: Shelf
-) -> Shelved:
-    """The documents as a bundle on the shelf."""
+    staging: Path, documents: dict[str, str], identity: Identity, left: dict[str, int], repo: SnapshotRepository
+) -> SnapshotEntry:
+    """The documents as a bundle in the repository."""
     database, state = staging / STORE, staging / STATE
     for path in (database, state):
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -229,5 +229,5 @@ def _bundled(
         recipients=(),
         tools=(("holdfast", VERSION),),
     )
-    shelf.put(staging / body.name, manifest, manifest_bytes(manifest))
-    return shelf.find(identity.id)
+    repo.put(staging / body.name, manifest, manifest_bytes(manifest))
+    return repo.find(identity.id)

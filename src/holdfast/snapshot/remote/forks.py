@@ -146,12 +146,12 @@ def told(lines: Sequence[Line], held: Collection[str], place: str) -> list[str]:
 
 
 def held_by(archive: Archive) -> set[str]:
-    """Snapshots that are in this memory: those on its shelf, and those that its audit log says it was made of. The log
-    is part of the memory, so it knows this wherever it was restored."""
-    held = {one.id for one in archive.shelf.each()}
+    """Snapshots that are in this memory: those in its repository, and those that its audit log says it was made of.
+    The log is part of the memory, so it knows this wherever it was restored."""
+    held = {one.id for one in archive.repo.each()}
     if archive.live is None:
         return held
-    with suppress(Fault):  # it cannot be opened, or not be read: the shelf alone tells
+    with suppress(Fault):  # it cannot be opened, or not be read: the repository alone tells
         reader = archive.live.store.read()
         for operation in ("snapshot_restore", "snapshot_merge"):
             for entry in reader.find(AUDIT, archive.tenant, *where(operation=operation), limit=MOST_ENTRIES):

@@ -1,7 +1,7 @@
 """In which layout a snapshot goes to a vault: whole, or as chunks that are stored once.
 
-As it lies on the shelf it can always go. In the other layout it needs the tar in the clear, and a signature by the key
-that signed the snapshot: where one of them is missing it goes as it lies, if the vault takes that.
+As it lies in the repository it can always go. In the other layout it needs the tar in the clear, and a signature by
+the key that signed the snapshot: where one of them is missing it goes as it lies, if the vault takes that.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from holdfast.core.ports import Vault
 from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.encryption import fingerprint, read_identities, sealing
 from holdfast.snapshot.bundle.hashed_copy import open_file
-from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes, recipe_name, signed_bytes
+from holdfast.snapshot.bundle.manifest import body_name, chunk_index_name, manifest_bytes, signed_bytes
 from holdfast.snapshot.bundle.reader import Plain as Opened, opened
 from holdfast.snapshot.bundle.types import Body, Capture, Manifest
 from holdfast.snapshot.bundle.writer import pack_tar, tar_again
 from holdfast.snapshot.chunks.cache import Known
-from holdfast.snapshot.chunks.chunk_index import recipe_bytes
+from holdfast.snapshot.chunks.chunk_index import chunk_index_bytes
 from holdfast.snapshot.chunks.chunker import Plain, cut_tar
 from holdfast.snapshot.chunks.leases import leased
 from holdfast.snapshot.chunks.pack_download import vaulted_packs
@@ -68,25 +68,25 @@ class _Clear:
 
 
 def put(archive: Archive, vault: Vault, id: str, fresh: Fresh | None = None) -> None:
-    """Copy a snapshot from the shelf to the vault, in the layout of the settings if that can be.
+    """Copy a snapshot from the repository to the vault, in the layout of the settings if that can be.
 
     Raises:
-        SnapshotDamaged: the bytes on the shelf are not those of the manifest.
+        SnapshotDamaged: the bytes in the repository are not those of the manifest.
         Conflict: the vault has other bytes under one of its names.
         SnapshotsBusy: another process or host sends it, or packs were removed meanwhile.
         StorageFull, StorageFailed, UpstreamFailed: the vault did not take it.
     """
-    with archive.shelf.hold(id) as one:
-        files = read_files(archive.shelf.root, one.id)
+    with archive.repo.hold(id) as one:
+        files = read_files(archive.repo.root, one.id)
         if files.manifest.chunked and takes_chunks(archive, vault):
-            _copy_from_shelf(archive, vault, files)
+            _copy_from_repo(archive, vault, files)
         elif files.manifest.chunked:
             _send_whole(archive, vault, files.manifest, _clear(archive, files.manifest, one.path, fresh))
         else:
             wanted = takes_chunks(archive, vault) and _is_worth_chunks(archive, files.manifest)
             clear = _clear(archive, files.manifest, one.path, fresh) if wanted else None
             if clear is None or _is_there_whole(vault, files):
-                send(archive.shelf, id, vault)
+                send(archive.repo, id, vault)
             else:
                 _send_chunks(archive, vault, files.manifest, clear)
 
@@ -100,8 +100,8 @@ def _is_worth_chunks(archive: Archive, manifest: Manifest) -> bool:
     return archive.settings.vault_layout == "chunks" or manifest.body_size >= _WORTH_CHUNKS
 
 
-def shelf_as_vault(archive: Archive) -> Vault:
-    """All shelves of the data folder, which are laid out as a vault is, to be read."""
+def repo_as_vault(archive: Archive) -> Vault:
+    """All repositories of the data folder, which are laid out as a vault is, to be read."""
     return ReadOnly(LocalVault(archive.home / SHELVES))
 
 
@@ -134,14 +134,14 @@ def _tar_of(fresh: Fresh) -> Iterator[Plain]:
 
 
 def _is_there_whole(vault: Vault, files: Files) -> bool:
-    """Whether the vault has the very files of the shelf already."""
+    """Whether the vault has the very files of the repository already."""
     identity = files.manifest.identity
     found = {one.id: one for one in list_vault(vault, identity.tenant, identity.agent)}
     return identity.id in found and not found[identity.id].chunked
 
 
 def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _Clear | None) -> None:
-    """Send what lies on the shelf as chunks to a vault that takes none: packed into one body on the way."""
+    """Send what lies in the repository as chunks to a vault that takes none: packed into one body on the way."""
     if clear is None:
         raise VaultRefused(
             f"vault: {vault.place} gets whole snapshots only, and {manifest.identity.id} lies in chunks that cannot be "
@@ -150,9 +150,9 @@ def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _Clea
         )
     if _is_listed(vault, manifest):
         return
-    with archive.shelf.staging() as staging:
+    with archive.repo.staging() as staging:
         name = body_name(manifest.identity.id, manifest.encrypted)
-        with _shelf_damage(), clear.tar as plain:
+        with _repo_damage(), clear.tar as plain:
             size, digest = pack_tar(_pieces(plain), staging / name, clear.recipients)
         sealed = _sealed_again(archive, manifest, name, size, digest)
         deliver(vault, Files(sealed, manifest_bytes(sealed)), partial(open_file, staging / name))
@@ -170,11 +170,11 @@ def _is_listed(vault: Vault, manifest: Manifest) -> bool:
 
 
 @contextmanager
-def _shelf_damage() -> Iterator[None]:
+def _repo_damage() -> Iterator[None]:
     try:
         yield
     except (Malformed, zstandard.ZstdError) as error:
-        raise SnapshotDamaged("snapshot: its body on the shelf is damaged") from error
+        raise SnapshotDamaged("snapshot: its body in the repository is damaged") from error
 
 
 def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _Clear) -> None:
@@ -186,12 +186,12 @@ def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _Cle
         with leased(vault, prefix, id, archive.clock, archive.entropy, known.save_lease) as lease:
             remove_halves(vault, archive, id)
             sent = _put_packs(archive, vault, prefix, known, key, seal, clear)
-            recipe = recipe_bytes(sent.packs, sent.runs, seal)
-            name, digest = recipe_name(id, manifest.encrypted), sha256(recipe).hexdigest()
-            sealed = _sealed_again(archive, manifest, name, len(recipe), digest)
+            chunk_index = chunk_index_bytes(sent.packs, sent.runs, seal)
+            name, digest = chunk_index_name(id, manifest.encrypted), sha256(chunk_index).hexdigest()
+            sealed = _sealed_again(archive, manifest, name, len(chunk_index), digest)
             lease.check()
             check_there(vault, prefix, sent.packs)
-            deliver(vault, Files(sealed, manifest_bytes(sealed)), partial(BytesIO, recipe))
+            deliver(vault, Files(sealed, manifest_bytes(sealed)), partial(BytesIO, chunk_index))
             look_back(archive, vault, prefix, sealed, sent.packs)
 
 
@@ -210,11 +210,11 @@ def _sender(archive: Archive, vault: Vault, manifest: Manifest, key: bytes) -> I
         yield known
 
 
-def _copy_from_shelf(archive: Archive, vault: Vault, files: Files) -> None:
-    """Copy what lies on the shelf as chunks: packs are copied, not cut again."""
+def _copy_from_repo(archive: Archive, vault: Vault, files: Files) -> None:
+    """Copy what lies in the repository as chunks: packs are copied, not cut again."""
     with _sender(archive, vault, files.manifest, b"") as known:
         if known is not None:
-            sent = copy_chunks(archive, shelf_as_vault(archive), vault, files, known.save_lease, again=True)
+            sent = copy_chunks(archive, repo_as_vault(archive), vault, files, known.save_lease, again=True)
             archive.moved("chunks", sent)
 
 
@@ -226,7 +226,7 @@ def _put_packs(
     known.load(there, key)
     if not known.entries and there:
         learn(archive, vault, known, there, key)
-    with _shelf_damage(), Sending(vault, prefix, known, key, seal, archive.entropy) as sending, clear.tar as plain:
+    with _repo_damage(), Sending(vault, prefix, known, key, seal, archive.entropy) as sending, clear.tar as plain:
         sent = sending.send(cut_tar(plain, key))
     archive.moved("chunks", sent.new_bytes)
     return sent

@@ -1,7 +1,8 @@
-"""A snapshot onto the shelf as chunks: what lies there already is referred to, the rest is packed beside the recipe.
+"""A snapshot onto the repository as chunks: what lies there already is referred to, the rest is packed beside the
+chunk index.
 
-The form is that of chunks in a vault, and a shelf is laid out as a folder that is a vault. So whatever reads such a
-vault reads the shelf, and a snapshot goes on to a vault as copies of the packs that are missing there.
+The form is that of chunks in a vault, and a repository is laid out as a folder that is a vault. So whatever reads such
+a vault reads the repository, and a snapshot goes on to a vault as copies of the packs that are missing there.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from holdfast.core.disk import disk_faults, make_folder, write_new
 from holdfast.core.errors import Fault, LimitReached
 from holdfast.core.system import lower_priority
 from holdfast.snapshot.bundle.limits import check_size
-from holdfast.snapshot.bundle.manifest import recipe_name
+from holdfast.snapshot.bundle.manifest import chunk_index_name
 from holdfast.snapshot.bundle.reader import Plain
 from holdfast.snapshot.bundle.types import Body, Capture
 from holdfast.snapshot.bundle.writer import Tar
 from holdfast.snapshot.chunks.cache import Known
-from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, recipe_bytes
+from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, chunk_index_bytes
 from holdfast.snapshot.chunks.chunker import cut_tar
 from holdfast.snapshot.chunks.writer import Sending
 from holdfast.snapshot.remote.cache_rebuild import SHELF, known_folder, learn
 from holdfast.snapshot.remote.colony import is_colony
-from holdfast.snapshot.remote.layout import key_and_seal, shelf_as_vault, takes_chunks
+from holdfast.snapshot.remote.layout import key_and_seal, repo_as_vault, takes_chunks
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.packs import trusted_packs
 from holdfast.vault.local import LocalVault
@@ -38,7 +39,7 @@ _WORTH_CHUNKS = 8 << 20
 
 
 def lies_in_chunks(archive: Archive, vaults: Sequence[str | None], staged: int) -> bool:
-    """Whether a snapshot of so many staged bytes, which is to go to these vaults, is put on the shelf as chunks.
+    """Whether a snapshot of so many staged bytes, which is to go to these vaults, is put in the repository as chunks.
 
     By itself only where that saves something: chunks are cut for a vault anyway, and a whole body beside them costs
     its time and its room once more. Without a vault one file that any tar and zstd reads is worth more.
@@ -66,7 +67,7 @@ def staged_bytes(capture: Capture) -> int:
 def foreseeing(
     archive: Archive, vaults: Sequence[str | None], expected: int, recipients: Sequence[str]
 ) -> Iterator[Foreseen]:
-    """What lies in the packs on the shelf, looked up while the block captures: if that many bytes would be cut."""
+    """What lies in the packs in the repository, looked up while the block captures: if that many bytes would be cut."""
     if not lies_in_chunks(archive, vaults, expected):
         yield lambda: _known(archive, recipients)
         return
@@ -77,11 +78,12 @@ def foreseeing(
 def cut(
     archive: Archive, capture: Capture, staging: Path, id: str, recipients: Sequence[str], foreseen: Foreseen
 ) -> Body:
-    """Lay the recipe of a capture into the staging folder, with packs of what the shelf lacks beside it, all synced.
+    """Lay the chunk index of a capture into the staging folder, with packs of what the repository lacks beside it, all
+    synced.
 
     Raises:
         InvalidRequest: a recipient is none, or a staged path cannot be in a bundle.
-        LimitReached: it holds more, or its recipe is larger, than a reader would take.
+        LimitReached: it holds more, or its chunk index is larger, than a reader would take.
         StorageFull, StorageFailed: it could not be written, or a staged file changed meanwhile.
     """
     known = foreseen()
@@ -93,14 +95,14 @@ def cut(
         Sending(LocalVault(staging), "", known, key, seal, archive.entropy) as sending,
     ):
         sent = sending.send(cut_tar(plain, key))
-        recipe = recipe_bytes(sent.packs, sent.runs, seal)
-        check_size(sent.runs.size, len(recipe) + sum(one.size for one in sent.packs), LimitReached)
-        if len(recipe) > MOST_BYTES:
+        chunk_index = chunk_index_bytes(sent.packs, sent.runs, seal)
+        check_size(sent.runs.size, len(chunk_index) + sum(one.size for one in sent.packs), LimitReached)
+        if len(chunk_index) > MOST_BYTES:
             raise LimitReached("snapshot: its list of chunks is too long", hint="Set HOLDFAST_SNAPSHOT_LAYOUT=whole.")
-        name = recipe_name(id, bool(recipients))
-        write_new(staging / name, recipe)
+        name = chunk_index_name(id, bool(recipients))
+        write_new(staging / name, chunk_index)
     archive.moved("create", sent.new_bytes)
-    return Body(name, len(recipe), sha256(recipe).hexdigest(), tuple(tar.artifacts))
+    return Body(name, len(chunk_index), sha256(chunk_index).hexdigest(), tuple(tar.artifacts))
 
 
 class _Pieces:
@@ -115,13 +117,13 @@ class _Pieces:
 
 
 def _known(archive: Archive, recipients: Sequence[str]) -> Known:
-    """What lies in the packs on the shelf, as far as they are trusted."""
+    """What lies in the packs in the repository, as far as they are trusted."""
     key, _ = key_and_seal(archive, recipients)
     known = Known(known_folder(archive, SHELF, key))
     with disk_faults("note packs"):
-        there = trusted_packs(archive.shelf.each())
+        there = trusted_packs(archive.repo.each())
         make_folder(known.folder)
     known.load(there, key)
     if there and not known.entries:
-        learn(archive, shelf_as_vault(archive), known, there, key)
+        learn(archive, repo_as_vault(archive), known, there, key)
     return known

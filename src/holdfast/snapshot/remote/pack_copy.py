@@ -1,4 +1,5 @@
-"""A snapshot in chunks from one vault to another, or from the shelf: packs are copied as they are, not cut again."""
+"""A snapshot in chunks from one vault to another, or from the repository: packs are copied as they are, not cut
+again."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from holdfast.core.ports import Parcel, Vault
 from holdfast.snapshot.bundle.hashed_copy import checked
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.chunks.leases import condemned, leased, nowhere
-from holdfast.snapshot.chunks.pack_download import vaulted_packs, vaulted_recipe
+from holdfast.snapshot.chunks.pack_download import vaulted_chunk_index, vaulted_packs
 from holdfast.snapshot.chunks.packfile import Entry
 from holdfast.snapshot.chunks.reader import PACKS
 from holdfast.snapshot.chunks.writer import check_there, packs_there
@@ -63,7 +64,7 @@ def copy_chunks(
             hint="Send it from the memory it was made of: holdfast vault sync.",
         )
     prefix = prefix_of(archive.tenant, archive.agent)
-    recipe = vaulted_recipe(source, prefix, files.manifest)
+    chunk_index = vaulted_chunk_index(source, prefix, files.manifest)
     packs = vaulted_packs(source, prefix, files.manifest)
     with leased(target, prefix, files.id, archive.clock, archive.entropy, noted) as lease:
         going, there = condemned(target, prefix), packs_there(target, prefix)
@@ -80,7 +81,7 @@ def copy_chunks(
             target.put_all([Parcel(f"{prefix}{PACKS}/{one.name}", one.size, partial(_pack, source, prefix, one))])
         lease.check()
         check_there(target, prefix, packs)
-        deliver(target, files, partial(BytesIO, recipe))
+        deliver(target, files, partial(BytesIO, chunk_index))
         look_back(archive, target, prefix, files.manifest, packs)
     return sum(one.size for one in lacking)
 

@@ -1,7 +1,7 @@
 """Snapshots sent to a vault and fetched from it.
 
-In the vault a snapshot has the same files as on the shelf, below the two folder names of its memory. The manifest is
-sent last and read first, so a snapshot that has one is whole there.
+In the vault a snapshot has the same files as in the repository, below the two folder names of its memory. The manifest
+is sent last and read first, so a snapshot that has one is whole there.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from holdfast.snapshot.bundle.types import Identity, Manifest
 from holdfast.snapshot.chunks.pack_download import fetch_packs, vaulted_packs
 from holdfast.snapshot.chunks.packfile import Entry
 from holdfast.snapshot.chunks.reader import PACKS
-from holdfast.snapshot.repo.entries import MOST_MANIFEST, Shelved, check_names
+from holdfast.snapshot.repo.entries import MOST_MANIFEST, SnapshotEntry, check_names
 from holdfast.snapshot.repo.latest import choose
 from holdfast.snapshot.repo.paths import parse_id, place_of, sequence_of, split_name
-from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.repo.snapshot_files import Files, read_files
 
 _CHUNK = 1 << 20
@@ -121,16 +121,16 @@ def prefix_of(tenant: str, agent: str) -> str:
     return "/".join((*place_of(tenant, agent), ""))
 
 
-def send(shelf: Shelf, id: str, vault: Vault) -> None:
+def send(repo: SnapshotRepository, id: str, vault: Vault) -> None:
     """Copy a snapshot to the vault. What is there already with the same bytes is left; so it can be tried again.
 
     Raises:
-        SnapshotDamaged: the bytes on the shelf are not those of the manifest.
+        SnapshotDamaged: the bytes in the repository are not those of the manifest.
         Conflict: the vault has other bytes under one of its names.
         VaultFull, UpstreamFailed: the vault did not take them.
     """
-    with shelf.hold(id) as one:
-        files = read_files(shelf.root, one.id)
+    with repo.hold(id) as one:
+        files = read_files(repo.root, one.id)
 
         def body() -> BinaryIO:
             with disk_faults(f"send {files.id}"):
@@ -207,8 +207,8 @@ def _reading(vault: Vault, name: str) -> Iterator[BinaryIO]:
         yield stream
 
 
-def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: Shelf) -> Shelved:
-    """Copy a snapshot of a memory, the latest if no id is given, from the vault to the shelf.
+def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: SnapshotRepository) -> SnapshotEntry:
+    """Copy a snapshot of a memory, the latest if no id is given, from the vault to the repository.
 
     Its files must agree with each other; whether its signer can be trusted is for `verify` to say.
 
@@ -216,7 +216,7 @@ def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: Shelf) ->
         NotFound: the vault has none.
         SnapshotDamaged, SnapshotTooNew: the vault's bytes are not those of a snapshot that can be read here.
         SnapshotForeign: it is of another memory.
-        Conflict: another snapshot of that id is on the shelf.
+        Conflict: another snapshot of that id is in the repository.
     """
     files = read_vaulted(vault, tenant, agent, latest_in(vault, tenant, agent).id if id is None else id)
     if (there := into.has(files)) is not None:

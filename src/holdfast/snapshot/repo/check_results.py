@@ -1,8 +1,9 @@
 """What reading whole bodies told, remembered beside them, so that a list can say it without reading them again.
 
-<shelf>/checked holds for each id how the body's file was (size, times, inode), the SHA-256 of its manifest, when it was
-read, and what was wrong. It holds as long as all of these are the same; of a recipe the files of all its packs count.
-It is a memory aid and no seal: whatever uses a snapshot reads it anew, and a record that cannot be read counts as none.
+<repository>/checked holds for each id how the body's file was (size, times, inode), the SHA-256 of its manifest, when
+it was read, and what was wrong. It holds as long as all of these are the same; of a chunk index the files of all its
+packs count. It is a memory aid and no seal: whatever uses a snapshot reads it anew, and a record that cannot be read
+counts as none.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ Record = dict[str, Checked]
 
 
 def looks_of(body: Path) -> Looks | None:
-    """How a body is; None if it is no file. Of a recipe, how all that it needs is: a pack belongs to several."""
+    """How a body is; None if it is no file. Of a chunk index, how all that it needs is: a pack belongs to several."""
     own = _file_looks(body)
     if own is None or not body.name.endswith(RECIPES):
         return own
@@ -105,7 +106,7 @@ def _row(row: Any) -> Checked | None:
 
 
 def write_record(root: Path, record: Record) -> None:
-    """Remember this of those that are still here. Call with the shelf's lock held.
+    """Remember this of those that are still here. Call with the repository's lock held.
 
     Raises:
         StorageFull, StorageFailed: it could not be written.

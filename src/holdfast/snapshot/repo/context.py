@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.context import Desk
+from holdfast.context import CallContext
 from holdfast.core.errors import Conflict, Fault
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import Json, Lifecycle
@@ -17,8 +17,8 @@ from holdfast.settings import Settings
 from holdfast.snapshot.keys.keyring import Keyring
 from holdfast.snapshot.repo.jobs import Work, going_on, note_work
 from holdfast.snapshot.repo.lock import SnapshotLock
-from holdfast.snapshot.repo.paths import shelf_folder
-from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.paths import repo_folder
+from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.store.port import Home
 from holdfast.vault.vault_url import vault_from
 
@@ -56,8 +56,8 @@ class Archive:
         return self.settings.agent or DEFAULT_AGENT
 
     @property
-    def shelf(self) -> Shelf:
-        return Shelf(shelf_folder(self.home, self.tenant, self.agent), (self.tenant, self.agent))
+    def repo(self) -> SnapshotRepository:
+        return SnapshotRepository(repo_folder(self.home, self.tenant, self.agent), (self.tenant, self.agent))
 
     @property
     def keyring(self) -> Keyring:
@@ -126,18 +126,18 @@ class Archive:
         self.metrics.count("holdfast_snapshot_bytes_total", size, operation=operation)
 
 
-def archive_of(desk: Desk) -> Archive:
-    """The archive of the memory that the desk stands in.
+def archive_of(ctx: CallContext) -> Archive:
+    """The archive of the memory that the context stands in.
 
     Raises:
-        Conflict: the desk stands in none, as when a past memory is read.
+        Conflict: the context stands in none, as when a past memory is read.
     """
-    home = desk.home
+    home = ctx.home
     if home is None:
         raise Conflict("snapshots: this memory lies in no data folder", hint="Open the folder itself.")
 
     def tell(kind: Lifecycle, body: Json) -> None:
-        # A restore may have exchanged the store since the desk was made.
-        dataclasses.replace(desk, store=home.store).announce(kind, body)
+        # A restore may have exchanged the store since the context was made.
+        dataclasses.replace(ctx, store=home.store).announce(kind, body)
 
-    return Archive(home.path, desk.settings, desk.clock, desk.entropy, desk.tenant, home, tell, desk.metrics)
+    return Archive(home.path, ctx.settings, ctx.clock, ctx.entropy, ctx.tenant, home, tell, ctx.metrics)

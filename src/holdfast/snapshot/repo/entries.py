@@ -1,5 +1,5 @@
-"""What lies on a shelf, looked at cheaply: everything but the body's bytes is read and must agree. What was found when
-the bytes were read is remembered (`checked.py`) and holds as long as the file has not changed.
+"""What lies in a repository, looked at cheaply: everything but the body's bytes is read and must agree. What was found
+when the bytes were read is remembered (`checked.py`) and holds as long as the file has not changed.
 
 Reading takes no lock. Whatever seems wrong is looked at again before it is called damaged, since another process may
 just be putting or deleting it.
@@ -22,7 +22,7 @@ from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.manifest import read_manifest
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.chunks.chunk_index import is_pack, read_packs
-from holdfast.snapshot.chunks.reader import PACKS, pack_path, packs_beside, read_recipe
+from holdfast.snapshot.chunks.reader import PACKS, pack_path, packs_beside, read_chunk_index
 from holdfast.snapshot.repo.check_results import Checked, Record, looks_of, read_record
 from holdfast.snapshot.repo.orphans import mark_of
 from holdfast.snapshot.repo.paths import read_sidecar, sequence_of, split_name
@@ -35,8 +35,8 @@ Owner = tuple[str, str]  # tenant and agent
 
 
 @dataclass(frozen=True, slots=True)
-class Shelved:
-    """A snapshot on the shelf, whole as far as a glance tells, or damaged and why."""
+class SnapshotEntry:
+    """A snapshot in the repository, whole as far as a glance tells, or damaged and why."""
 
     id: str
     manifest: Manifest | None  # None if it cannot be read
@@ -88,15 +88,15 @@ def newest_first(ids: set[str]) -> list[str]:
     return sorted(ids, key=lambda id: (sequence_of(id), id), reverse=True)
 
 
-def look_at_all(root: Path, owner: Owner | None = None) -> Iterator[Shelved]:
-    """Every snapshot on the shelf, newest first."""
+def look_at_all(root: Path, owner: Owner | None = None) -> Iterator[SnapshotEntry]:
+    """Every snapshot in the repository, newest first."""
     record = read_record(root)
     for id in newest_first(ids_on(root)):
         if (one := look_at(root, id, owner, record)) is not None:
             yield one
 
 
-def look_at(root: Path, id: str, owner: Owner | None = None, record: Record | None = None) -> Shelved | None:
+def look_at(root: Path, id: str, owner: Owner | None = None, record: Record | None = None) -> SnapshotEntry | None:
     """The snapshot of that id; None if there is none, also while it is being put or deleted.
 
     With an owner, one of another memory counts as damaged, and nothing that it says about itself is told.
@@ -111,7 +111,7 @@ def look_at(root: Path, id: str, owner: Owner | None = None, record: Record | No
     return seen if seen.size or any(os.path.lexists(root / f"{id}{suffix}") for suffix in SUFFIXES) else None
 
 
-def _glance(root: Path, id: str, owner: Owner | None, record: Record) -> Shelved:
+def _glance(root: Path, id: str, owner: Owner | None, record: Record) -> SnapshotEntry:
     manifest: Manifest | None = None
     damaged: str | None = None
     known: Checked | None = None
@@ -128,7 +128,7 @@ def _glance(root: Path, id: str, owner: Owner | None, record: Record) -> Shelved
         damaged = known.damaged
     name = manifest.body_name if manifest else _body_there(root, id)
     size = sum(_size_of(f"{root}/{id}{suffix}") or 0 for suffix in SUFFIXES) + _packs_size(root / name)
-    return Shelved(id, manifest, size, damaged, root / name, known.at if known else None)
+    return SnapshotEntry(id, manifest, size, damaged, root / name, known.at if known else None)
 
 
 def _known(body: Path, digest: str, known: Checked | None) -> Checked | None:
@@ -139,7 +139,7 @@ def _known(body: Path, digest: str, known: Checked | None) -> Checked | None:
 
 
 def _packs_size(body: Path) -> int:
-    """What the packs of a recipe take; none if it is no recipe, or cannot be read."""
+    """What the packs of a chunk index take; none if it is no chunk index, or cannot be read."""
     if not body.name.endswith(RECIPES):
         return 0
     try:
@@ -200,9 +200,9 @@ def _check_body(folder: Path, manifest: Manifest) -> None:
 
 
 def check_packs(body: Path, manifest: Manifest) -> None:
-    """Refuse a recipe that is not the manifest's, or one of whose packs is not there in its size."""
+    """Refuse a chunk index that is not the manifest's, or one of whose packs is not there in its size."""
     try:
-        packs = read_packs(read_recipe(body, manifest))
+        packs = read_packs(read_chunk_index(body, manifest))
     except Malformed as error:
         raise SnapshotDamaged(f"{body.name}: {error}") from error
     gone = [one.name for one in packs if _size_of(str(pack_path(body, one.name))) != one.size]

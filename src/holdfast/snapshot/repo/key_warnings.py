@@ -113,5 +113,5 @@ def _recipients(archive: Archive) -> set[str]:
     """Who can open what is made here: as the settings say, or else as the newest snapshot was made."""
     if archive.settings.snapshot_recipients:
         return {fingerprint(one) for one in archive.settings.snapshot_recipients}
-    newest = archive.shelf.newest()
+    newest = archive.repo.newest()
     return set(newest.manifest.recipients) if newest is not None and newest.manifest is not None else set()

@@ -1,4 +1,4 @@
-"""What interrupted work leaves on a shelf, and how it is known to be nobody's.
+"""What interrupted work leaves in a repository, and how it is known to be nobody's.
 
     .lock                   held while names of snapshots change, for moments only
     .staging-<name>/        where a snapshot is made; the folder itself is locked while it is in use
@@ -8,8 +8,8 @@
     .<name>.new             a small file on its way to its name
 
 A staging folder that nobody has locked belonged to a process that is dead. An id that is marked as changing while
-nobody holds the shelf's lock was left halfway: with its manifest it is a whole snapshot, without it the rest of one
-that never was or is no more. Files without a manifest and without a mark are neither: they are shown as damaged and
+nobody holds the repository's lock was left halfway: with its manifest it is a whole snapshot, without it the rest of
+one that never was or is no more. Files without a manifest and without a mark are neither: they are shown as damaged and
 stay.
 """
 
@@ -42,7 +42,7 @@ def mark_of(root: Path, id: str) -> Path:
 
 @contextmanager
 def changing_names(root: Path) -> Iterator[None]:
-    """Alone among all processes and threads that change names on this shelf."""
+    """Alone among all processes and threads that change names on this repository."""
     make_folder(root)
     handle = os.open(root / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -83,7 +83,7 @@ def _new_folder(root: Path, name: str | None) -> Path:
 
 
 def begin_change(root: Path, id: str) -> None:
-    """Mark an id, durable, before the first of its names changes. Call with the shelf's lock held."""
+    """Mark an id, durable, before the first of its names changes. Call with the repository's lock held."""
     write_new(mark_of(root, id), b"")
     sync_folder(root)
 
@@ -93,7 +93,7 @@ def end_change(root: Path, id: str) -> None:
 
 
 def marked(root: Path) -> list[str]:
-    """Ids whose change did not come to its end, if the shelf's lock is held by the caller."""
+    """Ids whose change did not come to its end, if the repository's lock is held by the caller."""
     names = (name for name in os.listdir(root) if name.startswith(".") and name.endswith(_CHANGING))
     ids = (name[1:].removesuffix(_CHANGING) for name in names)
     return sorted(id for id in ids if split_name(id + MANIFEST))
@@ -130,7 +130,7 @@ def in_use(path: Path) -> bool:
 
 
 def sweep_staging(root: Path) -> list[str]:
-    """Remove staging folders that nobody has locked. Call with the shelf's lock held."""
+    """Remove staging folders that nobody has locked. Call with the repository's lock held."""
     gone = []
     for name in sorted(os.listdir(root)):
         if name.startswith(_STAGING) and _remove_if_free(root / name):

@@ -1,10 +1,11 @@
-"""The packs on a shelf: how they come with a snapshot, which are still needed, and how the others go.
+"""The packs in a repository: how they come with a snapshot, which are still needed, and how the others go.
 
-    <shelf>/packs/<32 hexadecimal characters>
+    <repository>/packs/<32 hexadecimal characters>
 
-A new pack is made in a staging folder and moved here under the shelf's lock, just before the recipe that names it. So
-what lies here and is named by no recipe was left by interrupted work, or by a snapshot that went, and is nobody's: no
-lease is needed, unlike in a vault. Every recipe counts, with a manifest or without: somebody may still be reading it.
+A new pack is made in a staging folder and moved here under the repository's lock, just before the chunk index that
+names it. So what lies here and is named by no chunk index was left by interrupted work, or by a snapshot that went,
+and is nobody's: no lease is needed, unlike in a vault. Every chunk index counts, with a manifest or without: somebody
+may still be reading it.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, read_packs
 from holdfast.snapshot.chunks.packfile import Entry
 from holdfast.snapshot.chunks.reader import PACKS, packs_beside
-from holdfast.snapshot.repo.entries import Shelved, names_on, packs_on, read_small
+from holdfast.snapshot.repo.entries import SnapshotEntry, names_on, packs_on, read_small
 from holdfast.snapshot.repo.paths import read_sidecar
 
 _MOST_SIDECAR = 512
 
 
-def take_packs(recipe: Path, root: Path) -> None:
-    """Move the packs that lie beside a staged recipe to the shelf, durable; all that it names are there then.
+def take_packs(chunk_index: Path, root: Path) -> None:
+    """Move the packs that lie beside a staged chunk index to the repository, durable; all that it names are there then.
 
-    Call with the shelf's lock held.
+    Call with the repository's lock held.
 
     Raises:
-        SnapshotDamaged: it is no recipe.
+        SnapshotDamaged: it is no chunk index.
         SnapshotsBusy: a pack that it refers to is gone.
     """
-    packs = _named_by(recipe)
-    folder, staged = root / PACKS, recipe.parent / PACKS
+    packs = _named_by(chunk_index)
+    folder, staged = root / PACKS, chunk_index.parent / PACKS
     make_folder(folder)
     there = packs_on(root)
     for one in packs:
@@ -49,11 +50,11 @@ def take_packs(recipe: Path, root: Path) -> None:
         raise SnapshotsBusy("snapshot: packs that were just there are gone", hint="Make the snapshot again.")
 
 
-def _named_by(recipe: Path) -> tuple[Entry, ...]:
+def _named_by(chunk_index: Path) -> tuple[Entry, ...]:
     try:
-        return packs_beside(recipe)
+        return packs_beside(chunk_index)
     except Malformed as error:
-        raise SnapshotDamaged(f"{recipe.name}: {error}") from error
+        raise SnapshotDamaged(f"{chunk_index.name}: {error}") from error
 
 
 def needed_packs(root: Path) -> set[str]:
@@ -75,7 +76,7 @@ def needed_packs(root: Path) -> set[str]:
 
 
 def _needed_by(root: Path, name: str) -> set[str]:
-    """By its sidecar: a recipe that was changed may name others than it needs."""
+    """By its sidecar: a chunk index that was changed may name others than it needs."""
     data = read_small(root, name, MOST_BYTES)
     if read_sidecar(read_small(root, f"{name}{SIDECAR}", _MOST_SIDECAR), name) != sha256(data).hexdigest():
         raise SnapshotDamaged(f"{name} is not what its sidecar says")
@@ -86,7 +87,8 @@ def _needed_by(root: Path, name: str) -> set[str]:
 
 
 def sweep_packs(root: Path) -> list[str]:
-    """Remove the packs that no snapshot needs; none if that cannot be told of all. Call with the shelf's lock held."""
+    """Remove the packs that no snapshot needs; none if that cannot be told of all. Call with the repository's lock
+    held."""
     there = packs_on(root)
     if not there:
         return []
@@ -101,13 +103,13 @@ def sweep_packs(root: Path) -> list[str]:
     return gone
 
 
-def trusted_packs(snapshots: Iterable[Shelved]) -> dict[str, int]:
+def trusted_packs(snapshots: Iterable[SnapshotEntry]) -> dict[str, int]:
     """The packs that a new snapshot may refer to, with their sizes: those of one that is not known to be damaged."""
     good = (one for one in snapshots if not one.damaged)
     return {pack.name: pack.size for one in good for pack in _packs(one)}
 
 
-def packs_needed(one: Shelved) -> set[str]:
+def packs_needed(one: SnapshotEntry) -> set[str]:
     """The packs that a snapshot needs; none if it lies whole.
 
     Raises:
@@ -116,5 +118,5 @@ def packs_needed(one: Shelved) -> set[str]:
     return {pack.name for pack in _packs(one)}
 
 
-def _packs(one: Shelved) -> tuple[Entry, ...]:
+def _packs(one: SnapshotEntry) -> tuple[Entry, ...]:
     return _named_by(one.path) if one.manifest and one.manifest.chunked else ()

@@ -15,7 +15,7 @@ from holdfast.core.bundle_names import SUFFIXES
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.session_keys import key_of
 
-SHELVES = "snapshots"  # in the data folder: the shelves of all memories, laid out as a vault is
+SHELVES = "snapshots"  # in the data folder: the repositories of all memories, laid out as a vault is
 
 _ID = re.compile(r"(0\d{5}|[1-9]\d{5,11})-(\d{8}T\d{6}Z)-([0-9a-f]{6})", re.ASCII)
 _PREFIX = re.compile(r"\d{5,12}(-(\d{1,8}(T(\d{0,6}Z?(-[0-9a-f]{0,6})?)?)?)?)?", re.ASCII)
@@ -89,7 +89,7 @@ def read_sidecar(data: bytes, name: str) -> str | None:
 
 
 def place_of(tenant: str, agent: str) -> tuple[str, str]:
-    """The two folder names of a memory, on the shelf and in a vault. Different memories, different folders."""
+    """The two folder names of a memory, in the repository and in a vault. Different memories, different folders."""
     return _part(tenant), _part(agent)
 
 
@@ -106,6 +106,6 @@ def _part(name: str) -> str:
     return f"%2E{key[1:]}" if key.startswith(".") else key
 
 
-def shelf_folder(home: Path, tenant: str, agent: str) -> Path:
+def repo_folder(home: Path, tenant: str, agent: str) -> Path:
     """Where the snapshots of a memory lie."""
     return home.joinpath(SHELVES, *place_of(tenant, agent))

@@ -1,8 +1,8 @@
 """The snapshots of one memory in its folder: put whole or not at all, listed, held, deleted, exported.
 
-The manifest is the commit point: it comes last and goes first. Names change under the shelf's lock only, with a mark
-that tells interrupted work from damage (`leftovers.py`). A body may be a recipe of chunks, with the packs that it names
-in packs/ (`shelf_packs.py`). Two numbers stand beside them: `sequence`, the highest that
+The manifest is the commit point: it comes last and goes first. Names change under the repository's lock only, with a
+mark that tells interrupted work from damage (`leftovers.py`). A body may be a chunk index of chunks, with the packs
+that it names in packs/ (`shelf_packs.py`). Two numbers stand beside them: `sequence`, the highest that
 was ever given away, and `newest`, the highest that should be there.
 """
 
@@ -22,7 +22,7 @@ from holdfast.snapshot.bundle.types import Identity, Manifest
 from holdfast.snapshot.repo.check_results import RECORD, Checked, read_record, write_record
 from holdfast.snapshot.repo.entries import (
     Owner,
-    Shelved,
+    SnapshotEntry,
     bytes_on,
     check_names,
     ids_on,
@@ -55,7 +55,7 @@ _MOST_BELIEVED = 1_000_000_000
 _LATELY_MS = 3_600_000  # what is read often need not be noted each time
 
 # Methods are called `list` and `bytes`: in their class these words mean nothing else.
-Snapshots = list[Shelved]
+Snapshots = list[SnapshotEntry]
 Names = list[str]
 Paths = list[Path]
 Data = bytes
@@ -63,21 +63,21 @@ Data = bytes
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A snapshot that is on the shelf and durable."""
+    """A snapshot that is in the repository and durable."""
 
     id: str
     path: Path  # of the body
     size: int  # of all its files
 
 
-class Shelf:
+class SnapshotRepository:
     """The snapshots of one memory."""
 
     new_id = staticmethod(new_id)
     parse_id = staticmethod(parse_id)
 
     def __init__(self, root: Path, owner: Owner | None = None):
-        """The shelf in that folder; with an owner, what lies there of another memory is none of its snapshots."""
+        """The repository in that folder; with an owner, what lies there of another memory is none of its snapshots."""
         self.root = root
         self.owner = owner
 
@@ -136,7 +136,7 @@ class Shelf:
 
     @contextmanager
     def staging(self, name: str | None = None) -> Iterator[Path]:
-        """A private folder on the shelf's disk, gone after the block; nobody sweeps it while the block runs."""
+        """A private folder in the repository's disk, gone after the block; nobody sweeps it while the block runs."""
         with ExitStack() as stack:
             with disk_faults("snapshot: staging folder"):
                 folder = stack.enter_context(staging_folder(self.root, name))
@@ -145,7 +145,7 @@ class Shelf:
     def put(self, body: Path, manifest: Manifest, manifest_bytes: Data) -> Stored:
         """Take a staged, synced body and its manifest: afterwards the snapshot is listed and durable.
 
-        The packs of a recipe lie beside it in packs/, as far as they are not here.
+        The packs of a chunk index lie beside it in packs/, as far as they are not here.
 
         Raises:
             Conflict: something of that id is here already.
@@ -202,7 +202,7 @@ class Shelf:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Alone on the shelf, and with nothing left halfway by those before."""
+        """Alone in the repository, and with nothing left halfway by those before."""
         with changing_names(self.root):
             self._settle()
             yield
@@ -245,15 +245,15 @@ class Shelf:
         """All snapshots, newest first by sequence; damaged ones among them."""
         return list(self.each())
 
-    def each(self) -> Iterator[Shelved]:
+    def each(self) -> Iterator[SnapshotEntry]:
         """The same one by one: a manifest names every file of a memory, so thousands of them are large."""
         return look_at_all(self.root, self.owner)
 
-    def newest(self) -> Shelved | None:
+    def newest(self) -> SnapshotEntry | None:
         """The newest that is not known to be damaged; None if there is none."""
         return next((one for one in self.each() if not one.damaged), None)
 
-    def find(self, name: str) -> Shelved:
+    def find(self, name: str) -> SnapshotEntry:
         """The snapshot of that id, of the only id that begins so, or the `latest`.
 
         Raises:
@@ -271,7 +271,7 @@ class Shelf:
             raise Conflict(f"snapshot: several ids begin with {name[:60]!r}", hint="Give more of the id.")
         return first
 
-    def latest(self) -> Shelved | None:
+    def latest(self) -> SnapshotEntry | None:
         """The newest that is not known to be damaged, and that no restore or undo gave up; None if there is none."""
         return choose((one for one in self.each() if not one.damaged), _identity_of)
 
@@ -304,7 +304,7 @@ class Shelf:
     # Reading
 
     @contextmanager
-    def hold(self, id: str) -> Iterator[Shelved]:
+    def hold(self, id: str) -> Iterator[SnapshotEntry]:
         """The snapshot, that nobody deletes while the block runs.
 
         Raises:
@@ -370,18 +370,18 @@ class Shelf:
         with self.hold(id) as one, disk_faults(f"export {one.id}"):
             return export_files(self.root, read_files(self.root, one.id), target)
 
-    def has(self, files: Files) -> Shelved | None:
+    def has(self, files: Files) -> SnapshotEntry | None:
         """The snapshot here that has the same manifest and is whole at a glance; None if there is none."""
         there = look_at(self.root, files.id, self.owner)
         return there if there and not there.damaged and there.manifest == files.manifest else None
 
 
-def _identity_of(one: Shelved) -> Identity | None:
+def _identity_of(one: SnapshotEntry) -> Identity | None:
     return one.manifest.identity if one.manifest is not None else None
 
 
 @contextmanager
-def _owned(one: Shelved) -> Iterator[None]:
+def _owned(one: SnapshotEntry) -> Iterator[None]:
     """Alone with the body, if there is one.
 
     Raises:

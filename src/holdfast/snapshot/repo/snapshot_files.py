@@ -1,4 +1,4 @@
-"""A snapshot's files read as one, and copied out of the shelf into a folder of somebody's choice."""
+"""A snapshot's files read as one, and copied out of the repository into a folder of somebody's choice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.snapshot.bundle.hashed_copy import checked, copy_new, open_file
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.chunks.chunk_index import read_packs
 from holdfast.snapshot.chunks.packfile import Entry
-from holdfast.snapshot.chunks.reader import PACKS, open_pack, read_recipe
+from holdfast.snapshot.chunks.reader import PACKS, open_pack, read_chunk_index
 from holdfast.snapshot.repo.entries import MOST_MANIFEST, check_sidecar, read_manifest_of, read_small
 from holdfast.snapshot.repo.paths import sidecar
 
@@ -81,7 +81,7 @@ def copy_body(folder: Path, manifest: Manifest, target: Path) -> None:
 def export_files(folder: Path, files: Files, target: Path) -> list[Path]:
     """Copy a snapshot out: whole, durable, nothing overwritten; the paths, the manifest's last.
 
-    The packs of a recipe go along. Those that are there already are left: another snapshot brought them.
+    The packs of a chunk index go along. Those that are there already are left: another snapshot brought them.
 
     Raises:
         Conflict: one of the files exists there. SnapshotDamaged: the bytes are not those of the manifest.
@@ -103,11 +103,12 @@ def export_files(folder: Path, files: Files, target: Path) -> list[Path]:
 
 
 def _export_packs(folder: Path, manifest: Manifest, into: Path) -> list[Path]:
-    """Copy what the recipe needs; the paths. Packs without a recipe are no snapshot: what fails leaves only such."""
+    """Copy what the chunk index needs; the paths. Packs without a chunk index are no snapshot: what fails leaves only
+    such."""
     body = folder / manifest.body_name
     make_folder(into)
     try:
-        packs = read_packs(read_recipe(body, manifest))
+        packs = read_packs(read_chunk_index(body, manifest))
         for one in packs:
             _export_pack(body, one, into / one.name)
     except Malformed as error:

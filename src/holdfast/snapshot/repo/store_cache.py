@@ -1,6 +1,6 @@
 """Stores of snapshots that were asked lately, kept unpacked: the next question need not unpack them again.
 
-    <shelf>/.opened/<id>.<SHA-256 of the body>.<schema>.db      for the owner only
+    <repository>/.opened/<id>.<SHA-256 of the body>.<schema>.db      for the owner only
 
 At most two, and no more than a gigabyte in all. Each is a file that nobody changes any more: readers hold a shared lock
 on it, and it goes with its snapshot, for a newer one, or when a sweep finds it without its snapshot.
@@ -52,7 +52,8 @@ def reading_kept(path: Path) -> Iterator[bool]:
 
 
 def keep(database: Path, path: Path) -> None:
-    """Take an unpacked store that nobody reads any more, unless it is too large. Call with the shelf's lock held."""
+    """Take an unpacked store that nobody reads any more, unless it is too large. Call with the repository's lock
+    held."""
     if database.stat().st_size > MOST_BYTES:
         return
     make_folder(path.parent)
@@ -93,7 +94,7 @@ def drop_opened_of(root: Path, id: str) -> list[str]:
 
 
 def sweep_opened(root: Path) -> list[str]:
-    """Remove what is kept of snapshots that are gone. Call with the shelf's lock held."""
+    """Remove what is kept of snapshots that are gone. Call with the repository's lock held."""
     return [
         one.name
         for one in _kept(root / OPENED)

@@ -43,7 +43,7 @@ def unsent(root: Path) -> list[str]:
 
 
 def stale_marks(root: Path) -> list[str]:
-    """Names of marks that have lost their snapshot. Call with the shelf's lock held and nothing being put."""
+    """Names of marks that have lost their snapshot. Call with the repository's lock held and nothing being put."""
     return [unsent_mark(id) for id in _marked(root) if not os.path.lexists(root / f"{id}{MANIFEST}")]
 
 

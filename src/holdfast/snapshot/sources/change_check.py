@@ -44,21 +44,21 @@ def _files(folder: Path) -> list[str]:
 
 def note_seen(archive: Archive, tag: str) -> None:
     """Keep what the newest snapshot holds."""
-    write_durably(archive.shelf.root / SEEN, tag.encode())
+    write_durably(archive.repo.root / SEEN, tag.encode())
 
 
 def forget_seen(archive: Archive) -> None:
     """The newest snapshot is taken away again: what it held is in none."""
     with disk_faults(f"remove {SEEN}"):
-        (archive.shelf.root / SEEN).unlink(missing_ok=True)
+        (archive.repo.root / SEEN).unlink(missing_ok=True)
 
 
 def is_changed(archive: Archive) -> bool:
     """Whether there is something that the newest whole snapshot does not hold."""
-    if all(one.damaged for one in archive.shelf.each()):
+    if all(one.damaged for one in archive.repo.each()):
         return True
     try:
-        before = (archive.shelf.root / SEEN).read_text()
+        before = (archive.repo.root / SEEN).read_text()
     except FileNotFoundError:
         return True
     except OSError as error:

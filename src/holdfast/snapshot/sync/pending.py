@@ -9,13 +9,13 @@ from holdfast.snapshot.repo.unsent import unsent
 
 def waiting(archive: Archive) -> tuple[str, ...]:
     """Snapshots that it is still to get, the newest first."""
-    return tuple(unsent(archive.shelf.root)) if archive.settings.vault else ()
+    return tuple(unsent(archive.repo.root)) if archive.settings.vault else ()
 
 
 def waiting_ms(archive: Archive) -> int:
     """Since when it waits for the first of them, in milliseconds; 0 if it waits for none."""
     try:
-        first = next(map(archive.shelf.find, reversed(waiting(archive))), None)
+        first = next(map(archive.repo.find, reversed(waiting(archive))), None)
     except NotFound:  # it was just removed
         return 0
     if first is None or first.manifest is None:

@@ -28,7 +28,7 @@ def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | No
     `fresh` is what it was packed from, if that is still there.
 
     Raises:
-        Fault: the vault did not take it; the snapshot stays on the shelf, and the fault says so.
+        Fault: the vault did not take it; the snapshot stays in the repository, and the fault says so.
     """
     place = named or archive.settings.vault
     if not place:
@@ -42,7 +42,7 @@ def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | No
         fault.hint = f"{fault.hint} {later}"
         raise
     if place == archive.settings.vault:
-        note_sent(archive.shelf.root, id)
+        note_sent(archive.repo.root, id)
 
 
 def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None:
@@ -53,13 +53,13 @@ def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None
     Raises:
         Fault: some could not be sent; the others were.
     """
-    place, shelf = archive.settings.vault, archive.shelf
+    place, repo = archive.settings.vault, archive.repo
     if not place:
         return
-    newest = shelf.newest()
+    newest = repo.newest()
     if newest is None:
         return
-    wanted = dict.fromkeys((newest.id, *unsent(shelf.root)))
+    wanted = dict.fromkeys((newest.id, *unsent(repo.root)))
     depot = depot_of(archive, place)
     lacking = depot.lacking(wanted)
     faults: list[Fault] = []
@@ -67,7 +67,7 @@ def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None
         try:
             if id in lacking:
                 depot.send(id, fresh.get(id))
-            note_sent(shelf.root, id)
+            note_sent(repo.root, id)
         except Fault as fault:
             faults.append(fault)
     if faults:

@@ -47,7 +47,7 @@ class Standing:
 
     state: VaultState
     snapshots: tuple[Vaulted, ...]  # newest first
-    missing: tuple[str, ...]  # on the shelf, not in the vault
+    missing: tuple[str, ...]  # in the repository, not in the vault
     leftovers: int  # files that belong to no snapshot
     packs: int = 0  # of snapshots that lie there as chunks
     pack_bytes: int = 0
@@ -56,7 +56,7 @@ class Standing:
 
 
 def standing(archive: Archive, vault: Vault) -> Standing:
-    """How the vault is, and what of the shelf it lacks."""
+    """How the vault is, and what of the repository it lacks."""
     found = _look(archive, vault)
     left = leftovers(vault, archive.tenant, archive.agent)
     packs = [one.size for one in vault.list(f"{prefix_of(archive.tenant, archive.agent)}{PACKS}/")]
@@ -72,9 +72,9 @@ def _look(archive: Archive, vault: Vault) -> tuple[Vaulted, ...]:
 
 
 def _lacking(archive: Archive, found: tuple[Vaulted, ...]) -> list[tuple[str, int]]:
-    """Whole snapshots of the shelf that are not whole in the vault, newest first, with their sizes."""
+    """Whole snapshots of the repository that are not whole in the vault, newest first, with their sizes."""
     there = {one.id for one in found if not one.damaged}
-    return [(one.id, one.size) for one in archive.shelf.each() if not one.damaged and one.id not in there]
+    return [(one.id, one.size) for one in archive.repo.each() if not one.damaged and one.id not in there]
 
 
 # Sending and copying
@@ -99,7 +99,7 @@ class Sent:
 
 
 def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
-    """Send so many of the shelf's snapshots that the vault lacks, the newest first.
+    """Send so many of the repository's snapshots that the vault lacks, the newest first.
 
     What an interrupted run left in the vault is taken up again, not sent again.
 
@@ -117,7 +117,7 @@ def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
             result.about = id
         result.message = _left(len(rest))
     _no_longer_wait(archive, vault, {id for id, _ in rest})
-    damaged = tuple((one.id, one.damaged) for one in archive.shelf.each() if one.damaged)
+    damaged = tuple((one.id, one.damaged) for one in archive.repo.each() if one.damaged)
     return Moved(tuple(sent), rest, damaged)
 
 
@@ -134,7 +134,7 @@ def _no_longer_wait(archive: Archive, vault: Vault, lacking: set[str]) -> None:
     """What waited for the vault of the settings is there now, if this is that vault."""
     if archive.settings.vault and archive.vault(archive.settings.vault).place == vault.place:
         for id in set(waiting(archive)) - lacking:
-            note_sent(archive.shelf.root, id)
+            note_sent(archive.repo.root, id)
 
 
 def copy(archive: Archive, source: Vault, target: Vault, limit: int) -> Moved:

@@ -18,7 +18,7 @@ from holdfast.snapshot.remote.forks import Line, find_lines
 from holdfast.snapshot.remote.layout import Fresh, put
 from holdfast.snapshot.remote.transfer import Vaulted, list_vault, must_be_there, with_packs
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.entries import Shelved
+from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.retention import Item, Policy, plan
 from holdfast.snapshot.resolve import LATEST, Named, examine, sought
 from holdfast.snapshot.sources.capture import live_database
@@ -48,7 +48,7 @@ class Depot(Protocol):
         ...
 
     def standing(self) -> Standing:
-        """How it is, and what of the shelf it lacks."""
+        """How it is, and what of the repository it lacks."""
         ...
 
     def list(self) -> list[Vaulted]:
@@ -72,11 +72,11 @@ class Depot(Protocol):
         ...
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
-        """Those of the shelf's snapshots that it should have and has not got."""
+        """Those of the repository's snapshots that it should have and has not got."""
         ...
 
     def send(self, id: str, fresh: Fresh | None = None) -> None:
-        """Send one snapshot of the shelf; `fresh` is what it was packed from, if that is still there."""
+        """Send one snapshot of the repository; `fresh` is what it was packed from, if that is still there."""
         ...
 
 
@@ -158,9 +158,10 @@ class ColonyDepot:
         missing = (newest.id,) if (newest := self._unsent()) else ()
         return Standing(VaultState(free=free, used=used), tuple(self.list()), missing, 0)
 
-    def _unsent(self) -> Shelved | None:
-        """The newest snapshot of the shelf, if the vault has none of it. Older ones are not sent: there is no room."""
-        newest = self._archive.shelf.newest()
+    def _unsent(self) -> SnapshotEntry | None:
+        """The newest snapshot of the repository, if the vault has none of it. Older ones are not sent: there is no
+        room."""
+        newest = self._archive.repo.newest()
         if newest is None or newest.manifest is None:
             return None
         lacks = self._compacts.newest() is None or not self._compacts.is_sent(newest.manifest.identity)
@@ -206,9 +207,9 @@ class ColonyDepot:
         return {newest.id} & set(ids) if newest else set()
 
     def send(self, id: str, fresh: Fresh | None = None) -> None:
-        self._sent(self._archive.shelf.find(id))
+        self._sent(self._archive.repo.find(id))
 
-    def _sent(self, one: Shelved) -> int:
+    def _sent(self, one: SnapshotEntry) -> int:
         if one.manifest is None:
             raise NotFound(f"vault: snapshot {one.id} cannot be read")
         with self._archive.unlocked("sync") as result, self._read(one) as reader:
@@ -218,12 +219,12 @@ class ColonyDepot:
         return made.size
 
     @contextmanager
-    def _read(self, one: Shelved) -> Iterator[Reader]:
+    def _read(self, one: SnapshotEntry) -> Iterator[Reader]:
         """The store of a snapshot. One that is encrypted for somebody else cannot be read here; the newest is then
         as the memory is now."""
         archive = self._archive
         if one.manifest is not None and one.manifest.encrypted and not archive.settings.snapshot_identity:
-            with archive.shelf.staging() as staging:
+            with archive.repo.staging() as staging:
                 capture_store(live_database(archive), staging / "now.db", archive.tenant)
                 store = open_past(staging / "now.db")
                 try:

@@ -97,4 +97,4 @@ def test_no_other_module_imports_the_library() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Import) and any(one.name.split(".")[0] == "pyrage" for one in node.names)
     ]
-    assert found == ["age_encryption.py"]
+    assert found == ["age.py"]

@@ -1,4 +1,4 @@
-"""Breaking work on a shelf at one exact system call, and looking at what it leaves."""
+"""Breaking work in a repository at one exact system call, and looking at what it leaves."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pathlib import Path
 
 from kill_points import Outcome
 from processes import WAIT_SECONDS, environment
-from shelf_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_id
-from shelf_work import ACTIONS, FAULT, NEW, OLD
+from repo_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_id
+from repo_work import ACTIONS, FAULT, NEW, OLD
 from tracing import fired, need_strace, was_killed
 
 from holdfast.snapshot.remote.transfer import list_vault, send
-from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.vault.local import LocalVault
 
 LATER = 3
 LEFT = 7  # an id whose put was interrupted earlier
-WORK = Path(__file__).with_name("shelf_work.py")
+WORK = Path(__file__).with_name("repo_work.py")
 
 
 def _prepare(action: str, root: Path) -> None:
     shutil.rmtree(root.parent, ignore_errors=True)
     root.parent.mkdir(parents=True)
-    shelf = Shelf(root)
-    put_sample(shelf, OLD)
+    repo = SnapshotRepository(root)
+    put_sample(repo, OLD)
     if action == "delete":
-        put_sample(shelf, NEW)
+        put_sample(repo, NEW)
     if action == "sweep":
         _leave(root)
 
@@ -84,8 +84,8 @@ def _run(folder: Path, action: str, syscall: str, how: str, when: str) -> tuple[
     return done, log
 
 
-def kill_shelf(folder: Path, syscall: str, when: int, *, action: str) -> Outcome:
-    """The work killed at that call; then the shelf is examined.
+def kill_repo(folder: Path, syscall: str, when: int, *, action: str) -> Outcome:
+    """The work killed at that call; then the repository is examined.
 
     Raises:
         AssertionError: something is broken, or was lost.
@@ -96,7 +96,7 @@ def kill_shelf(folder: Path, syscall: str, when: int, *, action: str) -> Outcome
     return _outcome(folder, action, done, killed)
 
 
-def fail_shelf(folder: Path, syscall: str, when: int, *, action: str, error: str, onward: bool) -> Outcome:
+def fail_repo(folder: Path, syscall: str, when: int, *, action: str, error: str, onward: bool) -> Outcome:
     """The same with an error of the disk in place of that call, and of all that follow if `onward`."""
     done, log = _run(folder, action, syscall, f"error={error}", f"{when}{'+' if onward else ''}")
     assert done.returncode in (0, FAULT), done.stdout + done.stderr
@@ -112,13 +112,13 @@ def _outcome(folder: Path, action: str, done: subprocess.CompletedProcess[str], 
 
 def examine(root: Path, action: str, said: str) -> bool:
     """What is listed is whole, what is not is gone after a sweep, and work goes on. Whether the work was done."""
-    shelf = Shelf(root)
-    before = {one.id for one in shelf.list()}
+    repo = SnapshotRepository(root)
+    before = {one.id for one in repo.list()}
     if action == "send":
-        return _examine_vault(shelf, root.parent / "vault")
-    assert [one.damaged for one in shelf.list() if one.damaged] == []
-    shelf.sweep()
-    found = shelf.list()
+        return _examine_vault(repo, root.parent / "vault")
+    assert [one.damaged for one in repo.list() if one.damaged] == []
+    repo.sweep()
+    found = repo.list()
     ids = {one.id for one in found}
     assert ids == before, "a sweep takes nothing that was listed"
     assert ids in ({sample_id(OLD)}, {sample_id(OLD), sample_id(NEW)}), ids
@@ -126,23 +126,23 @@ def examine(root: Path, action: str, said: str) -> bool:
         assert one.damaged is None
         assert one.manifest is not None
         assert sha256(one.path.read_bytes()).hexdigest() == one.manifest.body_sha256
-    assert shelf.newest_expected() == found[0].sequence
-    assert names_on(shelf) == {name for one in found for name in files_of(one.sequence)} | BOOKKEEPING, names_on(shelf)
-    number = shelf.next_sequence()
+    assert repo.newest_expected() == found[0].sequence
+    assert names_on(repo) == {name for one in found for name in files_of(one.sequence)} | BOOKKEEPING, names_on(repo)
+    number = repo.next_sequence()
     assert number > max(found[0].sequence, *(int(word) for word in said.split() if word.isdigit()), 0)
-    put_sample(shelf, LATER)
-    assert shelf.find("latest").id == sample_id(LATER)
+    put_sample(repo, LATER)
+    assert repo.find("latest").id == sample_id(LATER)
     return {"put": sample_id(NEW) in ids, "delete": sample_id(NEW) not in ids}.get(action, True)
 
 
-def _examine_vault(shelf: Shelf, place: Path) -> bool:
+def _examine_vault(repo: SnapshotRepository, place: Path) -> bool:
     """All of it or nothing is listed there; sent again it is whole, and the next put takes litter away."""
     vault = LocalVault(place)
     found = list_vault(vault, "acme", "quill")
     assert [one.damaged for one in found if one.damaged] == []
-    put_sample(shelf, LATER)
+    put_sample(repo, LATER)
     for sequence in (OLD, OLD, LATER):
-        send(shelf, sample_id(sequence), vault)
+        send(repo, sample_id(sequence), vault)
     assert [one.damaged for one in list_vault(vault, "acme", "quill")] == [None, None]
     assert {path.name for path in (place / "acme/quill").iterdir()} == files_of(OLD) | files_of(LATER)
     return bool(found)
@@ -151,10 +151,10 @@ def _examine_vault(shelf: Shelf, place: Path) -> bool:
 ERRORS = (("EIO", False), ("EIO", True), ("ENOSPC", True))
 
 SHELF_SCENARIOS = {
-    **{f"shelf, {action}": partial(kill_shelf, action=action) for action in ACTIONS},
+    **{f"repository, {action}": partial(kill_repo, action=action) for action in ACTIONS},
     **{
-        f"shelf, {action}, {error} {'onward' if onward else 'once'}": partial(
-            fail_shelf, action=action, error=error, onward=onward
+        f"repository, {action}, {error} {'onward' if onward else 'once'}": partial(
+            fail_repo, action=action, error=error, onward=onward
         )
         for action in ACTIONS
         for error, onward in ERRORS

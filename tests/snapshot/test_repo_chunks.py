@@ -1,4 +1,4 @@
-"""Snapshots that lie on the shelf as chunks: every operation reads them, and none depends on another one."""
+"""Snapshots that lie in the repository as chunks: every operation reads them, and none depends on another one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.snapshot.bundle.manifest import read_manifest
 from holdfast.snapshot.chunks.packfile import id_of
 from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.repo.packs import needed_packs
-from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.resolve import Named
 from holdfast.store.data_folder import DATABASE
 
@@ -43,15 +43,15 @@ def two(world: World) -> tuple[World, str, str]:
 
 
 def archive(world: World) -> Archive:
-    return archive_of(world.desk())
+    return archive_of(world.context())
 
 
-def shelf(world: World) -> Shelf:
-    return archive(world).shelf
+def repo(world: World) -> SnapshotRepository:
+    return archive(world).repo
 
 
 def packs(world: World) -> set[str]:
-    return {path.name for path in (shelf(world).root / "packs").iterdir()}
+    return {path.name for path in (repo(world).root / "packs").iterdir()}
 
 
 def texts(world: World) -> set[str]:
@@ -71,28 +71,28 @@ def statuses(world: World) -> list[str]:
 # What lies there
 
 
-def test_a_snapshot_is_a_recipe_and_packs_that_the_next_one_shares(two: tuple[World, str, str]) -> None:
+def test_a_snapshot_is_a_chunk_index_and_packs_that_the_next_one_shares(two: tuple[World, str, str]) -> None:
     world, first, second = two
-    names = {path.name for path in shelf(world).root.glob("0*")}
+    names = {path.name for path in repo(world).root.glob("0*")}
     suffixes = (".chunks", ".chunks.sha256", ".manifest.json", ".manifest.json.sha256")
     assert names == {f"{id}{suffix}" for id in (first, second) for suffix in suffixes}
     listed = {one["id"]: one for one in world.call("snapshot_list")["snapshots"]}
     assert [one["layout"] for one in listed.values()] == ["chunks", "chunks"]
     own, all_of_it = needed_by(world, first), needed_by(world, second)
     assert own < all_of_it == packs(world)
-    sizes = {path.name: path.stat().st_size for path in (shelf(world).root / "packs").iterdir()}
+    sizes = {path.name: path.stat().st_size for path in (repo(world).root / "packs").iterdir()}
     assert listed[first]["size"] > sum(sizes[name] for name in own)
     assert world.call("snapshot_list")["bytes"] == sum(
-        len(data) for name, data in tree(shelf(world).root).items() if name.startswith(("0", "packs/"))
+        len(data) for name, data in tree(repo(world).root).items() if name.startswith(("0", "packs/"))
     )
     assert sum(sizes[name] for name in all_of_it - own) < sum(sizes[name] for name in own)
 
 
 def needed_by(world: World, id: str) -> set[str]:
-    with_it = needed_packs(shelf(world).root)
-    copy = shelf(world).root.parent / f"copy-{id}"
+    with_it = needed_packs(repo(world).root)
+    copy = repo(world).root.parent / f"copy-{id}"
     copy.mkdir()
-    for path in shelf(world).root.glob(f"{id}*"):
+    for path in repo(world).root.glob(f"{id}*"):
         shutil.copy(path, copy)
     found = needed_packs(copy)
     shutil.rmtree(copy)
@@ -100,7 +100,7 @@ def needed_by(world: World, id: str) -> set[str]:
     return found
 
 
-def test_both_layouts_lie_on_one_shelf(tmp_path: Path) -> None:
+def test_both_layouts_lie_on_one_repository(tmp_path: Path) -> None:
     home = tmp_path / "home"
     chunks, whole = Cli(home, **CHUNKS), Cli(home, HOLDFAST_SNAPSHOT_LAYOUT="whole")
     made = []
@@ -135,14 +135,14 @@ def test_it_is_verified_compared_searched_restored_and_undone(two: tuple[World, 
     for _ in range(2):  # unpacked, and as it is kept then
         hits = world.call("search", query="amber cabinet", at=first)["results"]
         assert [one["observation"]["content"] for one in hits] == [OLD]
-    assert list((shelf(world).root / ".opened").iterdir())
+    assert list((repo(world).root / ".opened").iterdir())
     assert world.call("search", query="ferry island", at=world.clock.now - DAY // 2)["results"] == []
 
     assert world.call("snapshot_restore", id=first, dryRun=True)["dryRun"]
     assert texts(world) == {OLD, NEW}
     before = world.call("snapshot_restore", id=first, yes=True)["before"]
     assert texts(world) == {OLD}
-    assert shelf(world).find(before).path.name == f"{before}.chunks"
+    assert repo(world).find(before).path.name == f"{before}.chunks"
     world.call("snapshot_undo", yes=True)
     assert texts(world) == {OLD, NEW}
     world.call("snapshot_restore", id=first, into=str(tmp_path / "second"))
@@ -184,15 +184,15 @@ def test_an_export_beside_a_damaged_pack_is_refused_and_a_damaged_one_does_not_l
     spoil(next((tmp_path / "out" / "packs").iterdir()))
     with pytest.raises(SnapshotDamaged):
         world.call("snapshot_export", id=second, to=str(tmp_path / "out"))
-    spoil(shelf(world).root / "packs" / next(iter(needed_by(world, first))))
+    spoil(repo(world).root / "packs" / next(iter(needed_by(world, first))))
     with pytest.raises(SnapshotDamaged):
         world.call("snapshot_export", id=first, to=str(tmp_path / "new"))
     assert [path.name for path in tmp_path.glob("*/*.manifest.json")] == [f"{first}.manifest.json"]
 
 
-def test_a_copied_shelf_is_a_vault(two: tuple[World, str, str], tmp_path: Path) -> None:
+def test_a_copied_repository_is_a_vault(two: tuple[World, str, str], tmp_path: Path) -> None:
     world, first, second = two
-    shutil.copytree(shelf(world).root.parents[1], tmp_path / "copy")
+    shutil.copytree(repo(world).root.parents[1], tmp_path / "copy")
     other = Cli(tmp_path / "other")
     for id, known in ((first, {OLD}), (second, {OLD, NEW}), ("latest", {OLD, NEW})):
         other.good("snapshot", "restore", id, "--from", str(tmp_path / "copy"), "--yes")
@@ -206,7 +206,7 @@ def test_a_copied_shelf_is_a_vault(two: tuple[World, str, str], tmp_path: Path) 
 def test_a_flipped_bit_in_a_pack_is_told_for_every_snapshot_that_needs_it(two: tuple[World, str, str]) -> None:
     world, first, second = two
     world.call("snapshot_list", check=True)
-    shared = shelf(world).root / "packs" / next(iter(needed_by(world, first)))
+    shared = repo(world).root / "packs" / next(iter(needed_by(world, first)))
     about = shared.stat()
     spoil(shared)
     assert statuses(world) == ["not checked", "not checked"], "its time tells that somebody wrote to it"
@@ -224,7 +224,7 @@ def test_a_flipped_bit_in_a_pack_is_told_for_every_snapshot_that_needs_it(two: t
 def test_after_damage_the_next_one_is_whole_on_its_own(two: tuple[World, str, str]) -> None:
     world, first, second = two
     shared = next(iter(needed_by(world, first)))
-    spoil(shelf(world).root / "packs" / shared)
+    spoil(repo(world).root / "packs" / shared)
     world.call("snapshot_verify", id=second)
     third = world.call("snapshot_create")["id"]
     assert shared not in needed_by(world, third)
@@ -236,7 +236,7 @@ def test_after_damage_the_next_one_is_whole_on_its_own(two: tuple[World, str, st
 def test_a_missing_pack_is_seen_in_a_list_and_not_referred_to_again(two: tuple[World, str, str]) -> None:
     world, first, second = two
     only = needed_by(world, second) - needed_by(world, first)
-    (shelf(world).root / "packs" / min(only)).unlink()
+    (repo(world).root / "packs" / min(only)).unlink()
     newest, oldest = world.call("snapshot_list")["snapshots"]
     assert (newest["damaged"], oldest["damaged"]) == (True, False)
     assert "packs are gone" in newest["status"]
@@ -250,7 +250,7 @@ def test_a_missing_pack_is_seen_in_a_list_and_not_referred_to_again(two: tuple[W
 @pytest.mark.parametrize("suffix", ["chunks", "chunks.sha256", "manifest.json", "manifest.json.sha256"])
 def test_a_flipped_bit_in_any_other_file_is_found(two: tuple[World, str, str], suffix: str) -> None:
     world, first, second = two
-    path = shelf(world).root / f"{second}.{suffix}"
+    path = repo(world).root / f"{second}.{suffix}"
     good = path.read_bytes()
     for at in range(0, len(good), max(1, len(good) // 7)):
         path.write_bytes(good[:at] + bytes([good[at] ^ 4]) + good[at + 1 :])
@@ -265,7 +265,7 @@ def test_a_store_that_is_damaged_is_not_sealed(world: World) -> None:
     for number in range(300):
         world.call("remember", content=f"fact {number}: " + "words of some length " * 20)
     world.call("snapshot_create")
-    before = tree(shelf(world).root)
+    before = tree(repo(world).root)
     world.close()
     home = archive(world).home
     (database,) = home.glob(f"gen-*/{DATABASE}")
@@ -276,7 +276,7 @@ def test_a_store_that_is_damaged_is_not_sealed(world: World) -> None:
     again = World(home, chance=10_000, snapshot_layout="chunks")
     with pytest.raises(DataDamaged):
         again.call("snapshot_create")
-    found = tree(shelf(again).root)
+    found = tree(repo(again).root)
     assert {name for name in found if name.startswith(("0", "packs/", ".staging"))} == {
         name for name in before if name.startswith(("0", "packs/"))
     }
@@ -305,9 +305,9 @@ def test_deleting_the_older_one_keeps_what_the_newer_shares(two: tuple[World, st
 
 def test_what_is_read_keeps_its_packs(two: tuple[World, str, str]) -> None:
     world, first, second = two
-    with shelf(world).hold(second), pytest.raises(SnapshotsBusy):
+    with repo(world).hold(second), pytest.raises(SnapshotsBusy):
         world.call("snapshot_delete", id=second)
-    with laid_out(archive(world), Named(second)) as laid, shelf(world).hold(second):
+    with laid_out(archive(world), Named(second)) as laid, repo(world).hold(second):
         world.call("snapshot_delete", id=first)
         assert laid.database.exists()
     assert world.call("snapshot_verify", id=second)["sound"]
@@ -335,8 +335,8 @@ def test_an_encrypted_one_opens_for_its_reader_only_and_shares_packs(tmp_path: P
     first = cli.create()
     cli.remember(NEW)
     second = cli.create()
-    assert (cli.shelf / f"{second}.chunks.age").exists()
-    sizes = sorted(path.stat().st_size for path in (cli.shelf / "packs").iterdir())
+    assert (cli.repo / f"{second}.chunks.age").exists()
+    sizes = sorted(path.stat().st_size for path in (cli.repo / "packs").iterdir())
     assert len(sizes) == 2
     assert sizes[0] < sizes[1], "most chunks are those of the first"
     assert cli.good("snapshot", "verify", "latest")["sound"], "bytes and packs can be checked by anybody"
@@ -355,7 +355,7 @@ def test_the_encrypted_form_tells_no_hash_of_what_is_in_it(tmp_path: Path) -> No
     world = World(tmp_path / "memory", snapshot_layout="chunks", snapshot_recipients=recipient())
     world.call("remember", content=secret)
     id = world.call("snapshot_create")["id"]
-    lying = b"".join(tree(shelf(world).root).values()) + b"".join(tree(tmp_path / "memory" / "cache").values())
+    lying = b"".join(tree(repo(world).root).values()) + b"".join(tree(tmp_path / "memory" / "cache").values())
     plain = Named(id, identity=identity_file(tmp_path))
     with laid_out(archive(world), plain) as laid:
         data = laid.database.read_bytes()
@@ -387,12 +387,12 @@ def test_a_signed_one_is_accepted_from_its_key_only(tmp_path: Path) -> None:
     did = cli.good("key", "new")["did"]
     cli.remember(OLD)
     id = cli.create()
-    assert read_manifest((cli.shelf / f"{id}.manifest.json").read_bytes()).signer == did
+    assert read_manifest((cli.repo / f"{id}.manifest.json").read_bytes()).signer == did
     assert "signature" in cli.good("snapshot", "verify", id)["checked"]
     stranger = Cli(tmp_path / "other")
     stranger.good("key", "new")
     stranger.remember(NEW)
-    path = str(cli.shelf / f"{id}.manifest.json")
+    path = str(cli.repo / f"{id}.manifest.json")
     assert stranger("snapshot", "restore", path, "--yes").code == 41
     assert stranger.texts() == {NEW}
 

@@ -1,4 +1,4 @@
-"""Work on the shelf of snapshots is killed or failed at single system calls: old or new, never in between.
+"""Work in the repository of snapshots is killed or failed at single system calls: old or new, never in between.
 
 A few points of each kind; `make faults` goes through all of them.
 """
@@ -9,12 +9,12 @@ import os
 from pathlib import Path
 
 import pytest
-from shelf_points import fail_shelf, kill_shelf
-from shelf_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_body, sample_id, sample_manifest, stage
+from repo_points import fail_repo, kill_repo
+from repo_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_body, sample_id, sample_manifest, stage
 
 from holdfast.core.errors import StorageFull
 from holdfast.snapshot.bundle.manifest import manifest_bytes
-from holdfast.snapshot.repo.repository import Shelf
+from holdfast.snapshot.repo.repository import SnapshotRepository
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,10 @@ from holdfast.snapshot.repo.repository import Shelf
         ("send", "unlink", 1),
     ],
 )
-def test_work_killed_at_one_call_leaves_the_old_shelf_or_the_new(
+def test_work_killed_at_one_call_leaves_the_old_repository_or_the_new(
     tmp_path: Path, action: str, syscall: str, when: int
 ) -> None:
-    assert kill_shelf(tmp_path, syscall, when, action=action).fired, "the fault did not fire"
+    assert kill_repo(tmp_path, syscall, when, action=action).fired, "the fault did not fire"
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_work_killed_at_one_call_leaves_the_old_shelf_or_the_new(
 def test_work_whose_disk_fails_at_one_call_says_so_and_breaks_nothing(
     tmp_path: Path, action: str, syscall: str, when: int, error: str, onward: bool
 ) -> None:
-    outcome = fail_shelf(tmp_path, syscall, when, action=action, error=error, onward=onward)
+    outcome = fail_repo(tmp_path, syscall, when, action=action, error=error, onward=onward)
     assert outcome.fired, "the fault did not fire"
     assert not outcome.acknowledged
 
 
 def test_a_vault_without_hard_links_takes_snapshots_too(tmp_path: Path) -> None:
-    outcome = fail_shelf(tmp_path, "link", 1, action="send", error="EPERM", onward=True)
+    outcome = fail_repo(tmp_path, "link", 1, action="send", error="EPERM", onward=True)
     assert outcome.fired, "the fault did not fire"
     assert outcome.acknowledged
 
@@ -74,21 +74,21 @@ def fill(filler: Path) -> None:
 
 
 def test_a_full_disk_refuses_a_snapshot_keeps_the_others_and_heals_by_itself(small_disk: Path) -> None:
-    shelf = Shelf(small_disk / "shelf")
-    put_sample(shelf, 1)
+    repo = SnapshotRepository(small_disk / "shelf")
+    put_sample(repo, 1)
     body = sample_body(2)
     manifest = sample_manifest(2, body)
     filler = small_disk / "filler"
-    with shelf.staging() as staging:
+    with repo.staging() as staging:
         path = stage(staging, manifest, body)
         fill(filler)
         with pytest.raises(StorageFull):
-            shelf.next_sequence()
+            repo.next_sequence()
         with pytest.raises(StorageFull):
-            shelf.put(path, manifest, manifest_bytes(manifest))
-    assert [one.id for one in shelf.list()] == [sample_id(1)]
-    assert [one.damaged for one in shelf.list()] == [None]
+            repo.put(path, manifest, manifest_bytes(manifest))
+    assert [one.id for one in repo.list()] == [sample_id(1)]
+    assert [one.damaged for one in repo.list()] == [None]
     os.unlink(filler)
-    put_sample(shelf, 2)
-    shelf.sweep()
-    assert names_on(shelf) == files_of(1) | files_of(2) | BOOKKEEPING
+    put_sample(repo, 2)
+    repo.sweep()
+    assert names_on(repo) == files_of(1) | files_of(2) | BOOKKEEPING

@@ -1,11 +1,11 @@
-"""Snapshots in chunks from the shelf to vaults: packs are copied, and only those that a vault lacks."""
+"""Snapshots in chunks from the repository to vaults: packs are copied, and only those that a vault lacks."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from chunk_samples import PREFIX, Stepping, archive_at, cut_onto_shelf, database, ids, names, shelve, store_in
+from chunk_samples import PREFIX, Stepping, add_snapshot, archive_at, chunk_into_repo, database, ids, names, store_in
 from flows import NEW, OLD, Cli, identity_file, recipient, vault_place
 from hub_server import DATASET, TOKEN, HubServer
 from world import World
@@ -28,8 +28,8 @@ CHUNKS = {"HOLDFAST_SNAPSHOT_LAYOUT": "chunks"}
 LARGE = 100 << 20
 
 
-def on_shelf(archive: Archive) -> set[str]:
-    return {path.name for path in (archive.shelf.root / "packs").iterdir()}
+def in_repo(archive: Archive) -> set[str]:
+    return {path.name for path in (archive.repo.root / "packs").iterdir()}
 
 
 def in_vault(vault: Vault) -> set[str]:
@@ -62,13 +62,13 @@ def test_a_large_memory_that_goes_to_a_vault_is_never_written_whole(tmp_path: Pa
     text = SystemEntropy()
     for _ in range(30):
         world.call("remember", content=text.hex(500_000))
-    archive = archive_of(world.desk())
+    archive = archive_of(world.context())
     made = create(archive, Wish())
     world.close()
     assert made.manifest is not None
     assert made.manifest.chunked
     vault = LocalVault(tmp_path / "vault")
-    assert in_vault(vault) == on_shelf(archive)
+    assert in_vault(vault) == in_repo(archive)
     assert ids(vault) == [made.id]
 
 
@@ -104,10 +104,10 @@ def test_a_memory_goes_to_a_vault_as_it_lies_and_comes_back(place: tuple[str, di
 
 def test_only_packs_that_the_vault_lacks_are_sent(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, cut_onto_shelf(archive, 1, database()))
+    put(archive, vault, chunk_into_repo(archive, 1, database()))
     before = in_vault(vault)
-    put(archive, vault, id := cut_onto_shelf(archive, 2, database(changed=(7,))))
-    assert in_vault(vault) == on_shelf(archive) > before
+    put(archive, vault, id := chunk_into_repo(archive, 2, database(changed=(7,))))
+    assert in_vault(vault) == in_repo(archive) > before
     size = sum(one.size for one in vault.list())
     put(archive, vault, id)
     assert sum(one.size for one in vault.list()) == size
@@ -117,9 +117,9 @@ def test_only_packs_that_the_vault_lacks_are_sent(tmp_path: Path) -> None:
 
 def test_a_vault_with_chunks_of_whole_snapshots_goes_on_beside_copied_ones(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, old := shelve(archive, 1, database()))
-    put(archive, vault, new := cut_onto_shelf(archive, 2, database(changed=(1,))))
-    put(archive, vault, late := shelve(archive, 3, database(changed=(2,))))
+    put(archive, vault, old := add_snapshot(archive, 1, database()))
+    put(archive, vault, new := chunk_into_repo(archive, 2, database(changed=(1,))))
+    put(archive, vault, late := add_snapshot(archive, 3, database(changed=(2,))))
     for id, data in ((old, database()), (new, database(changed=(1,))), (late, database(changed=(2,)))):
         assert store_in(vault, id, tmp_path) == data
     prune_vault(archive, vault, Policy(last=1))
@@ -129,7 +129,7 @@ def test_a_vault_with_chunks_of_whole_snapshots_goes_on_beside_copied_ones(tmp_p
 
 def test_an_encrypted_one_goes_to_the_vault_though_nobody_here_can_open_it(tmp_path: Path) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    id = cut_onto_shelf(archive, 1, database(), recipients=[recipient()])
+    id = chunk_into_repo(archive, 1, database(), recipients=[recipient()])
     sync(archive, vault, 5)
     assert [one.chunked for one in list_vault(vault, "default", "default")] == [True]
     identity = Path(identity_file(tmp_path)).read_text().strip()
@@ -144,7 +144,7 @@ def test_what_another_key_signed_goes_as_it_was_sealed(tmp_path: Path) -> None:
     cli.good("key", "new", "--replace")
     cli.good("vault", "sync", vault)
     sent = (tmp_path / "vault" / PREFIX / f"{id}.manifest.json").read_bytes()
-    assert sent == (cli.shelf / f"{id}.manifest.json").read_bytes()
+    assert sent == (cli.repo / f"{id}.manifest.json").read_bytes()
 
 
 # Interrupted, damaged
@@ -169,20 +169,20 @@ def test_an_interrupted_copy_is_no_snapshot_and_goes_on(tmp_path: Path) -> None:
             assert store_in(vault, id, folder) == database()
         sync(archive, vault, 5)
         assert store_in(vault, id, folder) == database()
-        assert in_vault(vault) == on_shelf(archive)
-        put(archive, vault, cut_onto_shelf(archive, 2, database(changed=(1,))))
+        assert in_vault(vault) == in_repo(archive)
+        put(archive, vault, chunk_into_repo(archive, 2, database(changed=(1,))))
         assert names(vault, "leases/") == [], "the lease of the broken run is taken away"
 
 
 def _scene(folder: Path, at: int = -1, work: object = lambda: None) -> tuple[Archive, Stepping, str]:
     archive, vault = archive_at(folder / "home"), LocalVault(folder / "vault")
-    return archive, Stepping(vault, at, work), cut_onto_shelf(archive, 1, database())  # type: ignore[arg-type]
+    return archive, Stepping(vault, at, work), chunk_into_repo(archive, 1, database())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut off"])
 def test_what_the_vault_lost_is_sent_again(tmp_path: Path, harm: str) -> None:
     archive, vault = archive_at(tmp_path / "home"), LocalVault(tmp_path / "vault")
-    put(archive, vault, id := cut_onto_shelf(archive, 1, database()))
+    put(archive, vault, id := chunk_into_repo(archive, 1, database()))
     (pack,) = (tmp_path / "vault" / PREFIX / "packs").iterdir()
     if harm == "gone":
         pack.unlink()
@@ -201,14 +201,14 @@ def test_a_pack_that_was_found_damaged_in_the_vault_is_mended_by_the_next_snapsh
     assert cli("vault", "verify", str(vault)).code == 40
     cli.remember(NEW)
     cli.create("--to", str(vault))
-    assert cli.good("vault", "verify", str(vault))["sound"], "the shelf has the right bytes"
+    assert cli.good("vault", "verify", str(vault))["sound"], "the repository has the right bytes"
 
 
-def test_a_damaged_pack_of_the_shelf_does_not_reach_the_vault(tmp_path: Path) -> None:
+def test_a_damaged_pack_of_the_repository_does_not_reach_the_vault(tmp_path: Path) -> None:
     cli, vault = Cli(tmp_path / "home", **CHUNKS), tmp_path / "vault"
     cli.remember(OLD)
     id = cli.create()
-    (pack,) = (cli.shelf / "packs").iterdir()
+    (pack,) = (cli.repo / "packs").iterdir()
     pack.write_bytes(pack.read_bytes()[:-1] + b"!")
     assert cli("vault", "sync", str(vault)).code == 40
     assert not list(vault.rglob("*.manifest.json"))

@@ -1,4 +1,4 @@
-"""Packs on a shelf: which go and when, what interrupted work leaves, and that no sequence of work loses a snapshot."""
+"""Packs in a repository: which go and when, what interrupted work leaves, and that no sequence of work loses a snapshot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from chunk_samples import archive_at, cut_onto_shelf, database, unpacked
+from chunk_samples import archive_at, chunk_into_repo, database, unpacked
 from hypothesis import given, settings, strategies as st
 
 from holdfast.core.errors import Conflict, SnapshotDamaged, StorageFull
@@ -21,44 +21,44 @@ from holdfast.snapshot.repo.retention import Policy
 
 
 def packs(archive: Archive) -> set[str]:
-    return {path.name for path in (archive.shelf.root / "packs").iterdir()}
+    return {path.name for path in (archive.repo.root / "packs").iterdir()}
 
 
 def all_whole(archive: Archive) -> bool:
     """Everything that lies there is needed, and nothing that is needed is missing."""
-    return packs(archive) == needed_packs(archive.shelf.root)
+    return packs(archive) == needed_packs(archive.repo.root)
 
 
 def test_a_pack_that_nobody_needs_goes_with_the_next_sweep_and_what_is_not_ours_stays(tmp_path: Path) -> None:
     archive = archive_at(tmp_path)
-    id = cut_onto_shelf(archive, 1, database())
-    root = archive.shelf.root
+    id = chunk_into_repo(archive, 1, database())
+    root = archive.repo.root
     (root / "packs" / ("0" * 32)).write_bytes(b"left by a killed process of an earlier Holdfast")
     (root / "packs" / "note.txt").write_bytes(b"of a person")
-    assert archive.shelf.sweep() == ["0" * 32]
+    assert archive.repo.sweep() == ["0" * 32]
     assert (root / "packs" / "note.txt").exists()
     assert unpacked(archive, id) == database()
 
 
-@pytest.mark.parametrize("harm", ["recipe", "sidecar", "recipe gone"])
+@pytest.mark.parametrize("harm", ["chunk index", "sidecar", "chunk index gone"])
 def test_while_it_cannot_be_told_what_one_needs_no_pack_goes(tmp_path: Path, harm: str) -> None:
     archive = archive_at(tmp_path)
-    one, two = (cut_onto_shelf(archive, number, database(seed=number)) for number in (1, 2))
-    cut_onto_shelf(archive, 3, database(seed=3))
-    root = archive.shelf.root
+    one, two = (chunk_into_repo(archive, number, database(seed=number)) for number in (1, 2))
+    chunk_into_repo(archive, 3, database(seed=3))
+    root = archive.repo.root
     path = root / f"{one}.chunks{'.sha256' if harm == 'sidecar' else ''}"
     good = path.read_bytes()
-    if harm == "recipe gone":
+    if harm == "chunk index gone":
         path.unlink()
     else:
         path.write_bytes(good[:40] + (b"1" if good[40:41] == b"0" else b"0") + good[41:])
     before = packs(archive)
-    archive.shelf.delete(two)
+    archive.repo.delete(two)
     assert packs(archive) == before
     with pytest.raises(SnapshotDamaged):
         needed_packs(root)
     path.write_bytes(good)
-    archive.shelf.sweep()
+    archive.repo.sweep()
     assert len(packs(archive)) == 2
     assert all_whole(archive)
     assert unpacked(archive, one) == database(seed=1)
@@ -66,9 +66,9 @@ def test_while_it_cannot_be_told_what_one_needs_no_pack_goes(tmp_path: Path, har
 
 def test_one_that_is_damaged_and_deleted_no_longer_keeps_packs(tmp_path: Path) -> None:
     archive = archive_at(tmp_path)
-    one, two = (cut_onto_shelf(archive, number, database(seed=number)) for number in (1, 2))
-    (archive.shelf.root / f"{two}.chunks").write_bytes(b"nonsense")
-    archive.shelf.delete(two)
+    one, two = (chunk_into_repo(archive, number, database(seed=number)) for number in (1, 2))
+    (archive.repo.root / f"{two}.chunks").write_bytes(b"nonsense")
+    archive.repo.delete(two)
     assert all_whole(archive)
     assert len(packs(archive)) == 1
     assert unpacked(archive, one) == database(seed=1)
@@ -76,44 +76,44 @@ def test_one_that_is_damaged_and_deleted_no_longer_keeps_packs(tmp_path: Path) -
 
 def test_a_half_deleted_snapshot_that_somebody_reads_keeps_its_packs(tmp_path: Path) -> None:
     archive = archive_at(tmp_path)
-    one, two = (cut_onto_shelf(archive, number, database(seed=number)) for number in (1, 2))
-    root = archive.shelf.root
-    with archive.shelf.hold(two):
+    one, two = (chunk_into_repo(archive, number, database(seed=number)) for number in (1, 2))
+    root = archive.repo.root
+    with archive.repo.hold(two):
         (root / f".{two}.changing").touch()  # as a process leaves it that was killed between two steps
         (root / f"{two}.manifest.json").unlink()
-        archive.shelf.sweep()
+        archive.repo.sweep()
         assert len(packs(archive)) == 2
-    archive.shelf.sweep()
+    archive.repo.sweep()
     assert len(packs(archive)) == 1
-    assert [shelved.id for shelved in archive.shelf.each()] == [one]
+    assert [stored.id for stored in archive.repo.each()] == [one]
 
 
-def test_a_pack_is_put_again_if_the_shelf_lost_it(tmp_path: Path) -> None:
+def test_a_pack_is_put_again_if_the_repository_lost_it(tmp_path: Path) -> None:
     archive = archive_at(tmp_path)
-    cut_onto_shelf(archive, 1, database())
-    shutil.rmtree(archive.shelf.root / "packs")
-    id = cut_onto_shelf(archive, 2, database(changed=(3,)))
+    chunk_into_repo(archive, 1, database())
+    shutil.rmtree(archive.repo.root / "packs")
+    id = chunk_into_repo(archive, 2, database(changed=(3,)))
     assert unpacked(archive, id) == database(changed=(3,))
 
 
 def test_what_a_killed_process_half_noted_goes_with_the_next_snapshot(tmp_path: Path) -> None:
     archive = archive_at(tmp_path)
-    cut_onto_shelf(archive, 1, database())
+    chunk_into_repo(archive, 1, database())
     (folder,) = (tmp_path / "cache" / "chunks").iterdir()
     half = folder / f".{'0' * 32}.new"
     half.write_bytes(b"half")
-    cut_onto_shelf(archive, 2, database(changed=(1,)))
+    chunk_into_repo(archive, 2, database(changed=(1,)))
     assert not half.exists()
 
 
 def test_a_link_in_the_place_of_a_pack_leads_nowhere(tmp_path: Path) -> None:
     archive = archive_at(tmp_path)
-    id = cut_onto_shelf(archive, 1, database())
-    (pack,) = (archive.shelf.root / "packs").iterdir()
+    id = chunk_into_repo(archive, 1, database())
+    (pack,) = (archive.repo.root / "packs").iterdir()
     pack.rename(tmp_path / "elsewhere")
     pack.symlink_to(tmp_path / "elsewhere")
-    assert archive.shelf.find(id).damaged
-    archive.shelf.sweep()
+    assert archive.repo.find(id).damaged
+    archive.repo.sweep()
     assert (tmp_path / "elsewhere").exists()
 
 
@@ -140,11 +140,11 @@ def test_after_any_work_every_listed_snapshot_restores(
     for sequence, (kind, what) in enumerate(work, 1):
         if kind in ("chunks", "whole"):
             data = database(changed=what)  # type: ignore[arg-type]
-            made[cut_onto_shelf(archive, sequence, data, whole=kind == "whole")] = data
+            made[chunk_into_repo(archive, sequence, data, whole=kind == "whole")] = data
         elif kind == "delete" and made:
             id = sorted(made)[int(what) % len(made)]  # type: ignore[call-overload]
             try:
-                archive.shelf.delete(id)
+                archive.repo.delete(id)
                 del made[id]
             except Conflict:
                 assert len(made) == 1
@@ -154,12 +154,12 @@ def test_after_any_work_every_listed_snapshot_restores(
         elif kind == "forget":
             shutil.rmtree(archive.home / "cache", ignore_errors=True)
         else:
-            archive.shelf.sweep()
-        assert {one.id for one in archive.shelf.each() if not one.damaged} == set(made)
+            archive.repo.sweep()
+        assert {one.id for one in archive.repo.each() if not one.damaged} == set(made)
     for id, data in made.items():
         assert unpacked(archive, id) == data
-    if (archive.shelf.root / "packs").exists():
-        archive.shelf.sweep()
+    if (archive.repo.root / "packs").exists():
+        archive.repo.sweep()
         assert all_whole(archive)
 
 
@@ -169,10 +169,10 @@ KILLED = """
 import os, signal, sys
 sys.path[:0] = sys.argv[1].split(":")
 from pathlib import Path
-from chunk_samples import archive_at, cut_onto_shelf, database
-from holdfast.snapshot.chunks import sending
+from chunk_samples import archive_at, chunk_into_repo, database
+from holdfast.snapshot.chunks import writer
 from holdfast.vault.local import LocalVault
-sending.PACK = 60_000
+writer.PACK = 60_000
 left = [int(sys.argv[3])]
 really = LocalVault.put
 def put(self, name, data):
@@ -181,40 +181,40 @@ def put(self, name, data):
     if not left[0]:
         os.kill(os.getpid(), signal.SIGKILL)
 LocalVault.put = put
-cut_onto_shelf(archive_at(Path(sys.argv[2])), 2, database(seed=9))
+chunk_into_repo(archive_at(Path(sys.argv[2])), 2, database(seed=9))
 """
 
 
 @pytest.mark.parametrize("at", [1, 2])
-def test_a_process_killed_while_it_packs_leaves_the_shelf_as_it_was(tmp_path: Path, at: int) -> None:
+def test_a_process_killed_while_it_packs_leaves_the_repository_as_it_was(tmp_path: Path, at: int) -> None:
     archive = archive_at(tmp_path)
-    one = cut_onto_shelf(archive, 1, database())
+    one = chunk_into_repo(archive, 1, database())
     before = packs(archive)
     paths = ":".join(path for path in sys.path if path)
     ended = subprocess.run([sys.executable, "-c", KILLED, paths, str(tmp_path), str(at)], check=False)
     assert ended.returncode == -signal.SIGKILL
     assert packs(archive) == before
-    assert [shelved.id for shelved in archive.shelf.each()] == [one]
-    archive.shelf.sweep()
-    assert not list(archive.shelf.root.glob(".staging-*"))
-    two = cut_onto_shelf(archive, 3, database(seed=9))
+    assert [stored.id for stored in archive.repo.each()] == [one]
+    archive.repo.sweep()
+    assert not list(archive.repo.root.glob(".staging-*"))
+    two = chunk_into_repo(archive, 3, database(seed=9))
     assert unpacked(archive, two) == database(seed=9)
     assert all_whole(archive)
 
 
-def test_a_full_disk_leaves_no_half_and_the_shelf_goes_on_once_there_is_room(small_disk: Path) -> None:
+def test_a_full_disk_leaves_no_half_and_the_repository_goes_on_once_there_is_room(small_disk: Path) -> None:
     archive = archive_at(small_disk)
-    one = cut_onto_shelf(archive, 1, database())
+    one = chunk_into_repo(archive, 1, database())
     before = packs(archive)
     filler = small_disk / "filler"
     room = os.statvfs(small_disk)
     filler.write_bytes(bytes(room.f_bavail * room.f_frsize - 350_000))
     with pytest.raises(StorageFull):
-        cut_onto_shelf(archive, 2, database(seed=5))
+        chunk_into_repo(archive, 2, database(seed=5))
     assert packs(archive) == before
-    assert [shelved.id for shelved in archive.shelf.each()] == [one]
+    assert [stored.id for stored in archive.repo.each()] == [one]
     filler.unlink()
-    two = cut_onto_shelf(archive, 3, database(seed=5))
+    two = chunk_into_repo(archive, 3, database(seed=5))
     assert unpacked(archive, two) == database(seed=5)
     assert unpacked(archive, one) == database()
     assert all_whole(archive)

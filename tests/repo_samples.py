@@ -1,4 +1,4 @@
-"""Snapshots for tests of the shelf: any bytes as a body, with a manifest that fits."""
+"""Snapshots for tests of the repository: any bytes as a body, with a manifest that fits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from holdfast.snapshot.bundle.manifest import manifest_bytes
 from holdfast.snapshot.bundle.types import Artifact, Identity, Maker, Manifest, Redaction
 from holdfast.snapshot.repo.paths import new_id
-from holdfast.snapshot.repo.repository import Shelf, Stored
+from holdfast.snapshot.repo.repository import SnapshotRepository, Stored
 
 NOON = 1_790_000_000_000
 TENANT, AGENT = "acme", "quill"
@@ -58,15 +58,15 @@ def stage(folder: Path, manifest: Manifest, body: bytes) -> Path:
     return path
 
 
-def put_sample(shelf: Shelf, sequence: int, *, size: int = 40, encrypted: bool = False) -> Stored:
+def put_sample(repo: SnapshotRepository, sequence: int, *, size: int = 40, encrypted: bool = False) -> Stored:
     body = sample_body(sequence, size)
     manifest = sample_manifest(sequence, body, encrypted=encrypted)
-    with shelf.staging() as staging:
-        return shelf.put(stage(staging, manifest, body), manifest, manifest_bytes(manifest))
+    with repo.staging() as staging:
+        return repo.put(stage(staging, manifest, body), manifest, manifest_bytes(manifest))
 
 
-def names_on(shelf: Shelf) -> set[str]:
-    return {path.name for path in shelf.root.iterdir()}
+def names_on(repo: SnapshotRepository) -> set[str]:
+    return {path.name for path in repo.root.iterdir()}
 
 
 def files_of(sequence: int, *, encrypted: bool = False) -> set[str]:
