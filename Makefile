@@ -25,7 +25,7 @@ LOCKED := requirements/build.txt requirements/base.txt requirements/embed.txt
 INSTALL := $(VENV)/bin/pip install --quiet --require-hashes
 INSTALL_HOLDFAST := $(VENV)/bin/pip install --quiet --no-deps --no-build-isolation -e .
 
-.PHONY: serve weights test faults check lock docs bench release clean
+.PHONY: serve weights test faults check lock docs pictures bench release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
@@ -86,6 +86,12 @@ lock: | $(VENV)/bin/python
 # The wheel and the sdist in dist/, and a test of the wheel in an empty environment: docs/releasing.md.
 release: $(DEV_STAMP)
 	$(BIN)/python tools/release.py
+
+# The pictures of the README: what a terminal and the viewer really show. Pillow makes the second one small.
+pictures: $(DEV_STAMP) weights $(BROWSER)
+	$(BIN)/pip install --quiet -e '.[bench]'
+	$(BIN)/python tools/terminal_picture.py
+	$(BIN)/python tools/viewer_picture.py
 
 # The pages that are made from the source: docs/operations.md, docs/settings.md, docs/errors.md.
 docs: $(DEV_STAMP)
