@@ -81,6 +81,7 @@ class Engine:
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
         try:
+            self._clear_leftovers()
             self._open(rescue)
         except BaseException:
             self._live.close_anyway()
@@ -97,16 +98,22 @@ class Engine:
                 raise
             self._live.refuse(fault)
 
+    def _clear_leftovers(self) -> None:
+        """Finish or remove what dead processes began. Only once, before requests are served: later it might be a
+        restore of this process that is still being built."""
+        self.folder.sweep()
+        with suppress(Fault):  # the memory is there without them; doctor reports it, and snapshot mend repairs it
+            settle_folders(self.folder)
+            sweep_staged(self._archive())
+
+    def _archive(self) -> Archive:
+        return Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
+
     def _begin(self) -> None:
         """Open the store; an empty folder is filled from the vault, if there is one, before anything reads it."""
-        archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
-        self.folder.sweep()
-        with suppress(Fault):  # the memory is there without them; doctor says what is wrong, and snapshot mend mends it
-            settle_folders(self.folder)
-            sweep_staged(archive)
         begun = None
         if self.settings.vault and not self.folder.generations():
-            begun = begin_from_vault(archive, self.folder)
+            begun = begin_from_vault(self._archive(), self.folder)
         self._live.open()
         if self.settings.vault and begun is None:
             begun = self._fill()
@@ -201,8 +208,7 @@ class Engine:
         return SqliteStore(database, self._publish, telling, self._way_out)
 
     def _way_out(self, damage: Damage) -> str:
-        archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
-        return way_out(archive, damage)
+        return way_out(self._archive(), damage)
 
     @property
     def started(self) -> tuple[int, float]:
