@@ -68,8 +68,8 @@ bench: $(DEV_STAMP) weights
 	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))
 
 check: $(DEV_STAMP)
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests tools
+	$(BIN)/ruff format --check src tests tools
 	$(BIN)/mypy
 
 # Newer versions within the ranges of pyproject.toml. dev.txt is resolved first and the others follow it, so that a

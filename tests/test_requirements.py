@@ -28,9 +28,9 @@ def _text(name: str) -> str:
 def _entries(name: str) -> Iterator[tuple[Requirement, list[str]]]:
     """Each requirement of a file with its hashes."""
     for line in re.sub(r"#.*", "", _text(name)).replace("\\\n", " ").splitlines():
-        if words := line.split(" --hash="):
-            if requirement := words[0].strip():
-                yield Requirement(requirement), [word.strip() for word in words[1:]]
+        requirement, *hashes = line.split(" --hash=")
+        if requirement.strip():
+            yield Requirement(requirement.strip()), [one.strip() for one in hashes]
 
 
 def _pins(name: str) -> Pins:
@@ -110,7 +110,8 @@ def test_a_package_with_native_code_has_wheels_for_each_python_and_platform() ->
 def test_serve_and_test_install_from_the_files_alone() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     rules = {
-        stamp: re.search(rf"^\$\({stamp}\):.*\n((?:\t.*\n)+)", makefile, re.MULTILINE) for stamp in ("STAMP", "DEV_STAMP")
+        stamp: re.search(rf"^\$\({stamp}\):.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+        for stamp in ("STAMP", "DEV_STAMP")
     }
 
     assert "--require-hashes" in makefile.split("INSTALL := ")[1].splitlines()[0]

@@ -36,10 +36,10 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="holdfast-release-") as folder:
             _smoke_test(Path(folder), wheel, version)
     except ReleaseFailed as failure:
-        _say(f"release: {failure}")
+        print(f"release: {failure}", file=sys.stderr)
         return 1
     for path in sorted(DIST.iterdir()):
-        _say(f"{path.relative_to(ROOT)}  {path.stat().st_size} bytes")
+        print(f"{path.relative_to(ROOT)}  {path.stat().st_size} bytes")
     return 0
 
 
@@ -60,7 +60,7 @@ def _build(version: str) -> Path:
 
 def _smoke_test(folder: Path, wheel: Path, version: str) -> None:
     """Install the wheel and use it: version, save, find, snapshot, verify, serve."""
-    _say(f"installing {wheel.name} into an empty environment")
+    print(f"installing {wheel.name} into an empty environment", flush=True)
     venv.create(folder / "venv", with_pip=True)
     python = folder / "venv" / "bin" / "python"
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -74,7 +74,7 @@ def _smoke_test(folder: Path, wheel: Path, version: str) -> None:
     user.expect("sound: yes", "snapshot", "verify", "latest")
     user.expect("sound: yes", "verify")
     user.serve()
-    _say("the wheel saves, finds, seals, verifies and serves")
+    print("the wheel saves, finds, seals, verifies and serves")
 
 
 class User:
@@ -98,7 +98,7 @@ class User:
         try:
             card = json.loads((self._home / ".holdfast" / "server.json").read_bytes())
             for path, text in (("/agentmemory/health", '"status"'), ("/viewer", "<title>")):
-                with urllib.request.urlopen(f"{card['url']}{path}", timeout=30) as answer:  # noqa: S310  (loopback)
+                with urllib.request.urlopen(f"{card['url']}{path}", timeout=30) as answer:
                     if text not in answer.read().decode():
                         raise ReleaseFailed(f"the server's {path} does not hold {text}")
         finally:
@@ -111,11 +111,6 @@ def _run(command: Sequence[str], folder: Path, environ: dict[str, str] | None = 
     if done.returncode:
         raise ReleaseFailed(f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "terminal.svg"
@@ -41,7 +41,8 @@ NOTE_SERVER = f"""grep -hso '"pid":[0-9]*' ~/.holdfast/server.json >> ~/{SERVERS
 CHARACTER, LINE, MARGIN, BAR = 8.43, 20, 18, 34
 STYLE = """
   .window { fill: #10201f }
-  text { font: 14px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #d5e0de; white-space: pre }
+  text { font: 14px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace }
+  text { fill: #d5e0de; white-space: pre }
   .command { fill: #ffffff; font-weight: 600 }
   .prompt { fill: #4cc2a5 }
   .line { opacity: 0; animation: appear .01s linear forwards }
@@ -76,18 +77,18 @@ def _answers(home: Path) -> Iterator[str]:
     """The answer of each command; all run in one shell, as a person's do."""
     (home / "shop").mkdir()
     script = "set -eo pipefail\n" + "".join(f"{command}\n{NOTE_SERVER}\necho '{END}'\n" for command in SCENE)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "AGENTMEMORY_"))}
     settings = {
         "HOME": str(home),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "HOLDFAST_PORT": "0",  # any that is free
         "COLUMNS": str(COLUMNS),
-    } | {name: value for name, value in os.environ.items() if name == "HOLDFAST_EMBEDDER"}
+        **{name: value for name, value in os.environ.items() if name == "HOLDFAST_EMBEDDER"},
+    }
     done = subprocess.run(
         ["bash"],
         input=script,
         cwd=home / "shop",
-        env={**kept, **settings},
+        env=settings,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -109,17 +110,17 @@ def _wrapped(lines: Iterable[str]) -> Iterator[str]:
 def drawn(lines: list[Line]) -> str:
     """The picture."""
     width, height = round(COLUMNS * CHARACTER + 2 * MARGIN), BAR + LINE * len(lines) + MARGIN
-    rows = (_row(number, line) for number, line in enumerate(lines))
-    words = escape(f"A terminal: {', '.join(line.text[len(PROMPT) :] for line in lines if line.command)}")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">\n'
-        f"<title>{words}</title>\n<style>{STYLE}</style>\n"
-        f'<rect class="window" width="{width}" height="{height}" rx="8"/>\n'
-        + "".join(f'<circle cx="{x}" cy="17" r="5" fill="#33504c"/>' for x in (20, 38, 56))
-        + "\n"
-        + "\n".join(rows)
-        + "\n</svg>\n"
+    words = ", ".join(line.text[len(PROMPT) :] for line in lines if line.command)
+    parts = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
+        f"<title>{escape(f'A terminal: {words}', quote=False)}</title>",
+        f"<style>{STYLE}</style>",
+        f'<rect class="window" width="{width}" height="{height}" rx="8"/>',
+        *(f'<circle cx="{x}" cy="17" r="5" fill="#33504c"/>' for x in (20, 38, 56)),
+        *(_row(number, line) for number, line in enumerate(lines)),
+        "</svg>",
     )
+    return "\n".join(parts) + "\n"
 
 
 def _row(number: int, line: Line) -> str:
@@ -132,8 +133,7 @@ def _row(number: int, line: Line) -> str:
 
 def commands(picture: str) -> list[str]:
     """The commands that a picture shows."""
-    found = re.findall(r'<tspan class="command"> (.*?)</tspan>', picture)
-    return [text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") for text in found]
+    return [unescape(text) for text in re.findall(r'<tspan class="command"> (.*?)</tspan>', picture)]
 
 
 def end_servers(home: Path) -> None:

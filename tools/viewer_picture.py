@@ -15,29 +15,29 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
 
 from filling import Filling  # noqa: E402
-from playwright.sync_api import sync_playwright  # noqa: E402
+from playwright.sync_api import ViewportSize, sync_playwright  # noqa: E402
 from processes import serving  # noqa: E402
 from viewing import CHROMIUM, FLAGS, PATIENCE_MS, open_panel, rows, shoot  # noqa: E402
 
 NAME = "readme"
-SIZE = {"width": 1200, "height": 640}
+SIZE = ViewportSize(width=1200, height=640)
 QUESTION = "how do we deploy safely?"
 PROJECT = "shop"
 MEMORIES = (
-    ("architecture", "Deploys go through the blue/green switch; the old colour stays up for an hour", "deploy", "ops/switch.sh"),
-    ("workflow", "Tag the commit, wait for the smoke test of the green side, then flip the switch", "deploy", "docs/deploy.md"),
-    ("bug", "The checkout timed out because the pool had five connections; it has twenty since 3 November", "checkout", "src/pool.py"),
-    ("preference", "Small pull requests with one test each, no squash merges", "review", "CONTRIBUTING.md"),
-    ("fact", "The staging database is called larch and is copied from production every Sunday", "staging", "ops/larch.sql"),
-    ("pattern", "Prices are integers in cents everywhere; only the page formats them", "prices", "src/prices.py"),
-    ("bug", "Invoices of leap days got the wrong month; dates are parsed in one place now", "invoices", "src/dates.py"),
-    ("architecture", "Search results are cached for a minute per customer group", "search", "src/search.py"),
+    ("architecture", "Deploys go through the blue/green switch; the old colour stays up for an hour", "deploy"),
+    ("workflow", "Tag the commit, wait for the smoke test of the green side, then flip the switch", "deploy"),
+    ("bug", "The checkout timed out because the pool had five connections; it has twenty now", "checkout"),
+    ("preference", "Small pull requests with one test each, no squash merges", "review"),
+    ("fact", "The staging database is called larch and is copied from production every Sunday", "staging"),
+    ("pattern", "Prices are integers in cents everywhere; only the page formats them", "prices"),
+    ("bug", "Invoices of leap days got the wrong month; dates are parsed in one place now", "invoices"),
+    ("architecture", "Search results are cached for a minute per customer group", "search"),
 )
 
 
 def fill(memory: Filling) -> None:
-    for kind, content, concept, file in MEMORIES:
-        memory.post("/remember", content=content, type=kind, concepts=[concept], files=[file], project=PROJECT)
+    for kind, content, concept in MEMORIES:
+        memory.post("/remember", content=content, type=kind, concepts=[concept], project=PROJECT)
     memory.post("/snapshots", label="monday")
 
 
