@@ -22,8 +22,8 @@ from holdfast.snapshot.bundle.types import Identity
 from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_restore, note_told
 from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
 from holdfast.snapshot.recovery.damage_hints import way_out
-from holdfast.snapshot.recovery.detached import begun_apart
 from holdfast.snapshot.recovery.pending_restore import end_waiting
+from holdfast.snapshot.recovery.vault_mismatch import begun_apart
 from holdfast.snapshot.remote.forks import told_of
 from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged

@@ -7,7 +7,7 @@ from typing import Any
 from world import NOON
 
 from holdfast.core.model import Lesson, Memory, Slot, Statement
-from holdfast.recall.context.standing import Standing
+from holdfast.recall.context.current_statements import Standing
 
 
 def memory(content: str, **changes: Any) -> Memory:

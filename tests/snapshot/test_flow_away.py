@@ -13,7 +13,7 @@ from world import World, running
 from holdfast.core.errors import Fault
 from holdfast.serve.background.schedule import Schedule
 from holdfast.snapshot.repo.context import archive_of
-from holdfast.snapshot.repo.unsent import unsent_mark
+from holdfast.snapshot.repo.send_marks import unsent_mark
 
 
 class Place:

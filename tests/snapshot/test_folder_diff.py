@@ -14,7 +14,7 @@ from memory_repositories import capture, commit, files, git, repository, write
 
 from holdfast.core.errors import SnapshotDamaged
 from holdfast.snapshot.sources import line_diff
-from holdfast.snapshot.sources.diff import Commits, FileChange, FolderDiff, StateChange, diff_folders, diff_state
+from holdfast.snapshot.sources.folder_diff import Commits, FileChange, FolderDiff, StateChange, diff_folders, diff_state
 from holdfast.snapshot.sources.line_diff import Lines, count_lines
 
 

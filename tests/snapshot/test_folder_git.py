@@ -27,10 +27,10 @@ from memory_repositories import (
 )
 
 from holdfast.snapshot.bundle.types import Left
+from holdfast.snapshot.sources.folder_restore import stage_folder
 from holdfast.snapshot.sources.folder_walk import Found, walk
 from holdfast.snapshot.sources.git import git_repository
 from holdfast.snapshot.sources.memory_folder import Captured
-from holdfast.snapshot.sources.restore import stage_folder
 
 
 def described(captured: Captured) -> dict[str, Any]:

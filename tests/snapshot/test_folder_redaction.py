@@ -15,9 +15,9 @@ from memory_repositories import SECRET, capture, commit, files, git, reasons, re
 from holdfast.redact import SECRET_MARK, redact_text
 from holdfast.snapshot.bundle.types import Left, Staged
 from holdfast.snapshot.sources import text_chunks
+from holdfast.snapshot.sources.folder_restore import stage_folder
 from holdfast.snapshot.sources.memory_folder import Captured
 from holdfast.snapshot.sources.redact import Cleaned, redact_staged
-from holdfast.snapshot.sources.restore import stage_folder
 from holdfast.snapshot.sources.text_chunks import clean, pieces
 
 

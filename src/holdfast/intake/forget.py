@@ -12,7 +12,7 @@ from holdfast.core.errors import NotFound
 from holdfast.core.model import Event, Memory, Observation
 from holdfast.core.times import DAY_MS
 from holdfast.intake.addresses import drop_addresses, memory_named
-from holdfast.intake.derived import Tally, drop_drawn
+from holdfast.intake.dependents import Tally, drop_drawn
 from holdfast.intake.remember import latest_of, line_of
 from holdfast.intake.turn_rows import first_prompt, take_prompt
 from holdfast.store.port import Condition, Reader, Tx, where

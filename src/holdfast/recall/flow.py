@@ -16,8 +16,8 @@ from holdfast.recall.candidates import Meaning, Pool, Soon, gather, look
 from holdfast.recall.dedupe import diverse, fold
 from holdfast.recall.hits import Hit, Question
 from holdfast.recall.links import CONTRADICTS, OF_TWO_ONE, current
-from holdfast.recall.outdated import newest_first
 from holdfast.recall.rank import DATE, Asked, Candidate, Ranked, rank
+from holdfast.recall.replacements import newest_first
 from holdfast.recall.signals import asks_for_days_alone
 from holdfast.recall.time.dates import day_of, spans
 from holdfast.recall.turn_hits import as_turns, by_worth

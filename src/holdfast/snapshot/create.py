@@ -37,7 +37,7 @@ from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import new_id
 from holdfast.snapshot.repo.repository import SnapshotRepository
-from holdfast.snapshot.repo.unsent import note_unsent
+from holdfast.snapshot.repo.send_marks import note_unsent
 from holdfast.snapshot.resolve import made_here
 from holdfast.snapshot.sources.capture import capture_memory, live_bytes
 from holdfast.snapshot.sources.change_check import note_seen, seen_now

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from holdfast.core.errors import DataDamaged
 from holdfast.snapshot.browse import LaidOut, laid_out
-from holdfast.snapshot.recovery.damaged import live_name
+from holdfast.snapshot.damaged_generations import live_name
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.resolve import Named
 from holdfast.snapshot.sources.capture import capture_around, live_database
-from holdfast.snapshot.sources.diff import FolderDiff, StateChange, diff_folders, diff_state
+from holdfast.snapshot.sources.folder_diff import FolderDiff, StateChange, diff_folders, diff_state
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.sqlite.files.compare import TableDiff, compare_stores
 from holdfast.store.sqlite.files.salvage_rows import make_empty, salvage

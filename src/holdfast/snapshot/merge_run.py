@@ -26,7 +26,7 @@ from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.latest import BY_RESTORE
 from holdfast.snapshot.resolve import Named
 from holdfast.snapshot.sources.capture import capture_around, live_database
-from holdfast.snapshot.sources.diff import diff_folders
+from holdfast.snapshot.sources.folder_diff import diff_folders
 from holdfast.snapshot.sources.restore_plan import drop_kept, settle_folders
 from holdfast.snapshot.sources.swap import intend
 from holdfast.snapshot.switch import ORIGIN, give_up, keep, keep_last, live_of, switched, take_along, wish_of

@@ -16,8 +16,8 @@ from holdfast.snapshot.browse import laid_out
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import Wish
+from holdfast.snapshot.damaged_generations import keep_aside, leaving, no_longer_copied
 from holdfast.snapshot.diff import Difference, compared, live_side, readable_side, side_of
-from holdfast.snapshot.recovery.damaged import keep_aside, leaving, no_longer_copied
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.paths import repo_folder

@@ -1,4 +1,8 @@
-"""Going over to another generation, as a restore, an undo and a merge do: what is live is kept, then left."""
+"""The switch to another generation, as a restore, an undo and a merge do it: what is live is kept in a snapshot first.
+
+That snapshot is encrypted if what replaces the memory, or the newest snapshot, is: a user who encrypts snapshots does
+not want the same memory beside them in the clear.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from holdfast.core.errors import Conflict, DataDamaged, Fault
+from holdfast.core.errors import Conflict, DataDamaged, Fault, IdentityNeeded
 from holdfast.core.model import Json, Lifecycle
+from holdfast.snapshot.bundle.encryption import recipient_beside, recipients_of
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import Wish, create_locked
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.latest import BY_RESTORE, RESTORE_LABEL
-from holdfast.snapshot.resolve import Named
-from holdfast.snapshot.safety_snapshot import sealed_alike
+from holdfast.snapshot.resolve import Named, identities_of
 from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.sources.change_check import is_changed
 from holdfast.snapshot.sources.restore_plan import settle_folders
@@ -139,3 +143,39 @@ def switched(archive: Archive, live: Home, build: Callable[[Path | None], str]) 
         return live.exchange(build)
     finally:
         settle_folders(folder)
+
+
+def sealed_alike(archive: Archive, wish: Wish, named: Named, manifest: Manifest | None) -> Wish:
+    """The options as the settings have them, but encrypted if need be, for the holders of the current identities.
+
+    Raises:
+        IdentityNeeded: what is restored is encrypted, and no identity was given that could open it.
+        Conflict: no recipient is configured.
+    """
+    if manifest is not None and manifest.encrypted and not identities_of(archive, named):
+        raise IdentityNeeded("snapshot: it is encrypted, and no identity was given")
+    usual = archive.settings.snapshot_recipients
+    if usual or named.plain_before or not _must_be_encrypted(archive, manifest):
+        return replace(wish, recipients=usual)
+    found = _known_recipients(archive, named)
+    if not found:
+        raise Conflict(
+            f"{wish.label}: snapshots of this memory are encrypted, and nothing says for whom to encrypt this one",
+            hint="Set HOLDFAST_SNAPSHOT_RECIPIENTS, give an age identity with --identity, or lay the public key beside "
+            "an SSH one (id_ed25519.pub). With --plain-before it is kept in the clear.",
+        )
+    return replace(wish, recipients=found)
+
+
+def _must_be_encrypted(archive: Archive, manifest: Manifest | None) -> bool:
+    if manifest is not None and manifest.encrypted:
+        return True
+    newest = archive.repo.newest()
+    return newest is not None and newest.manifest is not None and newest.manifest.encrypted
+
+
+def _known_recipients(archive: Archive, named: Named) -> tuple[str, ...]:
+    """Of the identities at hand; an SSH key does not tell its public one, which then lies beside it."""
+    identities = identities_of(archive, named)
+    file = named.identity or archive.settings.snapshot_identity
+    return recipients_of(identities) or (recipient_beside(file, identities) if file else ())

@@ -9,7 +9,7 @@ from pathlib import Path
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.create import Wish
-from holdfast.snapshot.recovery.damaged import SEE, no_longer_copied
+from holdfast.snapshot.damaged_generations import SEE, no_longer_copied
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.latest import BY_RESTORE, UNDO_LABEL
 from holdfast.snapshot.resolve import LATEST, Named

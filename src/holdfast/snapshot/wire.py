@@ -10,7 +10,7 @@ from holdfast.snapshot.bundle.types import Manifest, Report
 from holdfast.snapshot.diff import Difference
 from holdfast.snapshot.nexo.reader import NexoReport
 from holdfast.snapshot.repo.entries import SnapshotEntry
-from holdfast.snapshot.sources.diff import FolderDiff
+from holdfast.snapshot.sources.folder_diff import FolderDiff
 
 _STATUS = ("not checked", "verified")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from holdfast.intake.event.details import Details
 from holdfast.intake.event.hook_event import Happening
-from holdfast.intake.event.paths import has_known_ending, patch_of
 from holdfast.intake.event.stopwords import CJK_STOPS, STOPWORDS
 from holdfast.intake.event.text_cleanup import body_text, values_text
+from holdfast.intake.event.touched_files import has_known_ending, patch_of
 
 MAX_CONCEPTS = 8
 _WORD_CHARS = 40

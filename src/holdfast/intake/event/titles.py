@@ -6,9 +6,9 @@ import re
 
 from holdfast.intake.event.details import Change, Details, todo_items
 from holdfast.intake.event.hook_event import Happening
-from holdfast.intake.event.paths import short_path
 from holdfast.intake.event.text_cleanup import clip, one_line, readable
 from holdfast.intake.event.tool_kinds import split_tool
+from holdfast.intake.event.touched_files import short_path
 
 TITLE_CHARS = 80
 SUBTITLE_CHARS = 120

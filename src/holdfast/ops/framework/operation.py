@@ -17,9 +17,9 @@ from holdfast.context import CallContext
 from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.model import Scope
 from holdfast.intake.audience_migration import tell_chats
+from holdfast.ops.framework.argument_errors import explain
 from holdfast.ops.framework.fields import CleanName, Name, collect_findings
 from holdfast.ops.framework.notices import news, words_only
-from holdfast.ops.framework.wording import explain
 from holdfast.protocol.access import Viewer
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]

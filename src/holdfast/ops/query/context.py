@@ -15,9 +15,9 @@ from holdfast.learn.slots import pinned_slots
 from holdfast.local.project_key import is_path
 from holdfast.projects import of_project, project_names
 from holdfast.recall.context.build import ContextBlock, Sources, build, past_sessions
+from holdfast.recall.context.current_statements import standing
 from holdfast.recall.context.escape import line
 from holdfast.recall.context.salience import hits_here, ranked_lessons, ranked_memories, topic
-from holdfast.recall.context.standing import standing
 from holdfast.recall.hits import Hit, Question
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS

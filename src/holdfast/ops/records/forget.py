@@ -12,7 +12,7 @@ from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.core.model import CleanText
 from holdfast.core.session_keys import session_name
-from holdfast.intake.derived import Tally
+from holdfast.intake.dependents import Tally
 from holdfast.intake.forget import forget_memories, forget_observations, forget_session, plan_sweep, sweep
 from holdfast.learn.sessions.summarize import summarize
 from holdfast.ops.framework.fields import CleanLine, Name, Names

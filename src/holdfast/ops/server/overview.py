@@ -18,12 +18,12 @@ from holdfast.ops.framework.operation import ChatRequest, Nothing, Operation
 from holdfast.ops.server.admin import EventsHealth, HealthAnswer, IndexHealth, health
 from holdfast.ops.server.warnings import STORAGE, Measured, warnings
 from holdfast.recall.views.growth import Growth, growth
+from holdfast.snapshot.damaged_generations import damaged_generations, live_name
 from holdfast.snapshot.recovery.auto_restore import first_restore
-from holdfast.snapshot.recovery.damaged import damaged_generations, live_name
 from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.repo.key_warnings import key_warnings
 from holdfast.snapshot.status import Health, snapshot_health
-from holdfast.snapshot.sync.pending import waiting_ms
+from holdfast.snapshot.sync.send_backlog import waiting_ms
 from holdfast.store.data_folder import DataFolder
 from holdfast.store.port import Condition, Home, where
 from holdfast.store.tables import ACTIONS, LESSONS, MEMORIES, OBSERVATIONS

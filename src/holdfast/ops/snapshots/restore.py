@@ -17,8 +17,8 @@ from holdfast.core.model import Json
 from holdfast.ops.framework.fields import Name, limit
 from holdfast.ops.framework.operation import Nothing, Operation, Request
 from holdfast.ops.snapshots.selection import SnapshotUse, audit_snapshot, check_did, check_whole, offering, root_for
+from holdfast.snapshot.damaged_generations import SEE, DamagedGeneration, damaged_generations
 from holdfast.snapshot.recovery.alternatives import RESTORE_COMMAND, also_in_vault, damaged_after
-from holdfast.snapshot.recovery.damaged import SEE, DamagedGeneration, damaged_generations
 from holdfast.snapshot.remote.forks import told_of
 from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.repo.paths import sequence_of

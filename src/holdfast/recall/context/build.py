@@ -15,8 +15,8 @@ from itertools import groupby
 from holdfast.context import CallContext
 from holdfast.core.model import RULE_TYPES, Lesson, Memory, Session, Slot, Statement, Summary
 from holdfast.core.times import iso
+from holdfast.recall.context.current_statements import Standing
 from holdfast.recall.context.escape import block, line
-from holdfast.recall.context.standing import Standing
 from holdfast.recall.context.statement_lines import (  # fmt: skip
     FOUND,
     IN_FORCE,

@@ -10,7 +10,7 @@ from holdfast.core.model import Json, Memory
 from holdfast.core.times import iso
 from holdfast.protocol.ids import build_user_id
 from holdfast.protocol.injection import Locale, format_memory_for_injection
-from holdfast.protocol.listing import format_memory_for_user
+from holdfast.protocol.memory_list import format_memory_for_user
 from holdfast.protocol.ownership import ownership_metadata
 from holdfast.recall.context.build import CHARS_PER_TOKEN
 from holdfast.recall.context.salience import ranked_memories

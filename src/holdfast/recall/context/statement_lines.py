@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.core.model import Statement
-from holdfast.recall.context.standing import Standing
+from holdfast.recall.context.current_statements import Standing
 
 RULES, IN_FORCE, FOUND, OPEN = (
     "The user's wishes and rules", "Decisions and facts in force", "Found out", "Open work",

@@ -14,7 +14,7 @@ from holdfast.core.model import Caller
 from holdfast.core.ports import Clock
 from holdfast.engine import Engine
 from holdfast.snapshot.repo.context import archive_of
-from holdfast.snapshot.sync.pending import waiting
+from holdfast.snapshot.sync.send_backlog import waiting
 
 LOOK_SECONDS = 20.0
 # Work that never gets done, as for a vault that is gone, keeps a server no longer than this many times the idle time.

@@ -15,8 +15,8 @@ from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.repo.jobs import read_works
 from holdfast.snapshot.scrub import check_next
 from holdfast.snapshot.status import age_of_newest
-from holdfast.snapshot.sync.pending import waiting
 from holdfast.snapshot.sync.queue import NOTHING, send_waiting
+from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.snapshot.triggers import making_if_changed
 from holdfast.store.port import Store
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from holdfast.core.disk import write_durably
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
+from holdfast.snapshot.damaged_generations import damaged_generations, keep_aside, leaving, note_copied
 from holdfast.snapshot.merge_run import MergedMemories, merge_file
 from holdfast.snapshot.recovery.alternatives import restorable
-from holdfast.snapshot.recovery.damaged import damaged_generations, keep_aside, leaving, note_copied
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.resolve import LATEST, Named
 from holdfast.snapshot.sources.capture import live_database

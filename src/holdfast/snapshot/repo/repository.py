@@ -44,9 +44,9 @@ from holdfast.snapshot.repo.orphans import (
 )
 from holdfast.snapshot.repo.packs import sweep_packs, take_packs
 from holdfast.snapshot.repo.paths import new_id, parse_id, sequence_of
+from holdfast.snapshot.repo.send_marks import stale_marks
 from holdfast.snapshot.repo.snapshot_files import Files, export_files, read_files
 from holdfast.snapshot.repo.store_cache import sweep_opened
-from holdfast.snapshot.repo.unsent import stale_marks
 
 LATEST = "latest"
 _SEQUENCE, _NEWEST = "sequence", "newest"

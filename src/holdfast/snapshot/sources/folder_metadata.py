@@ -10,9 +10,9 @@ import orjson
 
 from holdfast.core.errors import SnapshotDamaged
 from holdfast.snapshot.bundle.types import Staged
+from holdfast.snapshot.sources.folder_paths import Twins, path_fault
 from holdfast.snapshot.sources.folder_walk import read_small
 from holdfast.snapshot.sources.git.git_command import OID, is_ref
-from holdfast.snapshot.sources.paths import Twins, path_fault
 
 _SIZE = 64_000_000
 

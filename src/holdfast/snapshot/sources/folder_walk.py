@@ -15,7 +15,7 @@ from pathlib import Path
 
 from holdfast.core.disk import disk_fault
 from holdfast.snapshot.bundle.types import Left
-from holdfast.snapshot.sources.paths import is_git, path_fault, shown
+from holdfast.snapshot.sources.folder_paths import is_git, path_fault, shown
 
 # One handle is open for each level; deeper paths have too many parts for a bundle.
 DEPTH = 59

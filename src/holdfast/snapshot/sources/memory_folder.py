@@ -21,10 +21,10 @@ from pathlib import Path
 from holdfast.core.disk import disk_fault
 from holdfast.snapshot.bundle.types import Left, Staged
 from holdfast.snapshot.sources.folder_metadata import Description, write_description
+from holdfast.snapshot.sources.folder_paths import Twins, path_fault, shown
 from holdfast.snapshot.sources.folder_walk import Found, Taken, take, walk
 from holdfast.snapshot.sources.git.git_command import GitFailed, TreeFile, is_installed
 from holdfast.snapshot.sources.git.history import History, capture_history
-from holdfast.snapshot.sources.paths import Twins, path_fault, shown
 
 # A history that is tidied up just now may be read in between: then it is read again, after that many seconds.
 PAUSES = (0.0, 0.1, 0.4, 1.0)

@@ -17,12 +17,12 @@ from holdfast.core.errors import StorageFailed
 from holdfast.redact import SECRET_MARK, redact_text
 from holdfast.snapshot.bundle.types import Capture, Left, Redaction, Staged
 from holdfast.snapshot.sources.folder_metadata import Description, read_description, write_description
+from holdfast.snapshot.sources.folder_paths import Twins, path_fault
+from holdfast.snapshot.sources.folder_restore import stage_folder
 from holdfast.snapshot.sources.folder_walk import Found, Taken, take, walk
 from holdfast.snapshot.sources.git.git_command import GitFailed
 from holdfast.snapshot.sources.git.secrets import rules_in_history
 from holdfast.snapshot.sources.memory_folder import TWIN, scratch_folder
-from holdfast.snapshot.sources.paths import Twins, path_fault
-from holdfast.snapshot.sources.restore import stage_folder
 from holdfast.snapshot.sources.text_chunks import Counts, clean, pieces
 
 FILE_LIMIT = 4 << 20

@@ -14,7 +14,7 @@ from pathlib import Path
 from holdfast.core.errors import Conflict, DataDamaged
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.capture import folders_of
-from holdfast.snapshot.sources.restore import mark_of, stage_folder
+from holdfast.snapshot.sources.folder_restore import mark_of, stage_folder
 from holdfast.snapshot.sources.swap import (
     Exchange,
     abandon_pending,

@@ -25,7 +25,7 @@ import orjson
 
 from holdfast.core.disk import disk_fault, sync_folder, write_durably
 from holdfast.core.errors import Conflict, DataDamaged
-from holdfast.snapshot.sources.restore import mark_of, sync_tree
+from holdfast.snapshot.sources.folder_restore import mark_of, sync_tree
 
 JOURNAL = "folders.pending"
 MEND = "Run holdfast snapshot mend: it puts memory folders right, and removes nothing."

@@ -17,7 +17,7 @@ from holdfast.core.disk import disk_faults, sync_folder
 from holdfast.core.errors import Conflict, DataDamaged, Fault
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.capture import folders_of
-from holdfast.snapshot.sources.restore import mark_of
+from holdfast.snapshot.sources.folder_restore import mark_of
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.snapshot.sources.swap import JOURNAL, pending, place_of_new, place_of_old
 from holdfast.store.data_folder import DataFolder

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from holdfast.core.errors import Conflict, Fault, InvalidSettings, StorageFailed, StorageFull, UpstreamFailed
 from holdfast.snapshot.remote.layout import Fresh
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.unsent import note_sent, unsent
-from holdfast.snapshot.sync.pending import waiting
+from holdfast.snapshot.repo.send_marks import note_sent, unsent
+from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.snapshot.sync.vault_target import depot_of
 
 AWAY: tuple[type[Fault], ...] = (UpstreamFailed, StorageFull, StorageFailed, Conflict, InvalidSettings)

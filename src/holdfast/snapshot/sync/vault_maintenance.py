@@ -33,9 +33,9 @@ from holdfast.snapshot.remote.transfer import (
 )
 from holdfast.snapshot.repo.context import Archive, Result
 from holdfast.snapshot.repo.retention import Item, Plan, Policy, plan
-from holdfast.snapshot.repo.unsent import note_sent
+from holdfast.snapshot.repo.send_marks import note_sent
 from holdfast.snapshot.resolve import Named, examine, sought
-from holdfast.snapshot.sync.pending import waiting
+from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.vault.byte_counter import Counted
 
 _UNUSABLE = (SnapshotDamaged, SnapshotTooNew, SnapshotForeign)

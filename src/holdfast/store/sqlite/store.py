@@ -22,11 +22,11 @@ from holdfast.store.sqlite.fulltext.check import fill_words
 from holdfast.store.sqlite.fulltext.segments import Folder
 from holdfast.store.sqlite.fulltext.word_search import WordIndex
 from holdfast.store.sqlite.group_commit import GroupCommit
+from holdfast.store.sqlite.integrity import sketch_rows, verify
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.recall_counts import sweep_recalls
 from holdfast.store.sqlite.vectors.check import mend_vectors
 from holdfast.store.sqlite.vectors.codes import VectorCodes
-from holdfast.store.sqlite.verify import sketch_rows, verify
 
 T = TypeVar("T")
 

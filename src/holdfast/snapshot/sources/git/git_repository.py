@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.snapshot.bundle.types import Left
+from holdfast.snapshot.sources.folder_paths import shown
 from holdfast.snapshot.sources.folder_walk import Found, read_small, walk
 from holdfast.snapshot.sources.git.git_command import OID, Git, GitFailed, is_ref
-from holdfast.snapshot.sources.paths import shown
 
 _LINE = 4_096
 _PACKED = 32_000_000

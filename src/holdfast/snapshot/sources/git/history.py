@@ -8,11 +8,11 @@ from pathlib import Path
 
 from holdfast.snapshot.bundle.types import Left
 from holdfast.snapshot.sources.folder_metadata import Description
+from holdfast.snapshot.sources.folder_paths import shown
 from holdfast.snapshot.sources.folder_walk import Found, take, walk
 from holdfast.snapshot.sources.git.bundle import make_bundle, take_bundle
 from holdfast.snapshot.sources.git.git_command import Git, GitFailed, TreeFile
 from holdfast.snapshot.sources.git.git_repository import Repository, read_repository
-from holdfast.snapshot.sources.paths import shown
 
 _IGNORE_FILE = 1_000_000
 

@@ -36,7 +36,7 @@ from holdfast.store.sqlite.files.copy_rows import (
 )
 from holdfast.store.sqlite.files.derived_data import is_complete, make_derived
 from holdfast.store.sqlite.files.rename_agent import rename_agent
-from holdfast.store.sqlite.verify import verify_pages, verify_records
+from holdfast.store.sqlite.integrity import verify_pages, verify_records
 
 KEPT_HERE = ("tokens", "events")  # a token that was revoked must not come back, an event not be told twice
 

@@ -13,7 +13,7 @@ import apsw
 import numpy as np
 
 from holdfast.store.port import Finding
-from holdfast.store.quantized import Seqs, code_of
+from holdfast.store.quantization import Seqs, code_of
 from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.vectors.codes import CHUNK, Chunk, add_codes, each_chunk
 from holdfast.store.sqlite.vectors.nearest import ALL, EMBEDDED, is_of_parts, unpack_vectors, vector_checksum

@@ -17,7 +17,7 @@ import apsw
 import numpy as np
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.quantized import Codes, CodeTable, Seqs
+from holdfast.store.quantization import Codes, CodeTable, Seqs
 from holdfast.store.sqlite.faults import as_faults
 
 # Sequence numbers in a row. Of records in 32 parts that is half a megabyte to write anew for each few that come.

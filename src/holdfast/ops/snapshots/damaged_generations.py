@@ -16,7 +16,7 @@ from holdfast.ops.framework.operation import Nothing, Operation, Request
 from holdfast.ops.snapshots.merge import merged_shape
 from holdfast.ops.snapshots.restore import PLAIN_BEFORE, PREVIEW_FIRST, WAITING, damaged_shape
 from holdfast.ops.snapshots.selection import audit_snapshot
-from holdfast.snapshot.recovery.damaged import damaged_generations, discard
+from holdfast.snapshot.damaged_generations import damaged_generations, discard
 from holdfast.snapshot.recovery.salvage import SalvagedMemory, salvage
 from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.resolve import Named

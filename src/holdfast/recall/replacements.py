@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from holdfast.context import CallContext
 from holdfast.core.model import Memory, Observation, Relation, Statement
-from holdfast.recall.context.standing import SUPERSEDES, relations_to
+from holdfast.recall.context.current_statements import SUPERSEDES, relations_to
 from holdfast.recall.hit_text import statements_of
 from holdfast.recall.hits import Hit, Newer
 from holdfast.recall.links import latest_of, versions_of

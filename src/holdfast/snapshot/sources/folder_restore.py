@@ -14,10 +14,10 @@ from pathlib import Path
 from holdfast.core.disk import disk_fault, sync_folder
 from holdfast.core.errors import Conflict, InvalidRequest, SnapshotDamaged
 from holdfast.snapshot.sources.folder_metadata import Description, read_description
+from holdfast.snapshot.sources.folder_paths import shown
 from holdfast.snapshot.sources.folder_walk import Found, Taken, take, walk
 from holdfast.snapshot.sources.git.bundle import Heads, take_bundle
 from holdfast.snapshot.sources.git.git_command import Git, GitFailed, is_installed
-from holdfast.snapshot.sources.paths import shown
 
 # A tree of a few objects can stand for a disk full of files.
 TREE_BYTES = 4 << 30

@@ -15,11 +15,11 @@ import orjson
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import InvalidRequest, SnapshotDamaged
 from holdfast.snapshot.sources.folder_metadata import Description, read_description
+from holdfast.snapshot.sources.folder_paths import shown
 from holdfast.snapshot.sources.folder_walk import read_small
 from holdfast.snapshot.sources.git.bundle import take_bundle
 from holdfast.snapshot.sources.git.git_command import Git, GitFailed, is_installed
 from holdfast.snapshot.sources.line_diff import Lines, count_lines
-from holdfast.snapshot.sources.paths import shown
 
 How = Literal["added", "removed", "changed"]
 
