@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.recall.dedupe import diverse, fold
-from holdfast.recall.rank import Asked, Candidate, Corpus, Ranked, rank
+from holdfast.recall.rank import Candidate, Corpus, RankedCandidate, RankingQuery, rank
 
 LONG = (
     "the nightly job of the loader failed because the disk of the second machine was full and nobody had looked at "
@@ -14,9 +14,9 @@ LONG = (
 )
 
 
-def ranked(count: int) -> list[Ranked]:
+def ranked(count: int) -> list[RankedCandidate]:
     rows = [Candidate(seq, None, seq, 5, {}, None, "", 5, 0) for seq in range(1, count + 1)]
-    return rank(Asked("", (), 0), rows, Corpus(count, 5.0, {}), count)[::-1]
+    return rank(RankingQuery("", (), 0), rows, Corpus(count, 5.0, {}), count)[::-1]
 
 
 def kept(*texts: str) -> list[int]:

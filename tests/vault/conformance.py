@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 import pytest
 
 from holdfast.core.errors import Conflict, InvalidRequest, NotFound
-from holdfast.core.ports import Named, Parcel, Vault
+from holdfast.core.ports import Upload, Vault, VaultObject
 
 NAMES = ["a", "acme/quill/000001-x.tar.zst", "%2Ehidden/%none/x.sha256", "a-b/c", "A/~x_y", "x" * 200]
 NOT_NAMES = [
@@ -64,8 +64,8 @@ def read(vault: Vault, name: str) -> bytes:
         return stream.read()
 
 
-def parcel(name: str, data: bytes) -> Parcel:
-    return Parcel(name, len(data), partial(BytesIO, data))
+def parcel(name: str, data: bytes) -> Upload:
+    return Upload(name, len(data), partial(BytesIO, data))
 
 
 def names(vault: Vault, prefix: str = "") -> list[str]:
@@ -79,7 +79,7 @@ class Conformance:
         vault.put(name, BytesIO(data))
 
         assert read(vault, name) == data
-        assert list(vault.list()) == [Named(name, len(data))]
+        assert list(vault.list()) == [VaultObject(name, len(data))]
 
     def test_a_stream_may_come_in_small_pieces(self, vault: Vault) -> None:
         vault.put("a", Dripping(b"0123456789" * 10))
@@ -92,7 +92,7 @@ class Conformance:
         with pytest.raises(Conflict):
             vault.put("a/b", BytesIO(b"second"))
         assert read(vault, "a/b") == b"first"
-        assert list(vault.list()) == [Named("a/b", 5)]
+        assert list(vault.list()) == [VaultObject("a/b", 5)]
 
     def test_of_many_that_put_one_name_one_wins(self, vault: Vault) -> None:
         ready = threading.Barrier(8)
@@ -117,7 +117,7 @@ class Conformance:
 
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(put, range(60)))
-        assert list(vault.list("a/")) == [Named(f"a/{number:03}", number) for number in range(60)]
+        assert list(vault.list("a/")) == [VaultObject(f"a/{number:03}", number) for number in range(60)]
 
     def test_a_source_that_fails_leaves_nothing(self, vault: Vault) -> None:
         with pytest.raises(NotFound, match="source"):
@@ -205,7 +205,7 @@ class Conformance:
 
         (listed,) = vault.list("a/")
         looked = vault.look("a/b")
-        assert (listed, listed.tag) == (looked, looked.tag) == (Named("a/b", 5), looked.tag)
+        assert (listed, listed.tag) == (looked, looked.tag) == (VaultObject("a/b", 5), looked.tag)
         assert looked.tag
 
     @pytest.mark.parametrize("name", ["a", "a/b/c", "x"])
@@ -218,7 +218,7 @@ class Conformance:
     def test_all_are_put_in_their_order(self, vault: Vault) -> None:
         vault.put_all([parcel("a/2", b"two"), parcel("a/1", b""), parcel("b", LARGE)])
 
-        assert list(vault.list()) == [Named("a/1", 0), Named("a/2", 3), Named("b", len(LARGE))]
+        assert list(vault.list()) == [VaultObject("a/1", 0), VaultObject("a/2", 3), VaultObject("b", len(LARGE))]
         assert [read(vault, name) for name in ("a/1", "a/2", "b")] == [b"", b"two", LARGE]
         vault.put_all([])
 
@@ -236,7 +236,7 @@ class Conformance:
         vault.replace("a/b", BytesIO(b"two!"), first)
 
         assert read(vault, "a/b") == b"two!"
-        assert list(vault.list()) == [Named("a/b", 4)]
+        assert list(vault.list()) == [VaultObject("a/b", 4)]
         with pytest.raises(Conflict):
             vault.replace("a/b", BytesIO(b"three"), first)
         assert read(vault, "a/b") == b"two!"

@@ -25,7 +25,7 @@ from holdfast.core.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.core.ports import Named, Vault
+from holdfast.core.ports import Vault, VaultObject
 from holdfast.core.system import SystemEntropy
 from holdfast.settings import load
 from holdfast.vault.objects import IN_ONE_REQUEST, ObjectVault, object_vault
@@ -69,7 +69,7 @@ def test_what_is_too_large_for_one_request_is_put_in_parts_and_never_over_anothe
     vault.put("a/big", BytesIO(BIG))
 
     assert read(vault, "a/big") == BIG
-    assert list(vault.list()) == [Named("a/big", len(BIG))]
+    assert list(vault.list()) == [VaultObject("a/big", len(BIG))]
     with pytest.raises(Conflict):
         vault.put("a/big", BytesIO(b"x" + BIG))
     assert vault.look("a/big").size == len(BIG)

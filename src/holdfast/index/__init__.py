@@ -5,6 +5,6 @@ the weights may lie is in `places.py`, how the network is drawn from them in `gr
 """
 
 from holdfast.index.minilm import MiniLm
-from holdfast.index.weight_sources import Fetch, Places
+from holdfast.index.weight_sources import Fetch, WeightFolders
 
-__all__ = ["Fetch", "MiniLm", "Places"]
+__all__ = ["Fetch", "MiniLm", "WeightFolders"]

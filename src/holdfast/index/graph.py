@@ -29,7 +29,7 @@ UNUSED = frozenset({"embeddings.position_ids", "pooler.dense.weight", "pooler.de
 
 def graph(shapes: Mapping[str, Sequence[int]]) -> bytes:
     """The ONNX model for weights of these shapes; the weights themselves are handed to the session."""
-    drawing = _Drawing()
+    drawing = _GraphBuilder()
     tokens = _embedded(drawing)
     hidden = _padding(drawing)
     for layer in range(LAYERS):
@@ -44,7 +44,7 @@ def graph(shapes: Mapping[str, Sequence[int]]) -> bytes:
     )
 
 
-class _Drawing:
+class _GraphBuilder:
     """The nodes and constants of a graph while it is drawn."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class _Drawing:
         return name
 
 
-def _embedded(draw: _Drawing) -> str:
+def _embedded(draw: _GraphBuilder) -> str:
     """Word + position + segment, normed: (texts * tokens, DIMS)."""
     draw.add("Shape", IDS, name="batch")
     length = draw.add("Gather", "batch", draw.numbers(1))
@@ -82,14 +82,14 @@ def _embedded(draw: _Drawing) -> str:
     return _norm(draw, "embeddings", _flat(draw, summed))
 
 
-def _padding(draw: _Drawing) -> str:
+def _padding(draw: _GraphBuilder) -> str:
     """What is added to attention scores: (texts, 1, 1, tokens), HIDDEN where there is no text."""
     draw.add("Cast", MASK, name="is_text", to=wire.FLOAT)
     empty = draw.add("Sub", draw.scalar(1.0), "is_text")
     return draw.add("Unsqueeze", draw.add("Mul", empty, draw.scalar(HIDDEN)), draw.numbers(1, 2))
 
 
-def _layer(draw: _Drawing, name: str, tokens: str, hidden: str) -> str:
+def _layer(draw: _GraphBuilder, name: str, tokens: str, hidden: str) -> str:
     context = _attention(draw, f"{name}.attention.self", tokens, hidden)
     said = _linear(draw, f"{name}.attention.output.dense", context)
     attended = _norm(draw, f"{name}.attention.output", draw.add("Add", said, tokens))
@@ -98,7 +98,7 @@ def _layer(draw: _Drawing, name: str, tokens: str, hidden: str) -> str:
     return _norm(draw, f"{name}.output", draw.add("Add", outer, attended))
 
 
-def _attention(draw: _Drawing, name: str, tokens: str, hidden: str) -> str:
+def _attention(draw: _GraphBuilder, name: str, tokens: str, hidden: str) -> str:
     query = _heads(draw, f"{name}.query", tokens, (0, 2, 1, 3))
     key = _heads(draw, f"{name}.key", tokens, (0, 2, 3, 1))
     content = _heads(draw, f"{name}.value", tokens, (0, 2, 1, 3))
@@ -108,12 +108,12 @@ def _attention(draw: _Drawing, name: str, tokens: str, hidden: str) -> str:
     return _flat(draw, draw.add("Transpose", mixed, perm=(0, 2, 1, 3)))
 
 
-def _heads(draw: _Drawing, name: str, tokens: str, order: Sequence[int]) -> str:
+def _heads(draw: _GraphBuilder, name: str, tokens: str, order: Sequence[int]) -> str:
     split = draw.add("Reshape", _linear(draw, name, tokens), "by_head")
     return draw.add("Transpose", split, perm=order)
 
 
-def _pooled(draw: _Drawing, tokens: str) -> None:
+def _pooled(draw: _GraphBuilder, tokens: str) -> None:
     """The sum over the text's tokens, brought to length 1: the mean has the same direction."""
     by_text = draw.add("Reshape", tokens, "by_text")
     row = draw.numbers(1)
@@ -121,14 +121,14 @@ def _pooled(draw: _Drawing, tokens: str) -> None:
     draw.add("LpNormalization", draw.add("Squeeze", summed, row), name=VECTORS, axis=-1, p=2)
 
 
-def _linear(draw: _Drawing, name: str, tokens: str) -> str:
+def _linear(draw: _GraphBuilder, name: str, tokens: str) -> str:
     return draw.add("Gemm", tokens, f"{name}.weight", f"{name}.bias", transB=1)
 
 
-def _norm(draw: _Drawing, name: str, tokens: str) -> str:
+def _norm(draw: _GraphBuilder, name: str, tokens: str) -> str:
     weights = (f"{name}.LayerNorm.weight", f"{name}.LayerNorm.bias")
     return draw.add("LayerNormalization", tokens, *weights, axis=-1, epsilon=EPSILON)
 
 
-def _flat(draw: _Drawing, tokens: str) -> str:
+def _flat(draw: _GraphBuilder, tokens: str) -> str:
     return draw.add("Reshape", tokens, draw.numbers(-1, DIMS))

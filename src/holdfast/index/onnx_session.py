@@ -18,7 +18,7 @@ from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.ports import Vectors
 from holdfast.index.graph import IDS, MASK, UNUSED, VECTORS, graph
 from holdfast.index.remedies import install_runtime
-from holdfast.index.weight_sources import Files
+from holdfast.index.weight_sources import WeightFiles
 from holdfast.index.weights import read_tokenizer, read_weights
 
 MAX_TOKENS = 256  # as the model was trained for sentences; what is longer is cut, or read in parts
@@ -34,7 +34,7 @@ Tokens = NDArray[np.int64]
 class Session:
     """The model in memory, about 100 MB. Safe to use from many threads; each run stays on the thread that asks."""
 
-    def __init__(self, files: Files):
+    def __init__(self, files: WeightFiles):
         """Load it, which takes about half a second.
 
         Raises:

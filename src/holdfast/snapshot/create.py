@@ -23,7 +23,7 @@ from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes, signed_
 from holdfast.snapshot.bundle.types import (
     ASKED_FOR,
     FORMAT_VERSION,
-    Body,
+    BundleFile,
     Capture,
     Identity,
     Maker,
@@ -31,7 +31,7 @@ from holdfast.snapshot.bundle.types import (
     Redaction,
 )
 from holdfast.snapshot.bundle.writer import pack
-from holdfast.snapshot.remote.layout import Fresh
+from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.remote.local_chunks import cut, foreseeing, lies_in_chunks, staged_bytes
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import SnapshotEntry
@@ -51,7 +51,7 @@ CHANCE_CHARS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CreateOptions:
     """How a snapshot is to be made; what is not said comes from the settings."""
 
     label: str = ""
@@ -63,7 +63,7 @@ class Wish:
     most_per_hour: int | None = None  # of those made by hand, for whoever may not ask for as many as he likes
 
 
-def create(archive: Archive, wish: Wish) -> SnapshotEntry:
+def create(archive: Archive, wish: CreateOptions) -> SnapshotEntry:
     """A snapshot of the memory as it is now, in the repository and, where one is set, in the vault.
 
     Raises:
@@ -78,15 +78,15 @@ def create(archive: Archive, wish: Wish) -> SnapshotEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedSnapshot:
     """A snapshot in the repository, and what it was packed from as long as that is staged."""
 
     stored: SnapshotEntry
-    fresh: Fresh
+    fresh: StagedMemory
 
 
 @contextmanager
-def making(archive: Archive, wish: Wish) -> Iterator[Made]:
+def making(archive: Archive, wish: CreateOptions) -> Iterator[CreatedSnapshot]:
     """A new snapshot in the repository. Within the block its plain bytes are still at hand, so that an encrypted one
     can go to a vault as chunks though nobody here could open it; others may make snapshots meanwhile. Faults as of
     `create`.
@@ -117,13 +117,13 @@ def _check_pace(archive: Archive, most: int | None) -> None:
     )
 
 
-def create_locked(archive: Archive, wish: Wish) -> SnapshotEntry:
+def create_locked(archive: Archive, wish: CreateOptions) -> SnapshotEntry:
     """The same for whoever holds the lock already; the vault gets it later (`sending.py`)."""
     with archive.repo.staging() as staging:
         return _make(archive, wish, staging).stored
 
 
-def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
+def _make(archive: Archive, wish: CreateOptions, staging: Path) -> CreatedSnapshot:
     repo = archive.repo
     repo.sweep()
     _check_undamaged(archive)
@@ -140,7 +140,7 @@ def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
     made = repo.find(identity.id)
     archive.moved("create", body.size)
     archive.tell("created", entry_wire(made))
-    return Made(made, Fresh(capture, body, recipients))
+    return CreatedSnapshot(made, StagedMemory(capture, body, recipients))
 
 
 def _check_undamaged(archive: Archive) -> None:
@@ -150,7 +150,9 @@ def _check_undamaged(archive: Archive) -> None:
         raise fault
 
 
-def _packed(archive: Archive, wish: Wish, staging: Path, id: str, recipients: tuple[str, ...]) -> tuple[Capture, Body]:
+def _packed(
+    archive: Archive, wish: CreateOptions, staging: Path, id: str, recipients: tuple[str, ...]
+) -> tuple[Capture, BundleFile]:
     """The memory as it is now, found sound, and the same as a body: one file, or chunks that the repository partly
     has."""
     redact = _said(wish.redact, archive.settings.snapshot_redact)
@@ -190,7 +192,7 @@ def _checked_beside(capture: Capture) -> Iterator[None]:
         checked.result()  # nothing leaves the block before this
 
 
-def _identity(archive: Archive, repo: SnapshotRepository, wish: Wish) -> Identity:
+def _identity(archive: Archive, repo: SnapshotRepository, wish: CreateOptions) -> Identity:
     sequence, now = repo.next_sequence(), archive.clock.now_ms()
     before = repo.newest()
     return Identity(
@@ -206,7 +208,12 @@ def _identity(archive: Archive, repo: SnapshotRepository, wish: Wish) -> Identit
 
 
 def _sealed(
-    archive: Archive, wish: Wish, identity: Identity, capture: Capture, body: Body, recipients: Sequence[str]
+    archive: Archive,
+    wish: CreateOptions,
+    identity: Identity,
+    capture: Capture,
+    body: BundleFile,
+    recipients: Sequence[str],
 ) -> Manifest:
     manifest = Manifest(
         identity=identity,

@@ -15,17 +15,25 @@ from holdfast.core.errors import Conflict, DataDamaged, DataTooNew, Fault, Resto
 from holdfast.snapshot.browse import laid_out
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.create import Wish
+from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.damaged_generations import keep_aside, leaving, no_longer_copied
-from holdfast.snapshot.diff import Difference, compared, live_side, readable_side, side_of
+from holdfast.snapshot.diff import MemoryDiff, compared, live_side, readable_side, side_of
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.paths import repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
-from holdfast.snapshot.resolve import SHELF, Found, Named, highest_at, identities_of, sought, trusted
+from holdfast.snapshot.resolve import (
+    SHELF,
+    ResolvedSnapshot,
+    SnapshotSelector,
+    highest_at,
+    identities_of,
+    sought,
+    trusted,
+)
 from holdfast.snapshot.sources.capture import STORE
 from holdfast.snapshot.sources.restore_plan import drop_kept, drop_staged, settle_folders, stage_folders
-from holdfast.snapshot.sources.swap import Exchange, intend, pending
+from holdfast.snapshot.sources.swap import FolderSwap, intend, pending
 from holdfast.snapshot.switch import (
     BEFORE_RESTORE,
     ORIGIN,
@@ -49,7 +57,7 @@ _BUNDLE = "bundle"  # in a generation that is being built: the members as they w
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """What is live now, and what would bring back what was live before."""
 
     manifest: Manifest
@@ -62,7 +70,7 @@ class Restored:
     waiting: str | None = None  # why the vault has not got the snapshot of what was live
 
 
-def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
+def restore(archive: Archive, named: SnapshotSelector, *, alone: bool = False) -> RestoreResult:
     """Make the snapshot's memory the live one. Any failure before the switch leaves the live one untouched.
 
     After it memory folders may fail to follow; the next start or restore lets them.
@@ -91,10 +99,10 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         result.about = name
     archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
     waiting = offer_waiting(archive)
-    return Restored(manifest, name, before, dict(rows), folders, behind, damaged, waiting)
+    return RestoreResult(manifest, name, before, dict(rows), folders, behind, damaged, waiting)
 
 
-def preview(archive: Archive, named: Named, limit: int, *, replaces: bool = True) -> Difference:
+def preview(archive: Archive, named: SnapshotSelector, limit: int, *, replaces: bool = True) -> MemoryDiff:
     """What restoring a snapshot would change: from now to then. What a restore would refuse is refused here too.
 
     Raises:
@@ -121,7 +129,7 @@ def _unread(fault: Fault) -> str:
     return "The live memory is damaged: what can be read of it is compared."
 
 
-def branch(archive: Archive, named: Named, target: Path) -> Restored:
+def branch(archive: Archive, named: SnapshotSelector, target: Path) -> RestoreResult:
     """Start a second memory from a snapshot in a new folder; the live one is not touched.
 
     Raises:
@@ -143,7 +151,7 @@ def branch(archive: Archive, named: Named, target: Path) -> Restored:
             raise
 
 
-def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
+def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> RestoreResult:
     """Begin an empty data folder with a snapshot; call it with that folder's lock held."""
     with sought(archive, named) as found:
         manifest = trusted(archive, named, found)
@@ -162,16 +170,16 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
             raise
     folder.switch(name)
     settle_folders(folder)
-    return Restored(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))
+    return RestoreResult(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))
 
 
 def _restored(
     archive: Archive,
     live: Home,
-    named: Named,
-    found: Found,
+    named: SnapshotSelector,
+    found: ResolvedSnapshot,
     manifest: Manifest,
-    wish: Wish,
+    wish: CreateOptions,
     alone: bool,
     damaged: Names,
 ) -> tuple[str, Rows, Names, str | None, bool]:
@@ -179,7 +187,7 @@ def _restored(
     later: list[str | None] = []
     whole: list[bool] = []  # whether all that is to come along could be read
     building = folder.new_generation()
-    exchanges: tuple[Exchange, ...] = ()
+    exchanges: tuple[FolderSwap, ...] = ()
     try:
         rows = _built(archive, named, found, manifest, building)
         exchanges = stage_folders(archive, building / _BUNDLE, archive.home)
@@ -215,7 +223,9 @@ def _left(home: Path, damaged: Names) -> Path | None:
     return home / damaged[0] / DATABASE
 
 
-def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, building: Path) -> Rows:
+def _built(
+    archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, manifest: Manifest, building: Path
+) -> Rows:
     """The snapshot's store in the folder of the next generation, checked; its other members beside it."""
     identities = identities_of(archive, named)
     # The store becomes durable with its generation, and on its way there while its rows are checked.

@@ -39,7 +39,7 @@ _STYLES = {
 }
 
 
-class Place:
+class EventPosition:
     """How far the events were read. The server goes on from there when the connection comes back."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ def watch(
         ServerUnreachable: nobody answers at the first try.
         Unauthorized: the credential is not good.
     """
-    place, wait, reached = Place(), FIRST_WAIT, False
+    place, wait, reached = EventPosition(), FIRST_WAIT, False
     while True:
         try:
             with _open(place.address(url), credential) as socket:
@@ -101,7 +101,7 @@ def _open(address: str, credential: str | None) -> ClientConnection:
         raise
 
 
-def _events(socket: ClientConnection, place: Place) -> Iterator[Json]:
+def _events(socket: ClientConnection, place: EventPosition) -> Iterator[Json]:
     """Events as they come, a hello once nothing more was missed. Ends where the connection does."""
     try:
         for message in socket:
@@ -123,7 +123,7 @@ def print_event(event: Json) -> None:
     sys.stdout.buffer.flush()
 
 
-class Lines:
+class EventPrinter:
     """Events as lines for a person, on one console."""
 
     def __init__(self, console: Console | None = None, clock: Clock | None = None) -> None:

@@ -16,7 +16,7 @@ from rich.segment import Segment, Segments
 from rich.style import Style
 from rich.text import Text
 
-from holdfast.cli.output.columns import Head, print_table
+from holdfast.cli.output.columns import ColumnTitle, print_table
 from holdfast.cli.output.summary import BRIEF, reasons
 from holdfast.core.errors import Fault
 
@@ -199,7 +199,7 @@ def _print_table(console: Console, name: str, rows: list[Json]) -> None:
     spare = _SPARE if name in _OWN else {}
     named = ("label",) if name == "flags" else ()
     heads = [
-        Head(one, one in named or (one in _WHOLE and not (one == "uri" and "id" in columns)), spare.get(one, 0))
+        ColumnTitle(one, one in named or (one in _WHOLE and not (one == "uri" and "id" in columns)), spare.get(one, 0))
         for one in columns
     ]
     print_table(console, heads, cells, f"{name} ({len(rows)})")

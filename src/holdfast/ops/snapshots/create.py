@@ -21,13 +21,13 @@ from holdfast.ops.snapshots.nexo import examine_nexo, is_nexo
 from holdfast.ops.snapshots.selection import SnapshotName, SnapshotUse, check_whole, root_for, shown
 from holdfast.snapshot.bundle.manifest import is_id
 from holdfast.snapshot.bundle.types import Report
-from holdfast.snapshot.create import Wish, create
+from holdfast.snapshot.create import CreateOptions, create
 from holdfast.snapshot.diff import difference
 from holdfast.snapshot.nexo.reader import NexoReport
 from holdfast.snapshot.recovery.alternatives import instead
 from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore
 from holdfast.snapshot.repo.context import Archive, archive_of
-from holdfast.snapshot.repo.jobs import State, Work, told_works
+from holdfast.snapshot.repo.jobs import Job, State, told_works
 from holdfast.snapshot.repo.key_warnings import key_texts
 from holdfast.snapshot.resolve import LATEST, examine, sought
 from holdfast.snapshot.scrub import check_these
@@ -63,7 +63,7 @@ def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
         raise Forbidden("encrypt: only an admin may say who can open a snapshot")
     archive = archive_of(ctx)
     _check_sign(ctx, archive, ask.sign)
-    wish = Wish(
+    wish = CreateOptions(
         label=ask.label,
         sign=ask.sign,
         recipients=ask.encrypt or None,
@@ -257,7 +257,7 @@ def _restored_shape(found: FirstRestore) -> Json:
     }
 
 
-def _work_shape(work: Work, state: State) -> Json:
+def _work_shape(work: Job, state: State) -> Json:
     return {
         "operation": work.operation,
         "status": state,

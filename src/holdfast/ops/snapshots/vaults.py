@@ -21,12 +21,12 @@ from holdfast.ops.snapshots.remove import KeepRules
 from holdfast.snapshot.bundle.types import Code, Report
 from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
 from holdfast.snapshot.remote.colony import is_colony
-from holdfast.snapshot.remote.forks import Line, held_by, told
-from holdfast.snapshot.remote.transfer import Vaulted, is_missing
+from holdfast.snapshot.remote.forks import Fork, held_by, told
+from holdfast.snapshot.remote.transfer import VaultEntry, is_missing
 from holdfast.snapshot.repo.context import Archive, archive_of
-from holdfast.snapshot.resolve import Named, examine, sought
-from holdfast.snapshot.sync.vault_maintenance import Moved
-from holdfast.snapshot.sync.vault_target import Depot, copy_depot, depot_of
+from holdfast.snapshot.resolve import SnapshotSelector, examine, sought
+from holdfast.snapshot.sync.vault_maintenance import CopyResult
+from holdfast.snapshot.sync.vault_target import VaultTarget, copy_depot, depot_of
 from holdfast.snapshot.verify import fault_of
 from holdfast.snapshot.wire import report_shape
 from holdfast.store.damage import RESTORE
@@ -56,16 +56,16 @@ class VaultName(Request):
             raise InvalidRequest("vault: none is named", hint="Name one, or set HOLDFAST_VAULT.")
         return text
 
-    def depot(self, archive: Archive) -> Depot:
+    def depot(self, archive: Archive) -> VaultTarget:
         return depot_of(archive, self.named(archive))
 
 
-def _shape(one: Vaulted) -> Json:
+def _shape(one: VaultEntry) -> Json:
     layout = "chunks" if one.chunked else "whole"
     return {"id": one.id, "size": one.size, "layout": layout, "status": one.damaged or "complete"}
 
 
-def _line_shape(number: int, line: Line, held: set[str]) -> Json:
+def _line_shape(number: int, line: Fork, held: set[str]) -> Json:
     return {
         "line": number,
         "id": line.newest,
@@ -77,7 +77,7 @@ def _line_shape(number: int, line: Line, held: set[str]) -> Json:
     }
 
 
-def _with_lines(archive: Archive, lines: Sequence[Line], place: str) -> Json:
+def _with_lines(archive: Archive, lines: Sequence[Fork], place: str) -> Json:
     """What an answer says of them beyond the rest: the lines, and how to bring in those that are not here."""
     if not lines:
         return {}
@@ -127,7 +127,7 @@ def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
     }
 
 
-def _is_here(archive: Archive, snapshots: Sequence[Vaulted]) -> bool:
+def _is_here(archive: Archive, snapshots: Sequence[VaultEntry]) -> bool:
     return not snapshots or not held_by(archive).isdisjoint(one.id for one in snapshots)
 
 
@@ -210,7 +210,7 @@ def vault_verify(ctx: CallContext, ask: VaultVerify) -> VaultVerifyAnswer:
     """Fetch every snapshot of this memory from a vault and check it, without trusting the vault; nothing is kept."""
     archive = archive_of(ctx)
     vault = ask.depot(archive)
-    named = Named(ask.id or "", ask.named(archive), ask.identity, allow_unsigned=ask.allow_unsigned)
+    named = SnapshotSelector(ask.id or "", ask.named(archive), ask.identity, allow_unsigned=ask.allow_unsigned)
     reports = [_one(archive, named)] if ask.id else list(vault.reports(named))
     faults = {report.place: fault for report in reports if (fault := fault_of(report))}
     damaged = [id for id, fault in faults.items() if isinstance(fault, SnapshotDamaged)]
@@ -246,7 +246,7 @@ def _about_damaged(archive: Archive, place: str, damaged: Sequence[str]) -> Iter
         yield f"Damaged, and no whole copy is on this machine: {', '.join(gone)}. Keep these; use another one."
 
 
-def _one(archive: Archive, named: Named) -> Report:
+def _one(archive: Archive, named: SnapshotSelector) -> Report:
     with sought(archive, named) as found:
         return examine(archive, named, found)
 
@@ -304,7 +304,7 @@ class VaultMovedAnswer(TypedDict):
     damaged: list[Json]
 
 
-def _moved(place: str, done: Moved) -> VaultMovedAnswer:
+def _moved(place: str, done: CopyResult) -> VaultMovedAnswer:
     return {
         "sound": not done.damaged,
         "exitCode": SnapshotDamaged.exit_code if done.damaged else 0,

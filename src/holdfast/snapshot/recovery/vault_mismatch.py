@@ -53,7 +53,7 @@ def begun_apart(archive: Archive) -> RestorePending | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Noted:
+class _OtherMemory:
     """The newest snapshot of the other memory, and who signed it."""
 
     id: str
@@ -65,14 +65,14 @@ def _has_all(archive: Archive) -> bool:
     return len(numbers) == archive.repo.newest_expected() == max(numbers, default=0)
 
 
-def _trust(archive: Archive, noted: _Noted) -> str:
+def _trust(archive: Archive, noted: _OtherMemory) -> str:
     """What a merge has to be told as well."""
     if noted.signer:
         return "" if archive.keyring.accepts(noted.signer) else f"--trust {noted.signer} "
     return "--allow-unsigned " if archive.keyring.demands() else ""
 
 
-def _look(archive: Archive, place: str) -> _Noted | None:
+def _look(archive: Archive, place: str) -> _OtherMemory | None:
     vault = ReadOnly(archive.vault(place))
     found = [] if is_missing(vault) else list_vault(vault, archive.tenant, archive.agent)
     whole = next((one.id for one in found if not one.damaged), None)
@@ -82,15 +82,15 @@ def _look(archive: Archive, place: str) -> _Noted | None:
         make_folder(archive.repo.root)
     signer = vaulted_manifest(vault, archive.tenant, archive.agent, whole).signer or ""
     write_durably(_path(archive), f"{whole}\n{place}\n{signer}\n".encode())
-    return _Noted(whole, signer)
+    return _OtherMemory(whole, signer)
 
 
-def _noted(archive: Archive) -> _Noted | None:
+def _noted(archive: Archive) -> _OtherMemory | None:
     with suppress(OSError, ValueError):
         with _path(archive).open("rb") as file:
             id, place, *more = file.read(_MOST_BYTES).decode().split("\n")
         if is_id(id) and place == archive.settings.vault:
-            return _Noted(id, more[0] if more else "")
+            return _OtherMemory(id, more[0] if more else "")
     return None
 
 

@@ -15,7 +15,7 @@ from holdfast.core.model import Json, Lifecycle
 from holdfast.core.ports import Clock, Entropy, Vault
 from holdfast.settings import Settings
 from holdfast.snapshot.keys.keyring import Keyring
-from holdfast.snapshot.repo.jobs import Work, going_on, note_work
+from holdfast.snapshot.repo.jobs import Job, going_on, note_work
 from holdfast.snapshot.repo.lock import SnapshotLock
 from holdfast.snapshot.repo.paths import repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
@@ -30,7 +30,7 @@ def _nobody(kind: Lifecycle, body: Json) -> None:
 
 
 @dataclass(slots=True)
-class Result:
+class JobResult:
     """What came of a piece of work: the id of a snapshot, or the name of a generation."""
 
     about: str | None = None
@@ -72,7 +72,7 @@ class Archive:
         return vault_from(text, self.settings, self.clock, self.entropy)
 
     @contextmanager
-    def locked(self, operation: str) -> Iterator[Result]:
+    def locked(self, operation: str) -> Iterator[JobResult]:
         """Nobody else makes, restores or removes snapshots inside this block; how it ended is counted and noted.
 
         Raises:
@@ -81,20 +81,20 @@ class Archive:
         with (
             self.counted(operation),
             SnapshotLock(self.home, operation, self.settings.snapshot_lock_seconds),
-            self._noted(Work(operation, self.tenant, self.agent, self.clock.now_ms())) as result,
+            self._noted(Job(operation, self.tenant, self.agent, self.clock.now_ms())) as result,
         ):
             yield result
 
     @contextmanager
-    def unlocked(self, operation: str) -> Iterator[Result]:
+    def unlocked(self, operation: str) -> Iterator[JobResult]:
         """Work beside all other, as sending to a vault; how it ended is counted and noted just as well."""
-        work = Work(operation, self.tenant, self.agent, self.clock.now_ms(), locked=False)
+        work = Job(operation, self.tenant, self.agent, self.clock.now_ms(), locked=False)
         with self.counted(operation), going_on(self.home, work), self._noted(work) as result:
             yield result
 
     @contextmanager
-    def _noted(self, work: Work) -> Iterator[Result]:
-        result = Result()
+    def _noted(self, work: Job) -> Iterator[JobResult]:
+        result = JobResult()
         note_work(self.home, work)
         try:
             yield result

@@ -23,7 +23,7 @@ from holdfast.snapshot.bundle.manifest import read_manifest
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.chunks.chunk_index import is_pack, read_packs
 from holdfast.snapshot.chunks.reader import PACKS, pack_path, packs_beside, read_chunk_index
-from holdfast.snapshot.repo.check_results import Checked, Record, looks_of, read_record
+from holdfast.snapshot.repo.check_results import CheckResult, Record, looks_of, read_record
 from holdfast.snapshot.repo.orphans import mark_of
 from holdfast.snapshot.repo.paths import read_sidecar, sequence_of, split_name
 
@@ -114,7 +114,7 @@ def look_at(root: Path, id: str, owner: Owner | None = None, record: Record | No
 def _glance(root: Path, id: str, owner: Owner | None, record: Record) -> SnapshotEntry:
     manifest: Manifest | None = None
     damaged: str | None = None
-    known: Checked | None = None
+    known: CheckResult | None = None
     try:
         whole, digest = read_manifest_of(root, id)
         if owner not in (None, (whole.identity.tenant, whole.identity.agent)):
@@ -131,7 +131,7 @@ def _glance(root: Path, id: str, owner: Owner | None, record: Record) -> Snapsho
     return SnapshotEntry(id, manifest, size, damaged, root / name, known.at if known else None)
 
 
-def _known(body: Path, digest: str, known: Checked | None) -> Checked | None:
+def _known(body: Path, digest: str, known: CheckResult | None) -> CheckResult | None:
     """What is remembered of these very files."""
     if known is None or known.manifest != digest:
         return None

@@ -10,19 +10,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from holdfast.core.errors import Conflict, Fault, InvalidSettings, StorageFailed, StorageFull, UpstreamFailed
-from holdfast.snapshot.remote.layout import Fresh
+from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.send_marks import note_sent, unsent
 from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.snapshot.sync.vault_target import depot_of
 
 AWAY: tuple[type[Fault], ...] = (UpstreamFailed, StorageFull, StorageFailed, Conflict, InvalidSettings)
-NOTHING: Mapping[str, Fresh] = MappingProxyType({})
+NOTHING: Mapping[str, StagedMemory] = MappingProxyType({})
 MADE = "The snapshot itself was made."
 LATER = f"{MADE} The server sends it once the vault is there; so does holdfast vault sync."
 
 
-def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | None = None) -> None:
+def put_in_vault(archive: Archive, id: str, named: str | None, fresh: StagedMemory | None = None) -> None:
     """Copy a snapshot to the vault that is named, or to the one in the settings; to none if there is none.
 
     `fresh` is what it was packed from, if that is still there.
@@ -45,7 +45,7 @@ def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | No
         note_sent(archive.repo.root, id)
 
 
-def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None:
+def send_waiting(archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) -> None:
     """Copy what waits, and the newest snapshot if the vault has not got it, however that came.
 
     `fresh` is what some were packed from, if that is still there.
@@ -74,7 +74,7 @@ def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None
         raise faults[0]
 
 
-def offer_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> str | None:
+def offer_waiting(archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) -> str | None:
     """The same in one try, for work that must not fail for it: why the vault has not got it, or None."""
     if not waiting(archive):
         return None

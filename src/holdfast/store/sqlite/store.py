@@ -17,9 +17,9 @@ from holdfast.core.ports import Clock
 from holdfast.store.damage import DamageWatch, WayOut
 from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.sqlite.database import migrate, open_checker, open_reader, open_writer
-from holdfast.store.sqlite.faults import PAGES, Watched, as_faults
+from holdfast.store.sqlite.faults import PAGES, DamageReporting, as_faults
 from holdfast.store.sqlite.fulltext.check import fill_words
-from holdfast.store.sqlite.fulltext.segments import Folder
+from holdfast.store.sqlite.fulltext.segments import Compactor
 from holdfast.store.sqlite.fulltext.word_search import WordIndex
 from holdfast.store.sqlite.group_commit import GroupCommit
 from holdfast.store.sqlite.integrity import sketch_rows, verify
@@ -76,7 +76,7 @@ class SqliteStore:
         the file is damaged."""
         self.path = path
         self._watch = DamageWatch(path.parent, way_out)
-        self._faults = Watched(self._watch)
+        self._faults = DamageReporting(self._watch)
         self._writer = open_writer(path)
         self.schema = migrate(self._writer)
         with as_faults():
@@ -86,7 +86,7 @@ class SqliteStore:
         self._readers = _Readers(path)
         # Its parts never hold the store itself: once replaced, it goes with whoever reads it last.
         self._write_words = partial(_write_words, self._commits, self._writer)
-        self._folder = Folder(self._readers.mine, self._write_words)
+        self._folder = Compactor(self._readers.mine, self._write_words)
         self._folding = threading.Lock()  # what is being folded must not be mended or folded by another meanwhile
 
     def read(self) -> Reader:

@@ -34,7 +34,7 @@ Write = Callable[[Callable[[apsw.Connection, Callable[[], int]], T]], T]
 
 
 @dataclass(slots=True)
-class Draft:
+class SegmentDraft:
     """A segment in the making."""
 
     docs: array[int]
@@ -44,9 +44,9 @@ class Draft:
     postings: Postings
 
 
-def draft(rows: Iterable[WordRow]) -> Draft:
+def draft(rows: Iterable[WordRow]) -> SegmentDraft:
     """The rows by term."""
-    made = Draft(array("q"), array("q"), array("q"), array("I"), {})
+    made = SegmentDraft(array("q"), array("q"), array("q"), array("I"), {})
     for place, row in enumerate(rows):
         made.docs.append(row.doc)
         made.seqs.append(row.seq)
@@ -56,7 +56,7 @@ def draft(rows: Iterable[WordRow]) -> Draft:
     return made
 
 
-class Folder:
+class Compactor:
     """Folds and merges one store's words; used by one thread."""
 
     def __init__(
@@ -139,7 +139,7 @@ class Folder:
         each other's range once that is small too."""
         return heapq.merge(*(_rows_of(db, tenant, one) for one in segments), key=lambda row: row.doc)
 
-    def _put(self, tenant: str, made: Draft, instead_of: Sequence[int], folded: int | None) -> None:
+    def _put(self, tenant: str, made: SegmentDraft, instead_of: Sequence[int], folded: int | None) -> None:
         segment = self._write(lambda db, next_seq: next_seq())
         entries = packed_postings(made)
         while piece := [(tenant, segment, *entry) for entry in islice(entries, PIECE)]:
@@ -175,7 +175,7 @@ def _rows_of(db: apsw.Connection, tenant: str, segment: int) -> Iterator[WordRow
             yield row
 
 
-def packed_postings(made: Draft) -> Iterator[tuple[str, bytes, bytes]]:
+def packed_postings(made: SegmentDraft) -> Iterator[tuple[str, bytes, bytes]]:
     """Term, places and weights in the key's order: pages fill one after the other. A scope has no weights."""
     for term in sorted(made.postings, key=str.encode):
         places, weights = made.postings[term]
@@ -190,7 +190,7 @@ def _publish(
     db: apsw.Connection,
     tenant: str,
     segment: int,
-    made: Draft,
+    made: SegmentDraft,
     instead_of: Sequence[int],
     folded: int | None,
     version: int,
