@@ -132,7 +132,7 @@ def _overview() -> str:
 
 def _group(module: str, members: list[Operation]) -> str:
     about = inspect.getdoc(sys.modules[module]) or ""
-    title = module.rsplit(".", 1)[1].capitalize()
+    title = module.rsplit(".", 1)[1].replace("_", " ").capitalize()
     return "\n\n".join([f"## {title}", about, *map(_operation, members)])
 
 
@@ -339,7 +339,7 @@ def _bounds(row: Setting) -> str:
         row.parse("9" * 30)
     except ValueError as refused:
         said = str(refused)
-        return f"{said.capitalize()}." if said.startswith(("must be one of", "must be between")) else ""
+        return f"{said.replace("_", " ").capitalize()}." if said.startswith(("must be one of", "must be between")) else ""
     return ""
 
 
