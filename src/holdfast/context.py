@@ -228,7 +228,7 @@ class CallContext:
         )
         tx.add(AUDIT, entry)
 
-    def tell(self, tx: Tx, kind: str, record: Any) -> None:
+    def publish(self, tx: Tx, kind: str, record: Any) -> None:
         """Publish a stored record to live readers who may see it, once the write is on disk."""
         session = getattr(record, "session_id", None)
         audience = getattr(record, "audience", (EVERYBODY,))

@@ -18,7 +18,6 @@ from holdfast.protocol.lifecycle import (
     carried_out,
     deprecated,
     expires_at,
-    folded,
     is_due,
     is_purgeable,
     plan,
@@ -26,6 +25,7 @@ from holdfast.protocol.lifecycle import (
     restored,
     settle,
     strength,
+    summarised,
 )
 
 RULES = LifecycleRules()
@@ -109,16 +109,16 @@ def test_a_deprecation_in_the_future_is_not_purged() -> None:
 
 
 def test_a_folded_memory_stays_behind_its_summary_and_can_be_restored() -> None:
-    source = folded(life(days=40), "summary")
+    source = summarised(life(days=40), "summary")
     assert plan([source], RULES, NOON + 999 * DAY).is_empty
-    assert folded(source, "summary") == source
+    assert summarised(source, "summary") == source
     assert restored(source, RULES, NOON) == replace(life(days=40), last_recalled_at=NOON)
 
 
-@pytest.mark.parametrize("other", [deprecated(life(), NOON), folded(life(), "another"), life("summary")])
+@pytest.mark.parametrize("other", [deprecated(life(), NOON), summarised(life(), "another"), life("summary")])
 def test_only_an_active_memory_is_folded_and_not_into_itself(other: MemoryLifetime) -> None:
     with pytest.raises(Conflict):
-        folded(other, "summary")
+        summarised(other, "summary")
 
 
 # Plans
@@ -132,7 +132,7 @@ def test_old_and_unused_memories_of_one_audience_are_folded_together() -> None:
         life("alone", days=20, audience=("person/tg/C",)), life("nobody's", days=20, audience=()),
     ]  # fmt: skip
     found = plan([*yours, *mine, *others], RULES, NOON)
-    assert {one.audience: set(one.sources) for one in found.fold} == {
+    assert {one.audience: set(one.sources) for one in found.summarise} == {
         ("person/tg/A",): {"a0", "a1", "a2", "a3"},
         ("person/tg/B",): {"b0", "b1", "b2"},
     }
@@ -142,7 +142,7 @@ def test_old_and_unused_memories_of_one_audience_are_folded_together() -> None:
 def test_what_can_be_folded_is_not_expired_at_the_same_time() -> None:
     old = [life(str(at), days=40) for at in range(3)]
     assert plan(old, RULES, NOON).deprecate == ()
-    assert plan(old, RULES, NOON, fold=False).deprecate == ("0", "1", "2")
+    assert plan(old, RULES, NOON, summarise=False).deprecate == ("0", "1", "2")
 
 
 def test_a_run_is_bounded_and_says_that_there_is_more() -> None:
@@ -167,13 +167,13 @@ def test_rules_by_which_memories_would_vanish_or_runs_never_end_are_refused(wron
 
 
 def test_summaries_of_one_run_are_bounded_too() -> None:
-    rules = LifecycleRules(fold_most=3, per_run=30)
+    rules = LifecycleRules(summarise_most=3, per_run=30)
     old = [life(f"{group}-{at}", days=20, audience=(str(group),)) for group in range(20) for at in range(3)]
     first = plan(old, rules, NOON)
-    assert len(first.fold) == 10
+    assert len(first.summarise) == 10
     assert first.more
     rest = plan(carried_out(old, first, [f"s{at}" for at in range(10)], NOON), rules, NOON)
-    assert len(rest.fold) == 10
+    assert len(rest.summarise) == 10
     assert not rest.more
 
 
@@ -200,17 +200,17 @@ GONE = st.sets(st.integers(0, 24))
 def test_carrying_a_plan_out_leaves_nothing_of_it_to_do(
     lives: list[MemoryLifetime], gone: set[int], room: int, day: int
 ) -> None:
-    rules = LifecycleRules(fold_least=2, fold_most=2 if room < 4 else 4, per_run=max(room, 2))
+    rules = LifecycleRules(summarise_least=2, summarise_most=2 if room < 4 else 4, per_run=max(room, 2))
     lives = [deprecated(one, NOON + day * DAY) if at in gone else one for at, one in enumerate(lives)]
     before = {one.id: one for one in lives}
     for run in range(60):
         step = plan(lives, rules, NOON)
         if step.is_empty:
             break
-        done = len(step.purge) + len(step.deprecate) + sum(len(one.sources) for one in step.fold)
+        done = len(step.purge) + len(step.deprecate) + sum(len(one.sources) for one in step.summarise)
         assert done <= rules.per_run
         assert {step} == {plan(reversed(lives), rules, NOON)}, "the order of reading makes no difference"
-        lives = list(carried_out(lives, step, [f"s{run}-{at}" for at in range(len(step.fold))], NOON))
+        lives = list(carried_out(lives, step, [f"s{run}-{at}" for at in range(len(step.summarise))], NOON))
     assert step == LifecyclePlan()
     left = {one.id: one for one in lives}
     assert all(is_purgeable(before[id], rules, NOON) for id in before.keys() - left.keys())

@@ -71,7 +71,7 @@ def test_answers_from_several_sessions_compare_no_more_than_are_wanted(
     for number in range(60):
         world.observe(f"s{number}", hook="user_prompt_submit", prompt=f"granite of quarry {number}")
     compared = list[Any]()
-    alike = dedupe._alike
+    alike = dedupe._is_similar
     monkeypatch.setattr(dedupe, "_alike", lambda *pair: compared.append(pair) or alike(*pair))
     assert len(world.found("granite", limit=3, perSession=1)) == 3
     looked_at = 3 * 3  # three times as many as wanted: some may be of one turn
@@ -104,7 +104,7 @@ def test_all_that_needs_no_meaning_is_read_while_the_vector_is_made(
 def test_what_is_read_while_the_vector_is_made_answers_as_what_is_read_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embedder, early = SlowEmbedder(), candidates._early
+    embedder, early = SlowEmbedder(), candidates._prefetch
     embedder.go_on.set()
     world = World(tmp_path, model=embedder)
     for number in range(8):

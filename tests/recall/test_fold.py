@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.recall.dedupe import diverse, fold
+from holdfast.recall.dedupe import deduplicate, diverse
 from holdfast.recall.rank import Candidate, Corpus, RankedCandidate, RankingQuery, rank
 
 LONG = (
@@ -20,7 +20,7 @@ def ranked(count: int) -> list[RankedCandidate]:
 
 
 def kept(*texts: str) -> list[int]:
-    return [one.seq for one in fold(ranked(len(texts)), dict(enumerate(texts, start=1)))]
+    return [one.seq for one in deduplicate(ranked(len(texts)), dict(enumerate(texts, start=1)))]
 
 
 def test_the_better_of_two_nearly_identical_texts_stays() -> None:

@@ -151,9 +151,9 @@ class Stepping(VaultWrapper):
         self._step()
         return super().open(name)
 
-    def look(self, name: str) -> VaultObject:
+    def stat(self, name: str) -> VaultObject:
         self._step()
-        return super().look(name)
+        return super().stat(name)
 
     def list(self, prefix: str = "", after: str = ""):  # type: ignore[no-untyped-def]
         self._step()

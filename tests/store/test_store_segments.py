@@ -240,7 +240,7 @@ def test_a_fold_that_is_cut_off_anywhere_changes_no_answer(quick_folder: Path, s
         return store._write_words(job)
 
     with contextlib.suppress(Killed):
-        Compactor(store._readers.mine, write, rows=16, merge=3).fold_all()
+        Compactor(store._readers.mine, write, rows=16, merge=3).compact_all()
     for again in (store, None):
         current = again or opened(quick_folder)
         same_as_fts5(current, "kabin lodor mifex")
@@ -265,7 +265,7 @@ def test_what_is_dropped_while_a_fold_is_under_way_stays_dropped(store: SqliteSt
             put(store, "m6", "gneiss instead")
         return store._write_words(job)
 
-    Compactor(store._readers.mine, write, rows=16, merge=3).fold_all()
+    Compactor(store._readers.mine, write, rows=16, merge=3).compact_all()
     assert asked(store, "number5") == []
     assert asked(store, "number6") == []
     assert len(asked(store, "gneiss")) == 1

@@ -252,9 +252,9 @@ def test_words_are_not_looked_through_again_before_something_was_written(store: 
         return store._readers.mine()
 
     folder = Compactor(read, store._write_words, rows=2, merge=3)
-    folder.fold_all()
+    folder.compact_all()
     looks.clear()
-    assert folder.fold_all() == 0
+    assert folder.compact_all() == 0
     assert len(looks) == 1
     put(store, "two", "granite")
-    assert folder.fold_all() == 1
+    assert folder.compact_all() == 1

@@ -173,7 +173,7 @@ class Conformance:
     def test_what_is_no_name_is_refused(self, vault: Vault, name: str) -> None:
         for call in (
             vault.open,
-            vault.look,
+            vault.stat,
             vault.delete,
             lambda name: vault.put(name, BytesIO(b"x")),
             lambda name: vault.put_all([parcel(name, b"x")]),
@@ -204,7 +204,7 @@ class Conformance:
         vault.put("a/b", BytesIO(b"12345"))
 
         (listed,) = vault.list("a/")
-        looked = vault.look("a/b")
+        looked = vault.stat("a/b")
         assert (listed, listed.tag) == (looked, looked.tag) == (VaultObject("a/b", 5), looked.tag)
         assert looked.tag
 
@@ -213,7 +213,7 @@ class Conformance:
         vault.put("a/b", BytesIO(b"x"))
 
         with pytest.raises(NotFound):
-            vault.look(name)
+            vault.stat(name)
 
     def test_all_are_put_in_their_order(self, vault: Vault) -> None:
         vault.put_all([parcel("a/2", b"two"), parcel("a/1", b""), parcel("b", LARGE)])
@@ -232,7 +232,7 @@ class Conformance:
 
     def test_bytes_are_replaced_if_they_are_still_the_same(self, vault: Vault) -> None:
         vault.put("a/b", BytesIO(b"one"))
-        first = vault.look("a/b").tag
+        first = vault.stat("a/b").tag
         vault.replace("a/b", BytesIO(b"two!"), first)
 
         assert read(vault, "a/b") == b"two!"
@@ -243,7 +243,7 @@ class Conformance:
 
     def test_what_is_gone_is_not_replaced(self, vault: Vault) -> None:
         vault.put("a/b", BytesIO(b"one"))
-        tag = vault.look("a/b").tag
+        tag = vault.stat("a/b").tag
         vault.delete("a/b")
 
         with pytest.raises(Conflict):
@@ -252,7 +252,7 @@ class Conformance:
 
     def test_of_many_that_replace_the_same_bytes_one_wins(self, vault: Vault) -> None:
         vault.put("a/b", BytesIO(b"old"))
-        tag = vault.look("a/b").tag
+        tag = vault.stat("a/b").tag
         ready = threading.Barrier(6)
 
         def replace(number: int) -> bool:
@@ -272,7 +272,7 @@ class Conformance:
         vault.put("a", BytesIO(b"old"))
 
         with pytest.raises(NotFound, match="source"):
-            vault.replace("a", cast(BinaryIO, Breaking()), vault.look("a").tag)
+            vault.replace("a", cast(BinaryIO, Breaking()), vault.stat("a").tag)
         assert read(vault, "a") == b"old"
 
     def test_it_says_how_it_is(self, vault: Vault) -> None:

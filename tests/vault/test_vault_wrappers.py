@@ -90,8 +90,8 @@ class Flaky(VaultWrapper):
     def open(self, name: str) -> BinaryIO:
         return cast(BinaryIO, self._do(lambda: super(Flaky, self).open(name)))
 
-    def look(self, name: str) -> VaultObject:
-        return cast(VaultObject, self._do(lambda: super(Flaky, self).look(name)))
+    def stat(self, name: str) -> VaultObject:
+        return cast(VaultObject, self._do(lambda: super(Flaky, self).stat(name)))
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         for one in super().list(prefix, after):
@@ -174,7 +174,7 @@ CALLS: tuple[Callable[[Vault], object], ...] = (
     lambda vault: vault.put_all([parcel("a", b"x")]),
     lambda vault: vault.replace("a", BytesIO(b"x"), "tag"),
     lambda vault: vault.open("a"),
-    lambda vault: vault.look("a"),
+    lambda vault: vault.stat("a"),
     lambda vault: list(vault.list()),
     lambda vault: vault.delete("a"),
     lambda vault: vault.state(),
@@ -225,7 +225,7 @@ def test_pauses_grow_by_chance_up_to_a_limit(local: LocalVault, clock: StillCloc
     assert clock.slept == [1, 2, 4, 8, 16, 30, 30, 30, 30]
     assert read(local, "a") == b"x"
     clock.slept.clear()
-    RetryingVault(Flaky(local, [AWAY] * 2), Chance("0000"), sleep=clock.sleep).look("a")
+    RetryingVault(Flaky(local, [AWAY] * 2), Chance("0000"), sleep=clock.sleep).stat("a")
     assert clock.slept == [0, 0]
 
 
@@ -335,9 +335,9 @@ def test_what_would_pass_the_quota_is_refused_before_it_is_sent(local: LocalVaul
 def test_a_full_vault_still_takes_a_replacement_of_the_same_size_and_gives_room_back(local: LocalVault) -> None:
     vault = Quota(local, 10)
     vault.put("a", BytesIO(b"1234567890"))
-    vault.replace("a", BytesIO(b"abcdefghij"), vault.look("a").tag)
+    vault.replace("a", BytesIO(b"abcdefghij"), vault.stat("a").tag)
     with pytest.raises(VaultFull):
-        vault.replace("a", BytesIO(b"abcdefghijk"), vault.look("a").tag)
+        vault.replace("a", BytesIO(b"abcdefghijk"), vault.stat("a").tag)
     assert read(local, "a") == b"abcdefghij"
     vault.delete("a")
     vault.put("b", BytesIO(b"12345"))
@@ -384,7 +384,7 @@ def test_nothing_is_changed_through_a_vault_that_is_only_read(local: LocalVault)
     for change in (
         lambda: vault.put("c", BytesIO(b"x")),
         lambda: vault.put_all([parcel("c", b"x")]),
-        lambda: vault.replace("a/b", BytesIO(b"y"), local.look("a/b").tag),
+        lambda: vault.replace("a/b", BytesIO(b"y"), local.stat("a/b").tag),
         lambda: vault.delete("a/b"),
     ):
         with pytest.raises(VaultRefused):
@@ -392,7 +392,7 @@ def test_nothing_is_changed_through_a_vault_that_is_only_read(local: LocalVault)
 
     assert names(vault) == names(local) == ["a/b"]
     assert read(vault, "a/b") == b"x"
-    assert vault.look("a/b") == local.look("a/b")
+    assert vault.stat("a/b") == local.stat("a/b")
     assert not vault.can.replace
     assert not vault.can.delete
     assert vault.state().free == 0

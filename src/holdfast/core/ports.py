@@ -207,7 +207,7 @@ class Vault(Protocol):
         """
         ...
 
-    def look(self, name: str) -> VaultObject:
+    def stat(self, name: str) -> VaultObject:
         """Size and tag of a name.
 
         Raises:

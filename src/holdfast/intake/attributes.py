@@ -47,7 +47,7 @@ def change(ctx: CallContext, name: str, wanted: AttributeChange, agent: str | No
                 tx.replace(MEMORIES, one)
         if kept[0] != memory:
             ctx.audit(tx, "memory_change", (memory.id,), memory.agent, kept[0].audience, **_said(wanted))
-            ctx.tell(tx, "memory", kept[0])
+            ctx.publish(tx, "memory", kept[0])
         return kept[0]
 
     return ctx.store.write(store)

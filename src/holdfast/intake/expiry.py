@@ -28,10 +28,10 @@ from holdfast.protocol.lifecycle import (
     State,
     SummaryGroup,
     deprecated,
-    folded,
     is_purgeable,
     plan,
     restored,
+    summarised,
 )
 from holdfast.protocol.sameness import with_hash
 from holdfast.protocol.terms import MemoryDomain
@@ -57,14 +57,14 @@ class ExpiryResult:
 
     purged: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
-    folded: tuple[str, ...] = ()
+    summarised: tuple[str, ...] = ()
     summaries: tuple[str, ...] = ()
 
 
 def rules_of(expire_days: float, fold_days: float = 14, grace_days: float = 7) -> LifecycleRules:
     """The rules in days. Nothing is folded later than it would expire."""
-    expire, fold, grace = (max(int(days * DAY_MS), 1) for days in (expire_days, fold_days, grace_days))
-    return LifecycleRules(expire_ms=expire, fold_ms=min(fold, expire), grace_ms=grace)
+    expire, summarise, grace = (max(int(days * DAY_MS), 1) for days in (expire_days, fold_days, grace_days))
+    return LifecycleRules(expire_ms=expire, summarise_ms=min(summarise, expire), grace_ms=grace)
 
 
 def life_of(memory: Memory, recalls: int = 0, recalled_at: int | None = None) -> MemoryLifetime:
@@ -92,13 +92,13 @@ def _circle(memory: Memory) -> tuple[str, ...]:
 def plan_aging(ctx: CallContext, rules: LifecycleRules) -> LifecyclePlan:
     """What is due now; a dry run shows the very same."""
     now = ctx.safe_now()
-    return plan(_lives(ctx, rules, now), rules, now, fold=ctx.summarizer is not None)
+    return plan(_lives(ctx, rules, now), rules, now, summarise=ctx.summarizer is not None)
 
 
 def _lives(ctx: CallContext, rules: LifecycleRules, now: int) -> Iterator[MemoryLifetime]:
     """Memories that may be due: those of chats that are older than the shortest of the times, without any that last."""
     reader = ctx.store.read()
-    old = Condition("updated_at", "<=", now - min(rules.expire_ms // 3, rules.fold_ms, rules.grace_ms))
+    old = Condition("updated_at", "<=", now - min(rules.expire_ms // 3, rules.summarise_ms, rules.grace_ms))
     bounds = (*ctx.sees_memories(), *where(latest=True), Condition("umo", "not null"), old)
     each = reader.each(MEMORIES, ctx.tenant, *bounds)
     while some := list(islice(each, BATCH)):
@@ -112,8 +112,8 @@ def age(ctx: CallContext, done: LifecyclePlan, rules: LifecycleRules) -> ExpiryR
     """Carry the plan out. Summaries first, each before its sources are marked; then what expires, then the purge."""
     summaries: list[str] = []
     sources: list[str] = []
-    for group in done.fold:
-        made = _fold(ctx, group)
+    for group in done.summarise:
+        made = _summarise(ctx, group)
         if made:
             summaries.append(made)
             sources += group.sources
@@ -164,7 +164,7 @@ def _put(ctx: CallContext, tx: Tx, memory: Memory, life: MemoryLifetime, operati
         tx.replace(MEMORIES, put)
     ctx.audit(tx, operation, (memory.id,), memory.agent, seen_by)
     if shown_to:
-        ctx.tell(tx, "memory", changed)
+        ctx.publish(tx, "memory", changed)
     else:
         gone = [version.id for version in line]
         tx.publish(Event(ctx.tenant, "forgotten", {"ids": gone, "counts": {"memories": len(gone)}}, audience=seen_by))
@@ -174,7 +174,7 @@ def _put(ctx: CallContext, tx: Tx, memory: Memory, life: MemoryLifetime, operati
 # Summaries
 
 
-def _fold(ctx: CallContext, group: SummaryGroup) -> str | None:
+def _summarise(ctx: CallContext, group: SummaryGroup) -> str | None:
     """Store the summary, then mark its sources; None if no model could write it, or nothing is left to fold."""
     reader = ctx.store.read()
     found = [one for id in group.sources if (one := reader.get(MEMORIES, ctx.tenant, id))]
@@ -240,14 +240,14 @@ def _keep_summary(ctx: CallContext, tx: Tx, id: str, text: CleanText, sources: S
     )
     tx.add(MEMORIES, with_hash(memory))
     ctx.audit(tx, "fold", (id,), memory.agent, memory.audience, sources=len(sources))
-    ctx.tell(tx, "memory", memory)
+    ctx.publish(tx, "memory", memory)
 
 
 def _mark(ctx: CallContext, tx: Tx, summary: str, sources: Sequence[str]) -> None:
     for id in sources:
         memory = tx.get(MEMORIES, ctx.tenant, id)
         if memory is not None and memory.state == "active":
-            _put(ctx, tx, memory, folded(life_of(memory), summary), "folded")
+            _put(ctx, tx, memory, summarised(life_of(memory), summary), "folded")
 
 
 # By hand

@@ -59,7 +59,7 @@ def observe(ctx: CallContext, event: CleanEvent, *, capped: bool = True) -> Stor
         tx.replace(SESSIONS, _counted(session, seen, draft))
         ctx.audit(tx, "observe", (seen.id,), seen.agent, sessionId=seen.session_id)
         for kind in ("raw_observation", "compressed_observation"):  # the two frames viewers expect of each
-            ctx.tell(tx, kind, seen)
+            ctx.publish(tx, kind, seen)
         return Stored(seen)
 
     return ctx.store.write(store)

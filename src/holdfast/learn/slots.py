@@ -200,7 +200,7 @@ def _put(ctx: CallContext, tx: Tx, slot: Slot, operation: str) -> Slot:
         )
     tx.replace(SLOTS, slot)
     ctx.audit(tx, operation, (slot.id,), label=slot.label, scope=slot.scope, size=len(slot.content))
-    ctx.tell(tx, "slot", slot)
+    ctx.publish(tx, "slot", slot)
     return slot
 
 
@@ -217,7 +217,7 @@ def delete_slot(ctx: CallContext, label: str, project: str | None) -> Slot:
             raise NotFound(f"slot: nothing stored is labelled {label}")
         drop_set_aside(tx, ctx.tenant, {slot.id})
         ctx.audit(tx, "slot_delete", (slot.id,), label=label, scope=slot.scope)
-        ctx.tell(tx, "slot", dataclasses.replace(slot, content=""))
+        ctx.publish(tx, "slot", dataclasses.replace(slot, content=""))
         return slot
 
     return ctx.store.write(store)

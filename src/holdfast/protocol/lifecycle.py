@@ -64,20 +64,20 @@ class LifecycleRules:
 
     half_life_ms: int = 14 * DAY_MS
     expire_ms: int = 30 * DAY_MS  # unused for so long, at importance 3
-    fold_ms: int = 14 * DAY_MS
-    fold_recalls: int = 1  # recalled more often than this, a memory is in use and not folded
-    fold_least: int = 3
-    fold_most: int = 30
+    summarise_ms: int = 14 * DAY_MS
+    summarise_recalls: int = 1  # recalled more often than this, a memory is in use and not folded
+    summarise_least: int = 3
+    summarise_most: int = 30
     grace_ms: int = 7 * DAY_MS
     per_run: int = 500
 
     def __post_init__(self) -> None:
         """Refuse rules by which memories would vanish at once or a run would never end."""
-        if min(self.half_life_ms, self.expire_ms, self.fold_ms, self.grace_ms, self.per_run) < 1:
+        if min(self.half_life_ms, self.expire_ms, self.summarise_ms, self.grace_ms, self.per_run) < 1:
             raise InvalidRequest("lifecycle: every time and the number per run must be at least 1")
-        if not 2 <= self.fold_least <= self.fold_most:
+        if not 2 <= self.summarise_least <= self.summarise_most:
             raise InvalidRequest("lifecycle: a summary needs two sources at least, and no more than its most")
-        if self.per_run < self.fold_most:
+        if self.per_run < self.summarise_most:
             raise InvalidRequest("lifecycle: a run must have room for the sources of one summary")
 
 
@@ -114,7 +114,7 @@ def deprecated(life: MemoryLifetime, now: int) -> MemoryLifetime:
     return life if life.state == "deprecated" else replace(life, state="deprecated", deprecated_at=now)
 
 
-def folded(life: MemoryLifetime, summary: str) -> MemoryLifetime:
+def summarised(life: MemoryLifetime, summary: str) -> MemoryLifetime:
     """Behind a summary that is stored already, and reachable through it.
 
     Raises:
@@ -163,65 +163,67 @@ class LifecyclePlan:
     """What a run would do; the same value is shown by a dry run and carried out by a real one."""
 
     purge: tuple[str, ...] = ()
-    fold: tuple[SummaryGroup, ...] = ()
+    summarise: tuple[SummaryGroup, ...] = ()
     deprecate: tuple[str, ...] = ()
     more: bool = False  # there is more to do than one run may
 
     @property
     def is_empty(self) -> bool:
-        return not (self.purge or self.fold or self.deprecate)
+        return not (self.purge or self.summarise or self.deprecate)
 
 
-def plan(lives: Iterable[MemoryLifetime], rules: LifecycleRules, now: int, *, fold: bool = True) -> LifecyclePlan:
+def plan(lives: Iterable[MemoryLifetime], rules: LifecycleRules, now: int, *, summarise: bool = True) -> LifecyclePlan:
     """What is due now, oldest first, no more than a run may do.
 
     What can be folded is folded before it expires, so that its gist outlives it. Without somebody who can write
     summaries, `fold` is False and old memories only expire.
     """
     known = sorted(lives, key=lambda life: (life.last_used_at, life.id))
-    folds = list(_folds(known, rules, now)) if fold else []
-    taken = {source for group in folds for source in group.sources}
+    summary_groups = list(_summary_groups(known, rules, now)) if summarise else []
+    taken = {source for group in summary_groups for source in group.sources}
     purge = [life.id for life in known if is_purgeable(life, rules, now)]
     expired = [life.id for life in known if life.id not in taken and _is_expired(life, rules, now)]
-    return _bounded(purge, folds, expired, rules.per_run)
+    return _bounded(purge, summary_groups, expired, rules.per_run)
 
 
-def _bounded(purge: Sequence[str], folds: Sequence[SummaryGroup], expired: Sequence[str], room: int) -> LifecyclePlan:
+def _bounded(
+    purge: Sequence[str], summary_groups: Sequence[SummaryGroup], expired: Sequence[str], room: int
+) -> LifecyclePlan:
     now_purged = tuple(purge[:room])
     room -= len(now_purged)
     now_expired = tuple(expired[:room])
     room -= len(now_expired)
-    now_folded: list[SummaryGroup] = []
-    for group in folds:
+    now_summarised: list[SummaryGroup] = []
+    for group in summary_groups:
         if len(group.sources) > room:
             break
         room -= len(group.sources)
-        now_folded.append(group)
-    more = (len(now_purged), len(now_expired), len(now_folded)) != (len(purge), len(expired), len(folds))
-    return LifecyclePlan(now_purged, tuple(now_folded), now_expired, more)
+        now_summarised.append(group)
+    more = (len(now_purged), len(now_expired), len(now_summarised)) != (len(purge), len(expired), len(summary_groups))
+    return LifecyclePlan(now_purged, tuple(now_summarised), now_expired, more)
 
 
-def _folds(known: Iterable[MemoryLifetime], rules: LifecycleRules, now: int) -> Iterator[SummaryGroup]:
+def _summary_groups(known: Iterable[MemoryLifetime], rules: LifecycleRules, now: int) -> Iterator[SummaryGroup]:
     """Old and unused memories by audience: a summary is seen by exactly those who saw its sources."""
     by_audience: dict[tuple[str, ...], list[str]] = {}
     for life in known:
-        if _is_foldable(life, rules, now):
+        if _can_be_summarised(life, rules, now):
             by_audience.setdefault(tuple(sorted(life.audience)), []).append(life.id)
     for audience, ids in by_audience.items():
-        for start in range(0, len(ids), rules.fold_most):
-            sources = tuple(ids[start : start + rules.fold_most])
-            if len(sources) >= rules.fold_least:
+        for start in range(0, len(ids), rules.summarise_most):
+            sources = tuple(ids[start : start + rules.summarise_most])
+            if len(sources) >= rules.summarise_least:
                 yield SummaryGroup(audience, sources)
 
 
-def _is_foldable(life: MemoryLifetime, rules: LifecycleRules, now: int) -> bool:
+def _can_be_summarised(life: MemoryLifetime, rules: LifecycleRules, now: int) -> bool:
     return (
         life.state == "active"
         and not life.lasts
         and life.scope == MemoryScope.PERSONAL
         and bool(life.audience)
-        and life.recall_count <= rules.fold_recalls
-        and _unused(life, now) >= rules.fold_ms
+        and life.recall_count <= rules.summarise_recalls
+        and _unused(life, now) >= rules.summarise_ms
     )
 
 
@@ -243,11 +245,13 @@ def carried_out(
     lives: Iterable[MemoryLifetime], done: LifecyclePlan, summaries: Sequence[str], now: int
 ) -> tuple[MemoryLifetime, ...]:
     """The memories after a plan, with one stored summary for each fold of it."""
-    into = {source: summary for group, summary in zip(done.fold, summaries, strict=True) for source in group.sources}
+    into = {
+        source: summary for group, summary in zip(done.summarise, summaries, strict=True) for source in group.sources
+    }
     gone, ended = set(done.purge), set(done.deprecate)
     left = (life for life in lives if life.id not in gone)
     return tuple(
-        deprecated(life, now) if life.id in ended else folded(life, into[life.id]) if life.id in into else life
+        deprecated(life, now) if life.id in ended else summarised(life, into[life.id]) if life.id in into else life
         for life in left
     )
 

@@ -67,7 +67,7 @@ class WordMatches:
         return Corpus(self.words.documents, self.words.average_length, self.words.frequency)
 
 
-def look(
+def match_words(
     reader: Reader,
     table: Table[Any],
     tenant: str,
@@ -89,7 +89,9 @@ def look(
     return WordMatches(table, conditions, words, rows)
 
 
-def gather(reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedding | None, most: int) -> CandidatePool:
+def collect_candidates(
+    reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedding | None, most: int
+) -> CandidatePool:
     """What may answer, of one table: the best by words and by meaning, and who stands beside them.
 
     Nobody waits for the question's meaning where there is nothing to find.
@@ -97,7 +99,7 @@ def gather(reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedd
     table, conditions, words, rows = looked.table, looked.conditions, looked.words, dict(looked.rows)
     if not words.inside:
         return CandidatePool(table, {}, looked.corpus)
-    early = _early(reader, tenant, looked, soon) if soon and not soon.future.done() else None
+    early = _prefetch(reader, tenant, looked, soon) if soon and not soon.future.done() else None
     meaning = soon.future.result() if soon else None
     near = _nearest(reader, table, tenant, meaning, conditions, max(DEPTH, most), words) if meaning else {}
     fresh = [seq for seq in near if seq not in rows]
@@ -186,7 +188,7 @@ def _neighbours(
     return _rows(reader, table, tenant, fresh, conditions) if fresh else {}
 
 
-def _early(reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedding) -> Prefetch:
+def _prefetch(reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedding) -> Prefetch:
     """Rather than wait. Where there is nothing to wait for, reading all rows at once later is cheaper."""
     seqs = list(looked.rows)
     return Prefetch(looked.words.counted(seqs), reader.vectors(tenant, soon.model, soon.dims, seqs))

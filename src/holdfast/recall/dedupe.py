@@ -14,7 +14,7 @@ ALIKE = 0.9  # shared words of two texts over all their words
 _NEGATIONS = frozenset("no not never none without cannot t".split())
 
 
-def fold(
+def deduplicate(
     ranked: Sequence[RankedCandidate], texts: Mapping[int, str], limit: int | None = None
 ) -> list[RankedCandidate]:
     """The results without those that are nearly identical to a better one; no more than `limit`.
@@ -27,7 +27,7 @@ def fold(
         if len(kept) == limit:
             break
         words = _TextWords.of(texts.get(one.seq, ""))
-        if words.exact and any(_alike(words, other) for other in seen):
+        if words.exact and any(_is_similar(words, other) for other in seen):
             continue
         kept.append(one)
         seen.append(words)
@@ -47,7 +47,7 @@ class _TextWords:
         return cls(words, frozenset(map(str.lower, words)))
 
 
-def _alike(one: _TextWords, other: _TextWords) -> bool:
+def _is_similar(one: _TextWords, other: _TextWords) -> bool:
     sizes = len(one.exact), len(other.exact)
     if min(sizes) < ALIKE * max(sizes):
         return False
@@ -55,10 +55,12 @@ def _alike(one: _TextWords, other: _TextWords) -> bool:
     if shared < ALIKE * (sum(sizes) - shared):
         return one.lower == other.lower
     apart = one.exact ^ other.exact
-    return not any(_telling(word) for word in apart if (word.lower() in one.lower) != (word.lower() in other.lower))
+    return not any(
+        _distinctive_words(word) for word in apart if (word.lower() in one.lower) != (word.lower() in other.lower)
+    )
 
 
-def _telling(word: str) -> bool:
+def _distinctive_words(word: str) -> bool:
     return not word.islower() or not word.isalpha() or word in _NEGATIONS
 
 

@@ -12,8 +12,8 @@ from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.core.model import CleanText, Memory, Observation
 from holdfast.core.ports import Embedder
 from holdfast.projects import of_project
-from holdfast.recall.candidates import CandidatePool, PendingEmbedding, QueryEmbedding, gather, look
-from holdfast.recall.dedupe import diverse, fold
+from holdfast.recall.candidates import CandidatePool, PendingEmbedding, QueryEmbedding, collect_candidates, match_words
+from holdfast.recall.dedupe import deduplicate, diverse
 from holdfast.recall.hits import Hit, Question
 from holdfast.recall.links import CONTRADICTS, OF_TWO_ONE, current
 from holdfast.recall.rank import DATE, Candidate, RankedCandidate, RankingQuery, rank
@@ -66,16 +66,18 @@ def _current(ctx: CallContext, reader: Reader, hits: list[Hit], question: Questi
 def _pools(ctx: CallContext, reader: Reader, question: Question) -> tuple[list[CandidatePool], list[CandidatePool]]:
     """What may answer, and what may of the days that the question names."""
     query = tokenizer.query(question.query)
-    soon = _soon(ctx, question.query)
+    soon = _embed_in_background(ctx, question.query)
     if not query and (soon is None or soon.future.result() is None):
         return [], []
     now = ctx.clock.now_ms()
     own = _bounds(ctx, question)
     of_days = [one for asked in _on_its_days(question, now) for one in _bounds(ctx, asked)]
-    looked = [look(reader, table, ctx.tenant, query, some, question.limit) for table, some in own]
+    looked = [match_words(reader, table, ctx.tenant, query, some, question.limit) for table, some in own]
     only_days = bool(of_days) and asks_for_days_alone(question.query, now)
-    looked += [look(reader, table, ctx.tenant, query, some, question.limit, only_days) for table, some in of_days]
-    pools = [gather(reader, ctx.tenant, one, soon, question.limit) for one in looked]
+    looked += [
+        match_words(reader, table, ctx.tenant, query, some, question.limit, only_days) for table, some in of_days
+    ]
+    pools = [collect_candidates(reader, ctx.tenant, one, soon, question.limit) for one in looked]
     return pools[: len(own)], pools[len(own) :]
 
 
@@ -102,7 +104,7 @@ def _within(question: Question, first: int, end: int) -> Question:
     return replace(question, after=after, before=before)
 
 
-def _soon(ctx: CallContext, text: str) -> PendingEmbedding | None:
+def _embed_in_background(ctx: CallContext, text: str) -> PendingEmbedding | None:
     """The question as a vector, made by another thread while this one looks for its words."""
     model = ctx.embedder
     if model is None or not text.strip():
@@ -141,7 +143,7 @@ def _ranked(
     if question.per_session:  # before folding, which compares each with each: only as many as are wanted
         ranked = diverse(ranked, {seq: one.session for seq, one in candidates.items()}, question.per_session)
     # Three times as many as wanted: prompts and messages of one turn are one hit.
-    return fold(ranked, {seq: one.text for seq, one in candidates.items()}, 3 * question.limit)
+    return deduplicate(ranked, {seq: one.text for seq, one in candidates.items()}, 3 * question.limit)
 
 
 def _answers(one: RankedCandidate, candidate: Candidate, read: float, strict: bool) -> bool:

@@ -29,7 +29,7 @@ from holdfast.snapshot.sources.capture import capture_around, live_database
 from holdfast.snapshot.sources.folder_diff import diff_folders
 from holdfast.snapshot.sources.restore_plan import drop_kept, settle_folders
 from holdfast.snapshot.sources.swap import intend
-from holdfast.snapshot.switch import ORIGIN, give_up, keep, keep_last, live_of, switched, take_along, wish_of
+from holdfast.snapshot.switch import ORIGIN, give_up, keep, keep_last, live_of, safety_options, switched, take_along
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.sqlite.files.capture import capture_store
@@ -92,18 +92,18 @@ def merge(
         for side in sides.values():
             if side.manifest is not None and not dry_run:
                 archive.repo.begin_after(side.manifest.identity.sequence)
-        wish = _wish(archive, sides.values(), one or other or SnapshotSelector(""))
-        before = None if dry_run else keep(archive, wish)
+        options = _options(archive, sides.values(), one or other or SnapshotSelector(""))
+        before = None if dry_run else keep(archive, options)
         for at in {0, 1} - sides.keys():
             sides[at] = stack.enter_context(_now(archive))
         work = _MergeFiles(archive, sides[0], sides[1], prefer, stack.enter_context(archive.repo.staging()))
         if dry_run:
             with archive.repo.staging() as place:
                 return work.told(work.merged(place))
-        told = _made_live(archive, folder, work, wish, before)
+        told = _made_live(archive, folder, work, options, before)
         result.about = told.generation
     if told.generation is not None:
-        archive.tell("restored", {"id": None, "generation": told.generation, "before": told.before})
+        archive.publish("restored", {"id": None, "generation": told.generation, "before": told.before})
     return replace(told, waiting=offer_waiting(archive))
 
 
@@ -117,21 +117,21 @@ def merge_file(
         DataDamaged: one of the two is not sound.
     """
     with ExitStack() as stack:
-        wish = wish_of(archive, BEFORE, named, None)
-        before = None if dry_run else keep(archive, wish)
+        options = safety_options(archive, BEFORE, named, None)
+        before = None if dry_run else keep(archive, options)
         now = stack.enter_context(_now(archive))
         guest = _MergeSide(name, database, now.folder, None)  # without folders of its own
         work = _MergeFiles(archive, guest, now, "newest", stack.enter_context(archive.repo.staging()))
         if dry_run:
             return work.told(work.merged(stack.enter_context(archive.repo.staging())))
-        return _made_live(archive, DataFolder(archive.home), work, wish, before)
+        return _made_live(archive, DataFolder(archive.home), work, options, before)
 
 
-def _wish(archive: Archive, sides: Iterable[_MergeSide], named: SnapshotSelector) -> CreateOptions:
+def _options(archive: Archive, sides: Iterable[_MergeSide], named: SnapshotSelector) -> CreateOptions:
     """What is live is sealed no weaker than what comes into it."""
     manifests = [one.manifest for one in sides]
     sealed = next((one for one in manifests if one is not None and one.encrypted), None)
-    return wish_of(archive, BEFORE, named, sealed)
+    return safety_options(archive, BEFORE, named, sealed)
 
 
 @contextmanager
@@ -209,7 +209,7 @@ def _unheard(event: Event) -> None:
 
 
 def _made_live(
-    archive: Archive, folder: DataFolder, work: _MergeFiles, wish: CreateOptions, before: str | None
+    archive: Archive, folder: DataFolder, work: _MergeFiles, options: CreateOptions, before: str | None
 ) -> MergeResult:
     """The merged memory as the live one. Any failure before the switch leaves what is live untouched; and so does a
     merge that brings nothing, for a switch would take away what undo goes back to."""
@@ -224,7 +224,7 @@ def _made_live(
 
         def build(old: Path | None) -> str:
             if old is not None:
-                later[0] = keep_last(archive, wish)
+                later[0] = keep_last(archive, options)
                 work.catch_up(building / DATABASE, old)
                 take_along(building / DATABASE, old, archive.tenant)
             name = folder.finish(building)

@@ -60,7 +60,7 @@ def prune(
                 in_use.append(id)
         repo.sweep()  # the packs that nobody needs any more, once for all of them
     if removed:
-        archive.tell("pruned", {"ids": removed})
+        archive.publish("pruned", {"ids": removed})
     return PruneResult(decided, tuple(removed), tuple(in_use))
 
 
@@ -75,7 +75,7 @@ def delete(archive: Archive, id: str) -> str:
     with archive.locked("delete") as result:
         whole = result.about = archive.repo.find(id).id
         archive.repo.delete(whole)
-    archive.tell("deleted", {"id": whole})
+    archive.publish("deleted", {"id": whole})
     return whole
 
 

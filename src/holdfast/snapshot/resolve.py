@@ -18,7 +18,7 @@ from holdfast.snapshot.bundle.types import Manifest, Report
 from holdfast.snapshot.remote.cache_rebuild import forget
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.transfer import fetch, id_in, latest_in, list_vault, must_be_there
-from holdfast.snapshot.repo.check_results import CheckResult, FileStamp, looks_of, looks_of_body
+from holdfast.snapshot.repo.check_results import CheckResult, FileStamp, stamp_of, stamp_of_bundle
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import read_manifest_of
 from holdfast.snapshot.repo.key_warnings import note_opened
@@ -161,12 +161,14 @@ def examine(
     )
     identities = identities_of(archive, named)
     place = None if here else found.place
-    looks = looks_of_body(found.folder, found.id)  # before its bytes are read: what changes meanwhile is not remembered
+    looks = stamp_of_bundle(
+        found.folder, found.id
+    )  # before its bytes are read: what changes meanwhile is not remembered
     with archive.counted("verify"):
         report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place, raw)
     if here and looks is not None:
         _remember(archive, found.id, looks, report)
-        _tell_others(archive, found.id, report)
+        _mark_other_snapshots(archive, found.id, report)
     if report.sound and "members" in report.checked and report.manifest is not None:
         note_opened(archive, report.manifest, identities)
     return replace(
@@ -183,13 +185,13 @@ def _remember(archive: Archive, id: str, looks: FileStamp, report: Report) -> No
         archive.repo.remember(id, CheckResult(looks, report.digest, archive.clock.now_ms(), damage))
 
 
-def _tell_others(archive: Archive, id: str, report: Report) -> None:
+def _mark_other_snapshots(archive: Archive, id: str, report: Report) -> None:
     """A damaged pack is damage of every snapshot that needs it, also of those that were read while it was whole."""
     repo, damaged = archive.repo, set(report.packs)
     others = [one for one in repo.each() if one.id != id and not one.damaged] if damaged else []
     for one in others:
         with suppress(Fault, OSError):  # as above; and one that just goes need not be told
-            looks, digest = looks_of(one.path), read_manifest_of(repo.root, one.id)[1]
+            looks, digest = stamp_of(one.path), read_manifest_of(repo.root, one.id)[1]
             shared = damaged & packs_needed(one)
             if looks is not None and shared:
                 reason = f"snapshot: pack {min(shared)} is damaged"

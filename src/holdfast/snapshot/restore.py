@@ -16,7 +16,7 @@ from holdfast.snapshot.browse import laid_out
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import CreateOptions
-from holdfast.snapshot.damaged_generations import keep_aside, leaving, no_longer_copied
+from holdfast.snapshot.damaged_generations import damaged_by_restore, keep_damaged, no_longer_copied
 from holdfast.snapshot.diff import MemoryDiff, compared, live_side, readable_side, side_of
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.key_warnings import note_opened
@@ -41,9 +41,9 @@ from holdfast.snapshot.switch import (
     keep,
     keep_last,
     live_of,
+    safety_options,
     switched,
     take_along,
-    wish_of,
 )
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
@@ -90,14 +90,14 @@ def restore(archive: Archive, named: SnapshotSelector, *, alone: bool = False) -
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
         archive.repo.begin_after(highest_at(archive, named, manifest))
-        wish = wish_of(archive, BEFORE_RESTORE, named, manifest)
-        before = keep(archive, wish)
+        options = safety_options(archive, BEFORE_RESTORE, named, manifest)
+        before = keep(archive, options)
         archive.moved("restore", manifest.body_size)
-        damaged = leaving(archive, live)
-        name, rows, folders, later, behind = _restored(archive, live, named, found, manifest, wish, alone, damaged)
+        damaged = damaged_by_restore(archive, live)
+        name, rows, folders, later, behind = _restored(archive, live, named, found, manifest, options, alone, damaged)
         before = later or before
         result.about = name
-    archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
+    archive.publish("restored", {"id": manifest.identity.id, "generation": name, "before": before})
     waiting = offer_waiting(archive)
     return RestoreResult(manifest, name, before, dict(rows), folders, behind, damaged, waiting)
 
@@ -110,7 +110,7 @@ def preview(archive: Archive, named: SnapshotSelector, limit: int, *, replaces: 
     """
     with laid_out(archive, named, reading=False) as laid:
         if replaces:
-            wish_of(archive, BEFORE_RESTORE, named, laid.manifest)
+            safety_options(archive, BEFORE_RESTORE, named, laid.manifest)
         try:
             with live_side(archive) as now:
                 return compared(archive, now, side_of(laid), limit)
@@ -179,7 +179,7 @@ def _restored(
     named: SnapshotSelector,
     found: ResolvedSnapshot,
     manifest: Manifest,
-    wish: CreateOptions,
+    options: CreateOptions,
     alone: bool,
     damaged: Names,
 ) -> tuple[str, Rows, Names, str | None, bool]:
@@ -195,10 +195,10 @@ def _restored(
 
         def build(old: Path | None) -> str:
             if old is not None:
-                later.append(keep_last(archive, wish))
+                later.append(keep_last(archive, options))
             if not alone and (source := old or _left(archive.home, damaged)) is not None:
                 whole.append(take_along(building / DATABASE, source, archive.tenant))
-            keep_aside(archive.home, damaged)
+            keep_damaged(archive.home, damaged)
             no_longer_copied(archive.home)
             name = folder.finish(building)
             intend(archive.home, name, exchanges)

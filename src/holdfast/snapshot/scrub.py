@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from holdfast.context import HOUR_MS
 from holdfast.core.errors import NotFound, SnapshotDamaged
-from holdfast.snapshot.repo.check_results import CheckResult, FileStamp, looks_of_body, read_record
+from holdfast.snapshot.repo.check_results import CheckResult, FileStamp, read_record, stamp_of_bundle
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import ids_on, newest_first
 from holdfast.snapshot.resolve import SHELF, ResolvedSnapshot, SnapshotSelector, examine
@@ -34,7 +34,7 @@ def check_these(archive: Archive, ids: Iterable[str]) -> None:
     record = read_record(archive.repo.root)
     for id in list(ids):
         known = record.get(id)
-        if known is None or known.damaged or known.looks != looks_of_body(archive.repo.root, id):
+        if known is None or known.damaged or known.looks != stamp_of_bundle(archive.repo.root, id):
             check(archive, id)
 
 
@@ -52,7 +52,7 @@ def check(archive: Archive, id: str) -> None:
 def _due(archive: Archive, ids: Iterable[str]) -> Iterator[str]:
     record, now = read_record(archive.repo.root), archive.clock.now_ms()
     for id in ids:
-        looks = looks_of_body(archive.repo.root, id)
+        looks = stamp_of_bundle(archive.repo.root, id)
         if looks is not None and not _is_fresh(record.get(id), looks, now):
             yield id
 

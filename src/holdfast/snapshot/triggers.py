@@ -40,12 +40,12 @@ def before(ctx: CallContext, work: Work) -> None:
 
 
 @contextmanager
-def making_if_changed(archive: Archive, wish: CreateOptions) -> Iterator[Mapping[str, StagedMemory]]:
+def making_if_changed(archive: Archive, options: CreateOptions) -> Iterator[Mapping[str, StagedMemory]]:
     """A snapshot in the repository if the newest one does not hold what is there; older automatic ones leave as the
     settings say. The vault comes after that: while it is away, the repository must not fill the disk."""
     if not is_changed(archive):
         yield {}
         return
-    with making(archive, wish) as made:
+    with making(archive, options) as made:
         prune(archive, policy_of(archive.settings), automatic_only=True)
         yield {made.stored.id: made.fresh}

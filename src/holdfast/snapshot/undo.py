@@ -16,7 +16,7 @@ from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 from holdfast.snapshot.sources.change_check import forget_seen
 from holdfast.snapshot.sources.restore_plan import folders_of_generation, settle_folders
 from holdfast.snapshot.sources.swap import intend
-from holdfast.snapshot.switch import ORIGIN, keep, keep_last, live_of, switched, wish_of
+from holdfast.snapshot.switch import ORIGIN, keep, keep_last, live_of, safety_options, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import read_damage
 from holdfast.store.data_folder import DATABASE, DataFolder
@@ -54,13 +54,13 @@ def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
         _check_origin(archive, now)
         _check_whole(archive, name)
         # The next restore removes the generation that is left, with what was remembered in it since it became live.
-        wish = wish_of(archive, BEFORE_UNDO, named, None)
-        before = keep(archive, wish)
+        options = safety_options(archive, BEFORE_UNDO, named, None)
+        before = keep(archive, options)
         later: list[str | None] = [None]
 
         def build(old: Path | None) -> str:
             if old is not None:
-                later[0] = keep_last(archive, wish)
+                later[0] = keep_last(archive, options)
                 rejoin(archive.home / name / DATABASE, old, archive.tenant)
             intend(archive.home, name, folders_of_generation(archive, name, now))
             no_longer_copied(archive.home, leaving=now)
@@ -73,7 +73,7 @@ def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
             raise
         before = later[0] or before
         result.about = name
-    archive.tell("restored", {"id": None, "generation": name, "before": before})
+    archive.publish("restored", {"id": None, "generation": name, "before": before})
     return UndoResult(name, before, offer_waiting(archive))
 
 

@@ -110,11 +110,11 @@ def fault_of(report: VerifyReport) -> Fault | None:
     for code, fault in _FAULTS.items():
         for one in report.findings:
             if one.code == code and not one.note:
-                return _told(fault(one.message), report)
+                return _with_hint(fault(one.message), report)
     return None
 
 
-def _told(fault: Fault, report: VerifyReport) -> Fault:
+def _with_hint(fault: Fault, report: VerifyReport) -> Fault:
     """The fault with what can be done about this one snapshot."""
     if not isinstance(fault, SnapshotUntrusted):
         return fault

@@ -93,7 +93,7 @@ class HubVault:
                 raise Conflict(f"vault: {taken.name} exists already")
 
         with _opened(files) as additions:
-            self._commit(additions, check, f"Add {_told(list(files))}")
+            self._commit(additions, check, f"Add {_names_for_message(list(files))}")
 
     def replace(self, name: str, data: BinaryIO, tag: str) -> None:
         check_name(name)
@@ -114,7 +114,7 @@ class HubVault:
             )
             return Path(path).open("rb")
 
-    def look(self, name: str) -> VaultObject:
+    def stat(self, name: str) -> VaultObject:
         check_name(name)
         found = self._files_at(_MAIN, [name])
         if not found:
@@ -202,7 +202,7 @@ class HubVault:
         return True
 
 
-def _told(names: Sequence[str]) -> str:
+def _names_for_message(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[-1]} and {len(names) - 1} more"
 
 

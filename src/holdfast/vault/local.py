@@ -91,7 +91,7 @@ class LocalVault:
             raise NotFound(f"vault: there is no {name}")
         return os.fdopen(handle, "rb")
 
-    def look(self, name: str) -> VaultObject:
+    def stat(self, name: str) -> VaultObject:
         check_name(name)
         self._reachable()
         path = self._root / name

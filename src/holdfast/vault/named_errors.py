@@ -30,9 +30,9 @@ class NamedErrors(VaultWrapper):
         with self._named():
             return self._vault.open(name)
 
-    def look(self, name: str) -> VaultObject:
+    def stat(self, name: str) -> VaultObject:
         with self._named():
-            return self._vault.look(name)
+            return self._vault.stat(name)
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         with self._named():

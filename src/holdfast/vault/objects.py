@@ -190,7 +190,7 @@ class ObjectVault:
             size = found.meta["size"]
             return stream_of(_checked_pieces(found.stream(min_chunk_size=_READ), name, size))
 
-    def look(self, name: str) -> VaultObject:
+    def stat(self, name: str) -> VaultObject:
         check_name(name)
         with _faults(f"look at {name}"):
             try:

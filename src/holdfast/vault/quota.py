@@ -133,9 +133,9 @@ class RateLimitedVault(VaultWrapper):
         self._pace.wait_for(1)
         return super().open(name)
 
-    def look(self, name: str) -> VaultObject:
+    def stat(self, name: str) -> VaultObject:
         self._pace.wait_for(1)
-        return super().look(name)
+        return super().stat(name)
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         self._pace.wait_for(1)

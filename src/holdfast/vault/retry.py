@@ -112,8 +112,8 @@ class RetryingVault(VaultWrapper):
     def open(self, name: str) -> BinaryIO:
         return self._insist(lambda: self._vault.open(name))
 
-    def look(self, name: str) -> VaultObject:
-        return self._insist(lambda: self._vault.look(name))
+    def stat(self, name: str) -> VaultObject:
+        return self._insist(lambda: self._vault.stat(name))
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         """After a failed page it goes on behind the last name it gave; each page has all tries of its own."""

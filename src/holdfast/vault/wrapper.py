@@ -34,8 +34,8 @@ class VaultWrapper:
     def open(self, name: str) -> BinaryIO:
         return self._vault.open(name)
 
-    def look(self, name: str) -> VaultObject:
-        return self._vault.look(name)
+    def stat(self, name: str) -> VaultObject:
+        return self._vault.stat(name)
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         return self._vault.list(prefix, after)

@@ -304,12 +304,12 @@ def _hook(given: argparse.Namespace) -> int:
 def _watch(given: argparse.Namespace) -> int:
     from holdfast.cli.commands.watch import EventPrinter, print_event, watch
     from holdfast.cli.memory_location import settings_of
-    from holdfast.cli.output.render import say
+    from holdfast.cli.output.render import print_notice
 
     url, credential = _server_of(settings_of(given))
     show = print_event if given.json else EventPrinter().show
     signal.signal(signal.SIGINT, _leave)
-    watch(url, credential, show, greet=lambda: say(f"Watching {url}. Stop with Ctrl-C."))
+    watch(url, credential, show, greet=lambda: print_notice(f"Watching {url}. Stop with Ctrl-C."))
     return 0
 
 

@@ -36,7 +36,7 @@ def install(given: argparse.Namespace) -> int:
         else:
             unit.settings_path.unlink(missing_ok=True)
         write_durably(unit.path, unit.text.encode())
-    notes += _told(unit, "start")
+    notes += _run_commands(unit, "start")
     if unit.system == "systemd":
         notes.append("To start it at boot and not at login: loginctl enable-linger")
     return _show(given, {"installed": True, **answer, "notes": notes})
@@ -65,7 +65,7 @@ def remove(given: argparse.Namespace) -> int:
         return _show(given, {"removed": False, **_described(unit), "notes": ["It is not installed."]})
     if given.dry_run:
         return _show(given, {"removed": False, "dryRun": True, **_described(unit)})
-    notes = _told(unit, "stop")
+    notes = _run_commands(unit, "stop")
     with disk_faults(f"remove {unit.path}"):
         unit.path.unlink(missing_ok=True)
         unit.settings_path.unlink(missing_ok=True)
@@ -94,7 +94,7 @@ def _about_settings(unit: ServiceUnit) -> str:
     return f"Settings of this environment ({names}) go to {unit.settings_path}, which only you can read."
 
 
-def _told(unit: ServiceUnit, to: str) -> list[str]:
+def _run_commands(unit: ServiceUnit, to: str) -> list[str]:
     """Tell the system; what the user has to type where that cannot be done here."""
     commands = unit.commands("start" if to == "start" else "stop")
     typed = " && ".join(shlex.join(command) for command in commands)

@@ -15,7 +15,7 @@ from rich.text import Text
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from holdfast.cli.output.render import one_line, say
+from holdfast.cli.output.render import one_line, print_notice
 from holdfast.core.errors import ServerUnreachable, Unauthorized
 from holdfast.core.model import Json
 from holdfast.core.ports import Clock
@@ -82,13 +82,13 @@ def watch(
             if not reached:
                 raise ServerUnreachable(f"watch: no answer from {url}") from error
         if wait == FIRST_WAIT:
-            say("The connection is lost; trying again. Stop with Ctrl-C.")
+            print_notice("The connection is lost; trying again. Stop with Ctrl-C.")
         pause(wait)
         wait = min(2 * wait, LONGEST_WAIT)
 
 
 def _greet_again() -> None:
-    say("Connected again.")
+    print_notice("Connected again.")
 
 
 def _open(address: str, credential: str | None) -> ClientConnection:
@@ -108,7 +108,7 @@ def _events(socket: ClientConnection, place: EventPosition) -> Iterator[Json]:
             event = orjson.loads(message)
             place.at = str(event.get("place") or place.at)
             if event.get("type") == "gap":
-                say("Some events were missed; holdfast show has the present state.")
+                print_notice("Some events were missed; holdfast show has the present state.")
                 yield {"type": "hello"}
             else:
                 yield event

@@ -70,7 +70,7 @@ class HookCall(NamedTuple):
         """What the user set a switch of the earlier system to."""
         return self.environ.get(name, "").strip().lower()
 
-    def tell(self, path: str, body: object, timeout: float) -> dict[str, Any] | None:
+    def deliver(self, path: str, body: object, timeout: float) -> dict[str, Any] | None:
         """Deliver what must not be lost: now, or by the spool."""
         answer = self.send("POST", path, body, timeout)
         if not is_taken(answer):
@@ -82,7 +82,7 @@ def session_start(call: HookCall) -> str:
     """Open the session; its context goes to the agent unless the user turned that off."""
     session = read.session(call.data, f"ses_{call.now_ms():x}")
     body = {"sessionId": session, **call.place, "timestamp": call.now}
-    answer = call.tell("/agentmemory/session/start", body, START)
+    answer = call.deliver("/agentmemory/session/start", body, START)
     if call.wants("AGENTMEMORY_INJECT_CONTEXT") == "false":
         return ""
     told = (_context(answer), _missing(answer), _lost(call, answer))
@@ -120,7 +120,7 @@ def post_tool_use(call: HookCall) -> str:
     name = call.field("tool_name", "toolName")
     if isinstance(name, str) and read.is_own_tool(name):
         return ""
-    image, output = read.image_apart(read.tool_output(call.data))
+    image, output = read.split_image(read.tool_output(call.data))
     given = read.clipped(call.field("tool_input", "toolArgs"))
     data = {"tool_name": name, "tool_input": given, "tool_output": read.cut(output), "image_data": image}
     _observe(call, "post_tool_use", {**data, "tool_use_id": read.call_id(call.data)})
@@ -201,7 +201,7 @@ def session_end(call: HookCall) -> str:
     _said_since(call, ends)
     if call.wants("CLAUDE_MEMORY_BRIDGE") == "true":
         call.send("POST", "/agentmemory/claude-bridge/sync", None, _left(ends))
-    call.tell("/agentmemory/session/end", {"sessionId": call.session, "timestamp": call.now}, _left(ends))
+    call.deliver("/agentmemory/session/end", {"sessionId": call.session, "timestamp": call.now}, _left(ends))
     return ""
 
 
@@ -214,7 +214,7 @@ def post_commit(call: HookCall) -> str:
         return ""
     session = read.session(call.data, call.environ.get("AGENTMEMORY_SESSION_ID", ""))
     body = {"sessionId": session, **commit} if session else commit
-    call.tell("/agentmemory/session/commit", body, QUICK)
+    call.deliver("/agentmemory/session/commit", body, QUICK)
     return ""
 
 
@@ -258,7 +258,7 @@ def _observe(call: HookCall, kind: str, data: dict[str, Any], timeout: float = Q
         "timestamp": call.now,
         "data": {name: value for name, value in data.items() if value is not None},
     }
-    call.tell(_OBSERVE, body, timeout)
+    call.deliver(_OBSERVE, body, timeout)
 
 
 def _left(ends: float) -> float:

@@ -70,7 +70,7 @@ def print_answer(answer: Any, operation: str = "") -> None:
     else:
         _print_fields(console, answer)
     if answer.get("notice"):
-        say(_printable(str(answer["notice"])))
+        print_notice(_printable(str(answer["notice"])))
 
 
 def _print_fields(console: Console, answer: Json) -> None:
@@ -282,7 +282,7 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-def say(message: str) -> None:
+def print_notice(message: str) -> None:
     """A line for the person at the terminal, apart from the answer."""
     Console(stderr=True, highlight=False).print(Text(message), soft_wrap=True)
 

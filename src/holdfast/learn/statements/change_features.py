@@ -91,7 +91,7 @@ _APART = tuple(
 )
 
 
-def is_kept_apart(old: str, new: str) -> bool:
+def are_alternatives(old: str, new: str) -> bool:
     one, other = tokens(old), tokens(new)
     return any((a := one & row) and (b := other & row) and not a & b for row in _APART)
 
@@ -238,7 +238,7 @@ def _of_subjects(both: _StatementPair) -> dict[str, float]:
         "old subject kept": _share(other, subject),
         "new subject known": _share(subject, other),
         "old subject in turn": _share(turn, subject),
-        "kept apart": is_kept_apart(both.old.text, both.new.text),
+        "kept apart": are_alternatives(both.old.text, both.new.text),
         "narrowed": _narrowed(both.old.text, f"{both.new.text} {both.new.prompt}"),
     }
 

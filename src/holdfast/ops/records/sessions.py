@@ -30,7 +30,7 @@ from holdfast.ops.framework.fields import (
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.query.context import context_for
 from holdfast.projects import of_project, project_for_write, project_of_event
-from holdfast.recall.context.reminders import note_told
+from holdfast.recall.context.reminders import note_shown
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS, SUMMARIES
 
@@ -166,7 +166,7 @@ def session_start(ctx: CallContext, ask: SessionStart) -> SessionStartAnswer:
     text = ""
     if ask.context:
         made = context_for(ctx, session.project, ask.session_id, ctx.settings.token_budget, ask.agent_id)
-        note_told(ctx, session.id, (id for one in made.told for id in one.ids))
+        note_shown(ctx, session.id, (id for one in made.told for id in one.ids))
         text = made.text
     return {"session": _with_summary(shape(session), summary), "context": text}
 

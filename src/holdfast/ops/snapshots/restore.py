@@ -19,7 +19,7 @@ from holdfast.ops.framework.operation import Nothing, Operation, Request
 from holdfast.ops.snapshots.selection import SnapshotUse, audit_snapshot, check_did, check_whole, offering, root_for
 from holdfast.snapshot.damaged_generations import SEE, DamagedGeneration, damaged_generations
 from holdfast.snapshot.recovery.alternatives import RESTORE_COMMAND, also_in_vault, damaged_after
-from holdfast.snapshot.remote.forks import told_of
+from holdfast.snapshot.remote.forks import fork_notices_of
 from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.repo.paths import sequence_of
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector
@@ -143,7 +143,7 @@ def _passed_over(archive: Archive, named: SnapshotSelector, id: str) -> list[str
 def _of_lines(archive: Archive, place: str) -> list[str]:
     """What is restored is restored, whatever the vault answers now."""
     try:
-        return told_of(archive, place)
+        return fork_notices_of(archive, place)
     except Fault:
         return []
 

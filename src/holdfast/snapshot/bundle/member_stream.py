@@ -17,7 +17,7 @@ def _as_it_is() -> None:
     """The thread is as any other."""
 
 
-def passing(sink: MemberFile | None, size: int, begin: Callable[[], None] = _as_it_is) -> MemberWriter:
+def member_writer(sink: MemberFile | None, size: int, begin: Callable[[], None] = _as_it_is) -> MemberWriter:
     """The way of a member of that size; `begin` is called first in a thread that is started for it."""
     return ThreadedMemberWriter(sink, begin) if size >= _LARGE else MemberWriter(sink)
 

@@ -25,7 +25,7 @@ from holdfast.snapshot.bundle.contents import Contents, read_contents
 from holdfast.snapshot.bundle.encryption import DecryptingReader, opening, read_identities
 from holdfast.snapshot.bundle.extract import FolderExtractor, MemberFile
 from holdfast.snapshot.bundle.limits import check_size, most_size
-from holdfast.snapshot.bundle.member_stream import passing
+from holdfast.snapshot.bundle.member_stream import member_writer
 from holdfast.snapshot.bundle.members import CONTENTS, MOST_MEMBERS, folders_of, is_member, member_name
 from holdfast.snapshot.bundle.types import Artifact, Manifest
 from holdfast.snapshot.bundle.zstd_frame import MOST_WINDOW, ByteSource, SingleFrame
@@ -69,9 +69,9 @@ def unpack(
         StorageFull, StorageFailed: the members could not be written.
     """
     try:
-        with FolderExtractor(into, wanted, manifest.artifacts, hasty) as landing:
-            contents = walk(body, manifest, landing, identities)
-            landing.settle(contents.artifacts)
+        with FolderExtractor(into, wanted, manifest.artifacts, hasty) as extractor:
+            contents = walk(body, manifest, extractor, identities)
+            extractor.settle(contents.artifacts)
         return contents.artifacts
     except OSError as error:
         raise disk_fault(error, f"unpack {body.name}") from error
@@ -279,7 +279,7 @@ class _SeenMembers:
 
 def _member(plain: DecompressedTar, size: int, sink: MemberFile | None) -> str:
     """Read one member to its sink and tell its SHA-256."""
-    with passing(sink, size) as way:
+    with member_writer(sink, size) as way:
         rest = size
         while rest:
             data = plain.some(rest)

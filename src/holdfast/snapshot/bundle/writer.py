@@ -28,7 +28,7 @@ from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.contents import Contents, contents_bytes
 from holdfast.snapshot.bundle.limits import check_size
 from holdfast.snapshot.bundle.manifest import body_name
-from holdfast.snapshot.bundle.member_stream import WAITING, passing
+from holdfast.snapshot.bundle.member_stream import WAITING, member_writer
 from holdfast.snapshot.bundle.members import CONTENTS, check_members, kind_of, member_name, place_of
 from holdfast.snapshot.bundle.types import Artifact, BundleFile, Capture, StagedFile
 
@@ -173,7 +173,7 @@ class Tar:
         with _opened(staged) as file:
             about = os.fstat(file.fileno())
             yield tar_header.header(member_name(staged.path), about.st_size)
-            with passing(None, about.st_size, lower_priority) as hashed:
+            with member_writer(None, about.st_size, lower_priority) as hashed:
                 for piece in _read(file, staged, about):
                     hashed.write(piece)
                     yield piece

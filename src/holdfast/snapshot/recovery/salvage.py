@@ -11,7 +11,7 @@ from pathlib import Path
 
 from holdfast.core.disk import write_durably
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
-from holdfast.snapshot.damaged_generations import damaged_generations, keep_aside, leaving, note_copied
+from holdfast.snapshot.damaged_generations import damaged_by_restore, damaged_generations, keep_damaged, note_copied
 from holdfast.snapshot.merge_run import MergeResult, merge_file
 from holdfast.snapshot.recovery.alternatives import restorable
 from holdfast.snapshot.repo.context import Archive
@@ -62,7 +62,7 @@ def salvage(
     """
     with archive.locked("salvage") as result:
         settle_folders(DataFolder(archive.home))
-        own = leaving(archive, live_of(archive))
+        own = damaged_by_restore(archive, live_of(archive))
         source = _source(archive, name, own)
         if source in own:
             done = _replaced(archive, source, None if alone else _restored_first(archive, dry_run), dry_run)
@@ -74,7 +74,7 @@ def salvage(
     if done.generation is None:
         return done
     before = done.merged.before if done.merged is not None else None
-    archive.tell("restored", {"id": None, "generation": done.generation, "before": before})
+    archive.publish("restored", {"id": None, "generation": done.generation, "before": before})
     if done.merged is None:
         return done
     return replace(done, merged=replace(done.merged, waiting=offer_waiting(archive)))
@@ -152,7 +152,7 @@ def make_live(archive: Archive, folder: DataFolder, building: Path, source: str)
     write_durably(building / ORIGIN, archive.tenant.encode())
 
     def build(_: Path | None) -> str:
-        keep_aside(archive.home, (source,))
+        keep_damaged(archive.home, (source,))
         name = folder.finish(building)
         intend(archive.home, name, ())
         return name

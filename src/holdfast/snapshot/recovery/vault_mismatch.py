@@ -24,7 +24,7 @@ _NOTE = "apart"  # beside the snapshots: the newest in the vault when this was n
 _MOST_BYTES = 4_096
 
 
-def begun_apart(archive: Archive) -> RestorePending | None:
+def vault_mismatch(archive: Archive) -> RestorePending | None:
     """What to say about it, and how to bring the other memory in; None if there is none.
 
     Only a memory that has all snapshots that it ever made is compared with the vault: of others it may have forgotten
@@ -39,7 +39,7 @@ def begun_apart(archive: Archive) -> RestorePending | None:
         return None
     noted = _noted(archive)
     if noted is None and _has_all(archive):
-        noted = _look(archive, place)
+        noted = _compare_with_vault(archive, place)
     if noted is None:
         return None
     if noted.id in held_by(archive):
@@ -72,7 +72,7 @@ def _trust(archive: Archive, noted: _OtherMemory) -> str:
     return "--allow-unsigned " if archive.keyring.demands() else ""
 
 
-def _look(archive: Archive, place: str) -> _OtherMemory | None:
+def _compare_with_vault(archive: Archive, place: str) -> _OtherMemory | None:
     vault = ReadOnly(archive.vault(place))
     found = [] if is_missing(vault) else list_vault(vault, archive.tenant, archive.agent)
     whole = next((one.id for one in found if not one.damaged), None)

@@ -41,7 +41,7 @@ class Fork:
         return self.ids[0]
 
 
-def find_lines(vault: Vault, tenant: str, agent: str, found: Sequence[VaultEntry]) -> list[Fork]:
+def find_forks(vault: Vault, tenant: str, agent: str, found: Sequence[VaultEntry]) -> list[Fork]:
     """The lines in a vault, that of the newest snapshot first; none if there is but one."""
     since = first_shared(one.id for one in found)
     if since is None:
@@ -135,7 +135,7 @@ def not_here(lines: Sequence[Fork], held: Collection[str]) -> list[Fork]:
     return [line for line in lines if line.newest not in held]
 
 
-def told(lines: Sequence[Fork], held: Collection[str], place: str) -> list[str]:
+def fork_notices(lines: Sequence[Fork], held: Collection[str], place: str) -> list[str]:
     """For people: which lines this memory lacks, and how to bring them in."""
     return [
         f"Another host sent to this vault as well, and what it kept since is not in this memory: {line.newest} of "
@@ -159,12 +159,12 @@ def held_by(archive: Archive) -> set[str]:
     return held
 
 
-def told_of(archive: Archive, text: str, found: Sequence[VaultEntry] | None = None) -> list[str]:
+def fork_notices_of(archive: Archive, text: str, found: Sequence[VaultEntry] | None = None) -> list[str]:
     """The same of a vault that is named. A Colony vault keeps too little to tell."""
     if is_colony(text):
         return []
     vault = ReadOnly(archive.vault(text))
     if found is None:
         found = list_vault(vault, archive.tenant, archive.agent)
-    lines = find_lines(vault, archive.tenant, archive.agent, found)
-    return told(lines, held_by(archive), text) if lines else []
+    lines = find_forks(vault, archive.tenant, archive.agent, found)
+    return fork_notices(lines, held_by(archive), text) if lines else []

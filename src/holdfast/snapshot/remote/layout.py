@@ -36,7 +36,7 @@ from holdfast.snapshot.chunks.packfile import Seal
 from holdfast.snapshot.chunks.reader import as_stored
 from holdfast.snapshot.chunks.writer import ChunkWriter, WrittenChunks, check_there, packs_there
 from holdfast.snapshot.remote.cache_rebuild import known_folder, learn, trusted_packs
-from holdfast.snapshot.remote.pack_copy import copy_chunks, look_back, remove_halves
+from holdfast.snapshot.remote.pack_copy import copy_chunks, recheck_packs, remove_halves
 from holdfast.snapshot.remote.transfer import deliver, list_vault, prefix_of, read_vaulted, send
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.lock import SnapshotLock
@@ -192,7 +192,7 @@ def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _Dec
             lease.check()
             check_there(vault, prefix, sent.packs)
             deliver(vault, SnapshotFiles(sealed, manifest_bytes(sealed)), partial(BytesIO, chunk_index))
-            look_back(archive, vault, prefix, sealed, sent.packs)
+            recheck_packs(archive, vault, prefix, sealed, sent.packs)
 
 
 @contextmanager

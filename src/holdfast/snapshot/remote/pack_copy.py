@@ -31,7 +31,9 @@ def remove_halves(vault: Vault, archive: Archive, id: str) -> None:
     take_out(vault, archive.tenant, archive.agent, id)
 
 
-def look_back(archive: Archive, vault: Vault, prefix: str, manifest: Manifest, packs: tuple[PackEntry, ...]) -> None:
+def recheck_packs(
+    archive: Archive, vault: Vault, prefix: str, manifest: Manifest, packs: tuple[PackEntry, ...]
+) -> None:
     """Take the snapshot back if somebody removed a pack at the very last moment."""
     try:
         check_there(vault, prefix, packs)
@@ -82,7 +84,7 @@ def copy_chunks(
         lease.check()
         check_there(target, prefix, packs)
         deliver(target, files, partial(BytesIO, chunk_index))
-        look_back(archive, target, prefix, files.manifest, packs)
+        recheck_packs(archive, target, prefix, files.manifest, packs)
     return sum(one.size for one in lacking)
 
 

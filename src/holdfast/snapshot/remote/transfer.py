@@ -184,7 +184,7 @@ def _put_missing(vault: Vault, items: list[_Item]) -> None:
         try:
             vault.put_all([item.parcel])
         except Conflict:
-            _check_same(vault, vault.look(item.parcel.name), item.sha256)
+            _check_same(vault, vault.stat(item.parcel.name), item.sha256)
 
 
 def _check_same(vault: Vault, there: VaultObject, digest: str) -> None:
@@ -378,7 +378,7 @@ def _small(vault: Vault, name: str, most: int) -> bytes:
 def _check_size(vault: Vault, name: str, size: int) -> None:
     """Before a disk is filled with what cannot be right."""
     try:
-        there = vault.look(name).size
+        there = vault.stat(name).size
     except NotFound as error:
         raise SnapshotDamaged(f"vault: {name} is gone") from error
     if there != size:

@@ -52,13 +52,13 @@ class CheckResult:
 Record = dict[str, CheckResult]
 
 
-def looks_of(body: Path) -> FileStamp | None:
+def stamp_of(body: Path) -> FileStamp | None:
     """How a body is; None if it is no file. Of a chunk index, how all that it needs is: a pack belongs to several."""
-    own = _file_looks(body)
+    own = _file_stamp(body)
     if own is None or not body.name.endswith(RECIPES):
         return own
     try:
-        packs = [_file_looks(pack_path(body, one.name)) for one in packs_beside(body)]
+        packs = [_file_stamp(pack_path(body, one.name)) for one in packs_beside(body)]
     except (Malformed, SnapshotDamaged, OSError):
         return own
     there = [own, *(one for one in packs if one)]
@@ -71,7 +71,7 @@ def looks_of(body: Path) -> FileStamp | None:
     )
 
 
-def _file_looks(path: Path) -> FileStamp | None:
+def _file_stamp(path: Path) -> FileStamp | None:
     try:
         about = os.lstat(path)
     except OSError:
@@ -81,8 +81,8 @@ def _file_looks(path: Path) -> FileStamp | None:
     return FileStamp(about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
 
 
-def looks_of_body(root: Path, id: str) -> FileStamp | None:
-    return next((looks for suffix in BODIES if (looks := looks_of(root / f"{id}{suffix}"))), None)
+def stamp_of_bundle(root: Path, id: str) -> FileStamp | None:
+    return next((looks for suffix in BODIES if (looks := stamp_of(root / f"{id}{suffix}"))), None)
 
 
 def read_record(root: Path) -> Record:

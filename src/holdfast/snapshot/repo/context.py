@@ -25,7 +25,7 @@ from holdfast.vault.vault_url import vault_from
 DEFAULT_AGENT = "default"
 
 
-def _nobody(kind: Lifecycle, body: Json) -> None:
+def _no_listener(kind: Lifecycle, body: Json) -> None:
     """Nobody listens."""
 
 
@@ -47,7 +47,7 @@ class Archive:
     entropy: Entropy
     tenant: str
     live: Home | None = None
-    tell: Callable[[Lifecycle, Json], None] = _nobody
+    publish: Callable[[Lifecycle, Json], None] = _no_listener
     metrics: Metrics = dataclasses.field(default_factory=Metrics)
 
     @property
@@ -136,8 +136,8 @@ def archive_of(ctx: CallContext) -> Archive:
     if home is None:
         raise Conflict("snapshots: this memory lies in no data folder", hint="Open the folder itself.")
 
-    def tell(kind: Lifecycle, body: Json) -> None:
+    def publish(kind: Lifecycle, body: Json) -> None:
         # A restore may have exchanged the store since the context was made.
         dataclasses.replace(ctx, store=home.store).announce(kind, body)
 
-    return Archive(home.path, ctx.settings, ctx.clock, ctx.entropy, ctx.tenant, home, tell, ctx.metrics)
+    return Archive(home.path, ctx.settings, ctx.clock, ctx.entropy, ctx.tenant, home, publish, ctx.metrics)

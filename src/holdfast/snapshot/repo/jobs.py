@@ -116,7 +116,7 @@ def _work(row: Any) -> Job | None:
 _OPTIONAL = {"ended", "code", "message", "about", "locked"}
 
 
-def told_works(home: Path) -> list[tuple[Job, State]]:
+def recent_jobs(home: Path) -> list[tuple[Job, State]]:
     """All that is known, the newest first, and how each stands.
 
     Of those that hold the lock only the newest can be going on, and only while somebody holds it.

@@ -26,10 +26,10 @@ from holdfast.snapshot.repo.entries import (
     bytes_on,
     check_names,
     ids_on,
-    look_at,
-    look_at_all,
     names_on,
     newest_first,
+    read_entries,
+    read_entry,
 )
 from holdfast.snapshot.repo.latest import choose
 from holdfast.snapshot.repo.orphans import (
@@ -247,7 +247,7 @@ class SnapshotRepository:
 
     def each(self) -> Iterator[SnapshotEntry]:
         """The same one by one: a manifest names every file of a memory, so thousands of them are large."""
-        return look_at_all(self.root, self.owner)
+        return read_entries(self.root, self.owner)
 
     def newest(self) -> SnapshotEntry | None:
         """The newest that is not known to be damaged; None if there is none."""
@@ -263,7 +263,7 @@ class SnapshotRepository:
             return latest
         ids = newest_first(ids_on(self.root))
         wanted = ids if name == LATEST else [id for id in ids if name and id.startswith(name)]
-        found = (one for id in wanted if (one := look_at(self.root, id, self.owner)))
+        found = (one for id in wanted if (one := read_entry(self.root, id, self.owner)))
         first = next(found, None)
         if first is None:
             raise NotFound(f"snapshot: there is none called {name[:60]!r}", hint="See holdfast snapshot list.")
@@ -372,7 +372,7 @@ class SnapshotRepository:
 
     def has(self, files: SnapshotFiles) -> SnapshotEntry | None:
         """The snapshot here that has the same manifest and is whole at a glance; None if there is none."""
-        there = look_at(self.root, files.id, self.owner)
+        there = read_entry(self.root, files.id, self.owner)
         return there if there and not there.damaged and there.manifest == files.manifest else None
 
 

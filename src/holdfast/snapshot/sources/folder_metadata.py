@@ -92,14 +92,14 @@ def _words(value: list[str]) -> tuple[str, ...]:
 
 
 def _is_possible(description: FolderMetadata) -> bool:
-    twins = PathCollisions()
+    collisions = PathCollisions()
     paths = (*description.files, *description.deleted)
     history = description.head, description.branch, description.deleted, description.shallow
     return (
         description.kind in ("plain", "git")
         and (description.kind == "git" or not any(history))
         and all(path_fault(path) is None for path in paths)
-        and all(twins.takes(path) for path in description.files)
+        and all(collisions.takes(path) for path in description.files)
         and set(description.executable) <= set(description.files)
         and not set(description.files) & set(description.deleted)
         and (description.head is None or OID.fullmatch(description.head) is not None)

@@ -121,15 +121,15 @@ class _RedactionRun:
     def _unfold(self, name: str, described: FolderMetadata, whole: Path) -> None:
         """Stage the files that only the history held; those that differ from it are staged already."""
         stage_folder(self.into, name, whole)
-        twins = PathCollisions()
+        collisions = PathCollisions()
         files, executable = list(described.files), list(described.executable)
         for path in files:
-            twins.takes(path)
+            collisions.takes(path)
         for found in walk(whole):
             if found.path in described.files:
                 continue
             path = f"folders/{name}/{found.path}"
-            taken = self._taken(found, self.into / path, twins)
+            taken = self._taken(found, self.into / path, collisions)
             if isinstance(taken, SkippedItem):
                 self.left.append(SkippedItem(path, taken.reason))
                 continue
@@ -138,10 +138,12 @@ class _RedactionRun:
             executable += [found.path] if taken.executable else []
         self.plain[name] = FolderMetadata("plain", files=tuple(files), executable=tuple(executable))
 
-    def _taken(self, found: WalkedFile | SkippedItem, place: Path, twins: PathCollisions) -> CopiedFile | SkippedItem:
+    def _taken(
+        self, found: WalkedFile | SkippedItem, place: Path, collisions: PathCollisions
+    ) -> CopiedFile | SkippedItem:
         if isinstance(found, SkippedItem):
             return found
-        return take(found, self.limit, place) if twins.takes(found.path) else SkippedItem(found.path, TWIN)
+        return take(found, self.limit, place) if collisions.takes(found.path) else SkippedItem(found.path, TWIN)
 
     def file(self, one: StagedFile) -> None:
         """Keep the file, its text and its path without secrets; what is no text is kept as it is."""

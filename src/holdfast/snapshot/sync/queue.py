@@ -14,7 +14,7 @@ from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.send_marks import note_sent, unsent
 from holdfast.snapshot.sync.send_backlog import waiting
-from holdfast.snapshot.sync.vault_target import depot_of
+from holdfast.snapshot.sync.vault_target import target_of
 
 AWAY: tuple[type[Fault], ...] = (UpstreamFailed, StorageFull, StorageFailed, Conflict, InvalidSettings)
 NOTHING: Mapping[str, StagedMemory] = MappingProxyType({})
@@ -34,7 +34,7 @@ def put_in_vault(archive: Archive, id: str, named: str | None, fresh: StagedMemo
     if not place:
         return
     try:
-        depot_of(archive, place).send(id, fresh)
+        target_of(archive, place).send(id, fresh)
     except AWAY as fault:
         fault.details = {**fault.details, "id": id}
         # The server knows the vault of the settings only.
@@ -60,13 +60,13 @@ def send_waiting(archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) 
     if newest is None:
         return
     wanted = dict.fromkeys((newest.id, *unsent(repo.root)))
-    depot = depot_of(archive, place)
-    lacking = depot.lacking(wanted)
+    target = target_of(archive, place)
+    lacking = target.lacking(wanted)
     faults: list[Fault] = []
     for id in wanted:
         try:
             if id in lacking:
-                depot.send(id, fresh.get(id))
+                target.send(id, fresh.get(id))
             note_sent(repo.root, id)
         except Fault as fault:
             faults.append(fault)

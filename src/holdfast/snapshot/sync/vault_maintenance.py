@@ -15,7 +15,7 @@ from holdfast.core.ports import Vault, VaultState
 from holdfast.snapshot.bundle.types import ASKED_FOR, Code, Finding, Report
 from holdfast.snapshot.chunks.gc import NOTHING, GcResult, sweep, unneeded
 from holdfast.snapshot.chunks.reader import PACKS
-from holdfast.snapshot.remote.forks import Fork, find_lines, held_by, last_shared, not_here
+from holdfast.snapshot.remote.forks import Fork, find_forks, held_by, last_shared, not_here
 from holdfast.snapshot.remote.layout import put
 from holdfast.snapshot.remote.pack_copy import copy_chunks
 from holdfast.snapshot.remote.transfer import (
@@ -61,7 +61,7 @@ def standing(archive: Archive, vault: Vault) -> VaultStatus:
     left = leftovers(vault, archive.tenant, archive.agent)
     packs = [one.size for one in vault.list(f"{prefix_of(archive.tenant, archive.agent)}{PACKS}/")]
     lacking = tuple(id for id, _ in _lacking(archive, found))
-    lines = tuple(find_lines(vault, archive.tenant, archive.agent, found))
+    lines = tuple(find_forks(vault, archive.tenant, archive.agent, found))
     return VaultStatus(vault.state(), found, lacking, len(left), len(packs), sum(packs), lines, is_missing(vault))
 
 
@@ -236,7 +236,7 @@ def prune_vault(
 
 def _but_lines(archive: Archive, vault: Vault, found: tuple[VaultEntry, ...], decided: RetentionPlan) -> RetentionPlan:
     """The same plan, but that nothing is lost that no host has merged, nor what shows that there are several hosts."""
-    lines = find_lines(vault, archive.tenant, archive.agent, found) if decided.remove else []
+    lines = find_forks(vault, archive.tenant, archive.agent, found) if decided.remove else []
     others = {line.newest for line in not_here(lines, held_by(archive))} if lines else set()
     if not others:
         return decided

@@ -14,7 +14,7 @@ from holdfast.core.ports import Vault, VaultState
 from holdfast.snapshot.browse import laid_out, past
 from holdfast.snapshot.bundle.types import Finding, Report
 from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
-from holdfast.snapshot.remote.forks import Fork, find_lines
+from holdfast.snapshot.remote.forks import Fork, find_forks
 from holdfast.snapshot.remote.layout import StagedMemory, put
 from holdfast.snapshot.remote.transfer import VaultEntry, list_vault, must_be_there, with_packs
 from holdfast.snapshot.repo.context import Archive
@@ -80,7 +80,7 @@ class VaultTarget(Protocol):
         ...
 
 
-def depot_of(archive: Archive, text: str) -> VaultTarget:
+def target_of(archive: Archive, text: str) -> VaultTarget:
     """The vault that is named.
 
     Raises:
@@ -109,7 +109,7 @@ class BundleTarget:
         return with_packs(self.vault, tenant, agent, list_vault(self.vault, tenant, agent))
 
     def lines(self, found: Sequence[VaultEntry]) -> Sequence[Fork]:
-        return find_lines(self.vault, self._archive.tenant, self._archive.agent, found)
+        return find_forks(self.vault, self._archive.tenant, self._archive.agent, found)
 
     def reports(self, named: SnapshotSelector) -> Iterator[Report]:
         must_be_there(self.vault)
@@ -139,22 +139,22 @@ class ColonyTarget:
         self._archive, self._text = archive, text
 
     @cached_property
-    def _compacts(self) -> ColonySnapshots:
+    def _snapshots(self) -> ColonySnapshots:
         return ColonySnapshots(self._archive, self._text)
 
     @property
     def place(self) -> str:
-        return self._compacts.place
+        return self._snapshots.place
 
     def list(self) -> list[VaultEntry]:
-        whole = [VaultEntry(one.snapshot_id, one.byte_size, None) for one in self._compacts.each()]
-        return whole + [VaultEntry(id, 0, reason) for id, reason in self._compacts.refused()]
+        whole = [VaultEntry(one.snapshot_id, one.byte_size, None) for one in self._snapshots.each()]
+        return whole + [VaultEntry(id, 0, reason) for id, reason in self._snapshots.refused()]
 
     def lines(self, found: Sequence[VaultEntry]) -> Sequence[Fork]:
         return ()  # it keeps too few to tell
 
     def standing(self) -> VaultStatus:
-        free, used = self._compacts.state()
+        free, used = self._snapshots.state()
         missing = (newest.id,) if (newest := self._unsent()) else ()
         return VaultStatus(VaultState(free=free, used=used), tuple(self.list()), missing, 0)
 
@@ -164,7 +164,7 @@ class ColonyTarget:
         newest = self._archive.repo.newest()
         if newest is None or newest.manifest is None:
             return None
-        lacks = self._compacts.newest() is None or not self._compacts.is_sent(newest.manifest.identity)
+        lacks = self._snapshots.newest() is None or not self._snapshots.is_sent(newest.manifest.identity)
         return newest if lacks else None
 
     def reports(self, named: SnapshotSelector) -> Iterator[Report]:
@@ -180,7 +180,7 @@ class ColonyTarget:
                 yield Report(one.id, None, (Finding("damaged", fault.message),), ())
 
     def prune(self, policy: RetentionPolicy, *, tidy: bool, dry_run: bool) -> VaultPruneResult:
-        found = self._compacts.each()
+        found = self._snapshots.each()
         items = [
             RetentionItem(
                 one.snapshot_id, len(found) - at, _millis(one.snapshot_id), good=True, in_use=False, automatic=False
@@ -192,9 +192,9 @@ class ColonyTarget:
             return VaultPruneResult(decided, (), 0)
         with self._archive.unlocked("vault_prune"):
             for id in decided.remove:
-                self._compacts.remove(id)
+                self._snapshots.remove(id)
             if tidy:
-                self._compacts.tidy()
+                self._snapshots.tidy()
         return VaultPruneResult(decided, decided.remove, 0)
 
     def sync(self, limit: int) -> CopyResult:
@@ -215,7 +215,7 @@ class ColonyTarget:
         if one.manifest is None:
             raise NotFound(f"vault: snapshot {one.id} cannot be read")
         with self._archive.unlocked("sync") as result, self._read(one) as reader:
-            made = self._compacts.send(reader, one.manifest.identity)
+            made = self._snapshots.send(reader, one.manifest.identity)
             result.about = one.id
         self._archive.moved("sync", made.size)
         return made.size
@@ -242,7 +242,7 @@ class ColonyTarget:
         with laid_out(self._archive, SnapshotSelector(LATEST, vault=text)) as laid:
             store = open_past(laid.database)
             try:
-                made = self._compacts.send(store.read(), laid.manifest.identity)
+                made = self._snapshots.send(store.read(), laid.manifest.identity)
             finally:
                 store.close()
         return CopyResult((CopiedSnapshot(laid.manifest.identity.id, made.size, made.size),), ())
@@ -253,7 +253,7 @@ def _millis(id: str) -> int:
     return int(when.timestamp() * 1000) if when else 0
 
 
-def copy_depot(archive: Archive, source: str, target: str, limit: int) -> tuple[str, CopyResult]:
+def copy_between_vaults(archive: Archive, source: str, target: str, limit: int) -> tuple[str, CopyResult]:
     """Copy what the target lacks; where that is, and what was copied.
 
     Raises:
@@ -264,7 +264,7 @@ def copy_depot(archive: Archive, source: str, target: str, limit: int) -> tuple[
             "vault_copy: a Colony vault holds compact snapshots, which no other vault takes",
             hint="Restore the newest one from it; then make a snapshot with --to.",
         )
-    one, other = BundleTarget(archive, source), depot_of(archive, target)
+    one, other = BundleTarget(archive, source), target_of(archive, target)
     if one.place == other.place:
         raise InvalidRequest("vault_copy: both are the same vault")
     must_be_there(one.vault)

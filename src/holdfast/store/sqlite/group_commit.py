@@ -111,13 +111,13 @@ class GroupCommit:
         self._seq += 1
         return self._seq
 
-    def _alike_index(self) -> MinhashIndex:
+    def _minhash_index(self) -> MinhashIndex:
         """Read on first use, by the thread that leads; a rolled-back entry in it is only one look more."""
         if self._alike is None:
             self._alike = MinhashIndex(self._db)
         return self._alike
 
-    def forget_alike(self) -> None:
+    def forget_minhashes(self) -> None:
         """Read the sketches anew at the next use."""
         self._alike = None
 
@@ -268,7 +268,7 @@ class GroupCommit:
 
     def _attempt(self, job: _Job) -> bool:
         """Whether the job succeeded. Its own error is its own; an error of the disk ends the batch."""
-        tx = SqliteTx(self._db, self._next_seq, self._alike_index, self._codes, self._telling)
+        tx = SqliteTx(self._db, self._next_seq, self._minhash_index, self._codes, self._telling)
         before = len(self._done)
         try:
             job.result = job.run(tx)
@@ -285,7 +285,7 @@ class GroupCommit:
             return False
         self._done.append(tx)
         for entry in tx.sketches:
-            self._alike_index().add(*entry)
+            self._minhash_index().add(*entry)
         return True
 
     def _look_at(self, error: BaseException) -> None:

@@ -115,7 +115,7 @@ class SqliteStore:
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         with self._folding, self._faults:
-            return self._folder.fold_all(least, stop, thorough)
+            return self._folder.compact_all(least, stop, thorough)
 
     def content_tag(self) -> str:
         """How many records of memory there are and the sum of their checksums, by table."""
@@ -157,7 +157,7 @@ class SqliteStore:
             db = self._writer
             db.execute("DELETE FROM sketches")
             db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
-            self._commits.forget_alike()
+            self._commits.forget_minhashes()
             mend_vectors(db)
             sweep_recalls(db)
             return fill_words(db, tx.next_seq)
@@ -166,7 +166,7 @@ class SqliteStore:
             filled = self._commits.write(rebuild, mends=True)
             self._codes.forget()
             if self._watch.refusal() is None:  # which is only about speed
-                self._folder.fold_all()
+                self._folder.compact_all()
         return filled
 
     def retire(self) -> None:

@@ -60,7 +60,7 @@ def salvage(source: Path, into: Path, tenant: str | None = None) -> SalvagedRows
             f"salvage: {source} is gone",
             hint="Put the file back from a backup, or start anew in another folder with --data.",
         )
-    expected, last = _told(source)
+    expected, last = _recorded_tallies(source)
     db = make_private(into)
     try:
         migrate(db)
@@ -107,7 +107,7 @@ def unreadable(database: Path) -> str | None:
     return None
 
 
-def _told(source: Path) -> tuple[Tallies | None, int]:
+def _recorded_tallies(source: Path) -> tuple[Tallies | None, int]:
     """How many rows each table should have, with the sum of their checksums, and the last number that was given."""
     try:
         db = open_reader(source)

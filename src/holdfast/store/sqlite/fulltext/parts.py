@@ -1,4 +1,4 @@
-"""Words by term, in parts: segments, which never change but for what is gone, and the rows that are not yet folded.
+"""Words by term, in parts: segments, which never change but for what is gone, and the rows that are not yet compacted.
 
 What is worked out of a segment and stays true is kept with it. Knows no question and no database.
 """
@@ -175,7 +175,7 @@ class PostingCache:
 
 
 class Tail:
-    """Rows that are not yet folded, by term."""
+    """Rows that are not yet compacted, by term."""
 
     def __init__(self) -> None:
         self.docs, self.seqs, self.ats, self.lengths = array("q"), array("q"), array("q"), array("d")

@@ -1,4 +1,4 @@
-"""Search by words: over segments and over the rows that are not yet folded.
+"""Search by words: over segments and over the rows that are not yet compacted.
 
 What changes seldom is kept in memory: which docs a segment holds, how long they are, which are gone. The
 postings of the question's words are read for each question.
@@ -21,9 +21,9 @@ from holdfast.store.sqlite.fulltext.bm25 import PartPostings, TenantView
 from holdfast.store.sqlite.fulltext.parts import Mask, Part, Posting, ScopeBounds, Seqs, Tail
 from holdfast.store.sqlite.fulltext.postings import gone_after, rows_after
 
-# Rows that are remembered of all tenants together, if not folded: 3.4 kB each where they have 60 words. A folded one
-# takes a fiftieth of that. Past it the tenant that was not asked for longest is read anew when it is asked again.
-HELD, FOLDED = 100_000, 50
+# Rows of all tenants together that are kept in memory while not compacted: 3.4 kB each where they have 60 words. A
+# compacted one takes a fiftieth of that. Past it the tenant that was searched longest ago is read anew when needed.
+HELD, COMPACTED = 100_000, 50
 
 
 class TenantWords:
@@ -34,7 +34,7 @@ class TenantWords:
         self.version = -1
         self.segments: dict[int, Part] = {}
         self.tail = Tail()
-        self.seen = 0  # the last doc in the tail, or folded
+        self.seen = 0  # the last doc in the tail, or compacted
         self.heard = 0  # the last place in the list of the gone
         self.documents = 0
         self.words = 0.0
@@ -42,11 +42,11 @@ class TenantWords:
     def catch_up(self, db: apsw.Connection, tenant: str) -> bool:
         """Bring this to the moment that `db` sees; False if this is already past it."""
         state: Any = db.execute("SELECT version, folded FROM word_states WHERE tenant = ?", (tenant,)).get or (0, 0)
-        version, folded = state
+        version, compacted = state
         if version < self.version:
             return False
         if version > self.version:
-            self._load(db, tenant, version, folded)
+            self._load(db, tenant, version, compacted)
         for row in rows_after(db, tenant, self.seen):
             self.tail.add(row)
             self.seen = row.doc
@@ -57,10 +57,10 @@ class TenantWords:
             self.heard = gone[-1][0]
         return True
 
-    def _load(self, db: apsw.Connection, tenant: str, version: int, folded: int) -> None:
+    def _load(self, db: apsw.Connection, tenant: str, version: int, compacted: int) -> None:
         rows: Any = db.execute("SELECT segment FROM word_segments WHERE tenant = ?", (tenant,)).fetchall()
         self.segments = {segment: self.segments.get(segment) or _segment(db, tenant, segment) for (segment,) in rows}
-        self.tail, self.seen, self.heard, self.version = Tail(), folded, 0, version
+        self.tail, self.seen, self.heard, self.version = Tail(), compacted, 0, version
         self.documents = sum(int(part.live.sum()) for part in self.segments.values())
         self.words = sum(float(part.lengths[part.live].sum()) for part in self.segments.values())
 
@@ -72,8 +72,8 @@ class TenantWords:
         return [(segment, PartPostings(part, part.live, part.dead)) for segment, part in held]
 
     def size(self) -> int:
-        """What this takes in memory, in rows that are not folded."""
-        return 1 + len(self.tail.docs) + sum(len(part.docs) for part in self.segments.values()) // FOLDED
+        """What this takes in memory, in rows that are not compacted."""
+        return 1 + len(self.tail.docs) + sum(len(part.docs) for part in self.segments.values()) // COMPACTED
 
     def _count(self, length: float) -> None:
         self.documents += 1
