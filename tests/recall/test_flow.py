@@ -94,7 +94,7 @@ def test_all_that_needs_no_meaning_is_read_while_the_vector_is_made(
             embedder.go_on.set()
         return looked
 
-    monkeypatch.setattr(flow, "look", noted)
+    monkeypatch.setattr(flow, "match_words", noted)
     assert len(world.found("granite")) == 2
     assert read == [1, 1]
     assert not embedder.gave_up
