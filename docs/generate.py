@@ -132,7 +132,8 @@ def _overview() -> str:
 
 def _group(module: str, members: list[Operation]) -> str:
     about = inspect.getdoc(sys.modules[module]) or ""
-    title = module.rsplit(".", 1)[1].replace("_", " ").capitalize()
+    room, name = module.rsplit(".", 2)[1:]
+    title = name.replace("_", " ").capitalize() if room != "snapshots" else f"Snapshots: {name.replace('_', ' ')}"
     return "\n\n".join([f"## {title}", about, *map(_operation, members)])
 
 
@@ -339,7 +340,7 @@ def _bounds(row: Setting) -> str:
         row.parse("9" * 30)
     except ValueError as refused:
         said = str(refused)
-        return f"{said.replace("_", " ").capitalize()}." if said.startswith(("must be one of", "must be between")) else ""
+        return f"{said.capitalize()}." if said.startswith(("must be one of", "must be between")) else ""
     return ""
 
 
