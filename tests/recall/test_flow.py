@@ -72,7 +72,7 @@ def test_answers_from_several_sessions_compare_no_more_than_are_wanted(
         world.observe(f"s{number}", hook="user_prompt_submit", prompt=f"granite of quarry {number}")
     compared = list[Any]()
     alike = dedupe._is_similar
-    monkeypatch.setattr(dedupe, "_alike", lambda *pair: compared.append(pair) or alike(*pair))
+    monkeypatch.setattr(dedupe, "_is_similar", lambda *pair: compared.append(pair) or alike(*pair))
     assert len(world.found("granite", limit=3, perSession=1)) == 3
     looked_at = 3 * 3  # three times as many as wanted: some may be of one turn
     assert len(compared) == looked_at * (looked_at - 1) / 2
@@ -122,11 +122,11 @@ def test_what_is_read_while_the_vector_is_made_answers_as_what_is_read_after(
         return [(hit["id"], hit["why"]) for hit in world.call("search", query="granite wall", explain=True)["results"]]
 
     monkeypatch.setattr(candidates, "_nearest", lambda *asked: {})  # these would be scored on the way
-    monkeypatch.setattr(candidates, "_early", noted)
+    monkeypatch.setattr(candidates, "_prefetch", noted)
     embedder.go_on.clear()
     first = why()
     assert [len(one.vectors.seqs) for one in read] == [8]
-    monkeypatch.setattr(candidates, "_early", lambda *asked: None)
+    monkeypatch.setattr(candidates, "_prefetch", lambda *asked: None)
     assert first == why()
     assert len(first) == 9
     world.close()
