@@ -15,9 +15,8 @@ from holdfast.core.errors import EmbedderUnavailable, Fault
 from holdfast.core.model import CleanText
 from holdfast.core.ports import Clock, Vectors
 from holdfast.index.batches import batches
-from holdfast.index.graph import DIMS
 from holdfast.index.idle_threads import IdleThreads
-from holdfast.index.onnx_session import Session
+from holdfast.index.onnx_session import DIMS, Session
 from holdfast.index.remedies import correct_path
 from holdfast.index.weight_sources import WeightFiles, WeightFolders
 from holdfast.index.weights import WEIGHTS
