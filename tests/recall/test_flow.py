@@ -85,7 +85,7 @@ def test_all_that_needs_no_meaning_is_read_while_the_vector_is_made(
     world = World(tmp_path, model=embedder)
     world.call("remember", content="granite of the quarry")
     world.observe("s1", hook="user_prompt_submit", prompt="granite in the wall")
-    look = flow.look
+    look = flow.match_words
 
     def noted(*asked: Any) -> Any:
         looked = look(*asked)

@@ -135,7 +135,7 @@ def test_a_connection_that_breaks_is_tried_again(
     ],
 )
 def test_each_refusal_keeps_its_kind(status: int, text: str, expected: str) -> None:
-    fault = under_test._refusal(under_test.Answer(status, text), "vault: put a")
+    fault = under_test._refusal(under_test.PutResponse(status, text), "vault: put a")
 
     assert isinstance(fault, Fault)
     assert fault.code == expected
