@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from recall_records import lesson, memory, slot, standing
 
 from holdfast.recall.context.build import CLOSING, KEPT_FOR, ContextSources, build, cut_to
@@ -82,6 +82,7 @@ def test_a_block_stays_indented(text: str) -> None:
 
 @settings(deadline=None)
 @given(NASTY, NASTY, NASTY, NASTY, st.integers(50, 400))
+@example("\n    ", "", "", "", 51)  # a slot of blank lines
 def test_no_stored_text_closes_the_wrapper_or_forges_a_heading(a: str, b: str, c: str, d: str, budget: int) -> None:
     sources = ContextSources(
         slots=(slot(a or "x", label="notes"),),

@@ -248,8 +248,9 @@ def _once(items: Iterable[ContextItem]) -> Iterable[ContextItem]:
 
 def _items(sources: ContextSources) -> Iterable[ContextItem]:
     """Everything there is to say, section by section; within one, what matters most first."""
-    items = [*map(_slot_item, sources.slots), *map(_lesson_item, sources.lessons), *map(_memory_item, sources.memories)]
-    pinned = {sentence_key(part) for slot in sources.slots for part in slot.content.splitlines()}
+    slots = [slot for slot in sources.slots if block(slot.content)]  # blank ones show nothing
+    items = [*map(_slot_item, slots), *map(_lesson_item, sources.lessons), *map(_memory_item, sources.memories)]
+    pinned = {sentence_key(part) for slot in slots for part in slot.content.splitlines()}
     items += [*map(_statement_item, statement_lines(sources.statements, pinned)), *sources.sessions]
     if sources.files:
         items.append(ContextItem(FILES, ", ".join(sources.files), _after("- "), reason="changed most often"))
