@@ -19,12 +19,12 @@ from holdfast.store.sqlite.files.frozen import take_along
 from holdfast.store.sqlite.files.graft import prepare
 from holdfast.store.sqlite.files.past_store import PastStore, open_past, reopen_past
 from holdfast.store.sqlite.files.runtime_state import runtime_state
-from holdfast.store.sqlite.files.salvage_rows import Salvaged, make_empty, salvage
+from holdfast.store.sqlite.files.salvage_rows import SalvagedRows, make_empty, salvage
 from holdfast.store.sqlite.store import SqliteStore
 
 __all__ = (
     "PastStore",
-    "Salvaged",
+    "SalvagedRows",
     "TableDiff",
     "check_store",
     "compare_stores",
