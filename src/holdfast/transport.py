@@ -72,7 +72,7 @@ class Address:
     credential: str | None = None
 
 
-class Finder(Protocol):
+class ServerFinder(Protocol):
     """Knows where a server is that may have moved."""
 
     def moved(self) -> bool:
@@ -88,7 +88,7 @@ class Finder(Protocol):
         ...
 
 
-class _Lost(Exception):
+class _ConnectionLost(Exception):
     """The connection failed; `sent` if the server may have got the request."""
 
     def __init__(self, *, sent: bool):
@@ -105,7 +105,7 @@ class RemoteConnection:
         credential: str | None,
         chat: Chat | None = None,
         *,
-        finder: Finder | None = None,
+        finder: ServerFinder | None = None,
         agent: str | None = None,
     ):
         """Requests to that address; the finder says where the server is once it is no longer there."""
@@ -152,7 +152,7 @@ class RemoteConnection:
             self._move(finder.find())
         try:
             status, answer = self._pool.send(operation, target, body, self._chat)
-        except _Lost as lost:
+        except _ConnectionLost as lost:
             if lost.sent and not _may_repeat(operation):
                 raise _unknown(operation, self.place) from lost.__cause__
         else:
@@ -173,7 +173,7 @@ class RemoteConnection:
     def _last_try(self, operation: Endpoint, target: str, body: bytes) -> tuple[int, bytes]:
         try:
             return self._pool.send(operation, target, body, self._chat)
-        except _Lost as lost:
+        except _ConnectionLost as lost:
             if lost.sent and not _may_repeat(operation):
                 raise _unknown(operation, self.place) from lost.__cause__
             raise _unreachable(operation, self.place) from lost.__cause__
@@ -219,7 +219,7 @@ class _Pool:
             raise _unanswered(operation, patience) from error
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise _Lost(sent=True) from error
+            raise _ConnectionLost(sent=True) from error
         if answer.will_close:
             connection.close()
         else:
@@ -253,7 +253,7 @@ class _Pool:
             new.connect()
         except OSError as error:
             new.close()
-            raise _Lost(sent=False) from error
+            raise _ConnectionLost(sent=False) from error
         if new.sock is not None:
             new.sock.settimeout(ANSWER_SECONDS)
         return new
