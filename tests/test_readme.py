@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from page_commands import Step, empty_home, run, steps
 from processes import environment, serving
+from scripts import load_script
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,16 +39,6 @@ server.wait()
 def _section(title: str, page: str = README) -> str:
     """The text under a heading of the second level."""
     return page.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
-
-
-def _tool(name: str) -> object:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 # What a stranger reads, and in which order
@@ -168,16 +158,16 @@ def test_the_pictures_are_there_and_small() -> None:
 def test_the_recording_shows_what_its_commands_print_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for ids and times, which differ each time."""
     monkeypatch.setenv("HOLDFAST_EMBEDDER", "none")
-    recorder = _tool("terminal_picture")
+    recorder = load_script("tools/terminal_picture.py")
     home = tmp_path / "home"
     home.mkdir()
     try:
-        made = recorder.drawn(recorder.record(home))  # type: ignore[attr-defined]
+        made = recorder.drawn(recorder.record(home))
     finally:
-        recorder.end_servers(home)  # type: ignore[attr-defined]
-    kept = recorder.PICTURE.read_text(encoding="utf-8")  # type: ignore[attr-defined]
+        recorder.end_servers(home)
+    kept = recorder.PICTURE.read_text(encoding="utf-8")
 
-    assert recorder.commands(kept) == list(recorder.SCENE)  # type: ignore[attr-defined]
+    assert recorder.commands(kept) == list(recorder.SCENE)
     assert _steady(made) == _steady(kept), "run make pictures"
 
 

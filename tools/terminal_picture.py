@@ -1,6 +1,6 @@
 """Runs the commands of the README's recording in an empty home and writes what the terminal showed as an SVG.
 
-The lines appear one after the other and then stay; where nothing moves, all of them are there. Nothing in the picture is
+The lines appear one after the other and then stay; where nothing moves, all are there. Nothing in the picture is
 typed by hand but the commands: when an answer changes, `make pictures` shows the new one. The home and the processes
 are the recording's own.
 """
