@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast, get_args
 
-from holdfast.core.bundle_names import AGE, BODY, MANIFEST, RECIPE
+from holdfast.core.bundle_names import AGE, BODY, MANIFEST
 from holdfast.core.errors import InvalidRequest, SnapshotDamaged, SnapshotTooNew
 from holdfast.core.times import iso, parse_time
 from holdfast.snapshot.bundle import canonical
