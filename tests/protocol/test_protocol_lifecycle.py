@@ -173,7 +173,7 @@ def test_a_run_is_bounded_and_says_that_there_is_more() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"per_run": 0}, {"grace_ms": 0}, {"fold_least": 1}, {"fold_most": 2}, {"per_run": 5}]
+    "wrong", [{"per_run": 0}, {"grace_ms": 0}, {"summarise_least": 1}, {"summarise_most": 2}, {"per_run": 5}]
 )
 def test_rules_by_which_memories_would_vanish_or_runs_never_end_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidRequest):
