@@ -33,7 +33,7 @@ LIVEZ_SECONDS = 5.0
 MOST_STARTS = 3
 TOKEN_PREFIX = "hft_"  # noqa: S105 - the public beginning of every token
 
-_NOT_YOURS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR})
+_NO_FOLDER = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EEXIST})
 
 Pause = Callable[[float], None]
 
@@ -166,7 +166,7 @@ def start_server(settings: Settings) -> StartedServer:
         return StartedServer(home, launch_server(home, environ), before)
     except OSError as error:
         fault = disk_fault(error, f"start the server of {home}")
-        if error.errno in _NOT_YOURS:
+        if error.errno in _NO_FOLDER:
             fault.hint = "Name a folder that you can write to, with --data or HOLDFAST_HOME."
         raise fault from error
 

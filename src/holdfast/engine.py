@@ -22,7 +22,7 @@ from holdfast.snapshot.bundle.types import Identity
 from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_reported, note_restore
 from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
 from holdfast.snapshot.recovery.damage_hints import way_out
-from holdfast.snapshot.recovery.pending_restore import end_waiting
+from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
 from holdfast.snapshot.recovery.vault_mismatch import vault_mismatch
 from holdfast.snapshot.remote.forks import fork_notices_of
 from holdfast.snapshot.repo.context import Archive, archive_of
@@ -75,6 +75,7 @@ class Engine:
         self._live = LiveStore(self.folder, self._open_store)
         self._opened_at = 0
         self._tried_at = self.clock.steady()
+        self._waited = False
         self._trying = threading.Lock()
         self._restored = first_restore(self.folder.home)
         self._apart: RestorePending | None = None  # the vault holds another memory than this one
@@ -97,6 +98,7 @@ class Engine:
             if not rescue:
                 raise
             self._live.refuse(fault)
+        self._waited = is_waiting(self.folder.home)
 
     def _clear_leftovers(self) -> None:
         """Finish or remove what dead processes began. Only once, before requests are served: later it might be a
@@ -178,7 +180,8 @@ class Engine:
 
     def try_again(self) -> None:
         """Open what could not be opened before: a vault may be there by now, or files that were put back."""
-        pause = AGAIN_SECONDS if isinstance(self.fault, RestorePending) else 0.0
+        waits = isinstance(self.fault, RestorePending) and not self._is_given_up()
+        pause = AGAIN_SECONDS if waits else 0.0
         if self.fault is None or self.clock.steady() - self._tried_at < pause:
             return
         if self._trying.acquire(blocking=False):  # others are answered with the fault meanwhile
@@ -189,6 +192,10 @@ class Engine:
             finally:
                 self._tried_at = self.clock.steady()
                 self._trying.release()
+
+    def _is_given_up(self) -> bool:
+        """Whether the user has said since the last try that there is nothing to wait for."""
+        return self._waited and not is_waiting(self.folder.home)
 
     @property
     def store(self) -> Store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -303,8 +304,22 @@ def test_a_session_gives_up_before_the_agent_ends_its_hook(tmp_path: Path, monke
     monkeypatch.setattr("holdfast.local.launcher.launch_server", lambda folder, environ: 1)
     way = Delivery(ServerAddress(str(tmp_path / "data"), "", None, True), {}, lambda: 1)
     way.awaken(lambda: passed[0], lambda seconds: passed.__setitem__(0, passed[0] + seconds))
-    assert way.send("POST", "/agentmemory/session/start", {}, hook_events.START) is None
+    told = way.send("POST", "/agentmemory/session/start", {}, hook_events.START)
+    assert "does not answer" in (told or {})["unavailable"]  # the agent has to know that its memory is missing
     assert passed[0] < hook_events.START < agents_limit()
+
+
+def test_a_session_in_a_folder_that_cannot_be_written_does_not_wait_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def launch(folder: str, environ: object) -> int:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("holdfast.local.launcher.launch_server", launch)
+    way = Delivery(ServerAddress(str(tmp_path), "", None, True), {}, lambda: 1)
+    way.awaken(lambda: 0.0, lambda seconds: pytest.fail("there is nothing to wait for"))
+    told = way.send("POST", "/agentmemory/session/start", {}, hook_events.START)
+    assert f"{tmp_path} cannot be written: Read-only file system" in (told or {})["unavailable"]
 
 
 # ── where the server is ─────────────────────────────────────────────────────────────────────────────

@@ -85,7 +85,7 @@ def session_start(call: HookCall) -> str:
     answer = call.deliver("/agentmemory/session/start", body, START)
     if call.wants("AGENTMEMORY_INJECT_CONTEXT") == "false":
         return ""
-    told = (_context(answer), _missing(answer), _lost(call, answer))
+    told = (_context(answer) or _readable(call, answer), _missing(answer), _lost(call, answer))
     return _shaped(call, "SessionStart", "\n\n".join(filter(None, told)))
 
 
@@ -306,6 +306,13 @@ def _transcript(call: HookCall, path: str, folder: str, last: str, ends: float) 
 def _context(answer: dict[str, Any] | None) -> str:
     context = answer.get("context") if answer else None
     return context if isinstance(context, str) else ""
+
+
+def _readable(call: HookCall, answer: dict[str, Any] | None) -> str:
+    """The context where the session could not be written: a full disk or a damaged memory can still be read."""
+    if answer is None or "unavailable" not in answer:
+        return ""
+    return _context(call.send("POST", "/agentmemory/context", {"sessionId": call.session, **call.place}, START))
 
 
 def _missing(answer: dict[str, Any] | None) -> str:

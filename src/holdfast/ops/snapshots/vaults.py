@@ -155,6 +155,8 @@ def vault_init(ctx: CallContext, ask: VaultName) -> VaultInitAnswer:
         )
     waited = is_waiting(archive.home)
     end_waiting(archive.home)
+    if ctx.home is not None:
+        ctx.home.try_again()
     return {"success": True, "place": target.place, "waited": waited}
 
 
