@@ -10,7 +10,10 @@ ROWS: tuple[Setting, ...] = (
         "",
         "Remote location of snapshots. New snapshots are copied there, and an empty data folder is restored "
         "from there. A folder, file:///…, s3://bucket/…, gs://bucket/…, az://container/…, "
-        "hf://datasets/owner/name or colony:label.",
+        "hf://datasets/owner/name or colony:label. AGENTMEMORY_DATASET_REPO holds owner/name alone.",
+        text,
+        ("AGENTMEMORY_DATASET_REPO",),
+        also_form="hf://datasets/{}",
     ),
     Setting(
         "vault_credentials",

@@ -9,7 +9,7 @@ from pydantic import Field
 from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.wire import shape
-from holdfast.intake.attributes import Change, change
+from holdfast.intake.attributes import AttributeChange, change
 from holdfast.ops.framework.operation import Operation
 from holdfast.ops.records.lifecycle import MemoryName, MemoryStateAnswer
 
@@ -29,8 +29,8 @@ def memory_change(ctx: CallContext, ask: MemoryChange) -> MemoryStateAnswer:
 
     A scope applies to all versions. In a chat only the owner of a memory may change it.
     """
-    wanted = Change(ask.pinned, ask.scope, ask.visibility)
-    if wanted == Change():
+    wanted = AttributeChange(ask.pinned, ask.scope, ask.visibility)
+    if wanted == AttributeChange():
         raise InvalidRequest("memory_change: pinned, scope or visibility is required")
     return {"success": True, "memory": shape(change(ctx, ask.id, wanted, ask.agent_id))}
 

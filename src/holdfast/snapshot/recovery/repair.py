@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from holdfast.core.errors import DataDamaged
-from holdfast.snapshot.recovery.damaged import note_copied
+from holdfast.snapshot.damaged_generations import note_copied
 from holdfast.snapshot.recovery.salvage import make_live
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.snapshot.switch import give_up, live_of
 from holdfast.store.damage import Damage, damage_of, note_damage
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.sqlite.files.salvage_rows import salvage
+from holdfast.store.portable import salvage
 
 
 def repair_index(archive: Archive) -> int:
