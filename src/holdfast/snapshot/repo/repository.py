@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.core.bundle_names import BODIES, MANIFEST, SUFFIXES
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import claim, disk_fault, disk_faults, release, replace_durably, sync_folder, write_new
 from holdfast.core.errors import Conflict, DataDamaged, NotFound, SnapshotDamaged, SnapshotsBusy
 from holdfast.snapshot.bundle.types import Identity, Manifest
@@ -162,12 +163,9 @@ class SnapshotRepository:
             if self._number(_SEQUENCE) < manifest.identity.sequence:
                 self._write_number(_SEQUENCE, manifest.identity.sequence)
             begin_change(self.root, files.id)
-            try:
+            with OnFailure(self._take_back, files.id):
                 self._place(body, files)
                 self._expect(manifest.identity.sequence)
-            except BaseException:
-                self._take_back(files.id)
-                raise
             end_change(self.root, files.id)
         return StoredSnapshot(files.id, self.root / manifest.body_name, files.size)
 
