@@ -1,8 +1,8 @@
 """The snapshots of one memory in its folder: put whole or not at all, listed, held, deleted, exported.
 
 The manifest is the commit point: it comes last and goes first. Names change under the repository's lock only, with a
-mark that tells interrupted work from damage (`leftovers.py`). A body may be a chunk index of chunks, with the packs
-that it names in packs/ (`shelf_packs.py`). Two numbers stand beside them: `sequence`, the highest that
+mark that tells interrupted work from damage (`orphans.py`). A body may be a chunk index of chunks, with the packs
+that it names in packs/ (`packs.py`). Two numbers stand beside them: `sequence`, the highest that
 was ever given away, and `newest`, the highest that should be there.
 """
 
