@@ -25,11 +25,15 @@ GROUND = LEVELS[0]
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 
 # The context stands on the store's port and tables, on nothing else of it.
-CONTEXT_KNOWS = {"holdfast.store.port", "holdfast.store.tables"}
+CONTEXT_KNOWS = {"holdfast.store.lifecycle", "holdfast.store.port", "holdfast.store.tables"}
 
 # Formats of snapshots know no vault; chunks read the bytes that one gives them by the helper of its streams.
 FORMATS = ("bundle", "chunks", "keys")
 FORMATS_KNOW = {"holdfast.vault.streams"}
+
+# Outside the store no module knows an engine of it; only the reader of foreign databases opens SQLite files itself.
+ENGINES = "holdfast.store.sqlite"
+FOREIGN_DATABASES = "holdfast.snapshot.nexo"
 
 # `holdfast serve` and `holdfast mcp` start what the server has; only they load it, when they run.
 LAZY = {
@@ -64,7 +68,7 @@ NAMES = {module.name for module in MODULES}
 
 
 def room_of(name: str) -> str:
-    """holdfast.store.sqlite.rows -> store; holdfast -> holdfast"""
+    """holdfast.store.rows -> store; holdfast -> holdfast"""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 else parts[0]
 
@@ -120,7 +124,7 @@ def _is_allowed(one: Import) -> bool:
 
 
 def test_the_source_is_found() -> None:
-    assert {"holdfast", "holdfast.engine", "holdfast.store.sqlite.rows", "holdfast.cli.connect"} <= NAMES
+    assert {"holdfast", "holdfast.engine", "holdfast.store.rows", "holdfast.cli.connect"} <= NAMES
     assert len(ALL_IMPORTS) > 300
 
 
@@ -191,6 +195,31 @@ def test_the_picture_names_every_room() -> None:
     assert [room for room in LEVEL if f">{room}" not in picture] == []
     inner = {name for module in MODULES for name in HOUSE.rooms_inside(module.room) if module.room != "holdfast"}
     assert [name for name in inner if name not in picture] == []
+
+
+def test_only_the_store_knows_its_engines() -> None:
+    found = [str(one) for one in ALL_IMPORTS if _is_engine(one.target) and one.source.room != "store"]
+
+    assert found == []
+
+
+def _is_engine(name: str) -> bool:
+    return name == ENGINES or name.startswith(f"{ENGINES}.")
+
+
+def test_the_port_of_the_store_knows_no_engine() -> None:
+    ports = ("holdfast.store.port", "holdfast.store.lifecycle", "holdfast.store.tables")
+
+    assert [str(one) for one in ALL_IMPORTS if one.source.name in ports and _is_engine(one.target)] == []
+
+
+def test_only_the_store_and_the_reader_of_foreign_databases_open_sqlite_files() -> None:
+    found = {
+        module.name for module in MODULES for node in ast.walk(module.tree) if "apsw" in map(_head, _imported_by(node))
+    }
+
+    assert {name for name in found if room_of(name) != "store" and not name.startswith(FOREIGN_DATABASES)} == set()
+    assert any(name.startswith(FOREIGN_DATABASES) for name in found)  # or the exception is not needed any more
 
 
 def test_the_one_exception_to_the_levels_is_used() -> None:
