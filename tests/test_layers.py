@@ -27,13 +27,13 @@ LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 # The context stands on the store's port and tables, on nothing else of it.
 CONTEXT_KNOWS = {"holdfast.store.lifecycle", "holdfast.store.port", "holdfast.store.tables"}
 
-# Outside the store no module knows an engine of it; only the reader of foreign databases opens SQLite files itself.
-ENGINES = "holdfast.store.sqlite"
-FOREIGN_DATABASES = "holdfast.snapshot.nexo"
-
 # Formats of snapshots know no vault; chunks read the bytes that one gives them by the helper of its streams.
 FORMATS = ("bundle", "chunks", "keys")
 FORMATS_KNOW = {"holdfast.vault.streams"}
+
+# Outside the store no module knows an engine of it; only the reader of foreign databases opens SQLite files itself.
+ENGINES = "holdfast.store.sqlite"
+FOREIGN_DATABASES = "holdfast.snapshot.nexo"
 
 # `holdfast serve` and `holdfast mcp` start what the server has; only they load it, when they run.
 LAZY = {
@@ -140,31 +140,6 @@ def test_imports_point_down_only() -> None:
     assert [str(one) for one in ALL_IMPORTS if not _is_allowed(one)] == []
 
 
-def test_only_the_store_knows_its_engines() -> None:
-    found = [str(one) for one in ALL_IMPORTS if _is_engine(one.target) and one.source.room != "store"]
-
-    assert found == []
-
-
-def _is_engine(name: str) -> bool:
-    return name == ENGINES or name.startswith(f"{ENGINES}.")
-
-
-def test_the_port_of_the_store_knows_no_engine() -> None:
-    ports = ("holdfast.store.port", "holdfast.store.lifecycle", "holdfast.store.tables")
-
-    assert [str(one) for one in ALL_IMPORTS if one.source.name in ports and _is_engine(one.target)] == []
-
-
-def test_only_the_store_and_the_reader_of_foreign_databases_open_sqlite_files() -> None:
-    found = {
-        module.name for module in MODULES for node in ast.walk(module.tree) if "apsw" in map(_head, _imported_by(node))
-    }
-
-    assert {name for name in found if room_of(name) != "store" and not name.startswith(FOREIGN_DATABASES)} == set()
-    assert any(name.startswith(FOREIGN_DATABASES) for name in found)  # or the exception is not needed any more
-
-
 def part_of(name: str, room: str) -> str | None:
     """The package or module below a room that a module belongs to; None outside it and for the room itself."""
     inner = f"holdfast.{room}."
@@ -220,6 +195,31 @@ def test_the_picture_names_every_room() -> None:
     assert [room for room in LEVEL if f">{room}" not in picture] == []
     inner = {name for module in MODULES for name in HOUSE.rooms_inside(module.room) if module.room != "holdfast"}
     assert [name for name in inner if name not in picture] == []
+
+
+def test_only_the_store_knows_its_engines() -> None:
+    found = [str(one) for one in ALL_IMPORTS if _is_engine(one.target) and one.source.room != "store"]
+
+    assert found == []
+
+
+def _is_engine(name: str) -> bool:
+    return name == ENGINES or name.startswith(f"{ENGINES}.")
+
+
+def test_the_port_of_the_store_knows_no_engine() -> None:
+    ports = ("holdfast.store.port", "holdfast.store.lifecycle", "holdfast.store.tables")
+
+    assert [str(one) for one in ALL_IMPORTS if one.source.name in ports and _is_engine(one.target)] == []
+
+
+def test_only_the_store_and_the_reader_of_foreign_databases_open_sqlite_files() -> None:
+    found = {
+        module.name for module in MODULES for node in ast.walk(module.tree) if "apsw" in map(_head, _imported_by(node))
+    }
+
+    assert {name for name in found if room_of(name) != "store" and not name.startswith(FOREIGN_DATABASES)} == set()
+    assert any(name.startswith(FOREIGN_DATABASES) for name in found)  # or the exception is not needed any more
 
 
 def test_the_one_exception_to_the_levels_is_used() -> None:
