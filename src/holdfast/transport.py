@@ -298,7 +298,7 @@ class _Pool:
 
 
 def _is_readable(sock: socket.socket | None, seconds: float = 0.0) -> bool:
-    """Whether there is something to read within that time: an answer, or without a request the end of the connection."""
+    """Whether there is something to read in that time; before a request only the end of the connection is."""
     if sock is None:
         return True
     poll = select.poll()

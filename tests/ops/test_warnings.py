@@ -72,6 +72,11 @@ def test_an_empty_memory_needs_no_snapshot() -> None:
     assert warnings(replace(WELL, records=0, snapshots=0, snapshot_age_ms=None)) == []
 
 
+def test_a_memory_in_trouble_is_not_told_to_make_a_snapshot() -> None:
+    found = warnings(replace(WELL, trouble=DataReadOnly("rows are damaged"), snapshots=0, snapshot_age_ms=None))
+    assert [one.code for one in found] == ["data_damaged"]
+
+
 def test_without_a_schedule_a_week_is_early_enough() -> None:
     by_hand = replace(WELL, snapshot_every_s=0, snapshot_age_ms=7 * DAY_MS)
 

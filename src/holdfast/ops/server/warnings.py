@@ -163,7 +163,7 @@ def _snapshots(found: Measured) -> Iterator[Warned]:
             else "See which with holdfast snapshot list; make a new one: holdfast snapshot create",
             {"count": len(found.damaged), "ids": list(found.damaged)},
         )
-    if found.snapshots == 0 and found.records:
+    if found.snapshots == 0 and found.records and found.trouble is None:
         yield Warned(
             "no_snapshot",
             "warning",
