@@ -29,7 +29,7 @@ _SHORT = re.compile(
 )
 _LEFT_OUT = re.compile(
     r"\s(?:\.{3}|…)$"
-)  # words that are left out, as in SELECT ... FROM; at an end no space is before it
+)  # left-out words, as in SELECT ... FROM; an end has no space before it
 _NUMBERED = re.compile(r"\d\.$")  # the end of a version or of a German day, if a small letter follows
 
 
