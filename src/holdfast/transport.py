@@ -76,7 +76,7 @@ class Address:
     credential: str | None = None
 
 
-class Finder(Protocol):
+class ServerFinder(Protocol):
     """Knows where a server is that may have moved."""
 
     def moved(self) -> bool:
@@ -92,7 +92,7 @@ class Finder(Protocol):
         ...
 
 
-class _Lost(Exception):
+class _ConnectionLost(Exception):
     """The connection failed; `sent` if the server may have got the request."""
 
     def __init__(self, *, sent: bool):
@@ -109,7 +109,7 @@ class RemoteConnection:
         credential: str | None,
         chat: Chat | None = None,
         *,
-        finder: Finder | None = None,
+        finder: ServerFinder | None = None,
         agent: str | None = None,
     ):
         """Requests to that address; the finder says where the server is once it is no longer there."""
@@ -156,7 +156,7 @@ class RemoteConnection:
             self._move(finder.find())
         try:
             status, answer = self._pool.send(operation, target, body, self._chat)
-        except _Lost as lost:
+        except _ConnectionLost as lost:
             if lost.sent and not _may_repeat(operation):
                 raise _unknown(operation, self.place) from lost.__cause__
         else:
@@ -177,7 +177,7 @@ class RemoteConnection:
     def _last_try(self, operation: Endpoint, target: str, body: bytes) -> tuple[int, bytes]:
         try:
             return self._pool.send(operation, target, body, self._chat)
-        except _Lost as lost:
+        except _ConnectionLost as lost:
             if lost.sent and not _may_repeat(operation):
                 raise _unknown(operation, self.place) from lost.__cause__
             raise _unreachable(operation, self.place) from lost.__cause__
@@ -227,7 +227,7 @@ class _Pool:
             raise
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise _Lost(sent=True) from error
+            raise _ConnectionLost(sent=True) from error
         if answer.will_close:
             connection.close()
         else:
@@ -291,14 +291,15 @@ class _Pool:
             new.connect()
         except OSError as error:
             new.close()
-            raise _Lost(sent=False) from error
+            raise _ConnectionLost(sent=False) from error
         if new.sock is not None:
             new.sock.settimeout(ANSWER_SECONDS)
         return new
 
 
 def _is_readable(sock: socket.socket | None, seconds: float = 0.0) -> bool:
-    """Whether there is something to read in that time; before a request only the end of the connection is."""
+    """Whether there is something to read within that time: an answer, or, without a request, the end of the
+    connection."""
     if sock is None:
         return True
     poll = select.poll()

@@ -392,12 +392,12 @@ def test_a_server_finds_damaged_pages_before_anybody_reads_them(cli: Cli) -> Non
     from world import settings
 
     from holdfast.engine import Engine
-    from holdfast.serve.background.schedule import Schedule
+    from holdfast.serve.background.schedule import SnapshotSchedule
 
     word_pages(live_database(cli.home))
     engine = Engine(settings(cli.home), rescue=True)
     try:
-        Schedule(engine).run_once()
+        SnapshotSchedule(engine).run_once()
         assert engine.trouble() is not None
         assert read_damage(cli.home / "gen-000001") is not None
     finally:

@@ -20,7 +20,7 @@ from world import DAY, World, running
 from holdfast.client import Holdfast
 from holdfast.core.errors import RestorePending
 from holdfast.engine import Engine
-from holdfast.serve.background.schedule import Schedule
+from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.settings import load
 
 A = "/agentmemory"
@@ -489,7 +489,7 @@ def test_a_vault_that_comes_back_while_another_memory_runs_is_noticed_and_merged
     world = World(cli.home, vault=str(vault))
     world.call("remember", content=NEW)
     world.call("snapshot_create")
-    schedule = Schedule(world.engine)
+    schedule = SnapshotSchedule(world.engine)
     schedule.run_once()
     assert world.engine.trouble() is None
     shutil.rmtree(vault)

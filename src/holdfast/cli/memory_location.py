@@ -82,11 +82,11 @@ def _note(given: argparse.Namespace, settings: Settings, connection: Connection)
     from holdfast.transport import RemoteConnection
 
     if isinstance(connection, RemoteConnection):
-        return elsewhere(given, settings, connection.place)
+        return other_server_notice(given, settings, connection.place)
     return _other_folder(settings)
 
 
-def elsewhere(given: argparse.Namespace, settings: Settings, place: str) -> str | None:
+def other_server_notice(given: argparse.Namespace, settings: Settings, place: str) -> str | None:
     """One line for a caller whose environment names a folder, a port or a setting that is not the server's."""
     from holdfast.daemon import running_server
 

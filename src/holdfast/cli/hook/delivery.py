@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from holdfast.cli.hook.server_address import Place, card_of
+from holdfast.cli.hook.server_address import ServerAddress, card_of
 
 ELSEWHERE = "elsewhere"
 DRAINED_AT_ONCE = 20
@@ -29,7 +29,7 @@ LEAST_SECONDS = 0.1
 class Delivery:
     """The way to one server. No call raises."""
 
-    def __init__(self, place: Place, environ: Mapping[str, str], now_ms: Callable[[], int]):
+    def __init__(self, place: ServerAddress, environ: Mapping[str, str], now_ms: Callable[[], int]):
         self._place = place
         self._environ = environ
         self._now_ms = now_ms

@@ -34,7 +34,7 @@ def chat_context(
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     """A part of a list: how many come before it, how many it has room for, and how many there are in all."""
 
     before: int
@@ -46,7 +46,7 @@ class Page:
         return self.before // self.size + 1
 
 
-def chat_list(ctx: CallContext, memories: Sequence[Memory], page: Page, locale: Locale) -> str:
+def chat_list(ctx: CallContext, memories: Sequence[Memory], page: ListPage, locale: Locale) -> str:
     """The memories as a numbered list for a person, with how often each was recalled."""
     used = ctx.store.read().last_recalls(ctx.tenant, [one.seq for one in memories])
     listed = [_listed(one, used.get(one.seq, (0, 0))[0]) for one in memories]

@@ -23,7 +23,7 @@ MOST_TIMES = 3
 _UNCOUNTED = frozenset({"/livez", "/agentmemory/livez", "/metrics"})
 
 
-class Usage:
+class ServerUsage:
     """An app, and how long nothing was asked of it."""
 
     def __init__(self, app: ASGIApp, clock: Clock):
@@ -50,7 +50,7 @@ class Usage:
 class IdleStop:
     """A thread that stops the server once it has been idle for long enough."""
 
-    def __init__(self, usage: Usage, engine: Engine, stop: Callable[[], None]):
+    def __init__(self, usage: ServerUsage, engine: Engine, stop: Callable[[], None]):
         self._usage = usage
         self._engine = engine
         self._stop_server = stop

@@ -71,7 +71,7 @@ def prepare(
 
 def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
     """Every row and, of what was not captured here, every page, side by side."""
-    beside = [_Beside(work, path) for work in ((_write_out,) if own else (_write_out, _pages))]
+    beside = [_WorkerThread(work, path) for work in ((_write_out,) if own else (_write_out, _pages))]
     found = verify_records(db)
     found += [finding for one in beside for finding in one.findings()]
     if found:
@@ -85,7 +85,7 @@ def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
             raise DataDamaged("restore: the snapshot's store holds another tenant's memory")
 
 
-class _Beside(threading.Thread):
+class _WorkerThread(threading.Thread):
     """Work on a file that needs no interpreter, done while somebody else does other work."""
 
     def __init__(self, work: Callable[[Path], list[Finding]], path: Path):
