@@ -182,6 +182,12 @@ def test_doctor_repeats_the_warnings(tmp_path: Path) -> None:
     assert checks["no snapshot"].hint == "Make one: holdfast snapshot create"
 
 
+def test_events_that_wait_for_a_memory_in_trouble_are_told_however_few_they_are() -> None:
+    assert warnings(replace(WELL, spooled=2)) == []
+    found = warnings(replace(WELL, spooled=2, trouble=RestorePending("the vault is away")))
+    assert [(one.code, one.values.get("waiting")) for one in found] == [("restore_pending", None), ("spool_behind", 2)]
+
+
 def test_events_of_hooks_that_were_not_kept_are_told() -> None:
     found = {one.code: one for one in warnings(Measured(spooled=100, unspooled=2))}
     assert found["spool_behind"].values == {"waiting": 100}

@@ -130,7 +130,8 @@ def _backlog(found: Measured) -> Iterator[Warned]:
 
 
 def _hooks(found: Measured) -> Iterator[Warned]:
-    if found.spooled >= MANY_SPOOLED:
+    # A few are taken in within seconds, unless the memory takes nothing.
+    if found.spooled >= MANY_SPOOLED or (found.spooled and found.trouble is not None):
         yield Warned(
             "spool_behind",
             "warning",
