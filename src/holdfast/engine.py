@@ -75,17 +75,31 @@ class Engine:
         self._live = LiveStore(self.folder, self._open_store)
         self._opened_at = 0
         self._tried_at = self.clock.steady()
-        self._trying = threading.Lock()
+        # Of opening again and of making another generation live. Opening may fill the memory from the vault, which
+        # exchanges it: the same thread enters twice.
+        self._opening = threading.RLock()
         self._restored = first_restore(self.folder.home)
         self._apart: RestorePending | None = None  # the vault holds another memory than this one
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
         try:
+            self._tidy()
             self._open(rescue)
         except BaseException:
             self._live.close_anyway()
             self._lock.__exit__()
             raise
+
+    def _tidy(self) -> None:
+        """Remove what dead processes left. Only when the lock was just taken: later a restore of this process may be
+        building the same files."""
+        self.folder.sweep()
+        with suppress(Fault):  # the memory is there without them; doctor says what is wrong, and snapshot mend mends it
+            settle_folders(self.folder)
+            sweep_staged(self._archive())
+
+    def _archive(self) -> Archive:
+        return Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
 
     def _open(self, rescue: bool) -> None:
         try:
@@ -99,14 +113,9 @@ class Engine:
 
     def _begin(self) -> None:
         """Open the store; an empty folder is filled from the vault, if there is one, before anything reads it."""
-        archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
-        self.folder.sweep()
-        with suppress(Fault):  # the memory is there without them; doctor says what is wrong, and snapshot mend mends it
-            settle_folders(self.folder)
-            sweep_staged(archive)
         begun = None
         if self.settings.vault and not self.folder.generations():
-            begun = begin_from_vault(archive, self.folder)
+            begun = begin_from_vault(self._archive(), self.folder)
         self._live.open()
         if self.settings.vault and begun is None:
             begun = self._fill()
@@ -174,14 +183,14 @@ class Engine:
         pause = AGAIN_SECONDS if isinstance(self.fault, RestorePending) else 0.0
         if self.fault is None or self.clock.steady() - self._tried_at < pause:
             return
-        if self._trying.acquire(blocking=False):  # others are answered with the fault meanwhile
+        if self._opening.acquire(blocking=False):  # others are answered with the fault meanwhile
             try:
                 self._open(rescue=True)
                 if self.fault is None:
                     log.warning("the memory could be opened now")
             finally:
                 self._tried_at = self.clock.steady()
-                self._trying.release()
+                self._opening.release()
 
     @property
     def store(self) -> Store:
@@ -190,7 +199,8 @@ class Engine:
 
     def exchange(self, build: Callable[[Path | None], str]) -> str:
         """Make the generation live whose name `build` gives; see `port.Home.exchange`."""
-        name = self._live.exchange(build)
+        with self._opening:
+            name = self._live.exchange(build)
         self.recalls.take()  # counted for records of the old store
         self._opened_at = self._live.sqlite().last_seq()
         return name
@@ -201,8 +211,7 @@ class Engine:
         return SqliteStore(database, self._publish, telling, self._way_out)
 
     def _way_out(self, damage: Damage) -> str:
-        archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
-        return way_out(archive, damage)
+        return way_out(self._archive(), damage)
 
     @property
     def started(self) -> tuple[int, float]:
