@@ -29,6 +29,8 @@ from holdfast.snapshot.sources.swap import (
     place_of_old,
 )
 
+pytestmark = pytest.mark.real_disk
+
 OLD = {"a.md": b"old", "sub/b.md": b"old"}
 NEW = {"a.md": b"new", "sub/c.md": b"new"}
 

@@ -24,6 +24,8 @@ from holdfast.settings import Settings, load
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.tables import MEMORIES
 
+pytestmark = pytest.mark.real_disk
+
 NOBODY = 65534
 
 

@@ -31,6 +31,8 @@ from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.graft import rejoin
 from holdfast.store.tables import MEMORIES
 
+pytestmark = pytest.mark.real_disk
+
 
 @pytest.fixture
 def world(quick_folder: Path) -> Iterator[World]:
