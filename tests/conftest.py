@@ -27,7 +27,7 @@ sys.dont_write_bytecode = False
 
 # Few tests are about the disk, and all of them write: in memory a sync costs a hundredth. Those that are marked with
 # `real_disk` get their folder on the disk all the same.
-DISK = Path(tempfile.gettempdir())
+DISK = Path("/var/tmp")
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 2_000_000_000
 
@@ -36,8 +36,8 @@ def _has_room(folder: Path) -> bool:
     return os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > ROOM_BYTES
 
 
-if _has_room(MEMORY):
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # where pytest makes the folders of tests
+if "TMPDIR" not in os.environ and _has_room(MEMORY):
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)  # of pytest, of tests and of the processes that they start
 
 # Tests open their folders themselves; those of the background server turn it on.
 os.environ["HOLDFAST_DAEMON"] = "off"
