@@ -44,7 +44,7 @@ endif
 
 # A file stays on one worker: what its tests share is made once. One worker more than cores, as some tests wait.
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BROWSER) check
-	$(BIN)/python -m pytest -n 3 --dist loadfile -q
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q
 
 # Every system call of a write, a first start, a restore and work on the shelf of snapshots, killed and failed one by
 # one; needs root and strace.

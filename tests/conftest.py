@@ -43,6 +43,14 @@ if "TMPDIR" not in os.environ and _has_room(MEMORY):
 os.environ["HOLDFAST_DAEMON"] = "off"
 
 
+# Each file of these takes long: begun last, one worker would still be at it when the others have nothing to do.
+SLOW = ("fault", "browser", "cli", "clients", "snapshot")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.parent.name not in SLOW)
+
+
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """A folder of the test's own; on the disk if it is marked so."""
