@@ -13,18 +13,18 @@ from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
 from holdfast.core.ports import Clock, Embedder, Entropy, Publisher
-from holdfast.core.recall_counter import Recalls
+from holdfast.core.recall_counter import RecallCounter
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.snapshot.bundle.types import Identity
-from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_restore, note_told
+from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_reported, note_restore
 from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
 from holdfast.snapshot.recovery.damage_hints import way_out
-from holdfast.snapshot.recovery.detached import begun_apart
-from holdfast.snapshot.recovery.pending_restore import end_waiting
-from holdfast.snapshot.remote.forks import told_of
+from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
+from holdfast.snapshot.recovery.vault_mismatch import vault_mismatch
+from holdfast.snapshot.remote.forks import fork_notices_of
 from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
 from holdfast.store.damage import Damage
@@ -67,7 +67,7 @@ class Engine:
         self.summarizer = summarizer_from(settings, self.clock, self.entropy)
         self.embedder = embedder or embedder_from(settings, self.clock, self.entropy)
         self._started = (self.clock.now_ms(), self.clock.steady())
-        self.recalls = Recalls()
+        self.recalls = RecallCounter()
         self.metrics = Metrics()
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
@@ -75,31 +75,19 @@ class Engine:
         self._live = LiveStore(self.folder, self._open_store)
         self._opened_at = 0
         self._tried_at = self.clock.steady()
-        # Of opening again and of making another generation live. Opening may fill the memory from the vault, which
-        # exchanges it: the same thread enters twice.
-        self._opening = threading.RLock()
+        self._waited = False
+        self._trying = threading.Lock()
         self._restored = first_restore(self.folder.home)
         self._apart: RestorePending | None = None  # the vault holds another memory than this one
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
         try:
-            self._tidy()
+            self._clear_leftovers()
             self._open(rescue)
         except BaseException:
             self._live.close_anyway()
             self._lock.__exit__()
             raise
-
-    def _tidy(self) -> None:
-        """Remove what dead processes left. Only when the lock was just taken: later a restore of this process may be
-        building the same files."""
-        self.folder.sweep()
-        with suppress(Fault):  # the memory is there without them; doctor says what is wrong, and snapshot mend mends it
-            settle_folders(self.folder)
-            sweep_staged(self._archive())
-
-    def _archive(self) -> Archive:
-        return Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
 
     def _open(self, rescue: bool) -> None:
         try:
@@ -110,6 +98,18 @@ class Engine:
             if not rescue:
                 raise
             self._live.refuse(fault)
+        self._waited = is_waiting(self.folder.home)
+
+    def _clear_leftovers(self) -> None:
+        """Finish or remove what dead processes began. Only once, before requests are served: later it might be a
+        restore of this process that is still being built."""
+        self.folder.sweep()
+        with suppress(Fault):  # the memory is there without them; doctor reports it, and snapshot mend repairs it
+            settle_folders(self.folder)
+            sweep_staged(self._archive())
+
+    def _archive(self) -> Archive:
+        return Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
 
     def _begin(self) -> None:
         """Open the store; an empty folder is filled from the vault, if there is one, before anything reads it."""
@@ -124,7 +124,7 @@ class Engine:
         if begun is not None:
             self._say_begun(begun)
         with suppress(Fault):  # a vault that cannot be asked stops no memory that is there
-            self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
+            self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
         self._opened_at = self._live.sqlite().last_seq()
 
     def _fill(self) -> Identity | None:
@@ -143,7 +143,7 @@ class Engine:
             self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms())
         log.warning("%s", FirstRestore(snapshot.id, snapshot.created_at, 0).message)
         with suppress(Fault):  # the memory is there, whatever the vault answers now
-            for warning in told_of(archive_of(ctx), self.settings.vault):
+            for warning in fork_notices_of(archive_of(ctx), self.settings.vault):
                 log.warning("%s", warning)
 
     def trouble(self) -> Fault | None:
@@ -152,7 +152,7 @@ class Engine:
             return failure
         if self._apart is not None:
             with suppress(Fault):  # it is asked again the next time
-                self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
+                self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
         return self._apart
 
     def news(self) -> str | None:
@@ -162,14 +162,14 @@ class Engine:
             return None
         if found.told_at is None:
             with suppress(Fault):  # then it is told again
-                self._restored = note_told(self.folder.home, found, now)
+                self._restored = note_reported(self.folder.home, found, now)
         return found.message
 
     def look_at_vault(self) -> None:
         """Notice a memory in the vault that was never restored here: its disk may be mounted by now. Faults as of
-        `begun_apart`."""
+        `vault_mismatch`."""
         if self.fault is None and self._apart is None:
-            self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
+            self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
             if self._apart is not None:
                 log.error("%s. %s", self._apart.message, self._apart.hint)
 
@@ -180,17 +180,22 @@ class Engine:
 
     def try_again(self) -> None:
         """Open what could not be opened before: a vault may be there by now, or files that were put back."""
-        pause = AGAIN_SECONDS if isinstance(self.fault, RestorePending) else 0.0
+        waits = isinstance(self.fault, RestorePending) and not self._is_given_up()
+        pause = AGAIN_SECONDS if waits else 0.0
         if self.fault is None or self.clock.steady() - self._tried_at < pause:
             return
-        if self._opening.acquire(blocking=False):  # others are answered with the fault meanwhile
+        if self._trying.acquire(blocking=False):  # others are answered with the fault meanwhile
             try:
                 self._open(rescue=True)
                 if self.fault is None:
                     log.warning("the memory could be opened now")
             finally:
                 self._tried_at = self.clock.steady()
-                self._opening.release()
+                self._trying.release()
+
+    def _is_given_up(self) -> bool:
+        """Whether the user has said since the last try that there is nothing to wait for."""
+        return self._waited and not is_waiting(self.folder.home)
 
     @property
     def store(self) -> Store:
@@ -199,8 +204,7 @@ class Engine:
 
     def exchange(self, build: Callable[[Path | None], str]) -> str:
         """Make the generation live whose name `build` gives; see `port.Home.exchange`."""
-        with self._opening:
-            name = self._live.exchange(build)
+        name = self._live.exchange(build)
         self.recalls.take()  # counted for records of the old store
         self._opened_at = self._live.sqlite().last_seq()
         return name

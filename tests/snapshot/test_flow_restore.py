@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,12 @@ from typing import Any
 import httpx
 import pytest
 from flows import NEW, OLD, Cli, identity_file, recipient, tree
-from world import World, running, settings
+from world import World, running
 
 from holdfast.client import Holdfast
 from holdfast.core.errors import NotFound, SnapshotForeign, StorageFull
 from holdfast.core.model import Caller
-from holdfast.engine import Engine
-from holdfast.ops.registry import BY_NAME
-from holdfast.snapshot import restore as restoring
-from holdfast.snapshot.sources.restore_plan import stage_folders
-from holdfast.snapshot.sources.swap import Exchange, intend, place_of_old
+from holdfast.snapshot.sources.swap import FolderSwap, intend, place_of_old
 
 A = "/agentmemory"
 ACME = Caller(tenant="acme", name="acme")
@@ -269,7 +264,7 @@ def test_folders_that_wait_to_be_put_in_place_are_before_the_next_restore(tmp_pa
             folder.mkdir()
             (folder / "MEMORY.md").write_text(text)
         id = world.call("snapshot_create")["id"]
-        intend(home, "gen-000001", [Exchange(notes, staged, place_of_old(notes, "unknown-1"))])
+        intend(home, "gen-000001", [FolderSwap(notes, staged, place_of_old(notes, "unknown-1"))])
         world.call("snapshot_restore", id=id, yes=True)
     finally:
         world.close()
@@ -330,33 +325,6 @@ def test_after_a_rescue_the_memory_is_like_any_other_in_the_same_process(cli: Cl
         assert between is not None
         memory.snapshots.restore(between)
     assert cli.texts() == {OLD, NEW, "Known only between two restores"}
-    sound(cli)
-
-
-def test_a_server_that_looks_again_at_a_damaged_store_lets_a_restore_of_it_be(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every request and the maintenance of a server try to open the store again, also while it is being restored."""
-    id = changed(cli)
-    garbage(cli.home / "gen-000001" / "memory.db")
-    engine = Engine(settings(cli.home), rescue=True)
-    looks = 0
-
-    def staged(*given: Any) -> Any:
-        nonlocal looks
-        other = threading.Thread(target=engine.try_again)
-        other.start()
-        other.join()
-        looks += 1
-        return stage_folders(*given)
-
-    monkeypatch.setattr(restoring, "stage_folders", staged)
-    try:
-        BY_NAME["snapshot_restore"].call(engine.context(Caller()), {"id": id, "yes": True})
-    finally:
-        engine.close()
-    assert looks == 1
-    assert cli.texts() == {OLD}
     sound(cli)
 
 

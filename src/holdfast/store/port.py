@@ -481,6 +481,10 @@ class Home(Protocol):
         """Changes whenever a record of memory does, and with nothing else. Faults as above."""
         ...
 
+    def try_again(self) -> None:
+        """Open the memory if it could not be opened before."""
+        ...
+
     def trouble(self) -> Fault | None:
         """What every caller of this memory has to know, and what to do about it; None while all is well."""
         ...

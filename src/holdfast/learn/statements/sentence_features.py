@@ -137,7 +137,7 @@ _QUESTION_START = _words(r"^(?:what|why|how|where|which|who|when|is|are|does|do|
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SentencePosition:
     """Where a sentence stands: in the user's prompt or in the answer, among how many, and what was asked."""
 
     prompt: str
@@ -152,7 +152,7 @@ NAMES = (
 )  # fmt: skip
 
 
-def signs(sentence: Sentence, setting: Setting) -> Floats:
+def signs(sentence: Sentence, setting: SentencePosition) -> Floats:
     """The signs of a sentence, in the order of NAMES."""
     text = sentence.text
     words = len(text.split())

@@ -50,7 +50,7 @@ OVERHEAD_PER_BODY_BYTE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ListenerLimits:
     """How long and for how many the server waits."""
 
     header_seconds: float
@@ -58,15 +58,15 @@ class Patience:
     max_connections: int
 
     @classmethod
-    def of(cls, settings: Settings) -> Patience:
+    def of(cls, settings: Settings) -> ListenerLimits:
         return cls(settings.header_seconds, settings.body_seconds, settings.max_connections)
 
 
 class Config(uvicorn.Config):
-    patience: Patience
+    patience: ListenerLimits
 
 
-class Reader(asyncio.Protocol):
+class SlowReaderGuard(asyncio.Protocol):
     """A client that has to keep reading: one that leaves its answers lying is cut off."""
 
     config: uvicorn.Config
@@ -75,7 +75,7 @@ class Reader(asyncio.Protocol):
     _stuck: asyncio.TimerHandle | None = None
 
     @property
-    def patience(self) -> Patience:
+    def patience(self) -> ListenerLimits:
         return cast(Config, self.config).patience
 
     def pause_writing(self) -> None:
@@ -91,7 +91,7 @@ class Reader(asyncio.Protocol):
         super().connection_lost(exc)
 
 
-class Connection(Reader, HttpToolsProtocol):
+class Connection(SlowReaderGuard, HttpToolsProtocol):
     """One HTTP connection whose client also has to keep sending."""
 
     _owing: asyncio.TimerHandle | None = None
@@ -205,7 +205,7 @@ class Connection(Reader, HttpToolsProtocol):
         self.transport.close()
 
 
-class Socket(Reader, WebSocketsSansIOProtocol):
+class Socket(SlowReaderGuard, WebSocketsSansIOProtocol):
     """One WebSocket."""
 
     async def send(self, message: ASGISendEvent) -> None:
@@ -277,7 +277,7 @@ class Listener:
         port: int,
         settings: Settings,
         on_ready: Callable[[str], None],
-        patience: Patience | None = None,
+        patience: ListenerLimits | None = None,
         on_ending: Callable[[], None] = lambda: None,
     ):
         self.host = host
@@ -285,7 +285,7 @@ class Listener:
         self.settings = settings
         self.on_ready = on_ready
         self.url = ""
-        self.patience = patience or Patience.of(settings)
+        self.patience = patience or ListenerLimits.of(settings)
         self._server = Server(_config(app, settings, self.patience), self._ready, on_ending)
 
     def run(self) -> None:
@@ -368,7 +368,7 @@ def _url(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _config(app: ASGIApp, settings: Settings, patience: Patience) -> Config:
+def _config(app: ASGIApp, settings: Settings, patience: ListenerLimits) -> Config:
     config = Config(
         app,
         interface="asgi3",

@@ -20,7 +20,7 @@ from holdfast.core.disk import make_folder, sync_folder
 from holdfast.core.errors import SnapshotDamaged, SnapshotsBusy
 from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, read_packs
-from holdfast.snapshot.chunks.packfile import Entry
+from holdfast.snapshot.chunks.packfile import PackEntry
 from holdfast.snapshot.chunks.reader import PACKS, packs_beside
 from holdfast.snapshot.repo.entries import SnapshotEntry, names_on, packs_on, read_small
 from holdfast.snapshot.repo.paths import read_sidecar
@@ -50,7 +50,7 @@ def take_packs(chunk_index: Path, root: Path) -> None:
         raise SnapshotsBusy("snapshot: packs that were just there are gone", hint="Make the snapshot again.")
 
 
-def _named_by(chunk_index: Path) -> tuple[Entry, ...]:
+def _named_by(chunk_index: Path) -> tuple[PackEntry, ...]:
     try:
         return packs_beside(chunk_index)
     except Malformed as error:
@@ -118,5 +118,5 @@ def packs_needed(one: SnapshotEntry) -> set[str]:
     return {pack.name for pack in _packs(one)}
 
 
-def _packs(one: SnapshotEntry) -> tuple[Entry, ...]:
+def _packs(one: SnapshotEntry) -> tuple[PackEntry, ...]:
     return _named_by(one.path) if one.manifest and one.manifest.chunked else ()

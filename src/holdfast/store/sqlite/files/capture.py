@@ -32,7 +32,7 @@ from holdfast.store.tables import TABLES
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedFile:
     """What stands in a captured file."""
 
     schema: int
@@ -40,7 +40,7 @@ class Captured:
     last_seq: int
 
 
-def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) -> Captured:
+def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
     """Write the tenant's memory as it is at one moment into a new file, which is not synced.
 
     Without `check` the caller has to call `check_store` before it believes in the file.
@@ -118,7 +118,7 @@ def _tallies(db: apsw.Connection) -> dict[str, tuple[int, int]]:
     return {source: (count, total) for source, count, total in rows}
 
 
-def _describe(path: Path) -> Captured:
+def _describe(path: Path) -> CapturedFile:
     db = open_reader(path)
     try:
         with as_faults():
@@ -127,4 +127,4 @@ def _describe(path: Path) -> Captured:
     finally:
         db.close()
     rows = tuple((table.name, tallies[table.name][0]) for table in TABLES if tallies.get(table.name, (0, 0))[0])
-    return Captured(int(schema), rows, tallies["seq"][0])
+    return CapturedFile(int(schema), rows, tallies["seq"][0])
