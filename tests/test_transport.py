@@ -217,7 +217,7 @@ class Silent:
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        self._thread.join(20)
+        self._thread.join(WAIT_SECONDS)
         for one in self._held:
             one.close()
 
