@@ -37,9 +37,7 @@ def quick_files() -> dict[Path, ast.Module]:
 
 
 def rooms() -> set[str]:
-    """The packages and modules directly below holdfast, and the pages of the viewer."""
-    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
-    return packages | {path.stem for path in SOURCE.glob("*.py") if path.stem != "__init__"} | {"viewer"}
+    return {path.parent.name for path in SOURCE.glob("*/__init__.py")}
 
 
 def imported(tree: ast.Module) -> set[str]:

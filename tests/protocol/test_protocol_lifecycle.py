@@ -28,6 +28,8 @@ from holdfast.protocol.lifecycle import (
     summarised,
 )
 
+pytestmark = pytest.mark.quick
+
 RULES = LifecycleRules()
 
 

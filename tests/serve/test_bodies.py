@@ -13,6 +13,8 @@ from holdfast.core.errors import InvalidRequest, RequestTimeout, TooLarge, Unsup
 from holdfast.serve.http import request_body
 from holdfast.serve.http.request_body import read_body
 
+pytestmark = pytest.mark.quick
+
 JSON = (b"content-type", b"application/json")
 CHUNKED = (b"transfer-encoding", b"chunked")
 

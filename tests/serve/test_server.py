@@ -13,6 +13,8 @@ from patience import WAIT_SECONDS
 from websockets.sync.client import connect
 from world import running
 
+pytestmark = pytest.mark.quick
+
 A = "/agentmemory"
 
 

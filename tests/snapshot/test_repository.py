@@ -35,6 +35,8 @@ from holdfast.snapshot.bundle.manifest import manifest_bytes
 from holdfast.snapshot.repo.paths import repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def repo(tmp_path: Path) -> SnapshotRepository:

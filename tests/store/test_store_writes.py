@@ -19,6 +19,8 @@ from holdfast.core.model import Event
 from holdfast.store.port import Reader, Store, Tx
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, SESSIONS
 
+pytestmark = pytest.mark.quick
+
 
 class Refused(Exception):
     """What a job of a test raises."""
