@@ -1,7 +1,8 @@
 """Runs the commands of the README's recording in an empty home and writes what the terminal showed as an SVG.
 
-The lines appear one after the other and then stay. Nothing in the picture is typed by hand but the commands: when an
-answer changes, `make pictures` shows the new one. The home and the processes are the recording's own.
+The lines appear one after the other and then stay; where nothing moves, all are there. Nothing in the picture is
+typed by hand but the commands: when an answer changes, `make pictures` shows the new one. The home and the processes
+are the recording's own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 
 PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "terminal.svg"
 COLUMNS = 84
-PAUSE_SECONDS = 1.1  # before a command
+PAUSE_SECONDS = 1.1  # after a command and its answer
 LINE_SECONDS = 0.12  # between the lines of an answer
 
 SCENE = (
@@ -45,9 +46,9 @@ STYLE = """
   text { fill: #d5e0de; white-space: pre }
   .command { fill: #ffffff; font-weight: 600 }
   .prompt { fill: #4cc2a5 }
-  .line { opacity: 0; animation: appear .01s linear forwards }
-  @keyframes appear { to { opacity: 1 } }
-  @media (prefers-reduced-motion: reduce) { .line { animation-delay: 0s !important } }
+  .line { animation: appear .01s linear backwards }
+  @keyframes appear { from { opacity: 0 } }
+  @media (prefers-reduced-motion: reduce) { .line { animation: none } }
 """
 
 
@@ -65,11 +66,11 @@ def record(home: Path) -> list[Line]:
     shown: list[Line] = []
     now = 0.0
     for command, answer in zip(SCENE, _answers(home), strict=True):
-        now += PAUSE_SECONDS
         shown.append(Line(PROMPT + command, True, now))
         for text in _wrapped(answer.replace(str(home), "~").splitlines()):
             now += LINE_SECONDS
             shown.append(Line(text, False, now))
+        now += PAUSE_SECONDS
     return shown
 
 
@@ -110,12 +111,13 @@ def _wrapped(lines: Iterable[str]) -> Iterator[str]:
 def drawn(lines: list[Line]) -> str:
     """The picture."""
     width, height = round(COLUMNS * CHARACTER + 2 * MARGIN), BAR + LINE * len(lines) + MARGIN
+    size = f'width="{width}" height="{height}"'
     words = ", ".join(line.text[len(PROMPT) :] for line in lines if line.command)
     parts = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" role="img">',
         f"<title>{escape(f'A terminal: {words}', quote=False)}</title>",
         f"<style>{STYLE}</style>",
-        f'<rect class="window" width="{width}" height="{height}" rx="8"/>',
+        f'<rect class="window" {size} rx="8"/>',
         *(f'<circle cx="{x}" cy="17" r="5" fill="#33504c"/>' for x in (20, 38, 56)),
         *(_row(number, line) for number, line in enumerate(lines)),
         "</svg>",

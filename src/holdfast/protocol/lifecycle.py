@@ -241,26 +241,6 @@ def _importance(life: MemoryLifetime) -> int:
     return min(max(life.importance, LEAST_IMPORTANT), MOST_IMPORTANT)
 
 
-def carried_out(
-    lives: Iterable[MemoryLifetime], done: LifecyclePlan, summaries: Sequence[str], now: int
-) -> tuple[MemoryLifetime, ...]:
-    """The memories after a plan, with one stored summary for each fold of it."""
-    into = {
-        source: summary for group, summary in zip(done.summarise, summaries, strict=True) for source in group.sources
-    }
-    gone, ended = set(done.purge), set(done.deprecate)
-    left = (life for life in lives if life.id not in gone)
-    return tuple(
-        deprecated(life, now) if life.id in ended else summarised(life, into[life.id]) if life.id in into else life
-        for life in left
-    )
-
-
-def is_due(last_run: int | None, now: int, every_ms: int) -> bool:
-    """Whether a job should run again. A last run in the future, by a clock that leapt, is not believed."""
-    return last_run is None or last_run > now or now - last_run >= every_ms
-
-
 # Memories that cannot both be current
 
 LinkKind = Literal["related", "supports", "context", "supersedes", "contradicts"]

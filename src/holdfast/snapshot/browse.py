@@ -14,7 +14,14 @@ from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.orphans import changing_names
 from holdfast.snapshot.repo.store_cache import drop, keep, place_of_opened, reading_kept
-from holdfast.snapshot.resolve import SHELF, ResolvedSnapshot, SnapshotSelector, identities_of, sought, trusted
+from holdfast.snapshot.resolve import (
+    LOCAL_REPOSITORY,
+    ResolvedSnapshot,
+    SnapshotSelector,
+    identities_of,
+    sought,
+    trusted,
+)
 from holdfast.snapshot.sources.capture import STORE
 from holdfast.store.sqlite.database import store_schema
 from holdfast.store.sqlite.files.past_store import PastStore, open_past, reopen_past
@@ -85,7 +92,7 @@ def past(archive: Archive, named: SnapshotSelector) -> Iterator[PastMemory]:
 
 def _place(archive: Archive, found: ResolvedSnapshot) -> Path | None:
     """Where the store of the snapshot is kept, or would be; None if it is not to be."""
-    if found.place != SHELF:
+    if found.place != LOCAL_REPOSITORY:
         return None
     manifest = archive.repo.find(found.id).manifest
     return place_of_opened(found.folder, manifest, store_schema()) if manifest and not manifest.encrypted else None

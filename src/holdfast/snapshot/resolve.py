@@ -29,7 +29,7 @@ from holdfast.store.sqlite.database import store_schema
 from holdfast.vault.read_only import ReadOnly
 
 LATEST = "latest"
-SHELF = "shelf"
+LOCAL_REPOSITORY = "shelf"  # as keyrings and cache keys on disk call it
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _find(archive: Archive, name: str) -> ResolvedSnapshot:
     if not is_bundle_path(name):
         # What is damaged or was given up lies here and is passed over; what is gone is missed.
         may_be_older = name != LATEST or archive.repo.is_complete()
-        return ResolvedSnapshot(archive.repo.root, archive.repo.find(name).id, may_be_older, SHELF)
+        return ResolvedSnapshot(archive.repo.root, archive.repo.find(name).id, may_be_older, LOCAL_REPOSITORY)
     path = user_path(name, "id")
     try:
         folder, id = (path if path.is_dir() else path.parent), _id_of(path)
@@ -122,7 +122,7 @@ def _find(archive: Archive, name: str) -> ResolvedSnapshot:
         raise NotFound(f"snapshot: the path cannot be read: {error.strerror}") from error
     if path.parent.resolve() != archive.repo.root.resolve():
         return ResolvedSnapshot(folder.resolve(), id, False, made_here(archive))
-    return ResolvedSnapshot(archive.repo.root, archive.repo.find(id).id, True, SHELF)
+    return ResolvedSnapshot(archive.repo.root, archive.repo.find(id).id, True, LOCAL_REPOSITORY)
 
 
 def made_here(archive: Archive) -> str:
@@ -148,7 +148,7 @@ def examine(
     archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, *, members: bool = True, raw: bool = True
 ) -> Report:
     """What verification says about the bundle, for this memory. Without `raw` its body is not read."""
-    here = found.place == SHELF
+    here = found.place == LOCAL_REPOSITORY
     expect = Expectations(
         tenant=archive.tenant,
         agent=None if named.take_over else archive.agent,
@@ -216,7 +216,7 @@ def trusted(archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, 
         raise InvalidRequest(
             f"as: this memory is that of {archive.agent}", hint="Say --as with the name of this memory's own agent."
         )
-    if found.place != SHELF:
+    if found.place != LOCAL_REPOSITORY:
         archive.keyring.raise_mark(manifest.signer, found.place, manifest.identity.sequence)
     return manifest
 

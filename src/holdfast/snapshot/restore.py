@@ -23,7 +23,7 @@ from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.paths import repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.resolve import (
-    SHELF,
+    LOCAL_REPOSITORY,
     ResolvedSnapshot,
     SnapshotSelector,
     highest_at,
@@ -237,6 +237,6 @@ def _built(
         raise disk_fault(error, "restore the store") from error
     owner = manifest.identity.agent
     renamed = (owner, archive.agent) if named.take_over and owner != archive.agent else None
-    rows, _ = prepare(building / DATABASE, archive.tenant, agent=renamed, own=found.place == SHELF)
+    rows, _ = prepare(building / DATABASE, archive.tenant, agent=renamed, own=found.place == LOCAL_REPOSITORY)
     write_durably(building / ORIGIN, archive.tenant.encode())
     return rows

@@ -10,7 +10,7 @@ from holdfast.core.errors import NotFound, SnapshotDamaged
 from holdfast.snapshot.repo.check_results import CheckResult, FileStamp, read_record, stamp_of_bundle
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import ids_on, newest_first
-from holdfast.snapshot.resolve import SHELF, ResolvedSnapshot, SnapshotSelector, examine
+from holdfast.snapshot.resolve import LOCAL_REPOSITORY, ResolvedSnapshot, SnapshotSelector, examine
 
 AGAIN_MS = 30 * 24 * HOUR_MS  # disks rot without any sign in a file's times
 
@@ -44,7 +44,7 @@ def check(archive: Archive, id: str) -> None:
         examine(
             archive,
             SnapshotSelector(id, reading=True),
-            ResolvedSnapshot(archive.repo.root, id, True, SHELF),
+            ResolvedSnapshot(archive.repo.root, id, True, LOCAL_REPOSITORY),
             members=False,
         )
 

@@ -50,7 +50,6 @@ _FAULTS: dict[Code, type[Fault]] = {
 
 UNSIGNED_HINT = "There is a key here, so signatures are expected. If you know its origin, pass --allow-unsigned."
 TRUST_HINT = "If you know that this key is yours or a friend's, trust it: holdfast key trust {}"
-UNUSABLE = tuple(_FAULTS.values())
 
 
 @dataclass(frozen=True, slots=True)

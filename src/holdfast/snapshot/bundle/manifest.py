@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast, get_args
 
-from holdfast.core.bundle_names import AGE, BODY, MANIFEST, RECIPE
+from holdfast.core.bundle_names import AGE, BODY, CHUNK_INDEX, MANIFEST
 from holdfast.core.errors import InvalidRequest, SnapshotDamaged, SnapshotTooNew
 from holdfast.core.times import iso, parse_time
 from holdfast.snapshot.bundle import canonical
@@ -52,7 +52,7 @@ def body_name(snapshot_id: str, encrypted: bool) -> str:
 
 def chunk_index_name(snapshot_id: str, encrypted: bool) -> str:
     """The body's name of a snapshot that is kept as chunks."""
-    return f"{snapshot_id}{RECIPE}{AGE if encrypted else ''}"
+    return f"{snapshot_id}{CHUNK_INDEX}{AGE if encrypted else ''}"
 
 
 def manifest_name(snapshot_id: str) -> str:

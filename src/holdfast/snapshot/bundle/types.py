@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from holdfast.core.bundle_names import AGE, RECIPES
+from holdfast.core.bundle_names import AGE, CHUNK_INDEXES
 
 FORMAT = "holdfast-snapshot"
 FORMAT_VERSION = 1
@@ -120,7 +120,7 @@ class Manifest:
     @property
     def chunked(self) -> bool:
         """Whether the body is a chunk index of chunks that lie in packs."""
-        return self.body_name.endswith(RECIPES)
+        return self.body_name.endswith(CHUNK_INDEXES)
 
 
 Code = Literal["damaged", "untrusted", "older", "too_new", "foreign", "locked"]

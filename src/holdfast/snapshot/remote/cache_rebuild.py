@@ -25,7 +25,7 @@ from holdfast.snapshot.chunks.reader import PACKS, as_stored
 from holdfast.snapshot.remote.transfer import list_vault, prefix_of, read_vaulted
 from holdfast.snapshot.repo.context import Archive
 
-SHELF = "shelf"  # as a place: wherever the data folder is
+LOCAL_REPOSITORY = "shelf"  # as keyrings and cache keys on disk call it
 _USELESS = (Malformed, IdentityNeeded, NotFound, SnapshotDamaged, SnapshotTooNew, SnapshotForeign)
 
 

@@ -25,7 +25,7 @@ from holdfast.snapshot.chunks.cache import KnownPacks
 from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, chunk_index_bytes
 from holdfast.snapshot.chunks.chunker import cut_tar
 from holdfast.snapshot.chunks.writer import ChunkWriter
-from holdfast.snapshot.remote.cache_rebuild import SHELF, known_folder, learn
+from holdfast.snapshot.remote.cache_rebuild import LOCAL_REPOSITORY, known_folder, learn
 from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.remote.layout import key_and_seal, repo_as_vault, takes_chunks
 from holdfast.snapshot.repo.context import Archive
@@ -119,7 +119,7 @@ class _TarStream:
 def _known(archive: Archive, recipients: Sequence[str]) -> KnownPacks:
     """What lies in the packs in the repository, as far as they are trusted."""
     key, _ = key_and_seal(archive, recipients)
-    known = KnownPacks(known_folder(archive, SHELF, key))
+    known = KnownPacks(known_folder(archive, LOCAL_REPOSITORY, key))
     with disk_faults("note packs"):
         there = trusted_packs(archive.repo.each())
         make_folder(known.folder)

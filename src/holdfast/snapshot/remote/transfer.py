@@ -16,7 +16,7 @@ from pathlib import Path
 from shlex import quote
 from typing import BinaryIO
 
-from holdfast.core.bundle_names import BODIES, MANIFEST, RECIPES, SIDECAR
+from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES, MANIFEST, SIDECAR
 from holdfast.core.disk import disk_faults
 from holdfast.core.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, VaultRefused
 from holdfast.core.ports import Upload, Vault, VaultObject
@@ -75,7 +75,7 @@ def list_vault(vault: Vault, tenant: str, agent: str) -> list[VaultEntry]:
         if parts := split_name(one.name.removeprefix(prefix)):
             sizes.setdefault(parts[0], {})[parts[1]] = one.size
     found = [
-        VaultEntry(id, sum(some.values()), _missing(some), any(one in some for one in RECIPES))
+        VaultEntry(id, sum(some.values()), _missing(some), any(one in some for one in CHUNK_INDEXES))
         for id, some in sizes.items()
         if MANIFEST in some
     ]

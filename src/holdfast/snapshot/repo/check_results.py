@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.core.bundle_names import BODIES, RECIPES
+from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES
 from holdfast.core.disk import disk_faults, replace_durably
 from holdfast.core.errors import SnapshotDamaged
 from holdfast.snapshot.bundle.canonical import Malformed
@@ -55,7 +55,7 @@ Record = dict[str, CheckResult]
 def stamp_of(body: Path) -> FileStamp | None:
     """How a body is; None if it is no file. Of a chunk index, how all that it needs is: a pack belongs to several."""
     own = _file_stamp(body)
-    if own is None or not body.name.endswith(RECIPES):
+    if own is None or not body.name.endswith(CHUNK_INDEXES):
         return own
     try:
         packs = [_file_stamp(pack_path(body, one.name)) for one in packs_beside(body)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from holdfast.core.bundle_names import BODIES, MANIFEST, RECIPES, SIDECAR, SUFFIXES
+from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES, MANIFEST, SIDECAR, SUFFIXES
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault, SnapshotDamaged
 from holdfast.snapshot.bundle.canonical import Malformed
@@ -140,7 +140,7 @@ def _known(body: Path, digest: str, known: CheckResult | None) -> CheckResult | 
 
 def _packs_size(body: Path) -> int:
     """What the packs of a chunk index take; none if it is no chunk index, or cannot be read."""
-    if not body.name.endswith(RECIPES):
+    if not body.name.endswith(CHUNK_INDEXES):
         return 0
     try:
         return sum(_size_of(str(pack_path(body, one.name))) or 0 for one in packs_beside(body))

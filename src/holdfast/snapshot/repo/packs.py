@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
-from holdfast.core.bundle_names import BODIES, MANIFEST, RECIPES, SIDECAR
+from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES, MANIFEST, SIDECAR
 from holdfast.core.disk import make_folder, sync_folder
 from holdfast.core.errors import SnapshotDamaged, SnapshotsBusy
 from holdfast.snapshot.bundle.canonical import Malformed
@@ -70,7 +70,7 @@ def needed_packs(root: Path) -> set[str]:
     for id, suffixes in found.items():
         if MANIFEST in suffixes and not suffixes & set(BODIES):
             raise SnapshotDamaged(f"{id}: its body is gone")
-        for suffix in suffixes & set(RECIPES):
+        for suffix in suffixes & set(CHUNK_INDEXES):
             needed |= _needed_by(root, f"{id}{suffix}")
     return needed
 
