@@ -16,8 +16,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.quick
-
 ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
 # From the ground up. A room may import what stands lower; rooms of one level do not know each other.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ NOT_QUICK = {
 NOT_QUICK_FIXTURES = {"objects", "hub", "small_disk", "browser", "page"}
 
 
+@cache
 def quick_files() -> dict[Path, ast.Module]:
     """As the Makefile finds them: by a line that ends with the mark."""
     texts = {path: path.read_text(encoding="utf-8") for path in sorted(TESTS.rglob("test_*.py"))}

@@ -17,8 +17,6 @@ from holdfast.cli.connect.config_entries import TomlServer
 from holdfast.cli.connect.refusal import Refusal
 from holdfast.cli.connect.toml_text import drop_table, load, set_table
 
-pytestmark = pytest.mark.quick
-
 OURS = ("mcp_servers", "holdfast")
 WANTED = {"command": "/opt/holdfast", "args": ["mcp"]}
 

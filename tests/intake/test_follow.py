@@ -18,8 +18,6 @@ from holdfast.intake import embed_queue
 from holdfast.intake.embed_queue import BATCH, LONGEST_PAUSE, EmbedQueue
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
-pytestmark = pytest.mark.quick
-
 TENANT = Caller().tenant
 
 

@@ -25,8 +25,6 @@ from holdfast.protocol.access import (
 from holdfast.protocol.origin import UMOInfo
 from holdfast.protocol.terms import SCOPES, VISIBILITIES
 
-pytestmark = pytest.mark.quick
-
 A_PRIVATE, B_PRIVATE, G1, G2 = "tg:FriendMessage:A", "tg:FriendMessage:B", "tg:GroupMessage:G1", "tg:GroupMessage:G2"
 
 

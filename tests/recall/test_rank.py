@@ -11,8 +11,6 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.recall.rank import Candidate, Corpus, RankedCandidate, RankingQuery, rank
 
-pytestmark = pytest.mark.quick
-
 NOW = 1_763_260_000_000
 DAY = 86_400_000
 TERMS = ("lock", "queue", "retri")

@@ -13,8 +13,6 @@ from holdfast.client import Holdfast
 from holdfast.core.model import Caller
 from holdfast.store.sqlite.files import capture
 
-pytestmark = pytest.mark.quick
-
 HERE = "The orchard gate is painted green"
 THERE = "The harbour master keeps the tide tables"
 
