@@ -62,9 +62,10 @@ def _build(version: str) -> Path:
 
 def _check_files(wheel: Path) -> None:
     """Every file of the package is in the wheel: rules, migrations, the viewer, the model's graph."""
-    tracked = _run(["git", "ls-files", "src/holdfast"], ROOT).splitlines()
+    source = ROOT / "src"
+    files = {path.relative_to(source).as_posix() for path in (source / "holdfast").rglob("*") if path.is_file()}
     with zipfile.ZipFile(wheel) as packed:
-        missing = {name.removeprefix("src/") for name in tracked} - set(packed.namelist())
+        missing = {name for name in files if "__pycache__" not in name} - set(packed.namelist())
     if missing:
         raise ReleaseFailed(f"{wheel.name} lacks {', '.join(sorted(missing)[:5])}")
 
