@@ -1,5 +1,5 @@
-"""Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source, and the table of
-commands that the command line reads. Run by `make docs`.
+"""Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source, the table of
+commands that the command line reads, and docs/rooms.svg. Run by `make docs`.
 
 The pages hold nothing that the tables do not say, so that they are current or visibly not: tests/test_docs.py
 compares them with what this script would write.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import runpy
 import sys
 import types
 import typing
@@ -46,6 +47,7 @@ def main() -> int:
     for name, text in pages().items():
         (DOCS / name).write_text(text, encoding="utf-8")
     COMMANDS.write_bytes(command_table_source.table_text())
+    runpy.run_path(str(DOCS.parent / "tools" / "rooms.py"), run_name="__main__")
     return 0
 
 

@@ -11,7 +11,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
-import apsw
 import zstandard
 
 from holdfast.context import HOUR_MS
@@ -43,7 +42,7 @@ from holdfast.snapshot.sources.capture import capture_memory, live_bytes
 from holdfast.snapshot.sources.change_check import note_seen, seen_now
 from holdfast.snapshot.sync.queue import put_in_vault
 from holdfast.snapshot.wire import entry_wire
-from holdfast.store.sqlite.files.capture import check_store
+from holdfast.store.portable import check_store, sqlite_version
 
 T = TypeVar("T")
 
@@ -70,7 +69,7 @@ def create(archive: Archive, options: CreateOptions) -> SnapshotEntry:
         SnapshotsBusy: another process makes, restores or removes snapshots.
         DataDamaged: the memory is damaged; what cannot be trusted is not sealed.
         StorageFull, StorageFailed: it could not be written; no snapshot was made.
-        RateLimited: as many were made in the last hour as the wish allows.
+        RateLimited: as many were made in the last hour as the options allow.
     """
     with making(archive, options) as made:
         put_in_vault(archive, made.stored.id, options.vault, made.fresh)
@@ -118,7 +117,7 @@ def _check_pace(archive: Archive, most: int | None) -> None:
 
 
 def create_locked(archive: Archive, options: CreateOptions) -> SnapshotEntry:
-    """The same for whoever holds the lock already; the vault gets it later (`sending.py`)."""
+    """The same for a caller that holds the lock; the vault gets it later (`sync/queue.py`)."""
     with archive.repo.staging() as staging:
         return _make(archive, options, staging).stored
 
@@ -245,6 +244,6 @@ def _hidden(redaction: Redaction) -> Redaction:
 def _tools() -> dict[str, str]:
     return {
         "holdfast": VERSION,
-        "sqlite": apsw.sqlite_lib_version(),
+        "sqlite": sqlite_version(),
         "zstd": ".".join(map(str, zstandard.ZSTD_VERSION)),
     }

@@ -7,9 +7,11 @@ is live. Memory folders follow by a journal that the next start finishes if this
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault, user_path, write_durably
 from holdfast.core.errors import Conflict, DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.snapshot.browse import laid_out
@@ -43,12 +45,11 @@ from holdfast.snapshot.switch import (
     live_of,
     safety_options,
     switched,
-    take_along,
 )
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
-from holdfast.store.port import Home
-from holdfast.store.sqlite.files.graft import prepare
+from holdfast.store.lifecycle import FrozenStore, Home
+from holdfast.store.portable import prepare, take_along
 
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]
@@ -144,11 +145,9 @@ def branch(archive: Archive, named: SnapshotSelector, target: Path) -> RestoreRe
     with FolderLock(place):
         if folder.generations():
             raise Conflict("into: another process just began a memory there")
-        try:
+        # nothing was in it: all that is there now is what was begun
+        with OnFailure(shutil.rmtree, place, ignore_errors=True):
             return plant(archive, named, folder)
-        except BaseException:  # nothing was in it: all that is there now is what was begun
-            shutil.rmtree(place, ignore_errors=True)
-            raise
 
 
 def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> RestoreResult:
@@ -156,7 +155,7 @@ def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> Rest
     with sought(archive, named) as found:
         manifest = trusted(archive, named, found)
         building = folder.new_generation()
-        try:
+        with OnFailure(give_up, folder, building):
             rows = _built(archive, named, found, manifest, building)
             repo = SnapshotRepository(repo_folder(folder.home, archive.tenant, archive.agent))
             repo.begin_after(highest_at(archive, named, manifest))
@@ -165,9 +164,6 @@ def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> Rest
             # A generation that is alone is live even before the pointer: what its folders are to become is noted first.
             intend(folder.home, folder.name_of(building), exchanges)
             name = folder.finish(building)
-        except BaseException:
-            give_up(folder, building)
-            raise
     folder.switch(name)
     settle_folders(folder)
     return RestoreResult(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))
@@ -193,11 +189,11 @@ def _restored(
         exchanges = stage_folders(archive, building / _BUNDLE, archive.home)
         shutil.rmtree(building / _BUNDLE)
 
-        def build(old: Path | None) -> str:
+        def build(old: FrozenStore | None) -> str:
             if old is not None:
                 later.append(keep_last(archive, options))
-            if not alone and (source := old or _left(archive.home, damaged)) is not None:
-                whole.append(take_along(building / DATABASE, source, archive.tenant))
+            if not alone:
+                whole.extend(_take_along(archive, building / DATABASE, old, damaged))
             keep_damaged(archive.home, damaged)
             no_longer_copied(archive.home)
             name = folder.finish(building)
@@ -214,6 +210,14 @@ def _restored(
         drop_kept(archive, folder.drop_old())
     behind = alone or (bool(damaged) and whole != [True])
     return name, rows, tuple(one.live.name for one in exchanges), next(iter(later), None), behind
+
+
+def _take_along(archive: Archive, database: Path, old: FrozenStore | None, damaged: Names) -> Iterator[bool]:
+    """Bring along what is not the tenant's memory, from what was live; whether all of it was read, if there is any."""
+    if old is not None:
+        yield old.take_along(database, archive.tenant)
+    elif (left := _left(archive.home, damaged)) is not None:
+        yield take_along(database, left, archive.tenant)
 
 
 def _left(home: Path, damaged: Names) -> Path | None:

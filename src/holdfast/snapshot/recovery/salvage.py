@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import write_durably
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.damaged_generations import damaged_by_restore, damaged_generations, keep_damaged, note_copied
@@ -16,15 +17,15 @@ from holdfast.snapshot.merge_run import MergeResult, merge_file
 from holdfast.snapshot.recovery.alternatives import restorable
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector
-from holdfast.snapshot.sources.capture import live_database
+from holdfast.snapshot.sources.capture import live_memory
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.snapshot.sources.swap import intend
 from holdfast.snapshot.switch import ORIGIN, give_up, live_of, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import RESTORE
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.sqlite.files.coverage import count_covered
-from holdfast.store.sqlite.files.salvage_rows import SalvagedRows, salvage as salvage_file
+from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.portable import SalvagedRows, count_covered, salvage as salvage_file
 
 ANY = SnapshotSelector("")
 
@@ -118,7 +119,8 @@ def _merged(archive: Archive, source: str, named: SnapshotSelector, dry_run: boo
     with archive.repo.staging() as staging:
         database = staging / DATABASE
         read = _read(archive.home / source, database, archive.tenant)
-        lost = _in_neither(read, count_covered(live_database(archive), database, archive.tenant))
+        now = live_memory(archive).as_file(staging, archive.tenant)
+        lost = _in_neither(read, count_covered(now, database, archive.tenant))
         done = merge_file(archive, source, database, named, dry_run=dry_run)
     return SalvagedMemory(source, read, done, done.generation, lost)
 
@@ -138,12 +140,9 @@ def _replaced(archive: Archive, source: str, snapshot: str | None, dry_run: bool
         return SalvagedMemory(source, read, None, None, None if snapshot else read.lost, snapshot)
     folder = DataFolder(archive.home)
     building = folder.new_generation()
-    try:
+    with OnFailure(give_up, folder, building):
         read = _read(archive.home / source, building / DATABASE, None)
         name = make_live(archive, folder, building, source)
-    except BaseException:
-        give_up(folder, building)
-        raise
     return SalvagedMemory(source, read, None, name, read.lost)
 
 
@@ -151,7 +150,7 @@ def make_live(archive: Archive, folder: DataFolder, building: Path, source: str)
     """Make a generation live that was built from a damaged one, which is kept aside."""
     write_durably(building / ORIGIN, archive.tenant.encode())
 
-    def build(_: Path | None) -> str:
+    def build(_: FrozenStore | None) -> str:
         keep_damaged(archive.home, (source,))
         name = folder.finish(building)
         intend(archive.home, name, ())
