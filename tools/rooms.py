@@ -58,7 +58,7 @@ INSIDE: dict[str, Levels] = {
         ("tables",),
         ("queries",),
         ("sqlite",),
-        ("engines", "portable"),
+        ("engines", "portable"),  # the only ones that know which engines there are
     ),
     "store.sqlite": (
         ("faults", "event_queue", "recall_counts", "minhash_index", "database", "row_check", "word_rows", "word_check"),
