@@ -32,7 +32,7 @@ from holdfast.snapshot.sources.swap import intend
 from holdfast.snapshot.switch import ORIGIN, give_up, keep, keep_last, live_of, safety_options, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.engine_port import FrozenStore
 from holdfast.store.portable import open_file, open_past, prepare
 
 BEFORE = CreateOptions(label="before merge", made_by=BY_RESTORE)

@@ -48,7 +48,7 @@ from holdfast.snapshot.switch import (
 )
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
-from holdfast.store.lifecycle import FrozenStore, Home
+from holdfast.store.engine_port import FrozenStore, Home
 from holdfast.store.portable import prepare, take_along
 
 Rows = tuple[tuple[str, int], ...]

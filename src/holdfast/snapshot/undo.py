@@ -20,7 +20,7 @@ from holdfast.snapshot.switch import ORIGIN, keep, keep_last, live_of, safety_op
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import read_damage
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.engine_port import FrozenStore
 
 BEFORE_UNDO = CreateOptions(label=UNDO_LABEL, made_by=BY_RESTORE)
 LAST = SnapshotSelector(LATEST)

@@ -24,7 +24,7 @@ from holdfast.snapshot.switch import ORIGIN, give_up, live_of, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import RESTORE
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.engine_port import FrozenStore
 from holdfast.store.portable import SalvagedRows, count_covered, salvage as salvage_file
 
 ANY = SnapshotSelector("")
