@@ -81,7 +81,7 @@ def merge(
         DataDamaged: what was in one is not sound.
     """
     if one is None and other is None:
-        raise InvalidRequest("merge: both are the memory as it is now", hint="Name a snapshot.")
+        raise InvalidRequest("merge: both sides are the live memory", hint="Name a snapshot.")
     with archive.locked("merge") as result, ExitStack() as stack:
         folder = DataFolder(archive.home)
         settle_folders(folder)

@@ -134,7 +134,9 @@ def archive_of(ctx: CallContext) -> Archive:
     """
     home = ctx.home
     if home is None:
-        raise Conflict("snapshots: this memory lies in no data folder", hint="Open the folder itself.")
+        raise Conflict(
+            "snapshots: this memory has no data folder", hint="Open the data folder directly, without --url."
+        )
 
     def publish(kind: Lifecycle, body: Json) -> None:
         # A restore may have exchanged the store since the context was made.
