@@ -1,5 +1,5 @@
-"""Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source, and the table of
-commands that the command line reads. Run by `make docs`.
+"""Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source, docs/rooms.svg
+from the tree, and the table of commands that the command line reads. Run by `make docs`.
 
 The pages contain only what the tables contain. tests/test_docs.py fails if they are out of date.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import runpy
 import sys
 import types
 import typing
@@ -32,13 +33,19 @@ from holdfast.ops.registry import OPERATIONS
 from holdfast.settings import SETTINGS, Setting, Settings
 
 DOCS = Path(__file__).parent
+ROOMS = DOCS.parent / "tools" / "rooms.py"
 COMMANDS = DOCS.parent / "src" / "holdfast" / "cli" / TABLE
 MADE = "<!-- Generated from the source by docs/generate.py (`make docs`). Do not edit. -->"
 
 
 def pages() -> dict[str, str]:
     """Every generated page by its file name."""
-    return {"operations.md": operations_page(), "settings.md": settings_page(), "errors.md": errors_page()}
+    return {
+        "operations.md": operations_page(),
+        "settings.md": settings_page(),
+        "errors.md": errors_page(),
+        "rooms.svg": runpy.run_path(str(ROOMS))["draw"](),
+    }
 
 
 def main() -> int:

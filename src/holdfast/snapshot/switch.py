@@ -22,7 +22,7 @@ from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.sources.change_check import is_changed
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.lifecycle import Build, Home
+from holdfast.store.engine_port import Build, Home
 from holdfast.store.port import is_damaged
 from holdfast.store.tables import ANSWERS, AUDIT, TABLES, TOKENS
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.create import CreateOptions
@@ -19,7 +20,7 @@ from holdfast.snapshot.switch import ORIGIN, keep, keep_last, live_of, safety_op
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import read_damage
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.engine_port import FrozenStore
 
 BEFORE_UNDO = CreateOptions(label=UNDO_LABEL, made_by=BY_RESTORE)
 LAST = SnapshotSelector(LATEST)
@@ -67,11 +68,8 @@ def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
             no_longer_copied(archive.home, leaving=now)
             return name
 
-        try:
+        with OnFailure(lambda: _take_back(archive, before, later[0])):
             switched(archive, live, build)
-        except BaseException:
-            _take_back(archive, before, later[0])
-            raise
         before = later[0] or before
         result.about = name
     archive.publish("restored", {"id": None, "generation": name, "before": before})

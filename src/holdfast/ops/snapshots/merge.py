@@ -21,8 +21,8 @@ from holdfast.snapshot.merge_run import MergeResult, merge
 from holdfast.snapshot.recovery.alternatives import also_in_vault
 from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.resolve import SnapshotSelector
-from holdfast.store.merge_notes import MERGED
 from holdfast.store.port import where
+from holdfast.store.queries.merge_notes import MERGED
 from holdfast.store.tables import NOTES
 
 
