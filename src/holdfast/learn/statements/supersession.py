@@ -37,8 +37,9 @@ RELATION: dict[Verdict, str] = {"replaced": SUPERSEDES, "newer": UPDATES, "relat
 COMPARED = 1_500  # of a project's newest statements
 COMPARED_MEMORIES = 200
 WORTH_COMPARING = 0.2  # what is worth less is told nowhere (recall.context)
-# What is unlikely by words alone is not looked at further: the nearness in meaning moves it little.
+# What is unlikely by words alone is not looked at further if nothing can be said of its meaning.
 WORTH_A_LOOK = 0.05
+NEAR_ENOUGH = 0.4  # in meaning, for statements without a common word to be compared
 KEPT_VECTORS = 4_000
 
 
@@ -66,10 +67,10 @@ class Comparer:
         """Which of the older ones the newer one replaces, or speaks of anew."""
         claim = Claim(new.text, turn.asked, tuple(turn.edits))
         found: dict[str, Verdict] = {}
-        for old in others:
-            if old.at > new.at or old.id == new.id or (old.wish and not new.wish):
-                continue
-            if not _comparable(old.text, claim):
+        older = [one for one in others if one.at <= new.at and one.id != new.id and (new.wish or not one.wish)]
+        near = self._near(new.text, [one.text for one in older])
+        for old, is_near in zip(older, near, strict=True):
+            if not is_near and not _comparable(old.text, claim):
                 continue
             said = self._verdict(self._claim_of(reader, old), claim)
             if said != "apart":
@@ -79,10 +80,18 @@ class Comparer:
     def _verdict(self, old: Claim, new: Claim) -> Verdict:
         if of_two_things(old, new):
             return "apart"
-        found = signs(old, new, Nearness())
-        if likelihood(found, meaning=False) < WORTH_A_LOOK and not is_stated(found):
+        near = self._nearness(old, new)
+        found = signs(old, new, Nearness()) if near is None else {}
+        if found and likelihood(found, meaning=False) < WORTH_A_LOOK and not is_stated(found):
             return "apart"
-        return verdict(old, new, self._nearness(old, new))
+        return verdict(old, new, near)
+
+    def _near(self, text: str, others: Sequence[str]) -> list[bool]:
+        """Which of the others are near in meaning, whatever their words; none if that cannot be said."""
+        vectors = self._embedded([text, *others]) if others else None
+        if vectors is None:
+            return [False] * len(others)
+        return [bool(one @ vectors[0] >= NEAR_ENOUGH) for one in vectors[1:]]
 
     def _claim_of(self, reader: Reader, old: Candidate) -> Claim:
         """The older statement with the edits of its turn."""
