@@ -113,8 +113,8 @@ SURE_BY_EDIT, SURE_BY_WORD = 0.5, 0.82
 # Less is needed to mark one as perhaps outdated: such an edit or word alone, another number, time or date, or more
 # surely another name. On the half that it was chosen on, 16 of 16 changes were marked, and 13 of 577 facts wrongly.
 LIKELY, LIKELY_NAME = 0.2, 0.6
-# Still less is needed to tell the older one below the newer, as said earlier: nothing is hidden by it. A model of its own
-# weighs that, fitted on the pairs of the dev scenarios too. With each scenario left out in turn it finds 35 of 36
+# Still less is needed to tell the older one below the newer, as said earlier: nothing is hidden by it. A model of its
+# own weighs that, fitted on the pairs of the dev scenarios too. With each scenario left out in turn it finds 35 of 36
 # outdated sentences from here on, and tells 128 of 331 others below a newer one (bench/agent_day/fit_changes.py).
 RELATED = 0.2
 _CLAUSE = re.compile(r"[,;.:]\s|\b(?:and|und)\b")
@@ -130,8 +130,9 @@ def _says_several(text: str) -> bool:
     return sum(any(value.kind not in THINGS for value in values(part)) for part in _CLAUSE.split(text)) > 1
 
 
-def _gives_another_number(old: Claim, new: Claim) -> bool:
-    before, after = values(old.text), values(new.text)
+def gives_another_number(old: str, new: str) -> bool:
+    """Whether the newer text has another number, time or date in the place of one of the older."""
+    before, after = values(old), values(new)
     fresh = {one.kind for one in after if not any(one.same(other) for other in before)}
     return any(one.kind in fresh and one.kind not in THINGS for one in before)
 
@@ -158,7 +159,7 @@ def verdict(old: Claim, new: Claim, near: Nearness | None) -> Verdict:
         return "newer" if _says_several(old.text) else "replaced"
     if is_stated(found):
         return "newer"
-    needed = LIKELY if _gives_another_number(old, new) else LIKELY_NAME
+    needed = LIKELY if gives_another_number(old.text, new.text) else LIKELY_NAME
     if chance >= needed and found["value of the same kind"]:
         return "newer"
     return "related" if near and same_subject(found) else "apart"

@@ -23,7 +23,14 @@ from holdfast.core.ports import Embedder, Vectors
 from holdfast.learn.relations import keep_relation
 from holdfast.learn.slots import drop_reflected_line
 from holdfast.learn.statements.change_features import Nearness, signs
-from holdfast.learn.statements.changes import Verdict, is_stated, likelihood, of_two_things, verdict
+from holdfast.learn.statements.changes import (
+    Verdict,
+    gives_another_number,
+    is_stated,
+    likelihood,
+    of_two_things,
+    verdict,
+)
 from holdfast.learn.statements.edits import Claim, names_what_was_taken
 from holdfast.learn.statements.session_turns import Turn, turn_around
 from holdfast.learn.statements.stems import subject_of
@@ -36,7 +43,7 @@ SUPERSEDES, UPDATES, SAME_SUBJECT, HOLDS = "supersedes", "updates", "same_subjec
 RELATION: dict[Verdict, str] = {"replaced": SUPERSEDES, "newer": UPDATES, "related": SAME_SUBJECT}
 COMPARED = 1_500  # of a project's newest statements
 COMPARED_MEMORIES = 200
-WORTH_COMPARING = 0.2  # what is worth less is told nowhere (recall.context)
+WORTH_COMPARING = 0.12  # what is worth less is told nowhere (recall.context)
 # What is unlikely by words alone is not looked at further if nothing can be said of its meaning.
 WORTH_A_LOOK = 0.05
 NEAR_ENOUGH = 0.4  # in meaning, for statements without a common word to be compared
@@ -67,12 +74,14 @@ class Comparer:
         """Which of the older ones the newer one replaces, or speaks of anew."""
         claim = Claim(new.text, turn.asked, tuple(turn.edits))
         found: dict[str, Verdict] = {}
-        older = [one for one in others if one.at <= new.at and one.id != new.id and (new.wish or not one.wish)]
+        older = [one for one in others if one.at <= new.at and one.id != new.id]
         near = self._near(new.text, [one.text for one in older])
         for old, is_near in zip(older, near, strict=True):
             if not is_near and not _comparable(old.text, claim):
                 continue
             said = self._verdict(self._claim_of(reader, old), claim)
+            if old.wish and not new.wish:
+                said = _of_a_wish(said, old.text, new.text)
             if said != "apart":
                 found[old.id] = said
         return found
@@ -122,6 +131,11 @@ class Comparer:
         while len(self._vectors) > KEPT_VECTORS:
             self._vectors.popitem(last=False)
         return found
+
+
+def _of_a_wish(said: Verdict, old: str, new: str) -> Verdict:
+    """What a report of work says of the user's wish: it replaces none, but may give another day or number since."""
+    return "related" if said != "apart" and gives_another_number(old, new) else "apart"
 
 
 def _comparable(old: str, new: Claim) -> bool:
