@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from patience import WAIT_SECONDS
 
 from holdfast.context import CallContext
 from holdfast.core.model import Caller
 from holdfast.core.ports import Embedder
 from holdfast.core.system import SystemClock
 from holdfast.engine import Engine
-from holdfast.intake.embed_queue import Follower
+from holdfast.intake.embed_queue import EmbedQueue
 from holdfast.ops.registry import BY_NAME
 from holdfast.serve.run import RunningServer
 from holdfast.settings import Settings, load
@@ -58,7 +59,7 @@ class World:
 
     def follow(self) -> None:
         """Make all vectors that wait."""
-        follower = Follower(self.engine.store, self.engine.embedder, SystemClock())
+        follower = EmbedQueue(self.engine.store, self.engine.embedder, SystemClock())
         while follower.step():
             pass
 
@@ -96,9 +97,9 @@ def running(home: Path, **overrides: Any) -> Iterator[httpx.Client]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        assert ready.wait(20), "the server did not come up"
-        with httpx.Client(base_url=urls[0], timeout=30, trust_env=False) as client:
+        assert ready.wait(WAIT_SECONDS), "the server did not come up"
+        with httpx.Client(base_url=urls[0], timeout=WAIT_SECONDS, trust_env=False) as client:
             yield client
     finally:
         server.stop()
-        thread.join(20)
+        thread.join(WAIT_SECONDS)

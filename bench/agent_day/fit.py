@@ -26,7 +26,7 @@ from agent_day.played import dev_sentences
 from holdfast.core.model import CleanText
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
-from holdfast.learn.statements.sentence_features import NAMES, Setting, signs
+from holdfast.learn.statements.sentence_features import NAMES, SentencePosition, signs
 from holdfast.learn.statements.worth import KINDS, weigh
 from holdfast.settings import load
 from holdfast.text.sentences import Sentence
@@ -70,7 +70,7 @@ class Played:
         self.vectors = np.asarray(embedder.embed([CleanText(sentence.text) for sentence, *_ in rows]))
 
 
-def _rows(turn: dict[str, Any]) -> Iterator[tuple[str, Sentence, Setting, str]]:
+def _rows(turn: dict[str, Any]) -> Iterator[tuple[str, Sentence, SentencePosition, str]]:
     for in_prompt, key in ((True, "prompt_labels"), (False, "answer_labels")):
         heading, items = "", []
         for text, label in turn[key]:
@@ -78,7 +78,7 @@ def _rows(turn: dict[str, Any]) -> Iterator[tuple[str, Sentence, Setting, str]]:
                 heading = text.strip("# ")
             elif "```" not in text:
                 items.append((_plain(text), heading, bool(re.match(r"\s*[-*|]", text)), label))
-        setting = Setting(turn["prompt"], in_prompt, len(items))
+        setting = SentencePosition(turn["prompt"], in_prompt, len(items))
         for place, (text, above, listed, label) in enumerate(items):
             yield turn["domain"], Sentence(text, above, "", listed, place), setting, label
 

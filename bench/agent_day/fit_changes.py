@@ -22,7 +22,7 @@ from agent_day.played import dev_pairs
 from holdfast.core.model import CleanText
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
-from holdfast.learn.statements.change_features import Nearness, signs
+from holdfast.learn.statements.change_features import Similarity, signs
 from holdfast.learn.statements.changes import of_two_things, verdict
 from holdfast.learn.statements.edits import Claim, Edit
 from holdfast.learn.statements.supersession import _comparable
@@ -83,7 +83,7 @@ def _edits(row: list[str] | None) -> tuple[Edit, ...]:
     return (Edit(*row),) if row else ()
 
 
-def _nearness(old: list[Claim], new: list[Claim], embedder: Any) -> list[Nearness]:
+def _nearness(old: list[Claim], new: list[Claim], embedder: Any) -> list[Similarity]:
     def vectors(texts: list[str]) -> Array:
         once = list(dict.fromkeys(texts))
         made = np.asarray(embedder.embed([CleanText(text) for text in once]))
@@ -93,7 +93,7 @@ def _nearness(old: list[Claim], new: list[Claim], embedder: Any) -> list[Nearnes
     asked = vectors([f"{one.prompt} {one.text}".strip() for one in new])
     bare = vectors([without_values(one.text) for one in old]), vectors([without_values(one.text) for one in new])
     said, with_prompt, subject = (before * after).sum(1), (before * asked).sum(1), (bare[0] * bare[1]).sum(1)
-    return [Nearness(*map(float, one)) for one in zip(said, with_prompt, subject, strict=True)]
+    return [Similarity(*map(float, one)) for one in zip(said, with_prompt, subject, strict=True)]
 
 
 class PlayedPairs:
@@ -151,7 +151,7 @@ def _report_telling(played: PlayedPairs, chances: Array) -> None:
 
 
 def names_for(meaning: bool) -> list[str]:
-    every = list(signs(Claim("a"), Claim("b"), Nearness()))
+    every = list(signs(Claim("a"), Claim("b"), Similarity()))
     return every if meaning else [name for name in every if name not in NEAR]
 
 

@@ -10,7 +10,7 @@ from agent_day.scenarios import load, unfilled
 from agent_day.script import Edit, Scenario
 from holdfast.learn.statements.edits import Claim
 from holdfast.learn.statements.edits import Edit as Changed
-from holdfast.learn.statements.sentence_features import Setting
+from holdfast.learn.statements.sentence_features import SentencePosition
 from holdfast.text.sentences import Sentence, sentences
 
 FEWEST_LETTERS = 8
@@ -22,7 +22,7 @@ class Said:
 
     turn: int
     sentence: Sentence
-    setting: Setting
+    setting: SentencePosition
     edits: tuple[Changed, ...]
     is_own: bool
     is_gold: bool
@@ -48,11 +48,11 @@ def said(scenario: Scenario) -> list[Said]:
             for one in kept:
                 is_own = one.text in own
                 is_gold = is_own and any(says(one.text, any_of) for any_of in gold)
-                found.append(Said(number, one, Setting(turn.prompt, in_prompt, len(kept)), edits, is_own, is_gold))
+                found.append(Said(number, one, SentencePosition(turn.prompt, in_prompt, len(kept)), edits, is_own, is_gold))
     return found
 
 
-def dev_sentences() -> Iterator[tuple[Sentence, Setting, bool]]:
+def dev_sentences() -> Iterator[tuple[Sentence, SentencePosition, bool]]:
     """Sentences that state gold, and those of chores and questions, which do not; the others are not labelled."""
     for scenario in load("dev"):
         for one in said(scenario):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,25 +12,25 @@ from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
 from holdfast.core.ports import Clock, Embedder, Entropy, Publisher
-from holdfast.core.recall_counter import Recalls
+from holdfast.core.recall_counter import RecallCounter
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.snapshot.bundle.types import Identity
-from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_restore, note_told
+from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_reported, note_restore
 from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
 from holdfast.snapshot.recovery.damage_hints import way_out
-from holdfast.snapshot.recovery.detached import begun_apart
-from holdfast.snapshot.recovery.pending_restore import end_waiting
-from holdfast.snapshot.remote.forks import told_of
+from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
+from holdfast.snapshot.recovery.vault_mismatch import vault_mismatch
+from holdfast.snapshot.remote.forks import fork_notices_of
 from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
 from holdfast.store.damage import Damage
 from holdfast.store.data_folder import DataFolder, FolderLock
-from holdfast.store.live import LiveStore
+from holdfast.store.engines import live_memory
+from holdfast.store.lifecycle import Build, CapturedFile
 from holdfast.store.port import Store
-from holdfast.store.sqlite.store import SqliteStore
 
 log = logging.getLogger("holdfast")
 
@@ -67,14 +66,16 @@ class Engine:
         self.summarizer = summarizer_from(settings, self.clock, self.entropy)
         self.embedder = embedder or embedder_from(settings, self.clock, self.entropy)
         self._started = (self.clock.now_ms(), self.clock.steady())
-        self.recalls = Recalls()
+        self.recalls = RecallCounter()
         self.metrics = Metrics()
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
         self.folder.make()
-        self._live = LiveStore(self.folder, self._open_store)
+        telling = self.clock if settings.nats_url else None
+        self._live = live_memory(self.folder, self._publish, telling, self._way_out)
         self._opened_at = 0
         self._tried_at = self.clock.steady()
+        self._waited = False
         self._trying = threading.Lock()
         self._restored = first_restore(self.folder.home)
         self._apart: RestorePending | None = None  # the vault holds another memory than this one
@@ -97,6 +98,7 @@ class Engine:
             if not rescue:
                 raise
             self._live.refuse(fault)
+        self._waited = is_waiting(self.folder.home)
 
     def _clear_leftovers(self) -> None:
         """Finish or remove what dead processes began. Only once, before requests are served: later it might be a
@@ -122,8 +124,8 @@ class Engine:
         if begun is not None:
             self._say_begun(begun)
         with suppress(Fault):  # a vault that cannot be asked stops no memory that is there
-            self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
-        self._opened_at = self._live.sqlite().last_seq()
+            self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
+        self._opened_at = self._live.store.last_seq()
 
     def _fill(self) -> Identity | None:
         """Bring the vault's memory into one that holds nothing, if that is so; which snapshot."""
@@ -141,33 +143,33 @@ class Engine:
             self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms())
         log.warning("%s", FirstRestore(snapshot.id, snapshot.created_at, 0).message)
         with suppress(Fault):  # the memory is there, whatever the vault answers now
-            for warning in told_of(archive_of(ctx), self.settings.vault):
+            for warning in fork_notices_of(archive_of(ctx), self.settings.vault):
                 log.warning("%s", warning)
 
     def trouble(self) -> Fault | None:
-        """See `port.Home.trouble`."""
+        """See `lifecycle.Home.trouble`."""
         if (failure := self.store.failure()) is not None:
             return failure
         if self._apart is not None:
             with suppress(Fault):  # it is asked again the next time
-                self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
+                self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
         return self._apart
 
     def news(self) -> str | None:
-        """See `port.Home.news`."""
+        """See `lifecycle.Home.news`."""
         found, now = self._restored, self.clock.now_ms()
         if found is None or not found.is_news(now):
             return None
         if found.told_at is None:
             with suppress(Fault):  # then it is told again
-                self._restored = note_told(self.folder.home, found, now)
+                self._restored = note_reported(self.folder.home, found, now)
         return found.message
 
     def look_at_vault(self) -> None:
         """Notice a memory in the vault that was never restored here: its disk may be mounted by now. Faults as of
-        `begun_apart`."""
+        `vault_mismatch`."""
         if self.fault is None and self._apart is None:
-            self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
+            self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
             if self._apart is not None:
                 log.error("%s. %s", self._apart.message, self._apart.hint)
 
@@ -178,7 +180,8 @@ class Engine:
 
     def try_again(self) -> None:
         """Open what could not be opened before: a vault may be there by now, or files that were put back."""
-        pause = AGAIN_SECONDS if isinstance(self.fault, RestorePending) else 0.0
+        waits = isinstance(self.fault, RestorePending) and not self._is_given_up()
+        pause = AGAIN_SECONDS if waits else 0.0
         if self.fault is None or self.clock.steady() - self._tried_at < pause:
             return
         if self._trying.acquire(blocking=False):  # others are answered with the fault meanwhile
@@ -190,22 +193,21 @@ class Engine:
                 self._tried_at = self.clock.steady()
                 self._trying.release()
 
+    def _is_given_up(self) -> bool:
+        """Whether the user has said since the last try that there is nothing to wait for."""
+        return self._waited and not is_waiting(self.folder.home)
+
     @property
     def store(self) -> Store:
         """The live store. Whoever begins something keeps to the one it began with."""
         return self._live.store
 
-    def exchange(self, build: Callable[[Path | None], str]) -> str:
-        """Make the generation live whose name `build` gives; see `port.Home.exchange`."""
+    def exchange(self, build: Build) -> str:
+        """Make the generation live whose name `build` gives; see `lifecycle.Memory.exchange`."""
         name = self._live.exchange(build)
         self.recalls.take()  # counted for records of the old store
-        self._opened_at = self._live.sqlite().last_seq()
+        self._opened_at = self._live.store.last_seq()
         return name
-
-    def _open_store(self, database: Path) -> SqliteStore:
-        """A store of this engine: what is written to it is published, and kept for the broker if there is one."""
-        telling = self.clock if self.settings.nats_url else None
-        return SqliteStore(database, self._publish, telling, self._way_out)
 
     def _way_out(self, damage: Damage) -> str:
         return way_out(self._archive(), damage)
@@ -219,11 +221,23 @@ class Engine:
     def path(self) -> Path:
         return self.folder.home
 
-    def database(self) -> Path:
-        return self._live.sqlite().path
+    def is_open(self) -> bool:
+        return self._live.is_open()
 
-    def content_tag(self) -> str:
-        return self._live.sqlite().content_tag()
+    def content_tag(self, tenant: str) -> str:
+        return self._live.content_tag(tenant)
+
+    def size(self, tenant: str) -> int:
+        return self._live.size(tenant)
+
+    def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
+        return self._live.capture(into, tenant, check=check)
+
+    def as_file(self, scratch: Path, tenant: str) -> Path:
+        return self._live.as_file(scratch, tenant)
+
+    def unreadable(self, generation: str) -> str | None:
+        return self._live.unreadable(generation)
 
     def context(self, caller: Caller) -> CallContext:
         """A caller's place at this engine."""
@@ -248,7 +262,7 @@ class Engine:
         """
         if self.fault is not None:
             self._live.close_anyway()
-        elif self._live.is_open:
+        elif self._live.is_open():
             if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
                 with suppress(Fault):  # a disk that takes no more must not keep the folder locked
                     self.store.fold_words()

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request
+from patience import WAIT_SECONDS
+from playwright.sync_api import ConsoleMessage, Dialog, Locator, Page, Request
 
 import holdfast.viewer
 
@@ -19,7 +20,7 @@ FLAGS = (
     f"--host-resolver-rules=MAP {EVIL} 127.0.0.1",  # as whoever owns a name may let it lead anywhere
 )
 SHOTS = Path(__file__).parents[2] / "docs" / "viewer"
-PATIENCE_MS = 15_000  # the machine may be busy; nothing is concluded from how long something takes
+PATIENCE_MS = 1_000 * WAIT_SECONDS
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 
@@ -34,11 +35,15 @@ class Watch:
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.wrong.append(f"page error: {error}"))
         page.on("request", self._request)
-        page.on("dialog", lambda dialog: (self.wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self._dialog)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not any(one in message.text for one in self.expected):
             self.wrong.append(f"console {message.type}: {message.text}")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _request(self, request: Request) -> None:
         if urlsplit(request.url).hostname not in ("127.0.0.1", "localhost", None):

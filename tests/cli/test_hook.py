@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from patience import WAIT_SECONDS
 
 from holdfast.cli.hook.git import commit_at
 from holdfast.cli.hook.hook_command import EVENTS, HookOutcome, hook_main, run_hook, server
@@ -125,6 +126,18 @@ def test_a_session_starts_with_its_context_in_the_shape_of_the_agent(payload: An
 def test_no_context_prints_nothing_at_all() -> None:
     assert ran("session-start", {"session_id": "s"}, Server("")).stdout == ""
     assert ran("session-start", {"session_id": "s"}, Server(answers=False)).stdout == ""
+
+
+def test_a_memory_that_cannot_be_written_still_gives_its_context() -> None:
+    class ReadOnly(Server):
+        def __call__(self, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
+            answer = super().__call__(method, path, body, timeout)
+            return answer if path == "/agentmemory/context" else {"unavailable": "the disk is full"}
+
+    told = ran("session-start", {"session_id": "s", "cwd": "/work/shop"}, server := ReadOnly("known facts")).stdout
+    assert "known facts" in told
+    assert "the disk is full" in told
+    assert server.requests[-1]["body"]["project"] == server.requests[0]["body"]["project"]
 
 
 def test_context_can_be_turned_off() -> None:
@@ -493,7 +506,7 @@ def test_help_explains_every_event_and_what_is_printed(words: list[str], capsys:
 
 def test_the_hook_starts_with_the_standard_library_alone() -> None:
     code = "import sys, holdfast.cli.hook.hook_command; print(*sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=WAIT_SECONDS)
     loaded = {name.partition(".")[0] for name in run.stdout.split()}
     known = sys.stdlib_module_names | {"holdfast", "__main__", "__mp_main__", "certifi", "sitecustomize"}
     assert {name for name in loaded - known if not name.startswith(("_", "~"))} == set()

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.intake.event.draft import Compressed, compress
+from holdfast.intake.event.draft import EventDraft, compress
 from holdfast.intake.event.failures import failing_names
 from holdfast.text.excerpt import excerpt, failures
+
+pytestmark = pytest.mark.quick
 
 TAP = "not ok 412 - checkout applies the voucher before tax\n    AssertionError: expected 41.65 to equal 41.64\n# pass 411\n# fail 1"
 PYTEST = (
@@ -52,7 +54,7 @@ NAMES = {
 IDS = ["TAP", "pytest", "jest", "vitest", "go", "cargo", "gradle", "terraform", "kubectl", "unittest"]
 
 
-def run(end: str, *, failed: bool, command: str = "make test", after: int = 0) -> Compressed:
+def run(end: str, *, failed: bool, command: str = "make test", after: int = 0) -> EventDraft:
     green = [GREEN[end].format(n=number) for number in range(1, 401)]
     output = "\n".join([*green, end, *green[:after]])
     data: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": command}}
@@ -69,6 +71,13 @@ def test_four_hundred_green_lines_and_one_failure_are_titled_by_the_failure(end:
     assert NAMES[end] in made.title
     assert any(NAMES[end][:40] in fact for fact in made.facts)
     assert NAMES[end][:40] in made.narrative
+
+
+def test_a_failure_that_no_rule_knows_is_titled_by_its_last_line_and_not_by_the_exit_code() -> None:
+    log = "\n".join(f"manifest {number} handled in 12 ms" for number in range(200))
+    error = f"Exit code 1\n{log}\n429 Too Many Requests: 2 requests per second are allowed"
+    made = compress("post_tool_failure", {"tool_name": "Bash", "tool_input": {"command": "./jobs"}, "error": error})
+    assert "429 Too Many Requests" in made.title
 
 
 @pytest.mark.parametrize("end", NAMES, ids=IDS)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hashing_embedder import HashingEmbedder
+from patience import until
 from world import World, running
 
 from holdfast.cli.output.render import print_answer
@@ -16,9 +16,9 @@ from holdfast.connection import LocalConnection
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.model import Caller, CleanText
 from holdfast.core.system import SystemClock
-from holdfast.index import MiniLm, Places
+from holdfast.index import MiniLm, WeightFolders
 from holdfast.ops.registry import BY_NAME
-from holdfast.recall.candidates import DEPTH, Meaning, _nearest
+from holdfast.recall.candidates import DEPTH, QueryEmbedding, _nearest
 from holdfast.recall.time.dates import day_of
 from holdfast.store.port import Condition
 from holdfast.store.tables import MEMORIES
@@ -31,7 +31,7 @@ CAT = "Grandmother's cat sleeps on the warm radiator all winter"
 
 @pytest.fixture(scope="session")
 def minilm() -> MiniLm:
-    return MiniLm(Places("", Path("/nowhere/at/all")), SystemClock())
+    return MiniLm(WeightFolders("", Path("/nowhere/at/all")), SystemClock())
 
 
 @pytest.fixture
@@ -268,13 +268,12 @@ def test_the_server_makes_vectors_by_itself_and_explains_over_rest(tmp_path: Pat
     with running(tmp_path / "memory", embedder="minilm") as client:
         client.post("/agentmemory/remember", json={"content": DEPLOY})
         client.post("/agentmemory/remember", json={"content": CAT})
-        pause = threading.Event()
-        for _ in range(1_000):
-            health = client.get("/agentmemory/health").json()["index"]
-            if health.get("done") == 2:
-                break
-            pause.wait(0.05)
-        assert (health["pending"], health["done"]) == (0, 2)
+
+        def index() -> Any:
+            return client.get("/agentmemory/health").json()["index"]
+
+        until(lambda: index().get("done") == 2, "both have their vectors")
+        assert index()["pending"] == 0
         asked = {"query": "releasing a new version to production", "explain": True, "limit": 1}
         (hit,) = client.post("/agentmemory/search", json=asked).json()["results"]
         assert hit["content"] == DEPLOY
@@ -368,7 +367,7 @@ def test_a_filter_costs_no_answer_by_meaning_however_many_meet_it(
     world.follow()
     reader, embedder = world.engine.store.read(), world.engine.embedder
     assert embedder is not None
-    meaning = Meaning(embedder.name, embedder.embed_query(CleanText("lantern")))
+    meaning = QueryEmbedding(embedder.name, embedder.embed_query(CleanText("lantern")))
     conditions = (Condition("project", "=", "few"),)
     words = reader.words(MEMORIES, Caller().tenant, ("lantern",), conditions, 10)
     assert words.inside == len(few)

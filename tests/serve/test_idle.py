@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from hashing_embedder import HashingEmbedder
+from patience import WAIT_SECONDS
 from starlette.types import Receive, Scope, Send
 from world import StillClock, World
 
 from holdfast.serve.background import idle_shutdown
-from holdfast.serve.background.idle_shutdown import IdleStop, Usage, has_work
+from holdfast.serve.background.idle_shutdown import IdleStop, ServerUsage, has_work
 
 
 async def _nothing() -> Any:
@@ -26,18 +27,18 @@ async def _sent(message: Any) -> None:
     raise AssertionError("nothing is sent")
 
 
-def _usage(clock: StillClock, seconds: int = 0) -> Usage:
+def _usage(clock: StillClock, seconds: int = 0) -> ServerUsage:
     """An app whose requests take so long."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         clock.now += seconds * 1000
         scope["idle"] = usage.idle_seconds()
 
-    usage = Usage(app, clock)
+    usage = ServerUsage(app, clock)
     return usage
 
 
-def _ask(usage: Usage, path: str, kind: str = "http") -> float:
+def _ask(usage: ServerUsage, path: str, kind: str = "http") -> float:
     """Ask; how idle the server was in the middle of it."""
     scope: dict[str, Any] = {"type": kind, "path": path}
     asyncio.run(usage(scope, _nothing, _sent))
@@ -104,7 +105,7 @@ def test_a_server_with_vectors_to_make_stays(
         assert not stopped.wait(0.2)
         waiting.follow()
         assert not has_work(waiting.engine)
-        assert stopped.wait(20)
+        assert stopped.wait(WAIT_SECONDS)
     finally:
         watch.stop()
 
@@ -116,7 +117,7 @@ def test_work_that_never_gets_done_keeps_a_server_for_a_bounded_time(
     waiting.call("remember", content="The lighthouse stands on the cliff.")
     watch = _watch(waiting, stopped, 10)
     try:
-        assert stopped.wait(20)
+        assert stopped.wait(WAIT_SECONDS)
     finally:
         watch.stop()
 
@@ -129,6 +130,6 @@ def test_a_server_whose_card_is_gone_ends_though_it_was_just_used(
     try:
         assert not stopped.is_set()
         waiting.engine.folder.withdraw()
-        assert stopped.wait(20)
+        assert stopped.wait(WAIT_SECONDS)
     finally:
         watch.stop()

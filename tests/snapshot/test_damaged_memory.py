@@ -370,7 +370,7 @@ def test_an_undo_that_fails_leaves_no_snapshot(cli: Cli, monkeypatch: pytest.Mon
         raise undoing.DataDamaged("undo: what was live before is damaged")
 
     with monkeypatch.context() as patched:
-        patched.setattr(undoing, "rejoin", fails)
+        patched.setattr("holdfast.store.sqlite.files.frozen.rejoin", fails)
         assert cli("snapshot", "undo", "--yes").code == 23
     assert [one["id"] for one in cli.good("snapshot", "list")["snapshots"]] == before
     cli.good("snapshot", "undo", "--yes")
@@ -392,12 +392,12 @@ def test_a_server_finds_damaged_pages_before_anybody_reads_them(cli: Cli) -> Non
     from world import settings
 
     from holdfast.engine import Engine
-    from holdfast.serve.background.schedule import Schedule
+    from holdfast.serve.background.schedule import SnapshotSchedule
 
     word_pages(live_database(cli.home))
     engine = Engine(settings(cli.home), rescue=True)
     try:
-        Schedule(engine).run_once()
+        SnapshotSchedule(engine).run_once()
         assert engine.trouble() is not None
         assert read_damage(cli.home / "gen-000001") is not None
     finally:

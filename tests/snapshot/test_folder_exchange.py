@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 from memory_repositories import tree, write
+from patience import WAIT_SECONDS
 
 from holdfast.core.errors import Conflict, DataDamaged, StorageFailed
 from holdfast.snapshot.sources import swap
 from holdfast.snapshot.sources.swap import (
     JOURNAL,
-    Exchange,
+    FolderSwap,
     abandon_pending,
     exchange,
     finish_pending,
@@ -29,24 +30,26 @@ from holdfast.snapshot.sources.swap import (
     place_of_old,
 )
 
+pytestmark = pytest.mark.real_disk
+
 OLD = {"a.md": b"old", "sub/b.md": b"old"}
 NEW = {"a.md": b"new", "sub/c.md": b"new"}
 
 
-def prepared(place: Path, name: str = "memory") -> Exchange:
+def prepared(place: Path, name: str = "memory") -> FolderSwap:
     """A live folder and the one that shall take its place."""
     live = place / name
-    one = Exchange(live, place_of_new(live), place_of_old(live, "000001"))
+    one = FolderSwap(live, place_of_new(live), place_of_old(live, "000001"))
     write(one.live, OLD)
     write(one.staged, NEW)
     return one
 
 
-def is_exchanged(one: Exchange) -> bool:
+def is_exchanged(one: FolderSwap) -> bool:
     return tree(one.live) == NEW and tree(one.kept) == OLD and leftovers(one) == []
 
 
-def leftovers(one: Exchange) -> list[str]:
+def leftovers(one: FolderSwap) -> list[str]:
     known = {one.live, one.kept}
     return [path.name for path in one.live.parent.iterdir() if path.name.startswith(".memory") and path not in known]
 
@@ -228,7 +231,7 @@ finish_pending(Path(home))
 CALLS = ("rename", "renameat2", "fsync", "unlink", "openat", "write", "mkdir")
 
 
-def _killed(place: Path, one: Exchange, call: str, when: int, way: str) -> bool:
+def _killed(place: Path, one: FolderSwap, call: str, when: int, way: str) -> bool:
     """Run the exchange and kill it before that call happens; whether it came to it."""
     strace = shutil.which("strace")
     assert strace, "strace is not installed; this test breaks system calls with it"
@@ -240,13 +243,13 @@ def _killed(place: Path, one: Exchange, call: str, when: int, way: str) -> bool:
     words = [strace, "-f", "-qq", "-o", str(log), "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={when}"]
     words += [word for path in paths for word in ("-P", str(path))]
     words += [sys.executable, "-c", CHILD, str(home), str(one.live), str(one.staged), str(one.kept), way]
-    done = subprocess.run(words, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(words, capture_output=True, check=False, timeout=WAIT_SECONDS)
     killed = "killed by SIGKILL" in log.read_text()
     assert killed == (done.returncode != 0), done.stderr
     return killed
 
 
-def _every_kill(place: Path, call: str, way: str) -> Iterator[tuple[Path, Exchange]]:
+def _every_kill(place: Path, call: str, way: str) -> Iterator[tuple[Path, FolderSwap]]:
     for when in range(1, 100):
         at = place / f"{call}-{when}"
         one = prepared(at / "parent")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,18 +13,18 @@ from typing import Any
 import httpx
 import pytest
 from flows import NEW, OLD, STRANGER, Cli, Said, identity_file, recipient
+from patience import until
 from processes import serving
 from world import DAY, World, running
 
 from holdfast.client import Holdfast
 from holdfast.core.errors import RestorePending
 from holdfast.engine import Engine
-from holdfast.serve.background.schedule import Schedule
+from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.settings import load
 
 A = "/agentmemory"
 PENDING = "restore_pending"
-WAIT_SECONDS = 60
 
 
 @pytest.fixture
@@ -259,14 +258,22 @@ def test_the_server_restores_by_itself_once_the_vault_is_there(lost: Callable[..
         refused = server.remember(NEW)
         assert (refused.status_code, refused.json()["retryable"]) == (503, True)
         (tmp_path / "away").rename(tmp_path / "vault")
-        ends = time.monotonic() + WAIT_SECONDS
-        while server.get("/health").json()["status"] != "healthy":
-            assert time.monotonic() < ends, "the memory did not come back"
+        until(lambda: server.get("/health").json()["status"] == "healthy", "the memory came back")
         assert len(server.found("amber cabinet")) == 1
         assert server.remember(NEW).status_code == 201
     assert "is not there" in server.complaints
     assert "could be opened now" in server.complaints
     assert cli.texts() == {OLD, NEW}
+
+
+def test_a_server_that_waits_begins_as_soon_as_it_is_told_that_the_vault_is_new(tmp_path: Path) -> None:
+    """The first start with a vault that is not there yet: the command that the refusal names ends the waiting."""
+    with serving(tmp_path / "memory", HOLDFAST_VAULT=str(tmp_path / "vault")) as server:
+        refused = server.remember(NEW)
+        assert command_in(refused.json()["hint"]) == ["vault", "init"]
+        said = server.post("/vault/init")
+        assert (said.status_code, "notice" in said.json()) == (200, False)
+        assert server.remember(NEW).status_code == 201
 
 
 def test_a_long_lived_process_without_a_server_restores_once_the_vault_is_there(
@@ -479,7 +486,7 @@ def test_a_vault_that_comes_back_while_another_memory_runs_is_noticed_and_merged
     world = World(cli.home, vault=str(vault))
     world.call("remember", content=NEW)
     world.call("snapshot_create")
-    schedule = Schedule(world.engine)
+    schedule = SnapshotSchedule(world.engine)
     schedule.run_once()
     assert world.engine.trouble() is None
     shutil.rmtree(vault)

@@ -6,6 +6,7 @@ import dataclasses
 import random
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ import apsw
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from patience import WAIT_SECONDS
 from sample_records import OTHER, SILENT, TENANT, add, sample
 from store_places import Place
 
 from holdfast.core.errors import DataDamaged, Fault
-from holdfast.store import quantized
-from holdfast.store.port import PARTS_SPREAD, MadeVector, Missing, Store, Tx, luck
-from holdfast.store.quantized import CodeTable, code_of
+from holdfast.store import quantization
+from holdfast.store.port import PARTS_SPREAD, MadeVector, Missing, Store, Tx, WordCount, luck
+from holdfast.store.quantization import CodeTable, code_of
 from holdfast.store.sqlite.database import open_reader
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.sqlite.vectors import nearest
@@ -28,7 +30,6 @@ from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, PASSAGE_CHARS
 from holdfast.store.vector_hash import text_hash
 
 MODEL, DIMS = "model-1", 70
-WAIT = 20
 
 
 def random_units(count: int, seed: int = 1, dims: int = DIMS) -> Any:
@@ -139,7 +140,7 @@ def test_among_many_the_true_nearest_are_found(store: Store, monkeypatch: pytest
     put_many(store, rows)
     monkeypatch.setattr(nearest, "FEW", 10)
     monkeypatch.setattr(nearest, "RESCORED", 50)
-    monkeypatch.setattr("holdfast.store.quantized.LEAST", 500)
+    monkeypatch.setattr("holdfast.store.quantization.LEAST", 500)
     for number in range(100):
         hits = store.read().nearest(TENANT, MODEL, rows[number], 2)
         assert [hit.seq for hit in hits] == [number + 1, 3_001 + number]
@@ -175,7 +176,7 @@ def test_two_threads_find_what_one_does(monkeypatch: pytest.MonkeyPatch, rows: i
     table = CodeTable(DIMS)
     table.append(np.arange(1, rows + 1), code_of(numbers))
     alone = [table.nearest(one, 40).tolist() for one in numbers[:50]]
-    monkeypatch.setattr("holdfast.store.quantized.SHARED_FROM", 0)
+    monkeypatch.setattr("holdfast.store.quantization.SHARED_FROM", 0)
     assert [table.nearest(one, 40).tolist() for one in numbers[:50]] == alone
 
 
@@ -184,7 +185,7 @@ def test_each_of_two_threads_sifts_its_own_half(monkeypatch: pytest.MonkeyPatch)
     table = CodeTable(DIMS)
     table.append(np.arange(1, 2_601), code_of(numbers))
     for name, value in (("SHARED_FROM", 0), ("LEAST", 50), ("SIFTED", 0.01)):
-        monkeypatch.setattr(quantized, name, value)
+        monkeypatch.setattr(quantization, name, value)
     assert [int(table.nearest(one, 2)[0]) for one in numbers] == list(range(1, 2_601))
 
 
@@ -193,21 +194,21 @@ def test_the_allowed_are_found_where_they_stand(held: list[int], allowed: list[i
     seqs = np.array(sorted(held) if ascending else held, dtype=np.int64)
     wanted = np.array(allowed, dtype=np.int64)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(quantized, "FEW_ALLOWED", 1_000.0)
-        got = quantized._places(seqs, wanted, ascending)
+        patched.setattr(quantization, "FEW_ALLOWED", 1_000.0)
+        got = quantization._places(seqs, wanted, ascending)
     assert got.tolist() == [place for place, seq in enumerate(seqs.tolist()) if seq in allowed]
 
 
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=400), st.integers(1, 400))
 def test_the_smallest_are_picked_and_of_equals_the_newer(apart: list[int], count: int) -> None:
-    got = quantized._smallest(np.arange(len(apart)), np.array(apart, dtype=np.uint16), min(count, len(apart)))
+    got = quantization._smallest(np.arange(len(apart)), np.array(apart, dtype=np.uint16), min(count, len(apart)))
     want = sorted(range(len(apart)), key=lambda place: (apart[place], -place))[:count]
     assert sorted(got.tolist()) == sorted(want)
 
 
 def test_a_question_about_something_else_altogether_finds_what_is_least_far(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is near, so the signs differ nearly as often everywhere: those of small numbers must not count."""
-    monkeypatch.setattr(quantized, "LEAST", 1)
+    monkeypatch.setattr(quantization, "LEAST", 1)
     rows, queries = random_units(20_000, 5, 384), random_units(20, 6, 384)
     table = CodeTable(384)
     table.append(np.arange(len(rows)), code_of(rows))
@@ -231,6 +232,19 @@ def test_codes_rank_nearly_as_vectors_do() -> None:
     assert got.min() > best.min() - 0.03
 
 
+@dataclass(frozen=True)
+class EachOf:
+    """Candidates of which one in so many meets the conditions."""
+
+    number: int
+
+    def counted(self, seqs: Sequence[int]) -> dict[int, WordCount]:
+        return {seq: WordCount(0, {}) for seq in seqs}
+
+    def meeting(self, seqs: Sequence[int]) -> set[int]:
+        return {seq for seq in seqs if seq % self.number == 0}
+
+
 def test_only_what_meets_the_conditions_is_found_however_near_the_others_are(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,10 +252,7 @@ def test_only_what_meets_the_conditions_is_found_however_near_the_others_are(
     rows = random_units(400, 5)
     put_many(store, rows)
 
-    def third(seqs: Sequence[int]) -> set[int]:
-        return {seq for seq in seqs if seq % 3 == 0}
-
-    hits = store.read().nearest(TENANT, MODEL, rows[0], 10, meeting=third)
+    hits = store.read().nearest(TENANT, MODEL, rows[0], 10, among=EachOf(3))
     best = [seq for seq in (np.argsort(-(rows @ rows[0])) + 1).tolist() if seq % 3 == 0][:10]
     assert [hit.seq for hit in hits][:5] == best[:5]
     assert all(hit.seq % 3 == 0 for hit in hits)
@@ -319,7 +330,9 @@ def test_a_record_of_many_near_parts_leaves_room_for_the_others(store: Store, mo
     hits = store.read().nearest(TENANT, MODEL, centre, 8)
     assert hits[0].seq == seqs[0]
     assert len({hit.seq for hit in hits}) == 8
-    assert [hit.seq for hit in store.read().nearest(TENANT, MODEL, centre, 8, meeting=set)] == [hit.seq for hit in hits]
+    assert [hit.seq for hit in store.read().nearest(TENANT, MODEL, centre, 8, among=EachOf(1))] == [
+        hit.seq for hit in hits
+    ]
 
 
 def test_a_text_that_changes_loses_all_its_parts(store: Store, in_parts: list[int]) -> None:
@@ -534,7 +547,7 @@ def test_readers_find_whole_answers_while_vectors_are_added_and_removed(store: S
             store._codes.forget()  # type: ignore[attr-defined]
     done.set()
     for thread in threads:
-        thread.join(WAIT)
+        thread.join(WAIT_SECONDS)
     assert wrong == []
     for number in range(0, len(rows), 97):
         assert [hit.seq for hit in store.read().nearest(TENANT, MODEL, rows[number], 1)] == [number + 1]

@@ -12,10 +12,10 @@ import pytest
 from sample_records import TENANT, add
 from test_store_segments import asked, by_fts5, opened, put, same_as_fts5, text
 
+from holdfast.store.fulltext import parts, word_search
+from holdfast.store.fulltext.parts import BOUNDED, MASKS
+from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.port import Condition
-from holdfast.store.sqlite.fulltext import parts, word_search
-from holdfast.store.sqlite.fulltext.parts import BOUNDED, MASKS
-from holdfast.store.sqlite.fulltext.segments import Folder
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
 from holdfast.store.tokenizer import query
@@ -82,7 +82,7 @@ def test_postings_that_stay_in_memory_answer_as_those_that_are_read(
 
 
 def test_the_few_that_a_filter_leaves_are_scored_as_among_all(store: SqliteStore) -> None:
-    store._folder = Folder(store._readers.mine, store._write_words, rows=400, merge=3)
+    store._folder = Compactor(store._readers.mine, store._write_words, rows=400, merge=3)
     chance = random.Random(4)
     for number in range(400):
         put(store, f"m{number}", text(chance), project="few" if number % 80 == 0 else "many")
@@ -104,7 +104,7 @@ def test_it_is_told_which_records_meet_the_conditions(store: SqliteStore) -> Non
     met = {one.seq for one in store.read().find(MEMORIES, TENANT, bounds[0])}
     for some in (bounds[:1], bounds):
         words = store.read().words(MEMORIES, TENANT, query("granite"), some, 5)
-        assert words.meeting(range(200)) == met
+        assert words.among.meeting(range(200)) == met
 
 
 @pytest.mark.parametrize("folded", [False, True])
@@ -117,7 +117,7 @@ def test_a_record_that_was_stored_again_still_tells_its_words(store: SqliteStore
         store.fold_words(least=1)
     words = store.read().words(MEMORIES, TENANT, query("gneiss"), (), 5)
     (hit,) = words.hits
-    assert words.counted([hit.seq])[hit.seq].weights == {"gneiss": 1.0}
+    assert words.among.counted([hit.seq])[hit.seq].weights == {"gneiss": 1.0}
 
 
 def test_segments_whose_ranges_cross_are_merged_in_order(store: SqliteStore) -> None:
@@ -172,7 +172,7 @@ def test_an_index_that_is_mended_while_words_are_folded_is_whole(store: SqliteSt
             mending.join(timeout=1)  # it ends at once if it does not wait for the fold
         return store._write_words(job)
 
-    store._folder = Folder(store._readers.mine, write, rows=16, merge=3)
+    store._folder = Compactor(store._readers.mine, write, rows=16, merge=3)
     store.fold_words(least=1)
     mending.join()
     assert store.verify() == []
@@ -189,7 +189,7 @@ def test_an_answer_stays_what_it_was_while_others_go_on(store: SqliteStore, fold
     put(store, "one", "granite again")
     drop(store, "two")
     assert len(asked(store, "granite")) == 1  # another question, which hears of what is gone
-    counted = earlier.counted([hit.seq for hit in earlier.hits])
+    counted = earlier.among.counted([hit.seq for hit in earlier.hits])
     assert [counted[hit.seq].length for hit in earlier.hits] == [1, 1]
 
 
@@ -251,10 +251,10 @@ def test_words_are_not_looked_through_again_before_something_was_written(store: 
         looks.append(1)
         return store._readers.mine()
 
-    folder = Folder(read, store._write_words, rows=2, merge=3)
-    folder.fold_all()
+    folder = Compactor(read, store._write_words, rows=2, merge=3)
+    folder.compact_all()
     looks.clear()
-    assert folder.fold_all() == 0
+    assert folder.compact_all() == 0
     assert len(looks) == 1
     put(store, "two", "granite")
-    assert folder.fold_all() == 1
+    assert folder.compact_all() == 1

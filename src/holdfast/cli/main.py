@@ -35,8 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _hook(words[1:])
         if words[:1] == ["--version"]:
             return _version()
-        parser = _parser(words)
         _check_known(words)
+        parser = _parser(words)
         given = parser.parse_args(words)
         return int(given.run(given))
     except Fault as fault:
@@ -96,11 +96,16 @@ def _check_known(words: Sequence[str]) -> None:
     """Refuse a command that there is not, with the nearest ones: a list of all of them answers nothing.
 
     Raises:
-        InvalidRequest: there is no such command.
+        InvalidRequest: there is no such command, or an option stands in its place.
     """
     from holdfast.cli import command_table
     from holdfast.cli.commands import parsers
+    from holdfast.cli.options import COMMON_OPTIONS
 
+    if words and words[0] in COMMON_OPTIONS:
+        raise InvalidRequest(
+            f"holdfast: {words[0]} stands before the command", hint=f"Put it after: holdfast COMMAND {words[0]}"
+        )
     if not words or words[0].startswith("-"):
         return
     names = [*(name for name, _ in command_table.listing()), *(one.words for one in parsers.COMMANDS)]
@@ -159,7 +164,7 @@ class _Groups:
 
 
 def _operation(given: argparse.Namespace) -> int:
-    from holdfast.cli.confirm import asked
+    from holdfast.cli.confirm import confirmed_call
     from holdfast.cli.folder_project import placed
     from holdfast.cli.memory_location import connection_of
     from holdfast.cli.options import arguments_of
@@ -177,7 +182,7 @@ def _operation(given: argparse.Namespace) -> int:
 
             answer = in_steps(connection, row, arguments)
         elif row.asks:
-            answer = asked(connection, row, arguments, given)
+            answer = confirmed_call(connection, row, arguments, given)
         else:
             with working(row.summary):
                 answer = connection.call(row, arguments)
@@ -192,7 +197,7 @@ def _operation(given: argparse.Namespace) -> int:
 def _print(row: Row, answer: Any, place: str, *, narrowed: bool) -> None:
     """The answer for a person: a list as one line a row, the overview as a page, the rest as it comes."""
     from holdfast.cli.output.lists import PAGE_OF, print_listing
-    from holdfast.cli.output.render import print_answer, print_lines, say
+    from holdfast.cli.output.render import print_answer, print_lines, print_notice
 
     if row.name not in PAGE_OF and row.name != "overview":
         print_answer(answer, row.name)
@@ -204,9 +209,10 @@ def _print(row: Row, answer: Any, place: str, *, narrowed: bool) -> None:
     elif "text" in answer:
         print_lines(str(answer["text"]).splitlines())
     else:
-        print_listing(PAGE_OF[row.name], answer, narrowed=narrowed)
+        # A memory in trouble may hold more than it can list, and takes nothing new.
+        print_listing(PAGE_OF[row.name], answer, narrowed=narrowed or bool(answer.get("notice")))
     if answer.get("notice"):
-        say(str(answer["notice"]))
+        print_notice(str(answer["notice"]))
 
 
 def _exit_code(answer: Any) -> int:

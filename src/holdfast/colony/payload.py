@@ -6,6 +6,7 @@ Everything that comes back is foreign until its sizes and its SHA-256 are those 
 from __future__ import annotations
 
 import binascii
+import gzip
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -22,8 +23,8 @@ from holdfast.core.errors import ColonyDamaged, ColonyInvalid
 MOST_BYTES = 256 * 1024 * 1024
 MOST_DOCUMENTS = 1_000_000
 
-# Half the time of gzip's level 9 at no more than 1.007 of its bytes on five kinds of text. Level 6 takes a third, but
-# 1.02 of the bytes of logs and chats; docs/benchmarks/colony.md.
+# For encrypted snapshots, which colony-memory does not read: half the time of gzip's level 9 at no more than 1.007 of
+# its bytes on five kinds of text. Level 6 takes a third, but 1.02 of the bytes of logs and chats.
 LEVEL = 7
 _GZIP = 31  # zlib's number for a window of 32 kB with gzip's frame around it
 
@@ -31,7 +32,7 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedDocuments:
     """Documents on their way out."""
 
     blob: str
@@ -42,7 +43,7 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedBlock:
     """What a manifest says about the block."""
 
     blob_chars: int
@@ -51,7 +52,7 @@ class Expected:
     sealed_sha256: str | None
 
 
-def pack(documents: Mapping[str, str], recipients: Sequence[Any]) -> Packed:
+def pack(documents: Mapping[str, str], recipients: Sequence[Any]) -> PackedDocuments:
     """The documents as text, encrypted for the recipients if there are any.
 
     Raises:
@@ -59,17 +60,19 @@ def pack(documents: Mapping[str, str], recipients: Sequence[Any]) -> Packed:
         UnicodeEncodeError: a text holds half a surrogate pair.
     """
     plain = canonical(_checked(documents))
-    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, _GZIP)
-    data = packer.compress(plain) + packer.flush()
     sealed = None
     if recipients:
-        data = seal(data, recipients)
+        packer = zlib.compressobj(LEVEL, zlib.DEFLATED, _GZIP)
+        data = seal(packer.compress(plain) + packer.flush(), recipients)
         sealed = sha256(data)
+    else:
+        # The call that colony-memory makes: the same documents become the same bytes, whichever of the two writes.
+        data = gzip.compress(plain, mtime=0)
     blob = binascii.b2a_base64(data, newline=False).decode("ascii")
-    return Packed(blob, sorted(documents), len(plain), sha256(plain), sealed)
+    return PackedDocuments(blob, sorted(documents), len(plain), sha256(plain), sealed)
 
 
-def unpack(blob: str, expected: Expected, identities: Sequence[Any], most_bytes: int) -> dict[str, str]:
+def unpack(blob: str, expected: ExpectedBlock, identities: Sequence[Any], most_bytes: int) -> dict[str, str]:
     """The documents in the block, if it is the one that was expected.
 
     Raises:

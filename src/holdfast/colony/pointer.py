@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from holdfast.colony.file_names import Series, age_order
-from holdfast.colony.files import Content, Files, Missing
-from holdfast.colony.inventory import Listing
+from holdfast.colony.files import FileContent, FileMissing, VaultFiles
+from holdfast.colony.inventory import VaultListing
 from holdfast.colony.manifest import Pointer, pointer_text, read_pointer
 from holdfast.core.errors import ColonyConflict
 
@@ -16,21 +16,19 @@ TRIES = 5
 
 
 @dataclass(frozen=True)
-class Pointers:
+class PointerFiles:
     """Reads and moves pointers."""
 
-    files: Files
+    files: VaultFiles
     now: Callable[[], str]
 
-    def read(self, listing: Listing, series: Series) -> Pointer:
+    def read(self, listing: VaultListing, series: Series) -> Pointer:
         """What the pointer says; nothing, if there is none."""
         seen = self._seen(listing, series)
         return Pointer() if seen is None else read_pointer(seen.text)
 
-    def move(self, series: Series, id: str, *, claim: bool) -> None:
+    def move(self, series: Series, id: str) -> None:
         """Make the pointer name the snapshot, unless it names a newer one by now.
-
-        `claim` notes how the label was given, so that no other label can become the same by losing characters.
 
         Raises:
             ColonyConflict: others change it each time.
@@ -41,15 +39,14 @@ class Pointers:
             named = None if seen is None else read_pointer(seen.text)
             if named and named.id in listing.finished(series) and age_order(named.id or "") > age_order(id):
                 return
-            given = series.given if claim else named.given if named else None
             try:
-                self._write(Series(series.label, given), id, seen)
+                self._write(series, id, seen)
             except ColonyConflict:
                 continue
             return
         raise ColonyConflict("backup: the snapshot is stored, but other writers keep changing its pointer")
 
-    def leave(self, listing: Listing, series: Series, gone: Iterable[str], *, instead: str | None) -> None:
+    def leave(self, listing: VaultListing, series: Series, gone: Iterable[str], *, instead: str | None) -> None:
         """Before snapshots are deleted: if the pointer names one of them, let it name another, or go."""
         seen = self._seen(listing, series)
         if seen is None:
@@ -60,17 +57,17 @@ class Pointers:
         if instead is None:
             self.files.delete(series.pointer)
         else:
-            self._write(Series(series.label, named.given), instead, seen)
+            self._write(series, instead, seen)
 
-    def _seen(self, listing: Listing, series: Series) -> Content | None:
+    def _seen(self, listing: VaultListing, series: Series) -> FileContent | None:
         if series.pointer not in listing:
             return None
         try:
             return self.files.read(series.pointer)
-        except Missing:
+        except FileMissing:
             return None
 
-    def _write(self, series: Series, id: str, seen: Content | None) -> None:
+    def _write(self, series: Series, id: str, seen: FileContent | None) -> None:
         text = pointer_text(series, id, self.now())
         if seen is None:
             self.files.create(series.pointer, text)

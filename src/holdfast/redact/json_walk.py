@@ -38,7 +38,7 @@ PAIR_VALUES = frozenset({"value", "Value", "val", "default", "content"})
 BRACKETS = {"{": "}", "[": "]", '"': '"'}
 
 
-class Walk:
+class JsonRedaction:
     """One redaction of one value; `counts` gathers what was removed."""
 
     def __init__(self, book: RuleBook, counts: Counts) -> None:
@@ -132,7 +132,9 @@ class Walk:
         clean = self.inside(text, depth)
         if clean is None:
             clean = to_text(clean_bytes(self.book, data, self.counts))
-        # Without its secrets a broken text may be JSON, which is read field by field.
+            # Without its secrets a broken text may be JSON, which is read field by field.
+            if opened_json(clean) is None:
+                return clean
         return clean if clean == text else self.text(clean, depth + 1)
 
     def inside(self, text: str, depth: int) -> str | None:

@@ -27,6 +27,7 @@ _SHORT = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|nr|fig|sec|dr|mr|mrs|ms|st|z\.b|d\.h|bzw|ca)|\b[A-Za-z])\.$",
     re.IGNORECASE,
 )
+_LEFT_OUT = re.compile(r"\s(?:\.{3}|…)$")  # left-out words, as in SELECT ... FROM; an end has no space before it
 _NUMBERED = re.compile(r"\d\.$")  # the end of a version or of a German day, if a small letter follows
 
 
@@ -79,15 +80,15 @@ def _sentences(text: str) -> Iterator[Sentence]:
 
 
 @dataclass(slots=True)
-class _Block:
+class _TextBlock:
     kind: str  # prose, item, heading, code
     text: str
     lines: int = 1
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def _blocks(text: str) -> Iterator[_TextBlock]:
     """Paragraphs, list items, headings and code blocks. Wrapped lines of a paragraph or an item are one."""
-    held: _Block | None = None
+    held: _TextBlock | None = None
     code: list[str] | None = None
     for line in text.splitlines():
         if _FENCE.match(line):
@@ -96,7 +97,7 @@ def _blocks(text: str) -> Iterator[_Block]:
                     yield held
                 held, code = None, []
             else:
-                yield _Block("code", "\n".join(code), len(code))
+                yield _TextBlock("code", "\n".join(code), len(code))
                 code = None
             continue
         if code is not None:
@@ -109,7 +110,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             continue
         if held is not None:
             yield held
-        held = fresh if fresh is not None else _Block("prose", line.strip()) if line.strip() else None
+        held = fresh if fresh is not None else _TextBlock("prose", line.strip()) if line.strip() else None
         if held is not None and held.kind in ("heading",):
             yield held
             held = None
@@ -117,30 +118,33 @@ def _blocks(text: str) -> Iterator[_Block]:
         yield held
 
 
-def _fresh(line: str) -> _Block | None:
+def _fresh(line: str) -> _TextBlock | None:
     """What a line begins, if it does not go on with the one before."""
     if not line.strip():
         return None
     if heading := _HEADING.match(line):
-        return _Block("heading", _plain(heading.group(1) or heading.group(2)))
+        return _TextBlock("heading", _plain(heading.group(1) or heading.group(2)))
     if _RULE.match(line):
-        return _Block("heading", "") if line.strip().startswith(("---", "***", "===")) else _Block("code", "")
+        return _TextBlock("heading", "") if line.strip().startswith(("---", "***", "===")) else _TextBlock("code", "")
     if _TABLE.match(line):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        return _Block("item", ": ".join(filter(None, [cells[0], " · ".join(filter(None, cells[1:]))])))
+        return _TextBlock("item", ": ".join(filter(None, [cells[0], " · ".join(filter(None, cells[1:]))])))
     if bullet := _BULLET.match(line):
-        return _Block("item", line[bullet.end() :].strip())
+        return _TextBlock("item", line[bullet.end() :].strip())
     return None
 
 
 def _cut(text: str) -> list[str]:
-    """A paragraph in sentences; an end mark inside a code span or after an abbreviation ends nothing."""
+    """A paragraph in sentences; an end mark inside a code span, after an abbreviation or for left-out words ends
+    nothing."""
     parts: list[str] = []
     start = 0
     for end in _END.finditer(text):
         before = text[start : end.start()]
         small = text[end.end() : end.end() + 1].islower()
-        if before.count("`") % 2 or _SHORT.search(before) or (small and _NUMBERED.search(before)):
+        if before.count("`") % 2 or _SHORT.search(before) or _LEFT_OUT.search(before):
+            continue
+        if small and _NUMBERED.search(before):
             continue
         parts.append(before + text[end.start() : end.end()].rstrip())
         start = end.end()

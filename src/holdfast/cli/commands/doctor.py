@@ -10,9 +10,8 @@ import stat
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from shlex import quote
-
-import apsw
 
 from holdfast.connection import Connection, RemoteConnection, open_connection
 from holdfast.core.errors import Fault, Forbidden, Unauthorized
@@ -33,6 +32,7 @@ from holdfast.snapshot.sources.swap_recovery import unfinished
 from holdfast.store import kernel
 from holdfast.store.damage import RESTORE
 from holdfast.store.data_folder import DataFolder
+from holdfast.store.portable import sqlite_version
 
 _VARIABLE = "HOLDFAST_SECRET"
 SAFE_SQLITE = (3, 51, 3)  # before this, several connections to one WAL file could corrupt it
@@ -79,7 +79,7 @@ def examine(settings: Settings) -> list[Check]:
 
 
 def _sqlite(settings: Settings) -> Iterator[Check]:
-    version = apsw.sqlite_lib_version()
+    version = sqlite_version()
     numbers = tuple(int(part) for part in version.split("."))
     hint = "" if numbers >= SAFE_SQLITE else "Upgrade apsw: pip install -U apsw"
     yield Check("sqlite", numbers >= SAFE_SQLITE, f"{version} (system: {sqlite3.sqlite_version}, not used)", hint)
@@ -91,10 +91,17 @@ def _folder(settings: Settings) -> Iterator[Check]:
         yield _no_folder(settings)
         return
     writable = os.access(home, os.W_OK | os.X_OK)
-    yield Check("data folder", writable, str(home), "" if writable else f"Make it yours: chown -R $USER {home}")
+    yield Check("data folder", writable, str(home), "" if writable else _closed(home))
     loose = stat.S_IMODE(home.stat().st_mode) & 0o077
     hint = f"Close it to others: chmod 700 {home}" if loose else ""
     yield Check("folder permissions", not loose, oct(stat.S_IMODE(home.stat().st_mode)), hint)
+
+
+def _closed(home: Path) -> str:
+    """How a folder that cannot be written becomes writable."""
+    if os.statvfs(home).f_flag & os.ST_RDONLY:
+        return "Its file system is mounted read-only: mount it for writing, or name another folder with HOLDFAST_HOME."
+    return f"Make it yours: chown -R $USER {home}"
 
 
 def _no_folder(settings: Settings) -> Check:

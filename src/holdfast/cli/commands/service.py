@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from holdfast.cli.commands.service_unit import Unit, unit_of
+from holdfast.cli.commands.service_unit import ServiceUnit, unit_of
 from holdfast.cli.memory_location import settings_of
 from holdfast.cli.output.render import print_answer, print_json
 from holdfast.core.disk import disk_faults, make_folder, write_durably
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.core.model import Json
 
 COMMAND_SECONDS = 60
+_NO_MANAGER = "Failed to connect to bus"  # systemctl in a container, or after su: no manager of this user runs
 
 
 def install(given: argparse.Namespace) -> int:
@@ -36,7 +37,7 @@ def install(given: argparse.Namespace) -> int:
         else:
             unit.settings_path.unlink(missing_ok=True)
         write_durably(unit.path, unit.text.encode())
-    notes += _told(unit, "start")
+    notes += _run_commands(unit, "start")
     if unit.system == "systemd":
         notes.append("To start it at boot and not at login: loginctl enable-linger")
     return _show(given, {"installed": True, **answer, "notes": notes})
@@ -46,17 +47,24 @@ def status(given: argparse.Namespace) -> int:
     settings = settings_of(given)
     unit = unit_of(settings, environment())
     card = running_server(settings)
-    on_demand = bool(card and card.get("onDemand"))
     return _show(
         given,
         {
             "installed": unit.path.exists(),
             "running": card is not None,
-            "startedBy": "none" if not card else "a command, on demand" if on_demand else "the service or a person",
+            "startedBy": _started_by(card, installed=unit.path.exists()),
             **_described(unit),
             **({"url": str(card.get("url"))} if card else {}),
         },
     )
+
+
+def _started_by(card: Json | None, *, installed: bool) -> str:
+    if not card:
+        return "none"
+    if card.get("onDemand"):
+        return "a command, on demand"
+    return "the service, or holdfast serve" if installed else "holdfast serve"
 
 
 def remove(given: argparse.Namespace) -> int:
@@ -65,7 +73,7 @@ def remove(given: argparse.Namespace) -> int:
         return _show(given, {"removed": False, **_described(unit), "notes": ["It is not installed."]})
     if given.dry_run:
         return _show(given, {"removed": False, "dryRun": True, **_described(unit)})
-    notes = _told(unit, "stop")
+    notes = _run_commands(unit, "stop")
     with disk_faults(f"remove {unit.path}"):
         unit.path.unlink(missing_ok=True)
         unit.settings_path.unlink(missing_ok=True)
@@ -85,16 +93,16 @@ def service_hint(settings: Settings) -> str:
     return f"{said}, which starts by itself when it is needed. To keep it running: holdfast service install"
 
 
-def _described(unit: Unit) -> Json:
+def _described(unit: ServiceUnit) -> Json:
     return {"unit": unit.name, "path": str(unit.path), "folder": str(unit.folder), "port": unit.port}
 
 
-def _about_settings(unit: Unit) -> str:
+def _about_settings(unit: ServiceUnit) -> str:
     names = ", ".join(line.partition("=")[0] for line in unit.settings_text.splitlines())
     return f"Settings of this environment ({names}) go to {unit.settings_path}, which only you can read."
 
 
-def _told(unit: Unit, to: str) -> list[str]:
+def _run_commands(unit: ServiceUnit, to: str) -> list[str]:
     """Tell the system; what the user has to type where that cannot be done here."""
     commands = unit.commands("start" if to == "start" else "stop")
     typed = " && ".join(shlex.join(command) for command in commands)
@@ -107,7 +115,8 @@ def _told(unit: Unit, to: str) -> list[str]:
             return [f"{shlex.join(command)} could not be run. Run: {typed}."]
         if done.returncode:
             said = (done.stderr.strip().splitlines() or ["no reason"])[-1]
-            return [f"{shlex.join(command)} failed: {said[:200]}. Run: {typed}."]
+            where = " in a login session of this user; this shell has none" if _NO_MANAGER in said else ""
+            return [f"{shlex.join(command)} failed: {said[:200]}. Run{where}: {typed}."]
     return []
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.intake.event.failures import failing_names, is_runner
-from holdfast.intake.event.hook_event import Happening
+from holdfast.intake.event.hook_event import HookEvent
 from holdfast.intake.event.text_cleanup import clip
 
 _EXIT_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
@@ -51,7 +51,7 @@ class Outcome:
     """The names of what failed: tests, tasks, resources."""
 
 
-def outcome_of(happening: Happening, command: str = "") -> Outcome:
+def outcome_of(happening: HookEvent, command: str = "") -> Outcome:
     text = "\n".join(part for part in (happening.output_text, happening.error) if part)
     code = _exit_code(happening.output, text, happening.failed)
     runs = happening.kind in ("command_run", "error")
@@ -102,13 +102,16 @@ def _other_counts(tail: str) -> dict[str, int]:
     return {"failed": int(gradle.group(2)), "passed": int(gradle.group(1)) - int(gradle.group(2))} if gradle else {}
 
 
-def _error_line(happening: Happening, text: str) -> str:
-    """The last line that names an error class; else the last that sounds like one; else the first."""
+def _error_line(happening: HookEvent, text: str) -> str:
+    """The last line that names an error class; else the last that sounds like one; else the first, or the last where
+    the first is the exit code alone."""
     if happening.error and "\n" not in happening.error and len(happening.error) <= 200:
         return _PREFIX.sub("", clip(happening.error, 200))
     lines = [line.strip() for line in text[-_TAIL:].splitlines() if line.strip() and not _SUMMARY.match(line)]
     named = [line for line in lines if _ERROR_NAME.match(line)]
     spoken = [line for line in lines if _ERROR_WORD.search(line[:400])]
     first = happening.error.strip().partition("\n")[0]
+    if lines and _EXIT_TEXT.fullmatch(first.strip()):
+        first = lines[-1]
     chosen = named[-1] if named else spoken[-1] if spoken else first
     return _PREFIX.sub("", clip(chosen, 200))

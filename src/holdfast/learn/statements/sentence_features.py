@@ -139,7 +139,7 @@ FEW_WORDS, MANY_WORDS, MANY_SENTENCES = 6, 20, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SentencePosition:
     """Where a sentence stands: in the user's prompt or in the answer, among how many, and what was asked."""
 
     prompt: str
@@ -155,7 +155,7 @@ NAMES = (
 )  # fmt: skip
 
 
-def signs(sentence: Sentence, setting: Setting) -> Floats:
+def signs(sentence: Sentence, setting: SentencePosition) -> Floats:
     """The signs of a sentence, in the order of NAMES."""
     text = sentence.text
     words = len(text.split())
@@ -192,7 +192,7 @@ def signs(sentence: Sentence, setting: Setting) -> Floats:
     return np.array(values, float)
 
 
-def _of_the_prompt(setting: Setting) -> tuple[bool, ...]:
+def _of_the_prompt(setting: SentencePosition) -> tuple[bool, ...]:
     """What the prompt tells of the sentences that answer it: a chore leaves less than a failure that was looked into.
 
     All false for sentences of the prompt itself.

@@ -48,7 +48,7 @@ def reminder(ctx: CallContext, session_id: str, project: str, prompt: str, agent
         return Reminder()
     reader = ctx.store.read()
     key = ctx.session_key(reader, session_id)
-    told = told_ids(ctx, reader, key)
+    told = shown_ids(ctx, reader, key)
     hits = search(ctx, Question(prompt, limit=LOOKED_AT, project=project, agent=agent))
     bearing = [hit for hit in hits if _bears(hit) and not _of_session(hit, key)]
     said = {id(hit): statements_of(ctx, reader, hit) for hit in bearing}
@@ -99,13 +99,13 @@ def _day(hit: Hit) -> str:
     return iso(record.created_at if isinstance(record, Memory) else record.at)[:10]
 
 
-def told_ids(ctx: CallContext, reader: Reader, session_key: str) -> set[str]:
+def shown_ids(ctx: CallContext, reader: Reader, session_key: str) -> set[str]:
     """The records that a session was told of."""
     note = reader.get(NOTES, ctx.tenant, _note_id(session_key))
     return set(orjson.loads(note.content)) if note is not None else set()
 
 
-def note_told(ctx: CallContext, session_key: str, ids: Iterable[str]) -> None:
+def note_shown(ctx: CallContext, session_key: str, ids: Iterable[str]) -> None:
     """Remember that a session was told of these records."""
     new = tuple(dict.fromkeys(ids))
     if not new:

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_faults, make_folder
 from holdfast.core.errors import NotFound, SnapshotDamaged
 from holdfast.core.ports import Vault
@@ -13,7 +14,7 @@ from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.hashed_copy import checked, copy_new
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, read_packs
-from holdfast.snapshot.chunks.packfile import Entry
+from holdfast.snapshot.chunks.packfile import PackEntry
 from holdfast.snapshot.chunks.reader import PACKS, read_chunk_index
 from holdfast.vault.streams import read_whole
 
@@ -33,16 +34,12 @@ def fetch_packs(vault: Vault, prefix: str, body: Path, manifest: Manifest, into:
     folder = into / PACKS
     with disk_faults("fetch packs"):
         make_folder(folder)
-    with ThreadPoolExecutor(_AT_ONCE, "holdfast-fetch") as pool:
-        try:
-            for done in [pool.submit(_fetch_pack, vault, prefix, one, folder) for one in packs]:
-                done.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    with ThreadPoolExecutor(_AT_ONCE, "holdfast-fetch") as pool, OnFailure(pool.shutdown, cancel_futures=True):
+        for done in [pool.submit(_fetch_pack, vault, prefix, one, folder) for one in packs]:
+            done.result()
 
 
-def _fetch_pack(vault: Vault, prefix: str, pack: Entry, folder: Path) -> None:
+def _fetch_pack(vault: Vault, prefix: str, pack: PackEntry, folder: Path) -> None:
     try:
         stream = vault.open(f"{prefix}{PACKS}/{pack.name}")
     except NotFound as error:
@@ -73,7 +70,7 @@ def vaulted_chunk_index(vault: Vault, prefix: str, manifest: Manifest) -> bytes:
     return data
 
 
-def vaulted_packs(vault: Vault, prefix: str, manifest: Manifest) -> tuple[Entry, ...]:
+def vaulted_packs(vault: Vault, prefix: str, manifest: Manifest) -> tuple[PackEntry, ...]:
     """The packs that a snapshot in the vault needs.
 
     Raises:

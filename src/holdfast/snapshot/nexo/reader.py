@@ -18,12 +18,13 @@ from typing import IO, Any, BinaryIO
 import zstandard
 
 from holdfast.core.age import NotIntact, WrongIdentity, decrypt_stream, identity_of
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault, IdentityNeeded, InvalidRequest, NotFound, SnapshotDamaged, SnapshotTooNew
 from holdfast.snapshot.bundle.types import Artifact, Code, Finding
 from holdfast.snapshot.nexo.manifest import DATABASE, FILES, MANIFEST, NexoManifest, read_nexo_manifest
 from holdfast.snapshot.nexo.rows import NexoRow, NexoRows
-from holdfast.snapshot.nexo.tar import Member, members
+from holdfast.snapshot.nexo.tar import TarMember, members
 from holdfast.snapshot.sources.folder_walk import read_small
 
 __all__ = ["NexoFile", "NexoManifest", "NexoMemory", "NexoReport", "NexoRow", "import_nexo", "verify_nexo"]
@@ -116,16 +117,12 @@ def import_nexo(path: Path, identities: Sequence[str] = (), scratch: Path | None
         IdentityNeeded: it is encrypted, and none of the identities opens it.
     """
     folder = Path(tempfile.mkdtemp(prefix="nexo-", dir=scratch))
-    try:
-        with _opened(path) as file:
-            for finding in _sidecar(path, file):
-                if not finding.note:
-                    raise SnapshotDamaged(finding.message)
-            sink = _Sink(folder, keep=True)
-            manifest = _read(file, identities, sink)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with OnFailure(shutil.rmtree, folder, ignore_errors=True), _opened(path) as file:
+        for finding in _sidecar(path, file):
+            if not finding.note:
+                raise SnapshotDamaged(finding.message)
+        sink = _Sink(folder, keep=True)
+        manifest = _read(file, identities, sink)
     return NexoMemory(manifest, NexoRows(sink.database), tuple(sink.files), folder)
 
 
@@ -174,7 +171,7 @@ class _Sink:
         self.files: list[NexoFile] = []
         self._keep = keep
 
-    def take(self, member: Member, artifact: Artifact) -> None:
+    def take(self, member: TarMember, artifact: Artifact) -> None:
         place = self._place(artifact)
         digest = hashlib.sha256()
         with (place or Path("/dev/null")).open("wb") as out:
@@ -211,7 +208,7 @@ def _read(file: BinaryIO, identities: Sequence[str], sink: _Sink) -> NexoManifes
             raise disk_fault(error, "unpack a nexo bundle") from error
 
 
-def _members(found: Iterator[Member], size: int, sink: _Sink) -> NexoManifest:
+def _members(found: Iterator[TarMember], size: int, sink: _Sink) -> NexoManifest:
     first = next(found, None)
     if first is None or first.name != MANIFEST or first.size > _MANIFEST_BYTES:
         raise SnapshotDamaged("nexo bundle: its first member is no manifest")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.errors import DataDamaged
-from holdfast.snapshot.recovery.damaged import note_copied
+from holdfast.snapshot.damaged_generations import note_copied
 from holdfast.snapshot.recovery.salvage import make_live
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.snapshot.switch import give_up, live_of
 from holdfast.store.damage import Damage, damage_of, note_damage
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.sqlite.files.salvage_rows import salvage
+from holdfast.store.portable import salvage
 
 
 def repair_index(archive: Archive) -> int:
@@ -39,13 +40,10 @@ def _rebuild(archive: Archive) -> int:
         settle_folders(folder)
         source = folder.current()
         building = folder.new_generation()
-        try:
+        with OnFailure(give_up, folder, building):
             rows = _copied(archive, archive.home / source, building / DATABASE)
             result.about = make_live(archive, folder, building, source)
             note_copied(archive.home, source, result.about)
-        except BaseException:
-            give_up(folder, building)
-            raise
     return rows
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -15,13 +14,13 @@ from numpy.typing import NDArray
 from holdfast.core.errors import DataDamaged
 from holdfast.core.model import Dispatch, Token
 from holdfast.store.damage import DamageWatch
+from holdfast.store.fulltext.parts import ScopeBounds
+from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Condition, R, Table, WordHits, scope
+from holdfast.store.rows import Row, RowCodec, shape_of
 from holdfast.store.sqlite.event_queue import count_dispatches, read_dispatches
-from holdfast.store.sqlite.faults import Watched, as_faults
-from holdfast.store.sqlite.fulltext.parts import Bounds
-from holdfast.store.sqlite.fulltext.word_search import WordIndex
+from holdfast.store.sqlite.faults import DamageReporting, as_faults
 from holdfast.store.sqlite.recall_counts import count_recalls, last_recalls
-from holdfast.store.sqlite.rows import Row, Shape, shape_of
 from holdfast.store.sqlite.vectors.codes import VectorCodes
 from holdfast.store.sqlite.vectors.nearest import VectorReads
 from holdfast.store.tables import TABLES, TOKENS
@@ -83,7 +82,7 @@ def _clause(table: Table[Any], tenant: str, conditions: Sequence[Condition], pre
     return _where(table, shapes, prefix), values
 
 
-def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[Bounds, list[Condition]]:
+def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[ScopeBounds, list[Condition]]:
     """The conditions that the index of words can answer, and the rest."""
     scopes: list[tuple[str, ...]] = [(scope(table.name),)]
     rest: list[Condition] = []
@@ -100,7 +99,7 @@ def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[Bound
             until = min(one.value - (one.op == "<"), until if until is not None else one.value)
         else:
             rest.append(one)
-    return Bounds(tuple(scopes), since, until, any(map(_is_of_few, conditions))), rest
+    return ScopeBounds(tuple(scopes), since, until, any(map(_is_of_few, conditions))), rest
 
 
 def _is_of_few(one: Condition) -> bool:
@@ -119,7 +118,7 @@ def _around(listed: NDArray[np.int64], seqs: Sequence[int], reach: int) -> list[
     return [int(listed[place]) for place in sorted(near) if 0 <= place < len(listed)]
 
 
-def _order(shape: Shape, order: str) -> str:
+def _order(shape: RowCodec, order: str) -> str:
     column = order.removeprefix("-")
     if column not in shape.columns:
         raise KeyError(f"{shape.table} has no column {column}")
@@ -147,7 +146,7 @@ class SqliteReader(VectorReads):
         """`stream` opens a connection for `each`, whose open cursor would keep this one at an old moment. `watch` is
         told of damage."""
         self._watch = watch
-        self._faults = Watched(watch) if watch is not None else as_faults()
+        self._faults = DamageReporting(watch) if watch is not None else as_faults()
         self._db = db
         self._codes = codes
         self._stream = stream
@@ -163,7 +162,7 @@ class SqliteReader(VectorReads):
         with self._faults:
             return [shape.decode(row) for row in rows if self._is_sound(shape, row)]
 
-    def _is_sound(self, shape: Shape, row: Row) -> bool:
+    def _is_sound(self, shape: RowCodec, row: Row) -> bool:
         """Whether a row is as it was written, which takes a twentieth of the time of reading it.
 
         A list goes on without one that is not, if the store is told: it takes no writes from then on, and every answer
@@ -241,7 +240,7 @@ class SqliteReader(VectorReads):
         clause, values = self._narrow(table, tenant, conditions)
         return int(self._rows(f"SELECT count(*) FROM {table.name} WHERE {clause}", values)[0][0])
 
-    def _indexed(self, table: Table[Any], conditions: Sequence[Condition]) -> Bounds | None:
+    def _indexed(self, table: Table[Any], conditions: Sequence[Condition]) -> ScopeBounds | None:
         """The conditions as bounds in the index of words, if it knows all of them and this is no write."""
         if table.index is None or not self._db.get_autocommit():
             return None
@@ -287,10 +286,7 @@ class SqliteReader(VectorReads):
         bounds, rest = bounds_of(table, conditions)
         check = partial(self._passing, table, tenant, rest) if rest else None
         with self._faults:
-            hits = self._word_index.search(self._db, tenant, terms, bounds, limit, check)
-        if check is None:
-            return hits
-        return replace(hits, meeting=lambda seqs: check(list(hits.meeting(seqs))))
+            return self._word_index.search(self._db, tenant, terms, bounds, limit, check)
 
     def _passing(self, table: Table[Any], tenant: str, conditions: Sequence[Condition], seqs: list[int]) -> set[int]:
         clause, values = _clause(table, tenant, conditions, "r.")
@@ -311,7 +307,7 @@ class SqliteReader(VectorReads):
         bounds, _ = bounds_of(table, conditions)
         with self._faults:
             listed = self._word_index.listed(
-                self._db, tenant, list(scopes.values()), bounds if bounds.of_few else Bounds()
+                self._db, tenant, list(scopes.values()), bounds if bounds.of_few else ScopeBounds()
             )
         return {value: _around(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
 

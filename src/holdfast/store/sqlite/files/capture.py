@@ -6,13 +6,13 @@ instead: nothing of theirs is ever in the copy, not even in a page that is free.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from holdfast.core.errors import DataDamaged
+from holdfast.store.lifecycle import CapturedFile
 from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (
@@ -31,16 +31,7 @@ from holdfast.store.sqlite.files.copy_rows import (
 from holdfast.store.tables import TABLES
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """What stands in a captured file."""
-
-    schema: int
-    rows: tuple[tuple[str, int], ...]  # by table, those that have any
-    last_seq: int
-
-
-def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) -> Captured:
+def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
     """Write the tenant's memory as it is at one moment into a new file, which is not synced.
 
     Without `check` the caller has to call `check_store` before it believes in the file.
@@ -118,7 +109,7 @@ def _tallies(db: apsw.Connection) -> dict[str, tuple[int, int]]:
     return {source: (count, total) for source, count, total in rows}
 
 
-def _describe(path: Path) -> Captured:
+def _describe(path: Path) -> CapturedFile:
     db = open_reader(path)
     try:
         with as_faults():
@@ -127,4 +118,4 @@ def _describe(path: Path) -> Captured:
     finally:
         db.close()
     rows = tuple((table.name, tallies[table.name][0]) for table in TABLES if tallies.get(table.name, (0, 0))[0])
-    return Captured(int(schema), rows, tallies["seq"][0])
+    return CapturedFile(int(schema), rows, tallies["seq"][0])

@@ -1,0 +1,172 @@
+"""Operations on damaged generations: what is kept aside, saving what can be read of one, and removing it."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from holdfast.context import CallContext
+from holdfast.core.errors import InvalidRequest
+from holdfast.core.model import Json
+from holdfast.ops.framework.fields import Name, limit
+from holdfast.ops.framework.operation import Nothing, Operation, Request
+from holdfast.ops.snapshots.merge import merged_shape
+from holdfast.ops.snapshots.restore import PLAIN_BEFORE, PREVIEW_FIRST, WAITING, damaged_shape
+from holdfast.ops.snapshots.selection import audit_snapshot
+from holdfast.snapshot.damaged_generations import damaged_generations, discard
+from holdfast.snapshot.recovery.salvage import SalvagedMemory, salvage
+from holdfast.snapshot.repo.context import archive_of
+from holdfast.snapshot.resolve import SnapshotSelector
+from holdfast.store.damage import RESTORE
+
+
+class DamagedAnswer(TypedDict):
+    generations: list[Json]
+    count: int
+    next: NotRequired[str]  # what to do with the newest that is kept aside
+    remove: NotRequired[str]  # how it is removed
+
+
+def snapshot_damaged(ctx: CallContext, ask: Nothing) -> DamagedAnswer:
+    """List generations of the memory that were found damaged: the live one, and those that restores kept aside."""
+    found = damaged_generations(archive_of(ctx).home)
+    answer: DamagedAnswer = {"generations": [damaged_shape(one) for one in found], "count": len(found)}
+    kept = next((one for one in found if not one.live), None)
+    return {**answer, "next": kept.next, "remove": kept.removal} if kept else answer
+
+
+class SnapshotSalvage(Request):
+    generation: Name | None = Field(
+        default=None, description="A damaged generation, as snapshot damaged lists it; without it the newest."
+    )
+    dry_run: bool = Field(default=False, description="Show what can be read and what it would change; change nothing.")
+    yes: bool = Field(default=False, description="Really change the live memory.")
+    identity: Name | None = Field(
+        default=None, description="File with an age identity: what is live is encrypted for it before it is changed."
+    )
+    plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
+    alone: bool = Field(
+        default=False, description="Make what can be read the memory, though a snapshot could be restored first."
+    )
+    limit: int = limit(100, 10_000)
+
+
+class SnapshotSalvageAnswer(TypedDict):
+    success: bool
+    dryRun: bool
+    source: str
+    read: dict[str, int]  # sound rows by table
+    lost: dict[str, int] | None  # rows that cannot be read; None: the damaged file does not tell
+    inNeither: NotRequired[dict[str, int] | None]  # those of them that the live memory has not got either
+    added: NotRequired[dict[str, int]]
+    changed: NotRequired[dict[str, int]]
+    removed: NotRequired[dict[str, int]]
+    conflicts: NotRequired[list[Json]]
+    conflictCount: NotRequired[int]
+    generation: NotRequired[str | None]
+    before: NotRequired[str | None]
+    waiting: NotRequired[str]  # why the vault has not got the snapshot of what was live
+    next: NotRequired[str]  # what to do now
+
+
+def snapshot_salvage(ctx: CallContext, ask: SnapshotSalvage) -> SnapshotSalvageAnswer:
+    """Save what can still be read of a damaged memory: every row whose checksum holds, and no other.
+
+    After a restore they are merged into the live memory, so that what was newer than the snapshot comes back. Where
+    there is no snapshot they become the live memory. The damaged files stay until snapshot discard removes them.
+    """
+    if not (ask.dry_run or ask.yes):
+        raise InvalidRequest("snapshot_salvage: it changes the live memory, and was not confirmed", hint=PREVIEW_FIRST)
+    named = SnapshotSelector("", identity=ask.identity, plain_before=ask.plain_before)
+    done = salvage(archive_of(ctx), ask.generation, named, alone=ask.alone, dry_run=ask.dry_run)
+    answer = _shape(done, ask)
+    if not ask.dry_run:
+        audit_snapshot(ctx, "snapshot_salvage", done.source, generation=done.generation)
+    return answer
+
+
+def _shape(done: SalvagedMemory, ask: SnapshotSalvage) -> SnapshotSalvageAnswer:
+    answer: Json = {
+        "success": True,
+        "dryRun": ask.dry_run,
+        "source": done.source,
+        "read": done.read.rows,
+        "lost": done.read.lost,
+    }
+    if done.merged is not None:
+        told = merged_shape(done.merged, ask.limit)
+        answer |= {name: told[name] for name in ("added", "changed", "removed", "conflicts", "conflictCount")}
+    if done.snapshot is None:
+        answer["inNeither"] = done.in_neither
+    if ask.dry_run:
+        return {**answer, "next": _next(done, ask)}  # type: ignore[typeddict-item]
+    answer["generation"] = done.generation
+    if done.merged is not None:
+        answer["before"] = done.merged.before
+        if done.merged.waiting:
+            answer["waiting"] = f"{WAITING} {done.merged.waiting}"
+    answer["next"] = f"Once you need nothing more of it, remove it: holdfast snapshot discard {done.source} --yes"
+    return answer  # type: ignore[return-value]
+
+
+def _next(done: SalvagedMemory, ask: SnapshotSalvage) -> str:
+    """The command that follows a dry run, with the options that it had."""
+    if done.snapshot is not None:
+        return f"Restore a snapshot first; salvage then adds what is newer: {RESTORE}"
+    words = [
+        *([ask.generation] if ask.generation else []),
+        *(["--identity", quote(ask.identity)] if ask.identity else []),
+        *(["--plain-before"] if ask.plain_before else []),
+        *(["--alone"] if ask.alone else []),
+    ]
+    return f"Bring it in: {' '.join(('holdfast snapshot salvage', *words, '--yes'))}"
+
+
+class SnapshotDiscard(Request):
+    generation: Name = Field(description="A damaged generation, as snapshot damaged lists it.")
+    yes: bool = Field(default=False, description="Really remove its files.")
+
+
+class SnapshotDiscardAnswer(TypedDict):
+    success: bool
+    generation: str
+    size: int
+
+
+def snapshot_discard(ctx: CallContext, ask: SnapshotDiscard) -> SnapshotDiscardAnswer:
+    """Remove the files of a damaged generation that was kept aside. They cannot be brought back."""
+    if not ask.yes:
+        raise InvalidRequest("snapshot_discard: this removes files, and was not confirmed", hint="Pass --yes.")
+    gone = discard(archive_of(ctx), ask.generation)
+    audit_snapshot(ctx, "snapshot_discard", gone.name)
+    return {"success": True, "generation": gone.name, "size": gone.size}
+
+
+# Files of the whole server, all tenants' in one: for root alone.
+DAMAGED = (
+    Operation(snapshot_damaged, "GET", "/snapshots/damaged", scope="root", cli="snapshot damaged"),
+    Operation(
+        snapshot_salvage,
+        "POST",
+        "/snapshots/salvage",
+        effect="destroy",
+        scope="root",
+        cli="snapshot salvage",
+        positional=("generation",),
+        paths=("identity",),
+        long=True,
+    ),
+    Operation(
+        snapshot_discard,
+        "POST",
+        "/snapshots/discard",
+        effect="destroy",
+        scope="root",
+        cli="snapshot discard",
+        positional=("generation",),
+        long=True,
+    ),
+)

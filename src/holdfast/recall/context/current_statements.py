@@ -1,0 +1,90 @@
+"""What was stated in a project and still holds: statements without stock phrases and without those that a newer one
+replaced, and open work without what was done since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from holdfast.context import CallContext
+from holdfast.core.model import Relation, Statement
+from holdfast.recall.context.stock_phrases import stock_phrases
+from holdfast.recall.passage import stems
+from holdfast.store.port import Condition, Reader
+from holdfast.store.tables import MEMORIES, RELATIONS, STATEMENTS
+
+READ = 800  # of a project's newest statements
+BATCH = 500
+SUPERSEDES, UPDATES, SAME_SUBJECT = "supersedes", "updates", "same_subject"
+_STRENGTH = {SAME_SUBJECT: 0, UPDATES: 1, SUPERSEDES: 2}
+# Share of an open item's own words that a later statement must hold for it to count as taken up since.
+TAKEN_UP = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentStatement:
+    """A statement that holds. `newer`: what was said since and speaks of the same, or may."""
+
+    statement: Statement
+    newer: str = ""
+    newer_id: str = ""
+    doubtful: bool = False  # the newer one probably gives another value
+
+    @property
+    def earlier(self) -> bool:
+        return bool(self.newer)
+
+
+def standing(ctx: CallContext, projects: Sequence[str], agent: str | None) -> list[CurrentStatement]:
+    """A project's statements that hold, newest first."""
+    if ctx.in_chat or not projects:
+        return []
+    reader = ctx.store.read()
+    bounds = (*ctx.sees(agent), Condition("project", "in", list(projects)))
+    said = reader.find(STATEMENTS, ctx.tenant, *bounds, order="-at", limit=READ)
+    stock = stock_phrases(said)
+    found = [one for one in said if one.id not in stock]
+    newer = relations_to(ctx, reader, [one.id for one in found], tuple(_STRENGTH))
+    held = [one for one in found if one.id not in newer or newer[one.id].type != SUPERSEDES]
+    texts = _texts(ctx, reader, [newer[one.id].source_id for one in held if one.id in newer])
+    told = [one for one in held if one.kind != "open" or not _taken_up(one, held)]
+    return [_standing(one, newer.get(one.id), texts) for one in told]
+
+
+def _standing(statement: Statement, newer: Relation | None, said: Mapping[str, str]) -> CurrentStatement:
+    if newer is None or newer.source_id not in said:
+        return CurrentStatement(statement)
+    return CurrentStatement(statement, said[newer.source_id], newer.source_id, newer.type == UPDATES)
+
+
+def _texts(ctx: CallContext, reader: Reader, ids: Sequence[str]) -> dict[str, str]:
+    """What statements and memories of these ids say, as far as the caller may see them."""
+    some = Condition("id", "in", list(ids))
+    said = {one.id: one.text for one in reader.find(STATEMENTS, ctx.tenant, *ctx.sees(), some)}
+    kept = reader.find(MEMORIES, ctx.tenant, some) if len(said) < len(set(ids)) else []
+    return said | {one.id: one.content for one in kept if ctx.may_see(one)}
+
+
+def relations_to(
+    ctx: CallContext, reader: Reader, ids: Sequence[str], types: tuple[str, ...] = (SUPERSEDES, UPDATES)
+) -> dict[str, Relation]:
+    """What replaced each of these statements or memories, or speaks of the same anew; the surest, then the last."""
+    found: dict[str, Relation] = {}
+    kinds = Condition("type", "in", types)
+    for start in range(0, len(ids), BATCH):
+        some = Condition("target_id", "in", list(ids[start : start + BATCH]))
+        relations = reader.find(RELATIONS, ctx.tenant, *ctx.sees(), kinds, some, order="seq")
+        for one in sorted(relations, key=lambda one: (_STRENGTH[one.type], one.seq)):
+            found[one.target_id] = one
+    return found
+
+
+def _taken_up(item: Statement, others: Iterable[Statement]) -> bool:
+    """Whether something said in a later session is about the same: it is done, or told there as it stands now."""
+    own = stems(item.text)
+    return bool(own) and any(
+        other.at > item.at
+        and other.session_id != item.session_id
+        and len(own & stems(other.text)) >= TAKEN_UP * len(own)
+        for other in others
+    )

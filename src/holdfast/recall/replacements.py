@@ -1,0 +1,101 @@
+"""Marks hits that state what was replaced since, and puts what replaced it before them. Nothing is hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from holdfast.context import CallContext
+from holdfast.core.model import Memory, Observation, Relation, Statement
+from holdfast.recall.context.current_statements import SUPERSEDES, relations_to
+from holdfast.recall.hit_text import statements_of
+from holdfast.recall.hits import Hit, Replacement
+from holdfast.recall.links import latest_of, versions_of
+from holdfast.recall.passage import answering
+from holdfast.recall.turn_hits import as_turns
+from holdfast.store.port import Reader
+from holdfast.store.tables import MEMORIES, OBSERVATIONS, STATEMENTS
+
+LOOKED_AT = 30  # hits whose statements are looked up
+
+
+def newest_first(ctx: CallContext, reader: Reader, hits: Sequence[Hit], query: str) -> list[Hit]:
+    """The hits, those that state something replaced marked, and what replaced it before them."""
+    if ctx.in_chat:
+        return list(hits)
+    marked = {id(hit): _newer(ctx, reader, hit, query) for hit in hits[:LOOKED_AT]}
+    found: list[Hit] = []
+    placed: set[str] = set()
+    own = {id: hit for hit in hits for id in (hit.record.id, *(row.id for row in hit.turn))}
+    for hit in hits:
+        newer = marked.get(id(hit))
+        if newer is None:
+            _place(found, placed, hit)
+            continue
+        successor = own.get(newer.id) or (_hit_of(ctx, reader, newer, hit) if newer.sure else None)
+        if successor is not None and successor.record.id not in placed:
+            again = marked.get(id(successor))
+            _place(found, placed, replace(successor, outdated=again) if again else successor)
+        _place(found, placed, replace(hit, outdated=newer))
+    return found
+
+
+def _place(found: list[Hit], placed: set[str], hit: Hit) -> None:
+    if hit.record.id not in placed:
+        placed.add(hit.record.id)
+        found.append(hit)
+
+
+def _newer(ctx: CallContext, reader: Reader, hit: Hit, query: str) -> Replacement | None:
+    """What came in the place of the statement in this hit that matches the question."""
+    if isinstance(hit.record, Memory):
+        found = relations_to(ctx, reader, list(versions_of(reader, [hit.record])))
+        last = max(found.values(), key=lambda one: (one.type == SUPERSEDES, one.seq), default=None)
+        return _followed(ctx, reader, last) if last is not None else None
+    said = statements_of(ctx, reader, hit)
+    relations = relations_to(ctx, reader, [one.id for one in said])
+    if not relations:
+        return None
+    matching = _matching(said, relations, query)
+    return _followed(ctx, reader, matching) if matching is not None else None
+
+
+def _matching(said: Sequence[Statement], relations: Mapping[str, Relation], query: str) -> Relation | None:
+    """The relation of a statement that answers the question, if it was replaced. Nothing is as like a question as the
+    same question asked before, and that states nothing."""
+    said = [one for one in said if not one.text.rstrip().endswith("?")]
+    best = answering([one.text for one in said], query)
+    if not best and said:  # found by its meaning: what the turn chiefly says is what it was found for
+        best = [max(range(len(said)), key=lambda at: said[at].worth)]
+    return next((relations[said[at].id] for at in best if said[at].id in relations), None)
+
+
+def _followed(ctx: CallContext, reader: Reader, relation: Relation) -> Replacement | None:
+    """The last of a chain of replacements."""
+    sure, source, seen = relation.type == SUPERSEDES, relation.source_id, {relation.target_id}
+    while source not in seen:
+        seen.add(source)
+        further = relations_to(ctx, reader, [source]).get(source)
+        if further is None or further.type != SUPERSEDES:
+            break
+        source = further.source_id
+    return _as_newer(ctx, reader, source, sure, relation.target_id)
+
+
+def _as_newer(ctx: CallContext, reader: Reader, id: str, sure: bool, of: str) -> Replacement | None:
+    statement = reader.get(STATEMENTS, ctx.tenant, id)
+    if statement is not None:
+        return Replacement(statement.source_id, statement.text, statement.at, sure, of)
+    memory = latest_of(ctx, reader, [id], None).get(id)
+    if memory is not None:
+        return Replacement(memory.id, memory.content[:600], memory.created_at, sure, of)
+    return None
+
+
+def _hit_of(ctx: CallContext, reader: Reader, newer: Replacement, beside: Hit) -> Hit | None:
+    """The newer record as a hit as good as the one it stands before."""
+    record: Observation | Memory | None = reader.get(OBSERVATIONS, ctx.tenant, newer.id)
+    record = record or reader.get(MEMORIES, ctx.tenant, newer.id)
+    if record is None or not ctx.may_see(record):
+        return None
+    return as_turns(ctx, reader, [Hit(record, beside.score, beside.parts, beside.cosine)])[0]

@@ -1,0 +1,100 @@
+"""The words of each record as one row, written in the record's own transaction.
+
+A row is known by its doc number, which only grows: a record that is stored again under its old seq gets a new
+doc. So whoever has seen everything up to some doc finds what came since by asking for larger ones, and what
+was dropped since by the list of the gone.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from holdfast.store.fulltext.database import Database
+from holdfast.store.port import IndexText
+from holdfast.store.tokenizer import stems
+
+# A hit in the title or the tags tells more than one in a long body. Counted in halves: integers pack small.
+TITLE_HALVES, BODY_HALVES, TAG_HALVES = 4, 2, 3
+ALL = 2**62  # rows
+MOST = 65_535  # what two bytes hold; a word said more often than that says no more
+
+SELECT = "SELECT doc, seq, at, length, terms, weights FROM word_rows"
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """A record as the index sees it: how many words, and the weight of each in halves; scopes weigh nothing."""
+
+    length: int
+    weights: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WordRow:
+    doc: int
+    seq: int
+    at: int
+    length: int
+    terms: list[str]
+    weights: array[int]
+
+
+# For each term the places where it stands and how heavily, as little-endian numbers. No arrays: there are tens of
+# thousands of terms, and the collector of garbage walks through arrays, 40 ms in the midst of somebody's question.
+Postings: TypeAlias = dict[str, tuple[bytearray, bytearray]]
+WEIGHT_BYTES = 2
+
+
+def post(postings: Postings, place_bytes: Literal[2, 4], place: int, row: WordRow) -> None:
+    """Put a row under each of its terms."""
+    at, weights = place.to_bytes(place_bytes, "little"), row.weights.tobytes()
+    for first, term in zip(range(0, len(weights), WEIGHT_BYTES), row.terms, strict=True):
+        entry = postings.get(term)
+        if entry is None:
+            entry = postings[term] = (bytearray(), bytearray())
+        entry[0].extend(at)
+        entry[1].extend(weights[first : first + WEIGHT_BYTES])
+
+
+def count(text: IndexText) -> TermCounts:
+    """Weigh the words of a record."""
+    weights: dict[str, int] = {}
+    length = 0
+    for part, halves in ((text.title, TITLE_HALVES), (text.body, BODY_HALVES), (text.tags, TAG_HALVES)):
+        if not part:
+            continue
+        cut = stems(part)
+        length += len(cut)
+        for token in cut:
+            weights[token] = weights.get(token, 0) + halves
+    weights.update(dict.fromkeys(text.scopes, 0))
+    return TermCounts(length, weights)
+
+
+def pack(text: IndexText) -> tuple[int, int, str, bytes]:
+    """Time, length, terms and weights as they are stored; in order, so that equal words are equal bytes."""
+    counted = count(text)
+    terms = sorted(counted.weights)
+    weights = array("H", [min(counted.weights[term], MOST) for term in terms])
+    return text.at, counted.length, "\n".join(terms), weights.tobytes()
+
+
+def unpack(row: Sequence[Any]) -> WordRow:
+    doc, seq, at, length, terms, packed = row
+    weights = array("H")
+    weights.frombytes(packed)
+    return WordRow(doc, seq, at, length, terms.split("\n") if terms else [], weights)
+
+
+def rows_after(db: Database, tenant: str, doc: int, limit: int = ALL) -> Iterator[WordRow]:
+    """The rows of a tenant past a doc, in order."""
+    return map(unpack, db.execute(f"{SELECT} WHERE tenant = ? AND doc > ? ORDER BY doc LIMIT ?", (tenant, doc, limit)))
+
+
+def gone_after(db: Database, tenant: str, place: int) -> list[tuple[int, int]]:
+    """What was dropped past a place: place and doc, in order."""
+    sql = "SELECT place, doc FROM word_gone WHERE tenant = ? AND place > ? ORDER BY place"
+    return db.execute(sql, (tenant, place)).fetchall()

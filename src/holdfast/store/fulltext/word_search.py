@@ -1,0 +1,289 @@
+"""Search by words: over segments and over the rows that are not yet compacted.
+
+What changes seldom is kept in memory: which docs a segment holds, how long they are, which are gone. The
+postings of the question's words are read for each question.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.store.fulltext.bm25 import PartPostings, TenantView
+from holdfast.store.fulltext.database import Database
+from holdfast.store.fulltext.parts import Mask, Part, Posting, ScopeBounds, Seqs, Tail
+from holdfast.store.fulltext.postings import gone_after, rows_after
+from holdfast.store.port import WordCount, WordHits
+
+# Rows of all tenants together that are kept in memory while not compacted: 3.4 kB each where they have 60 words. A
+# compacted one takes a fiftieth of that. Past it the tenant that was searched longest ago is read anew when needed.
+HELD, COMPACTED = 100_000, 50
+
+
+class TenantWords:
+    """What is remembered of one tenant's words."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.version = -1
+        self.segments: dict[int, Part] = {}
+        self.tail = Tail()
+        self.seen = 0  # the last doc in the tail, or compacted
+        self.heard = 0  # the last place in the list of the gone
+        self.documents = 0
+        self.words = 0.0
+
+    def catch_up(self, db: Database, tenant: str) -> bool:
+        """Bring this to the moment that `db` sees; False if this is already past it."""
+        state: Any = db.execute("SELECT version, folded FROM word_states WHERE tenant = ?", (tenant,)).get or (0, 0)
+        version, compacted = state
+        if version < self.version:
+            return False
+        if version > self.version:
+            self._load(db, tenant, version, compacted)
+        for row in rows_after(db, tenant, self.seen):
+            self.tail.add(row)
+            self.seen = row.doc
+            self._count(row.length)
+        gone = gone_after(db, tenant, self.heard)
+        if gone:
+            self._kill([doc for _, doc in gone])
+            self.heard = gone[-1][0]
+        return True
+
+    def _load(self, db: Database, tenant: str, version: int, compacted: int) -> None:
+        rows: Any = db.execute("SELECT segment FROM word_segments WHERE tenant = ?", (tenant,)).fetchall()
+        self.segments = {segment: self.segments.get(segment) or _segment(db, tenant, segment) for (segment,) in rows}
+        self.tail, self.seen, self.heard, self.version = Tail(), compacted, 0, version
+        self.documents = sum(int(part.live.sum()) for part in self.segments.values())
+        self.words = sum(float(part.lengths[part.live].sum()) for part in self.segments.values())
+
+    def parts(self, terms: Sequence[str], bounds: ScopeBounds) -> list[tuple[int | None, PartPostings]]:
+        """The segments by their numbers, and the tail, as they are now."""
+        held: list[tuple[int | None, Part]] = list(self.segments.items())
+        if self.tail.docs:
+            held.append((None, self.tail.part([*terms, *bounds.terms()])))
+        return [(segment, PartPostings(part, part.live, part.dead)) for segment, part in held]
+
+    def size(self) -> int:
+        """What this takes in memory, in rows that are not compacted."""
+        return 1 + len(self.tail.docs) + sum(len(part.docs) for part in self.segments.values()) // COMPACTED
+
+    def _count(self, length: float) -> None:
+        self.documents += 1
+        self.words += length
+
+    def _kill(self, docs: Sequence[int]) -> None:
+        parts: list[Tail | Part] = [self.tail, *self.segments.values()]
+        for part in parts:
+            lengths = part.kill(docs)
+            self.documents -= len(lengths)
+            self.words -= float(lengths.sum())
+
+
+def _segment(db: Database, tenant: str, segment: int) -> Part:
+    sql = "SELECT docs, seqs, ats, lengths FROM word_segments WHERE tenant = ? AND segment = ?"
+    row: Any = db.execute(sql, (tenant, segment)).get
+    docs, seqs, ats = (np.frombuffer(packed, "<i8") for packed in row[:3])
+    lengths, live = np.frombuffer(row[3], "<u4").astype(np.float64), np.ones(len(docs), np.bool_)
+    return Part(docs, seqs, ats, lengths, live, by_seq=np.argsort(seqs, kind="stable"))
+
+
+Check = Callable[[list[int]], set[int]]  # those of given records that meet what the index does not know
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """A question's share of a tenant's words; fulfils `port.Candidates`."""
+
+    view: TenantView
+    terms: Sequence[str]
+    check: Check | None
+
+    def counted(self, seqs: Sequence[int]) -> dict[int, WordCount]:
+        return self.view.counted(self.terms, seqs)
+
+    def meeting(self, seqs: Sequence[int]) -> set[int]:
+        inside = self.view.meeting(seqs)
+        return inside if self.check is None else self.check(list(inside))
+
+
+class WordIndex:
+    """The words of all tenants, as far as this process has looked at them; shared by its readers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tenants: OrderedDict[str, TenantWords] = OrderedDict()  # the last asked last
+        self._sizes: dict[str, int] = {}
+        self._held = 0
+
+    def search(
+        self,
+        db: Database,
+        tenant: str,
+        terms: Sequence[str],
+        bounds: ScopeBounds,
+        limit: int,
+        check: Check | None,
+    ) -> WordHits:
+        """The best `limit` records that hold any of the terms, lie in the bounds and pass the check."""
+        view = self._look(db, tenant, terms, bounds)
+        whole = None if bounds.of_few else view.overall(terms)
+        # What is rare in a project need not be rare in the whole memory, and the other way round.
+        usual = whole if whole and not view.is_narrow else view.inside(terms)
+        best = view.best(whole or usual, limit, check)
+        shown = usual.documents, usual.average, usual.frequency
+        return WordHits(best, view.count, *shown, _Candidates(view, terms, check))
+
+    def members(self, db: Database, tenant: str, bounds: ScopeBounds, most: int) -> Seqs | None:
+        """The seqs of every record in the bounds, in order; None if they are more than `most`."""
+        gathered = self._look(db, tenant, (), bounds).gathered
+        if sum(one.count for one in gathered) > most:
+            return None
+        return np.sort(_inside(gathered, "seqs"))
+
+    def count(self, db: Database, tenant: str, bounds: ScopeBounds) -> int:
+        """How many records lie in the bounds."""
+        return sum(one.count for one in self._look(db, tenant, (), bounds).gathered)
+
+    def times(self, db: Database, tenant: str, bounds: ScopeBounds) -> NDArray[np.int64]:
+        """When each record in the bounds was said, in no order."""
+        return _inside(self._look(db, tenant, (), bounds).gathered, "ats")
+
+    def last(self, db: Database, tenant: str, bounds: ScopeBounds, limit: int) -> Seqs:
+        """The highest `limit` seqs of the records in the bounds, in order."""
+        seqs = _inside(self._look(db, tenant, (), bounds).gathered, "seqs")
+        if len(seqs) > limit:
+            seqs = np.partition(seqs, len(seqs) - limit)[len(seqs) - limit :]
+        return np.sort(seqs)
+
+    def listed(self, db: Database, tenant: str, scopes: Sequence[str], bounds: ScopeBounds) -> dict[str, Seqs]:
+        """The seqs that meet each scope and lie in the bounds, by when they were said."""
+        gathered = self._look(db, tenant, scopes, bounds).gathered
+        return {scope: _in_order(gathered, scope) for scope in scopes}
+
+    def _look(self, db: Database, tenant: str, terms: Sequence[str], bounds: ScopeBounds) -> TenantView:
+        """One moment of the tenant's words: what is remembered and what is read belong together."""
+        if not db.get_autocommit():  # inside a write, or a moment that stands still: nothing remembered is true of it
+            private = TenantWords()
+            private.catch_up(db, tenant)
+            gathered = _gather(db, tenant, private.parts(terms, bounds), terms, bounds)
+            return TenantView(private.documents, private.words, gathered)
+        with self._lock:
+            words = self._tenants.setdefault(tenant, TenantWords())
+        while True:
+            db.execute("BEGIN")
+            try:
+                with words.lock:
+                    parts = words.parts(terms, bounds) if words.catch_up(db, tenant) else None
+                    sizes = words.documents, words.words
+                    self._hold(tenant, words)
+                if parts is not None:
+                    return TenantView(*sizes, _gather(db, tenant, parts, terms, bounds))
+            finally:
+                db.execute("ROLLBACK")
+
+    def _hold(self, tenant: str, words: TenantWords) -> None:
+        """Note what a tenant's words take, and let go of others if that is too much."""
+        with self._lock:
+            if self._tenants.get(tenant) is not words:  # let go of meanwhile
+                return
+            self._tenants.move_to_end(tenant)
+            self._held += words.size() - self._sizes.get(tenant, 0)
+            self._sizes[tenant] = words.size()
+            while self._held > HELD and len(self._tenants) > 1:
+                oldest, _ = self._tenants.popitem(last=False)
+                self._held -= self._sizes.pop(oldest, 0)
+
+
+def _inside(gathered: Sequence[PartPostings], column: Literal["seqs", "ats"]) -> NDArray[np.int64]:
+    """A column of everything in the bounds."""
+    return np.concatenate([np.zeros(0, np.int64), *(getattr(one.part, column)[one.inside] for one in gathered)])
+
+
+def _in_order(gathered: Sequence[PartPostings], scope: str) -> Seqs:
+    seqs, ats = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for one in gathered:
+        if scope in one.postings:
+            places = one.postings[scope].places
+            places = places[one.inside[places]]
+            seqs.append(one.part.seqs[places])
+            ats.append(one.part.ats[places])
+    every = np.concatenate(seqs)
+    return every[np.lexsort((every, np.concatenate(ats)))]
+
+
+def _gather(
+    db: Database,
+    tenant: str,
+    parts: Sequence[tuple[int | None, PartPostings]],
+    terms: Sequence[str],
+    bounds: ScopeBounds,
+) -> list[PartPostings]:
+    """The parts with what lies in the bounds and, if anything does, where the terms stand."""
+    _bound(db, tenant, parts, bounds)
+    gathered = [one for _, one in parts]
+    if any(one.count for one in gathered):
+        segments = {segment: one.part for segment, one in parts if segment is not None}
+        found = _hot_postings(db, tenant, segments, set(terms))
+        for segment, one in parts:
+            one.postings = one.part.postings if segment is None else found[segment]
+    return gathered
+
+
+def _hot_postings(
+    db: Database, tenant: str, segments: Mapping[int, Part], terms: set[str]
+) -> dict[int, dict[str, Posting]]:
+    """Where the terms stand, by segment: from memory, or read where they are not kept."""
+    found: dict[int, dict[str, Posting]] = {}
+    lacking: dict[frozenset[str], list[int]] = defaultdict(list)
+    for segment, part in segments.items():
+        found[segment] = {term: kept for term in terms if (kept := part.hot.get(term)) is not None}
+        lacking[frozenset(terms - found[segment].keys())].append(segment)
+    for missing, some in lacking.items():  # mostly the rare terms of large segments, and all of small ones
+        for segment, read in _postings(db, tenant, some, missing).items():
+            found[segment] |= read
+            for term, posting in read.items():
+                segments[segment].hot.put(term, posting)
+    return found
+
+
+def _bound(db: Database, tenant: str, parts: Sequence[tuple[int | None, PartPostings]], bounds: ScopeBounds) -> None:
+    parts = [(segment, one) for segment, one in parts if not one.bound_as_before(bounds)]
+    wanted = set(bounds.terms())
+    # Taken now: another question, or this one's other scopes, may push them out of the part's memory.
+    known = [{term: mask for term in wanted if (mask := one.part.masks.get(term)) is not None} for _, one in parts]
+    lacking = {segment for (segment, _), masks in zip(parts, known, strict=True) if len(masks) < len(wanted)}
+    missing = {term for masks in known for term in wanted - masks.keys()}
+    found = _postings(db, tenant, [segment for segment in lacking if segment is not None], missing)
+    for (segment, one), masks in zip(parts, known, strict=True):
+        postings = one.part.postings if segment is None else found.get(segment, {})
+        made: dict[str, Mask] = {term: one.part.mask(term, postings.get(term)) for term in wanted - masks.keys()}
+        one.bound(bounds, masks | made)
+
+
+def _postings(
+    db: Database, tenant: str, segments: Iterable[int], terms: Collection[str]
+) -> dict[int, dict[str, Posting]]:
+    """Where the terms stand, by segment."""
+    found: dict[int, dict[str, Posting]] = defaultdict(dict)
+    listed = sorted(segments)
+    if terms and listed:
+        sql = (
+            "SELECT segment, term, places, weights FROM word_postings "
+            f"WHERE tenant = ? AND segment IN ({_marks(listed)}) AND term IN ({_marks(terms)})"
+        )
+        rows: Any = db.execute(sql, (tenant, *listed, *terms))
+        for segment, term, at, weights in rows:
+            found[segment][term] = Posting(np.frombuffer(at, "<u2"), np.frombuffer(weights, "<u2"))
+    return found
+
+
+def _marks(values: Collection[Any]) -> str:
+    return ", ".join("?" * len(values))
