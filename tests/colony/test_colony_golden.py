@@ -14,6 +14,8 @@ from holdfast.colony.file_names import series_of
 from holdfast.colony.manifest import build, pointer_text
 from holdfast.colony.payload import canonical, pack
 
+pytestmark = pytest.mark.quick
+
 GOLDEN = Path(__file__).parent / "golden"
 SOUND = sorted(path.name for path in GOLDEN.glob("0*"))
 TAMPERED = sorted(path.name for path in GOLDEN.glob("neg_*"))
