@@ -37,7 +37,11 @@ LEVELS: tuple[tuple[str, ...], ...] = (
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 
 # The context stands on the store's port and tables, on nothing else of it.
-DESK_KNOWS = {"holdfast.store.port", "holdfast.store.tables"}
+CONTEXT_KNOWS = {"holdfast.store.lifecycle", "holdfast.store.port", "holdfast.store.tables"}
+
+# Outside the store no module knows an engine of it; only the reader of foreign databases opens SQLite files itself.
+ENGINES = "holdfast.store.sqlite"
+FOREIGN_DATABASES = "holdfast.snapshot.nexo"
 
 # `holdfast serve` and `holdfast mcp` start what the server has; only they load it, when they run.
 LAZY = {
@@ -79,7 +83,7 @@ def names() -> frozenset[str]:
 
 
 def room_of(name: str) -> str:
-    """holdfast.store.sqlite.rows -> store; holdfast -> holdfast"""
+    """holdfast.store.rows -> store; holdfast -> holdfast"""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 else parts[0]
 
@@ -131,13 +135,13 @@ def _is_allowed(one: Import) -> bool:
         return True  # single modules; that they form no circle is tested below
     if (one.source.name, one.target) in LAZY:
         return one.lazy
-    if source == "ctx" and target == "store":
-        return one.target in DESK_KNOWS
+    if source == "context" and target == "store":
+        return one.target in CONTEXT_KNOWS
     return LEVEL[target] < LEVEL[source]
 
 
 def test_the_source_is_found() -> None:
-    assert {"holdfast", "holdfast.engine", "holdfast.store.sqlite.rows", "holdfast.cli.connect"} <= names()
+    assert {"holdfast", "holdfast.engine", "holdfast.store.rows", "holdfast.cli.connect"} <= names()
     assert len(all_imports()) > 300
 
 
@@ -151,6 +155,34 @@ def test_every_import_names_a_module_that_exists() -> None:
 
 def test_imports_point_down_only() -> None:
     assert [str(one) for one in all_imports() if not _is_allowed(one)] == []
+
+
+def test_only_the_store_knows_its_engines() -> None:
+    found = [str(one) for one in all_imports() if _is_engine(one.target) and one.source.room != "store"]
+
+    assert found == []
+
+
+def _is_engine(name: str) -> bool:
+    return name == ENGINES or name.startswith(f"{ENGINES}.")
+
+
+def test_the_port_of_the_store_knows_no_engine() -> None:
+    ports = ("holdfast.store.port", "holdfast.store.lifecycle", "holdfast.store.tables")
+
+    assert [str(one) for one in all_imports() if one.source.name in ports and _is_engine(one.target)] == []
+
+
+def test_only_the_store_and_the_reader_of_foreign_databases_open_sqlite_files() -> None:
+    found = {
+        module.name
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if "apsw" in map(_head, _imported_by(node))
+    }
+
+    assert {name for name in found if room_of(name) != "store" and not name.startswith(FOREIGN_DATABASES)} == set()
+    assert any(name.startswith(FOREIGN_DATABASES) for name in found)  # or the exception is not needed any more
 
 
 def test_the_one_exception_to_the_levels_is_used() -> None:

@@ -19,7 +19,8 @@ from holdfast.protocol.access import AUDIENCE, MemoryFacts, Viewer, may_see, vie
 from holdfast.protocol.origin import UMOInfo
 from holdfast.protocol.terms import MemoryScope
 from holdfast.settings import Settings
-from holdfast.store.port import Condition, Home, Reader, Store, Tx, where
+from holdfast.store.lifecycle import Home
+from holdfast.store.port import Condition, Reader, Store, Tx, where
 from holdfast.store.tables import AUDIT, SESSIONS
 
 HOUR_MS = 3_600_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,9 +28,9 @@ from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
 from holdfast.store.damage import Damage
 from holdfast.store.data_folder import DataFolder, FolderLock
-from holdfast.store.live import LiveStore
+from holdfast.store.engines import live_memory
+from holdfast.store.lifecycle import Build, CapturedFile
 from holdfast.store.port import Store
-from holdfast.store.sqlite.store import SqliteStore
 
 log = logging.getLogger("holdfast")
 
@@ -72,7 +71,8 @@ class Engine:
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
         self.folder.make()
-        self._live = LiveStore(self.folder, self._open_store)
+        telling = self.clock if settings.nats_url else None
+        self._live = live_memory(self.folder, self._publish, telling, self._way_out)
         self._opened_at = 0
         self._tried_at = self.clock.steady()
         self._waited = False
@@ -125,7 +125,7 @@ class Engine:
             self._say_begun(begun)
         with suppress(Fault):  # a vault that cannot be asked stops no memory that is there
             self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
-        self._opened_at = self._live.sqlite().last_seq()
+        self._opened_at = self._live.store.last_seq()
 
     def _fill(self) -> Identity | None:
         """Bring the vault's memory into one that holds nothing, if that is so; which snapshot."""
@@ -147,7 +147,7 @@ class Engine:
                 log.warning("%s", warning)
 
     def trouble(self) -> Fault | None:
-        """See `port.Home.trouble`."""
+        """See `lifecycle.Home.trouble`."""
         if (failure := self.store.failure()) is not None:
             return failure
         if self._apart is not None:
@@ -156,7 +156,7 @@ class Engine:
         return self._apart
 
     def news(self) -> str | None:
-        """See `port.Home.news`."""
+        """See `lifecycle.Home.news`."""
         found, now = self._restored, self.clock.now_ms()
         if found is None or not found.is_news(now):
             return None
@@ -202,17 +202,12 @@ class Engine:
         """The live store. Whoever begins something keeps to the one it began with."""
         return self._live.store
 
-    def exchange(self, build: Callable[[Path | None], str]) -> str:
-        """Make the generation live whose name `build` gives; see `port.Home.exchange`."""
+    def exchange(self, build: Build) -> str:
+        """Make the generation live whose name `build` gives; see `lifecycle.Memory.exchange`."""
         name = self._live.exchange(build)
         self.recalls.take()  # counted for records of the old store
-        self._opened_at = self._live.sqlite().last_seq()
+        self._opened_at = self._live.store.last_seq()
         return name
-
-    def _open_store(self, database: Path) -> SqliteStore:
-        """A store of this engine: what is written to it is published, and kept for the broker if there is one."""
-        telling = self.clock if self.settings.nats_url else None
-        return SqliteStore(database, self._publish, telling, self._way_out)
 
     def _way_out(self, damage: Damage) -> str:
         return way_out(self._archive(), damage)
@@ -226,11 +221,23 @@ class Engine:
     def path(self) -> Path:
         return self.folder.home
 
-    def database(self) -> Path:
-        return self._live.sqlite().path
+    def is_open(self) -> bool:
+        return self._live.is_open()
 
-    def content_tag(self) -> str:
-        return self._live.sqlite().content_tag()
+    def content_tag(self, tenant: str) -> str:
+        return self._live.content_tag(tenant)
+
+    def size(self, tenant: str) -> int:
+        return self._live.size(tenant)
+
+    def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
+        return self._live.capture(into, tenant, check=check)
+
+    def as_file(self, scratch: Path, tenant: str) -> Path:
+        return self._live.as_file(scratch, tenant)
+
+    def unreadable(self, generation: str) -> str | None:
+        return self._live.unreadable(generation)
 
     def context(self, caller: Caller) -> CallContext:
         """A caller's place at this engine."""
@@ -255,7 +262,7 @@ class Engine:
         """
         if self.fault is not None:
             self._live.close_anyway()
-        elif self._live.is_open:
+        elif self._live.is_open():
             if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
                 with suppress(Fault):  # a disk that takes no more must not keep the folder locked
                     self.store.fold_words()

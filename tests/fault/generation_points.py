@@ -25,7 +25,6 @@ from holdfast.engine import Engine
 from holdfast.core.errors import Fault
 from holdfast.settings import load
 from grafting import graft
-from holdfast.store.sqlite.files.graft import rejoin
 
 home, captured = Path(sys.argv[1]), Path(sys.argv[2])
 
@@ -35,12 +34,12 @@ def restore(live):
         (building / "memory.db").write_bytes(captured.read_bytes())
     except OSError as error:
         raise disk_fault(error, "extract") from error
-    graft(building / "memory.db", live, "default")
+    graft(building / "memory.db", live.path, "default")
     return engine.folder.finish(building)
 
 def back(live):
     previous = engine.folder.previous()
-    rejoin(home / previous / "memory.db", live, "default")
+    live.give_back(previous, "default")
     return previous
 
 try:

@@ -18,7 +18,7 @@ from holdfast.core.model import Caller
 from holdfast.serve.run import RunningServer
 from holdfast.store.data_folder import DATABASE
 from holdfast.store.sqlite.files.capture import capture_store
-from holdfast.store.sqlite.files.graft import rejoin
+from holdfast.store.sqlite.files.frozen import FrozenFile
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
 
@@ -85,16 +85,16 @@ def test_exchanges_under_load_cost_nobody_an_acknowledged_write_and_end_in_no_fa
     captured = tmp_path / "captured.db"
     capture_store(engine.store.path, captured, TENANT)
 
-    def copy(live: Path) -> str:
+    def copy(live: FrozenFile) -> str:
         building = engine.folder.new_generation()
         (building / DATABASE).write_bytes(captured.read_bytes())
-        graft(building / DATABASE, live, TENANT)
+        graft(building / DATABASE, live.path, TENANT)
         return engine.folder.finish(building)
 
-    def back(live: Path) -> str:
+    def back(live: FrozenFile) -> str:
         previous = engine.folder.previous()
         assert previous is not None
-        rejoin(engine.folder.home / previous / DATABASE, live, TENANT)
+        live.give_back(previous, TENANT)
         return previous
 
     with clients(url, 6) as (promised, answers, changed):
@@ -127,10 +127,10 @@ def test_a_token_that_was_revoked_after_the_snapshot_opens_nothing_after_the_res
         assert http.post(f"{A}/search", json={"query": "x"}, headers=bearer).status_code == 200
         assert http.delete(f"{A}/tokens/{made['record']['id']}").status_code == 200
 
-        def copy(live: Path) -> str:
+        def copy(live: FrozenFile) -> str:
             building = engine.folder.new_generation()
             (building / DATABASE).write_bytes(captured.read_bytes())
-            graft(building / DATABASE, live, TENANT)
+            graft(building / DATABASE, live.path, TENANT)
             return engine.folder.finish(building)
 
         engine.exchange(copy)
@@ -141,7 +141,7 @@ def test_whoever_writes_during_an_exchange_is_told_when_to_come_back(server: tup
     engine, url = server[0].engine, server[1]
     told: list[httpx.Response] = []
 
-    def ask(live: Path) -> str:
+    def ask(live: FrozenFile) -> str:
         with httpx.Client(base_url=url, timeout=WAIT_SECONDS, trust_env=False) as http:
             text = {"content": "The weir is opened at dusk"}
             told.append(http.post(f"{A}/remember", json=text))

@@ -29,7 +29,7 @@ from holdfast.serve.background.vector_worker import VectorWorker
 from holdfast.store.data_folder import DATABASE, MADE, DataFolder
 from holdfast.store.port import Store, Tx
 from holdfast.store.sqlite.files.capture import capture_store
-from holdfast.store.sqlite.files.graft import rejoin
+from holdfast.store.sqlite.files.frozen import FrozenFile
 from holdfast.store.tables import MEMORIES
 
 pytestmark = pytest.mark.real_disk
@@ -50,10 +50,10 @@ def folder(world: World) -> DataFolder:
 def restore(world: World, captured: Path) -> str:
     """The flow's steps as a restore takes them."""
 
-    def build(live: Path) -> str:
+    def build(live: FrozenFile) -> str:
         building = world.engine.folder.new_generation()
         (building / DATABASE).write_bytes(captured.read_bytes())
-        graft(building / DATABASE, live, OURS.tenant)
+        graft(building / DATABASE, live.path, OURS.tenant)
         return world.engine.folder.finish(building)
 
     return world.engine.exchange(build)
@@ -63,8 +63,8 @@ def undo(world: World) -> str:
     previous = world.engine.folder.previous()
     assert previous is not None
 
-    def build(live: Path) -> str:
-        rejoin(world.engine.folder.home / previous / DATABASE, live, OURS.tenant)
+    def build(live: FrozenFile) -> str:
+        live.give_back(previous, OURS.tenant)
         return previous
 
     return world.engine.exchange(build)
@@ -323,8 +323,8 @@ def test_a_write_that_runs_is_waited_for_and_is_what_the_next_generation_is_buil
     assert inside.wait(WAIT_SECONDS)
     seen: list[int] = []
 
-    def build(live: Path) -> str:
-        seen.append(opened(live).read().count(MEMORIES, OURS.tenant))
+    def build(live: FrozenFile) -> str:
+        seen.append(opened(live.path).read().count(MEMORIES, OURS.tenant))
         return "gen-000001"
 
     exchange = threading.Thread(target=world.engine.exchange, args=(build,))
@@ -363,7 +363,7 @@ def test_a_failed_exchange_leaves_the_live_store_as_it_was(world: World, broken:
     ids = fill(world, OURS, "amber")
     folder = world.engine.folder
 
-    def build(live: Path) -> str:
+    def build(live: FrozenFile) -> str:
         if broken == "build":
             raise StorageFailed("restore: the disk failed")
         if broken == "missing":
@@ -480,28 +480,28 @@ def test_every_acknowledged_write_is_in_the_generation_that_was_live_then(world:
     load = Load(world)
     at_the_switch: list[tuple[Store, int]] = []
 
-    def noted(step: Callable[[Path], str]) -> Callable[[Path], str]:
-        def build(live: Path) -> str:
+    def noted(step: Callable[[FrozenFile], str]) -> Callable[[FrozenFile], str]:
+        def build(live: FrozenFile) -> str:
             store = world.engine.store
-            before = opened_count(live)
+            before = opened_count(live.path)
             with load.lock:
                 at_the_switch.append((store, len(load.kept[store])))
             name = step(live)
-            assert opened_count(live) == before  # it stood still
+            assert opened_count(live.path) == before  # it stood still
             return name
 
         return build
 
-    def copy(live: Path) -> str:
+    def copy(live: FrozenFile) -> str:
         building = world.engine.folder.new_generation()
         (building / DATABASE).write_bytes(captured.read_bytes())
-        graft(building / DATABASE, live, OURS.tenant)
+        graft(building / DATABASE, live.path, OURS.tenant)
         return world.engine.folder.finish(building)
 
-    def back(live: Path) -> str:
+    def back(live: FrozenFile) -> str:
         previous = world.engine.folder.previous()
         assert previous is not None
-        rejoin(world.engine.folder.home / previous / DATABASE, live, OURS.tenant)
+        live.give_back(previous, OURS.tenant)
         return previous
 
     with load:

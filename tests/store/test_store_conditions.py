@@ -179,7 +179,7 @@ def test_several_values_of_a_column_bound_every_kind_of_search(store: Store) -> 
     within = reader.within(MEMORIES, TENANT, bound, 100)
     assert len(wanted) == 20
     assert sorted(hit.seq for hit in hits.hits) == wanted
-    assert hits.meeting(range(1, 100)) == set(wanted)
+    assert hits.among.meeting(range(1, 100)) == set(wanted)
     assert within is not None
     assert within.tolist() == wanted
     assert reader.newest(MEMORIES, TENANT, 7, *bound).tolist() == wanted[-7:]

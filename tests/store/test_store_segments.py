@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sample_records import OTHER, SILENT, TENANT, sample
 
+from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.port import Condition, WordHit
-from holdfast.store.sqlite.fulltext.segments import Compactor
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 from holdfast.store.tokenizer import query, stems
@@ -216,7 +216,7 @@ def test_a_record_tells_how_often_it_holds_what_was_asked(store: SqliteStore) ->
     put(store, "one", "running runs and ran to the run", title="A run of luck")
     (hit,) = store.read().words(MEMORIES, TENANT, query("run luck"), (), 5).hits
     for _ in range(2):
-        counted = store.read().words(MEMORIES, TENANT, query("run luck"), (), 5).counted([hit.seq, 999])
+        counted = store.read().words(MEMORIES, TENANT, query("run luck"), (), 5).among.counted([hit.seq, 999])
         assert counted[hit.seq].weights == {"run": 3 + 2, "luck": 2}
         assert (counted[hit.seq].length, set(counted)) == (7 + 4, {hit.seq})
         store.fold_words(least=1)

@@ -6,6 +6,7 @@ import dataclasses
 import random
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from store_places import Place
 
 from holdfast.core.errors import DataDamaged, Fault
 from holdfast.store import quantization
-from holdfast.store.port import PARTS_SPREAD, MadeVector, Missing, Store, Tx, luck
+from holdfast.store.port import PARTS_SPREAD, MadeVector, Missing, Store, Tx, WordCount, luck
 from holdfast.store.quantization import CodeTable, code_of
 from holdfast.store.sqlite.database import open_reader
 from holdfast.store.sqlite.store import SqliteStore
@@ -231,6 +232,19 @@ def test_codes_rank_nearly_as_vectors_do() -> None:
     assert got.min() > best.min() - 0.03
 
 
+@dataclass(frozen=True)
+class EachOf:
+    """Candidates of which one in so many meets the conditions."""
+
+    number: int
+
+    def counted(self, seqs: Sequence[int]) -> dict[int, WordCount]:
+        return {seq: WordCount(0, {}) for seq in seqs}
+
+    def meeting(self, seqs: Sequence[int]) -> set[int]:
+        return {seq for seq in seqs if seq % self.number == 0}
+
+
 def test_only_what_meets_the_conditions_is_found_however_near_the_others_are(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,10 +252,7 @@ def test_only_what_meets_the_conditions_is_found_however_near_the_others_are(
     rows = random_units(400, 5)
     put_many(store, rows)
 
-    def third(seqs: Sequence[int]) -> set[int]:
-        return {seq for seq in seqs if seq % 3 == 0}
-
-    hits = store.read().nearest(TENANT, MODEL, rows[0], 10, meeting=third)
+    hits = store.read().nearest(TENANT, MODEL, rows[0], 10, among=EachOf(3))
     best = [seq for seq in (np.argsort(-(rows @ rows[0])) + 1).tolist() if seq % 3 == 0][:10]
     assert [hit.seq for hit in hits][:5] == best[:5]
     assert all(hit.seq % 3 == 0 for hit in hits)
@@ -319,7 +330,9 @@ def test_a_record_of_many_near_parts_leaves_room_for_the_others(store: Store, mo
     hits = store.read().nearest(TENANT, MODEL, centre, 8)
     assert hits[0].seq == seqs[0]
     assert len({hit.seq for hit in hits}) == 8
-    assert [hit.seq for hit in store.read().nearest(TENANT, MODEL, centre, 8, meeting=set)] == [hit.seq for hit in hits]
+    assert [hit.seq for hit in store.read().nearest(TENANT, MODEL, centre, 8, among=EachOf(1))] == [
+        hit.seq for hit in hits
+    ]
 
 
 def test_a_text_that_changes_loses_all_its_parts(store: Store, in_parts: list[int]) -> None:

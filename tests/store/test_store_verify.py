@@ -20,7 +20,7 @@ from sample_records import OTHER, TENANT, TEXTS, add, columns_of, sample, table_
 from holdfast.core.errors import DataDamaged, DataReadOnly, Fault
 from holdfast.store.data_folder import DAMAGED
 from holdfast.store.port import Condition, Finding, Store, Table
-from holdfast.store.sqlite.rows import shape_of
+from holdfast.store.rows import shape_of
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import INSIGHTS, LESSONS, MEMORIES, OBSERVATIONS, TABLES
 from holdfast.store.tokenizer import query

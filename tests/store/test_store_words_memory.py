@@ -12,10 +12,10 @@ import pytest
 from sample_records import TENANT, add
 from test_store_segments import asked, by_fts5, opened, put, same_as_fts5, text
 
+from holdfast.store.fulltext import parts, word_search
+from holdfast.store.fulltext.parts import BOUNDED, MASKS
+from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.port import Condition
-from holdfast.store.sqlite.fulltext import parts, word_search
-from holdfast.store.sqlite.fulltext.parts import BOUNDED, MASKS
-from holdfast.store.sqlite.fulltext.segments import Compactor
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
 from holdfast.store.tokenizer import query
@@ -104,7 +104,7 @@ def test_it_is_told_which_records_meet_the_conditions(store: SqliteStore) -> Non
     met = {one.seq for one in store.read().find(MEMORIES, TENANT, bounds[0])}
     for some in (bounds[:1], bounds):
         words = store.read().words(MEMORIES, TENANT, query("granite"), some, 5)
-        assert words.meeting(range(200)) == met
+        assert words.among.meeting(range(200)) == met
 
 
 @pytest.mark.parametrize("folded", [False, True])
@@ -117,7 +117,7 @@ def test_a_record_that_was_stored_again_still_tells_its_words(store: SqliteStore
         store.fold_words(least=1)
     words = store.read().words(MEMORIES, TENANT, query("gneiss"), (), 5)
     (hit,) = words.hits
-    assert words.counted([hit.seq])[hit.seq].weights == {"gneiss": 1.0}
+    assert words.among.counted([hit.seq])[hit.seq].weights == {"gneiss": 1.0}
 
 
 def test_segments_whose_ranges_cross_are_merged_in_order(store: SqliteStore) -> None:
@@ -189,7 +189,7 @@ def test_an_answer_stays_what_it_was_while_others_go_on(store: SqliteStore, fold
     put(store, "one", "granite again")
     drop(store, "two")
     assert len(asked(store, "granite")) == 1  # another question, which hears of what is gone
-    counted = earlier.counted([hit.seq for hit in earlier.hits])
+    counted = earlier.among.counted([hit.seq for hit in earlier.hits])
     assert [counted[hit.seq].length for hit in earlier.hits] == [1, 1]
 
 

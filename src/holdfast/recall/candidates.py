@@ -123,7 +123,7 @@ def _nearest(
     them are looked at, however many: a filter must not cost an answer.
     """
     if words.inside > NARROW:
-        hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, meeting=words.meeting)
+        hits = reader.nearest(tenant, meaning.model, meaning.vector, limit, among=words.among)
         if len(hits) >= limit:
             return {hit.seq: hit.cosine for hit in hits}
     allowed = reader.within(table, tenant, conditions, words.inside)
@@ -191,7 +191,7 @@ def _neighbours(
 def _prefetch(reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedding) -> Prefetch:
     """Rather than wait. Where there is nothing to wait for, reading all rows at once later is cheaper."""
     seqs = list(looked.rows)
-    return Prefetch(looked.words.counted(seqs), reader.vectors(tenant, soon.model, soon.dims, seqs))
+    return Prefetch(looked.words.among.counted(seqs), reader.vectors(tenant, soon.model, soon.dims, seqs))
 
 
 def _cosines(
@@ -222,7 +222,7 @@ def _counted(
 ) -> dict[int, Candidate]:
     """The rows with the question's words in them, how near they are, and how often they were recalled."""
     known = early.counted if early else {}
-    counted = {**known, **words.counted([seq for seq in rows if seq not in known])}
+    counted = {**known, **words.among.counted([seq for seq in rows if seq not in known])}
     cosines = _cosines(reader, tenant, rows, early, meaning, near) if meaning else {}
     recalls = reader.recalls(tenant, list(rows))
     return {

@@ -23,8 +23,7 @@ from holdfast.snapshot.resolve import (
     trusted,
 )
 from holdfast.snapshot.sources.capture import STORE
-from holdfast.store.sqlite.database import store_schema
-from holdfast.store.sqlite.files.past_store import PastStore, open_past, reopen_past
+from holdfast.store.portable import PastStore, open_past, reopen_past, store_schema
 
 
 @dataclass(frozen=True, slots=True)

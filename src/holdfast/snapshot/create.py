@@ -11,7 +11,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
-import apsw
 import zstandard
 
 from holdfast.context import HOUR_MS
@@ -43,7 +42,7 @@ from holdfast.snapshot.sources.capture import capture_memory, live_bytes
 from holdfast.snapshot.sources.change_check import note_seen, seen_now
 from holdfast.snapshot.sync.queue import put_in_vault
 from holdfast.snapshot.wire import entry_wire
-from holdfast.store.sqlite.files.capture import check_store
+from holdfast.store.portable import check_store, sqlite_version
 
 T = TypeVar("T")
 
@@ -245,6 +244,6 @@ def _hidden(redaction: Redaction) -> Redaction:
 def _tools() -> dict[str, str]:
     return {
         "holdfast": VERSION,
-        "sqlite": apsw.sqlite_lib_version(),
+        "sqlite": sqlite_version(),
         "zstd": ".".join(map(str, zstandard.ZSTD_VERSION)),
     }

@@ -11,7 +11,7 @@ from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.restore_plan import drop_kept
 from holdfast.store.damage import Damage, note_damage, read_damage
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.port import Home
+from holdfast.store.lifecycle import Home
 
 SEE = "holdfast snapshot salvage --dry-run"
 

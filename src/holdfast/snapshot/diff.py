@@ -12,11 +12,10 @@ from holdfast.snapshot.browse import ExtractedSnapshot, laid_out
 from holdfast.snapshot.damaged_generations import live_name
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.resolve import SnapshotSelector
-from holdfast.snapshot.sources.capture import capture_around, live_database
+from holdfast.snapshot.sources.capture import capture_around, live_memory
 from holdfast.snapshot.sources.folder_diff import FolderDiff, StateChange, diff_folders, diff_state
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.sqlite.files.compare import TableDiff, compare_stores
-from holdfast.store.sqlite.files.salvage_rows import make_empty, salvage
+from holdfast.store.portable import TableDiff, compare_stores, make_empty, salvage
 
 NOW = "now"
 
@@ -85,7 +84,7 @@ def side_of(laid: ExtractedSnapshot) -> DiffSide:
 def live_side(archive: Archive) -> Iterator[DiffSide]:
     """The live memory: its database as it is, its folders and state as a snapshot would have them."""
     with archive.repo.staging() as staging:
-        database = live_database(archive)
+        database = live_memory(archive).as_file(staging, archive.tenant)
         capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
         yield DiffSide(NOW, database, staging)
 

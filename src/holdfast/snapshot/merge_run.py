@@ -15,7 +15,6 @@ from typing import Literal
 
 from holdfast.core.disk import disk_faults, write_durably
 from holdfast.core.errors import InvalidRequest
-from holdfast.core.model import Event
 from holdfast.snapshot.browse import laid_out
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.create import CreateOptions
@@ -25,18 +24,15 @@ from holdfast.snapshot.merge.records import MergedRecords, merge_into
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.latest import BY_RESTORE
 from holdfast.snapshot.resolve import SnapshotSelector
-from holdfast.snapshot.sources.capture import capture_around, live_database
+from holdfast.snapshot.sources.capture import capture_around, live_memory
 from holdfast.snapshot.sources.folder_diff import diff_folders
 from holdfast.snapshot.sources.restore_plan import drop_kept, settle_folders
 from holdfast.snapshot.sources.swap import intend
-from holdfast.snapshot.switch import ORIGIN, give_up, keep, keep_last, live_of, safety_options, switched, take_along
+from holdfast.snapshot.switch import ORIGIN, give_up, keep, keep_last, live_of, safety_options, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.sqlite.files.capture import capture_store
-from holdfast.store.sqlite.files.copy_rows import count_of
-from holdfast.store.sqlite.files.graft import prepare
-from holdfast.store.sqlite.files.past_store import open_past
-from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.portable import open_file, open_past, prepare
 
 BEFORE = CreateOptions(label="before merge", made_by=BY_RESTORE)
 Choice = Literal["a", "b", "newest"]
@@ -144,7 +140,7 @@ def _then(archive: Archive, named: SnapshotSelector) -> Iterator[_MergeSide]:
 def _now(archive: Archive) -> Iterator[_MergeSide]:
     with archive.repo.staging() as staging:
         database = staging / DATABASE
-        captured = capture_store(live_database(archive), database, archive.tenant)
+        captured = live_memory(archive).capture(database, archive.tenant)
         capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
         yield _MergeSide(NOW, database, staging, None, captured.last_seq)
 
@@ -180,16 +176,16 @@ class _MergeFiles:
         prepare(place / DATABASE, tenant)
         return done
 
-    def catch_up(self, merged: Path, old: Path) -> None:
+    def catch_up(self, merged: Path, old: FrozenStore) -> None:
         """Merge what was written to the live memory since it was captured; it stands still now."""
-        if not self.into_now or count_of(old) == self._base.seq:
+        if not self.into_now or old.last_seq() == self._base.seq:
             return
         late = self._scratch / "late.db"
-        capture_store(old, late, self._archive.tenant)
+        old.capture(late, self._archive.tenant)
         self._bring(merged, late)
 
     def _bring(self, into: Path, guest: Path) -> MergedRecords:
-        store, other = SqliteStore(into, _unheard), open_past(guest)
+        store, other = open_file(into), open_past(guest)
         try:
             store.skip_to(store.last_seq() + _ROOM)
             return merge_into(store, other.read(), self._archive.tenant, self._prefer)
@@ -202,10 +198,6 @@ class _MergeFiles:
             folders = tuple(one.name for one in diff_folders(self._a.folder, self._b.folder, scratch))
         base: Literal["a", "b"] = "a" if self._base is self._a else "b"
         return MergeResult(self._a.name, self._b.name, base, done, folders, generation, before)
-
-
-def _unheard(event: Event) -> None:
-    """Nobody reads along in a memory that is being built."""
 
 
 def _made_live(
@@ -222,11 +214,11 @@ def _made_live(
             return work.told(done, None, before)
         write_durably(building / ORIGIN, archive.tenant.encode())
 
-        def build(old: Path | None) -> str:
+        def build(old: FrozenStore | None) -> str:
             if old is not None:
                 later[0] = keep_last(archive, options)
                 work.catch_up(building / DATABASE, old)
-                take_along(building / DATABASE, old, archive.tenant)
+                old.take_along(building / DATABASE, archive.tenant)
             name = folder.finish(building)
             intend(archive.home, name, ())
             return name

@@ -25,7 +25,7 @@ from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.packs import packs_needed
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.verify import Expectations, fault_of, is_genuine, verify
-from holdfast.store.sqlite.database import store_schema
+from holdfast.store.portable import store_schema
 from holdfast.vault.read_only import ReadOnly
 
 LATEST = "latest"

@@ -7,6 +7,7 @@ is live. Memory folders follow by a journal that the next start finishes if this
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,12 +44,11 @@ from holdfast.snapshot.switch import (
     live_of,
     safety_options,
     switched,
-    take_along,
 )
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
-from holdfast.store.port import Home
-from holdfast.store.sqlite.files.graft import prepare
+from holdfast.store.lifecycle import FrozenStore, Home
+from holdfast.store.portable import prepare, take_along
 
 Rows = tuple[tuple[str, int], ...]
 Names = tuple[str, ...]
@@ -193,11 +193,11 @@ def _restored(
         exchanges = stage_folders(archive, building / _BUNDLE, archive.home)
         shutil.rmtree(building / _BUNDLE)
 
-        def build(old: Path | None) -> str:
+        def build(old: FrozenStore | None) -> str:
             if old is not None:
                 later.append(keep_last(archive, options))
-            if not alone and (source := old or _left(archive.home, damaged)) is not None:
-                whole.append(take_along(building / DATABASE, source, archive.tenant))
+            if not alone:
+                whole.extend(_take_along(archive, building / DATABASE, old, damaged))
             keep_damaged(archive.home, damaged)
             no_longer_copied(archive.home)
             name = folder.finish(building)
@@ -214,6 +214,14 @@ def _restored(
         drop_kept(archive, folder.drop_old())
     behind = alone or (bool(damaged) and whole != [True])
     return name, rows, tuple(one.live.name for one in exchanges), next(iter(later), None), behind
+
+
+def _take_along(archive: Archive, database: Path, old: FrozenStore | None, damaged: Names) -> Iterator[bool]:
+    """Bring along what is not the tenant's memory, from what was live; whether all of it was read, if there is any."""
+    if old is not None:
+        yield old.take_along(database, archive.tenant)
+    elif (left := _left(archive.home, damaged)) is not None:
+        yield take_along(database, left, archive.tenant)
 
 
 def _left(home: Path, damaged: Names) -> Path | None:

@@ -6,7 +6,6 @@ not want the same memory beside them in the clear.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +22,8 @@ from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.sources.change_check import is_changed
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.port import Home, is_damaged
-from holdfast.store.sqlite.files.graft import join
-from holdfast.store.sqlite.files.salvage_rows import salvage, unreadable
+from holdfast.store.lifecycle import Build, Home
+from holdfast.store.port import is_damaged
 from holdfast.store.tables import ANSWERS, AUDIT, TABLES, TOKENS
 
 BEFORE_RESTORE = CreateOptions(label=RESTORE_LABEL, made_by=BY_RESTORE)
@@ -43,15 +41,6 @@ def live_of(archive: Archive) -> Home:
     return archive.live
 
 
-def is_closed(live: Home) -> bool:
-    """Whether its store cannot be opened."""
-    try:
-        live.database()
-    except Fault:
-        return True
-    return False
-
-
 def safety_options(
     archive: Archive, options: CreateOptions, named: SnapshotSelector, manifest: Manifest | None
 ) -> CreateOptions:
@@ -62,7 +51,7 @@ def safety_options(
 def _will_be_kept(archive: Archive) -> bool:
     """Nothing is kept of a memory with nothing in it: as the newest snapshot it would only be taken for the memory."""
     live = live_of(archive)
-    if "restore" not in archive.settings.snapshot_before or is_closed(live) or is_damaged(live.store):
+    if "restore" not in archive.settings.snapshot_before or not live.is_open() or is_damaged(live.store):
         return False  # what is damaged is not sealed: its files are kept instead
     return not _is_empty(archive, live)
 
@@ -108,37 +97,13 @@ def _is_sound(archive: Archive) -> bool:
         return False
 
 
-def take_along(database: Path, old: Path, tenant: str) -> bool:
-    """Tokens, unsent events and other tenants' memory come from what is live; False if not all of it could be read.
-
-    Raises:
-        DataDamaged: nothing of it can be read.
-    """
-    with suppress(DataDamaged):
-        if unreadable(old) is None:
-            join(database, old, tenant)
-            return True
-    scratch = database.with_name("readable.db")
-    try:
-        whole = salvage(old, scratch).whole
-        join(database, scratch, tenant)
-    except DataDamaged as fault:
-        raise DataDamaged(
-            "restore: what is live is too damaged to take its tokens and other tenants' memory along",
-            hint="Pass --alone as well to leave them behind, in the files of the old generation, which are kept.",
-        ) from fault
-    finally:
-        scratch.unlink(missing_ok=True)
-    return whole
-
-
 def give_up(folder: DataFolder, building: Path) -> None:
     """Remove what was begun; where the disk does not let us, the next start does it."""
     with suppress(Fault):
         folder.abandon(building)
 
 
-def switched(archive: Archive, live: Home, build: Callable[[Path | None], str]) -> str:
+def switched(archive: Archive, live: Home, build: Build) -> str:
     """Go over to the generation that `build` names, then let the folders follow, or take back what they were to do."""
     folder = DataFolder(archive.home)
     try:

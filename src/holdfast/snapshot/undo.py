@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
@@ -19,9 +18,8 @@ from holdfast.snapshot.sources.swap import intend
 from holdfast.snapshot.switch import ORIGIN, keep, keep_last, live_of, safety_options, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import read_damage
-from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.sqlite.files.graft import rejoin
-from holdfast.store.sqlite.files.salvage_rows import unreadable
+from holdfast.store.data_folder import DataFolder
+from holdfast.store.lifecycle import FrozenStore
 
 BEFORE_UNDO = CreateOptions(label=UNDO_LABEL, made_by=BY_RESTORE)
 LAST = SnapshotSelector(LATEST)
@@ -58,10 +56,10 @@ def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
         before = keep(archive, options)
         later: list[str | None] = [None]
 
-        def build(old: Path | None) -> str:
+        def build(old: FrozenStore | None) -> str:
             if old is not None:
                 later[0] = keep_last(archive, options)
-                rejoin(archive.home / name / DATABASE, old, archive.tenant)
+                old.give_back(name, archive.tenant)
             intend(archive.home, name, folders_of_generation(archive, name, now))
             no_longer_copied(archive.home, leaving=now)
             return name
@@ -84,7 +82,7 @@ def _check_whole(archive: Archive, name: str) -> None:
         DataDamaged: it is damaged, or cannot be opened.
     """
     damage = read_damage(archive.home / name)
-    why = damage.why if damage is not None else unreadable(archive.home / name / DATABASE)
+    why = damage.why if damage is not None else live_of(archive).unreadable(name)
     if why is not None:
         raise DataDamaged(
             f"undo: the memory that was live before is damaged ({why})",

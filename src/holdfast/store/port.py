@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -103,6 +102,18 @@ class WordCount(NamedTuple):
     weights: dict[str, float]
 
 
+class Candidates(Protocol):
+    """The records among which words were looked for, as they were at that moment."""
+
+    def counted(self, seqs: Sequence[int]) -> dict[int, WordCount]:
+        """How often given records hold the terms of the query, by seq."""
+        ...
+
+    def meeting(self, seqs: Sequence[int]) -> set[int]:
+        """Those of given records that meet the conditions."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class WordHits:
     """The best matches, and what is usual among the records they were taken from."""
@@ -114,8 +125,7 @@ class WordHits:
     documents: int
     average_length: float
     frequency: dict[str, int]  # in how many records each term of the query stands
-    counted: Callable[[Sequence[int]], dict[int, WordCount]]  # how often given records hold the terms, by seq
-    meeting: Callable[[Sequence[int]], set[int]]  # those of given records that meet the conditions
+    among: Candidates
 
 
 # How much the parts of a text differ in nearness to a question that has nothing to do with it.
@@ -286,13 +296,13 @@ class Reader(Protocol):
         query: NDArray[np.float32],
         limit: int,
         allowed: NDArray[np.int64] | None = None,
-        meeting: Callable[[Sequence[int]], set[int]] | None = None,
+        among: Candidates | None = None,
     ) -> list[VectorHit]:
         """Records of which a part is nearest in meaning to the query's vector, best first; `allowed` holds the only
         ones to look at.
 
-        `meeting` says which of given records count; where few do, fewer are found than there are. Only vectors of
-        that model count: while records wait for theirs, they are not found.
+        Only records that meet the conditions of `among` count; where few do, fewer are found than there are. Only
+        vectors of that model count: while records wait for theirs, they are not found.
         """
         ...
 
@@ -456,48 +466,3 @@ class Store(Protocol):
 def is_damaged(store: Store) -> bool:
     """Whether it is open, known to be damaged and takes no writes."""
     return isinstance(store.failure(), DataReadOnly)
-
-
-class Home(Protocol):
-    """The data folder that this process holds open, and the one generation of it that is live."""
-
-    @property
-    def path(self) -> Path: ...
-
-    @property
-    def store(self) -> Store:
-        """The live store; another one after each exchange."""
-        ...
-
-    def database(self) -> Path:
-        """The live store's file.
-
-        Raises:
-            DataDamaged, DataTooNew: it cannot be opened.
-        """
-        ...
-
-    def content_tag(self) -> str:
-        """Changes whenever a record of memory does, and with nothing else. Faults as above."""
-        ...
-
-    def try_again(self) -> None:
-        """Open the memory if it could not be opened before."""
-        ...
-
-    def trouble(self) -> Fault | None:
-        """What every caller of this memory has to know, and what to do about it; None while all is well."""
-        ...
-
-    def news(self) -> str | None:
-        """What happened to this memory while no caller was there, told for a while; None if nothing did."""
-        ...
-
-    def exchange(self, build: Callable[[Path | None], str]) -> str:
-        """Make the generation live whose name `build` gives. It is handed the live store's file, which takes no writes
-        meanwhile, or None if that cannot be opened.
-
-        Raises:
-            Fault: whatever `build` raised, or the new one cannot be opened; the old one is live as before.
-        """
-        ...

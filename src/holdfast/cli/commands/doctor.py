@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-import apsw
-
 from holdfast.connection import Connection, RemoteConnection, open_connection
 from holdfast.core.errors import Fault, Forbidden, Unauthorized
 from holdfast.core.model import DEFAULT_TENANT, CleanText, Json
@@ -34,6 +32,7 @@ from holdfast.snapshot.sources.swap_recovery import unfinished
 from holdfast.store import kernel
 from holdfast.store.damage import RESTORE
 from holdfast.store.data_folder import DataFolder
+from holdfast.store.portable import sqlite_version
 
 _VARIABLE = "HOLDFAST_SECRET"
 SAFE_SQLITE = (3, 51, 3)  # before this, several connections to one WAL file could corrupt it
@@ -80,7 +79,7 @@ def examine(settings: Settings) -> list[Check]:
 
 
 def _sqlite(settings: Settings) -> Iterator[Check]:
-    version = apsw.sqlite_lib_version()
+    version = sqlite_version()
     numbers = tuple(int(part) for part in version.split("."))
     hint = "" if numbers >= SAFE_SQLITE else "Upgrade apsw: pip install -U apsw"
     yield Check("sqlite", numbers >= SAFE_SQLITE, f"{version} (system: {sqlite3.sqlite_version}, not used)", hint)

@@ -25,7 +25,8 @@ from holdfast.snapshot.repo.key_warnings import key_warnings
 from holdfast.snapshot.status import RepositoryHealth, snapshot_health
 from holdfast.snapshot.sync.send_backlog import waiting_ms
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.port import Condition, Home, where
+from holdfast.store.lifecycle import Home
+from holdfast.store.port import Condition, where
 from holdfast.store.tables import ACTIONS, LESSONS, MEMORIES, OBSERVATIONS
 
 RECENT = 20

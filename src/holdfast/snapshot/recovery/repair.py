@@ -12,7 +12,7 @@ from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.snapshot.switch import give_up, live_of
 from holdfast.store.damage import Damage, damage_of, note_damage
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.sqlite.files.salvage_rows import salvage
+from holdfast.store.portable import salvage
 
 
 def repair_index(archive: Archive) -> int:

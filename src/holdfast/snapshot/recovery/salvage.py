@@ -16,15 +16,15 @@ from holdfast.snapshot.merge_run import MergeResult, merge_file
 from holdfast.snapshot.recovery.alternatives import restorable
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector
-from holdfast.snapshot.sources.capture import live_database
+from holdfast.snapshot.sources.capture import live_memory
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.snapshot.sources.swap import intend
 from holdfast.snapshot.switch import ORIGIN, give_up, live_of, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import RESTORE
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.sqlite.files.coverage import count_covered
-from holdfast.store.sqlite.files.salvage_rows import SalvagedRows, salvage as salvage_file
+from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.portable import SalvagedRows, count_covered, salvage as salvage_file
 
 ANY = SnapshotSelector("")
 
@@ -118,7 +118,8 @@ def _merged(archive: Archive, source: str, named: SnapshotSelector, dry_run: boo
     with archive.repo.staging() as staging:
         database = staging / DATABASE
         read = _read(archive.home / source, database, archive.tenant)
-        lost = _in_neither(read, count_covered(live_database(archive), database, archive.tenant))
+        now = live_memory(archive).as_file(staging, archive.tenant)
+        lost = _in_neither(read, count_covered(now, database, archive.tenant))
         done = merge_file(archive, source, database, named, dry_run=dry_run)
     return SalvagedMemory(source, read, done, done.generation, lost)
 
@@ -151,7 +152,7 @@ def make_live(archive: Archive, folder: DataFolder, building: Path, source: str)
     """Make a generation live that was built from a damaged one, which is kept aside."""
     write_durably(building / ORIGIN, archive.tenant.encode())
 
-    def build(_: Path | None) -> str:
+    def build(_: FrozenStore | None) -> str:
         keep_damaged(archive.home, (source,))
         name = folder.finish(building)
         intend(archive.home, name, ())

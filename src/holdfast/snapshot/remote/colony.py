@@ -35,9 +35,7 @@ from holdfast.snapshot.repo.paths import parse_id
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.snapshot.sources.capture import STATE, STORE
 from holdfast.store.port import Reader
-from holdfast.store.sqlite.database import store_schema
-from holdfast.store.sqlite.files.runtime_state import runtime_state
-from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.portable import open_file, runtime_state, store_schema
 from holdfast.vault.credentials import with_credentials
 
 SCHEME = "colony:"
@@ -215,7 +213,7 @@ def _bundled(
     database, state = staging / STORE, staging / STATE
     for path in (database, state):
         path.parent.mkdir(mode=0o700, exist_ok=True)
-    store = SqliteStore(database, lambda event: None)
+    store = open_file(database)
     try:
         fill(store, documents, identity.tenant)
         store.fold_words()

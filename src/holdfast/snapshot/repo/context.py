@@ -19,7 +19,7 @@ from holdfast.snapshot.repo.jobs import Job, going_on, note_work
 from holdfast.snapshot.repo.lock import SnapshotLock
 from holdfast.snapshot.repo.paths import repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
-from holdfast.store.port import Home
+from holdfast.store.lifecycle import Home
 from holdfast.vault.vault_url import vault_from
 
 DEFAULT_AGENT = "default"

@@ -12,8 +12,8 @@ from holdfast.snapshot.bundle.types import Capture, SkippedItem, StagedFile
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.config import MemoryFolder, sources_from
 from holdfast.snapshot.sources.redact import redact_staged
-from holdfast.store.sqlite.files.capture import capture_store
-from holdfast.store.sqlite.files.runtime_state import runtime_state
+from holdfast.store.lifecycle import Home
+from holdfast.store.portable import runtime_state
 
 STORE = "store/memory.db"
 STATE = "state/runtime.json"
@@ -30,7 +30,7 @@ def capture_memory(archive: Archive, staging: Path, *, redact: bool, check: bool
         StorageFull, StorageFailed: it cannot be staged.
     """
     store = _place(staging, STORE)
-    captured = capture_store(live_database(archive), store, archive.tenant, check=check)
+    captured = live_memory(archive).capture(store, archive.tenant, check=check)
     around = capture_around(archive, staging, store, redact=redact)
     staged = (StagedFile(STORE, "store", store), *around.staged)
     return Capture(staged, around.left, around.redaction, captured.schema)
@@ -59,23 +59,20 @@ def folders_of(archive: Archive) -> tuple[MemoryFolder, ...]:
     return sources_from(archive.settings) if archive.tenant == DEFAULT_TENANT else ()
 
 
-def live_database(archive: Archive) -> Path:
-    """The database of the live memory.
+def live_memory(archive: Archive) -> Home:
+    """The memory that is live here.
 
     Raises:
-        DataDamaged, DataTooNew: it cannot be opened.
+        DataDamaged: there is none.
     """
     if archive.live is None:
         raise DataDamaged("snapshots: there is no live memory here")
-    return archive.live.database()
+    return archive.live
 
 
 def live_bytes(archive: Archive) -> int:
-    """About how much a capture will be. Faults as of `live_database`."""
-    try:
-        return live_database(archive).stat().st_size
-    except OSError as error:
-        raise disk_fault(error, "capture the store") from error
+    """About how much a capture will be. Faults as of `Memory.size`."""
+    return live_memory(archive).size(archive.tenant)
 
 
 def _place(staging: Path, path: str) -> Path:

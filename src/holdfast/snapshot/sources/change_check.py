@@ -22,7 +22,7 @@ def seen_now(archive: Archive) -> str:
     """A tag of the memory as it is now; empty if the memory cannot be opened."""
     if archive.live is None:
         return ""
-    tag = sha256(archive.live.content_tag().encode())
+    tag = sha256(archive.live.content_tag(archive.tenant).encode())
     for source in folders_of(archive):
         tag.update(source.name.encode())
         for line in _files(source.path):

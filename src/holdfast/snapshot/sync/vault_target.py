@@ -21,7 +21,7 @@ from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.retention import RetentionItem, RetentionPolicy, plan
 from holdfast.snapshot.resolve import LATEST, SnapshotSelector, examine, sought
-from holdfast.snapshot.sources.capture import live_database
+from holdfast.snapshot.sources.capture import live_memory
 from holdfast.snapshot.sync.vault_maintenance import (
     CopiedSnapshot,
     CopyResult,
@@ -34,8 +34,7 @@ from holdfast.snapshot.sync.vault_maintenance import (
     verify_all,
 )
 from holdfast.store.port import Reader
-from holdfast.store.sqlite.files.capture import capture_store
-from holdfast.store.sqlite.files.past_store import open_past
+from holdfast.store.portable import open_past
 from holdfast.vault.read_only import ReadOnly
 
 
@@ -227,7 +226,7 @@ class ColonyTarget:
         archive = self._archive
         if one.manifest is not None and one.manifest.encrypted and not archive.settings.snapshot_identity:
             with archive.repo.staging() as staging:
-                capture_store(live_database(archive), staging / "now.db", archive.tenant)
+                live_memory(archive).capture(staging / "now.db", archive.tenant)
                 store = open_past(staging / "now.db")
                 try:
                     yield store.read()

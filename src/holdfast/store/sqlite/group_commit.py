@@ -22,9 +22,9 @@ from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.damage import DamageWatch
 from holdfast.store.port import Tx
+from holdfast.store.rows import signed64
 from holdfast.store.sqlite.faults import damage_in, storage_fault
 from holdfast.store.sqlite.minhash_index import MinhashIndex
-from holdfast.store.sqlite.rows import signed64
 from holdfast.store.sqlite.tx import SqliteTx
 from holdfast.store.sqlite.vectors.codes import VectorCodes
 

@@ -14,12 +14,12 @@ import orjson
 
 from holdfast.core.errors import DataDamaged
 from holdfast.store.port import Finding, Table
+from holdfast.store.rows import shape_of
 from holdfast.store.sqlite.database import migrate
-from holdfast.store.sqlite.fulltext.check import check_words, stored_rows
 from holdfast.store.sqlite.minhash_index import pack
 from holdfast.store.sqlite.row_check import RowCheck
-from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.vectors.check import check_vectors
+from holdfast.store.sqlite.word_check import check_words, stored_rows
 from holdfast.store.tables import MEMORIES, TABLES, memory_sketch
 
 # More findings than this help nobody; the count is still told.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -15,13 +14,13 @@ from numpy.typing import NDArray
 from holdfast.core.errors import DataDamaged
 from holdfast.core.model import Dispatch, Token
 from holdfast.store.damage import DamageWatch
+from holdfast.store.fulltext.parts import ScopeBounds
+from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Condition, R, Table, WordHits, scope
+from holdfast.store.rows import Row, RowCodec, shape_of
 from holdfast.store.sqlite.event_queue import count_dispatches, read_dispatches
 from holdfast.store.sqlite.faults import DamageReporting, as_faults
-from holdfast.store.sqlite.fulltext.parts import ScopeBounds
-from holdfast.store.sqlite.fulltext.word_search import WordIndex
 from holdfast.store.sqlite.recall_counts import count_recalls, last_recalls
-from holdfast.store.sqlite.rows import Row, RowCodec, shape_of
 from holdfast.store.sqlite.vectors.codes import VectorCodes
 from holdfast.store.sqlite.vectors.nearest import VectorReads
 from holdfast.store.tables import TABLES, TOKENS
@@ -287,10 +286,7 @@ class SqliteReader(VectorReads):
         bounds, rest = bounds_of(table, conditions)
         check = partial(self._passing, table, tenant, rest) if rest else None
         with self._faults:
-            hits = self._word_index.search(self._db, tenant, terms, bounds, limit, check)
-        if check is None:
-            return hits
-        return replace(hits, meeting=lambda seqs: check(list(hits.meeting(seqs))))
+            return self._word_index.search(self._db, tenant, terms, bounds, limit, check)
 
     def _passing(self, table: Table[Any], tenant: str, conditions: Sequence[Condition], seqs: list[int]) -> set[int]:
         clause, values = _clause(table, tenant, conditions, "r.")

@@ -14,7 +14,7 @@ import apsw
 from xxhash import xxh3_64_intdigest
 
 from holdfast.store.port import Table
-from holdfast.store.sqlite.rows import WRAP, RowCodec, shape_of, signed64
+from holdfast.store.rows import WRAP, RowCodec, shape_of, signed64
 
 Changed = tuple[int, str]  # seq and id of a row that is not what was written
 

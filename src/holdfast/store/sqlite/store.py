@@ -15,18 +15,18 @@ from holdfast.core.errors import DataDamaged, Fault
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.damage import DamageWatch, WayOut
+from holdfast.store.fulltext.segments import Compactor
+from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.sqlite.database import migrate, open_checker, open_reader, open_writer
 from holdfast.store.sqlite.faults import PAGES, DamageReporting, as_faults
-from holdfast.store.sqlite.fulltext.check import fill_words
-from holdfast.store.sqlite.fulltext.segments import Compactor
-from holdfast.store.sqlite.fulltext.word_search import WordIndex
 from holdfast.store.sqlite.group_commit import GroupCommit
 from holdfast.store.sqlite.integrity import sketch_rows, verify
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.recall_counts import sweep_recalls
 from holdfast.store.sqlite.vectors.check import mend_vectors
 from holdfast.store.sqlite.vectors.codes import VectorCodes
+from holdfast.store.sqlite.word_check import fill_words
 
 T = TypeVar("T")
 

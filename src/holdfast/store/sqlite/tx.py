@@ -12,15 +12,15 @@ from holdfast.core.errors import Conflict
 from holdfast.core.model import EVERYBODY, Dispatch, Event, Json
 from holdfast.core.ports import Clock
 from holdfast.store.port import R, Table
+from holdfast.store.rows import shape_of
 from holdfast.store.sqlite.event_queue import add_dispatch, drop_dispatches, envelope
 from holdfast.store.sqlite.faults import as_faults
-from holdfast.store.sqlite.fulltext.postings import add_words, change_words, drop_words
 from holdfast.store.sqlite.minhash_index import MinhashIndex, pack
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.recall_counts import add_recalls, drop_recalls, move_recalls
-from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.sqlite.vectors.codes import VectorCodes
 from holdfast.store.sqlite.vectors.nearest import VectorWrites
+from holdfast.store.sqlite.word_rows import add_words, change_words, drop_words
 
 
 @cache

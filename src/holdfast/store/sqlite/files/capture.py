@@ -6,13 +6,13 @@ instead: nothing of theirs is ever in the copy, not even in a page that is free.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from holdfast.core.errors import DataDamaged
+from holdfast.store.lifecycle import CapturedFile
 from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (
@@ -29,15 +29,6 @@ from holdfast.store.sqlite.files.copy_rows import (
     tally_again,
 )
 from holdfast.store.tables import TABLES
-
-
-@dataclass(frozen=True, slots=True)
-class CapturedFile:
-    """What stands in a captured file."""
-
-    schema: int
-    rows: tuple[tuple[str, int], ...]  # by table, those that have any
-    last_seq: int
 
 
 def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:

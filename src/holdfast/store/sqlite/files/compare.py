@@ -11,10 +11,10 @@ from urllib.parse import quote
 import apsw
 
 from holdfast.store.port import Table
+from holdfast.store.rows import shape_of
 from holdfast.store.sqlite.database import BUSY_MS, check_ours, is_current, migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import open_private
-from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.tables import (
     ACTIONS,
     ADDRESSES,

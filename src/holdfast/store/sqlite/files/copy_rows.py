@@ -16,9 +16,9 @@ import apsw
 
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import DataDamaged, StorageFailed
+from holdfast.store.rows import signed64
 from holdfast.store.sqlite.database import BUSY_MS, check_ours, open_reader
 from holdfast.store.sqlite.faults import as_faults
-from holdfast.store.sqlite.rows import signed64
 from holdfast.store.sqlite.vectors.nearest import vector_checksum
 from holdfast.store.tables import TABLES
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import apsw
 
 from holdfast.store.sqlite.files.copy_rows import counter, set_counter
-from holdfast.store.sqlite.fulltext.check import fill_words
 from holdfast.store.sqlite.integrity import sketch_rows
+from holdfast.store.sqlite.word_check import fill_words
 from holdfast.store.tables import TABLES
 
 _INDEXED = " + ".join(f"(SELECT count(*) FROM {table.name})" for table in TABLES if table.index)

@@ -12,11 +12,11 @@ from urllib.parse import quote
 import apsw
 
 from holdfast.core.errors import DataDamaged, Fault, Forbidden
+from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.sqlite.database import BUSY_MS, is_current, migrate, store_schema
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import counter, open_private
-from holdfast.store.sqlite.fulltext.word_search import WordIndex
 from holdfast.store.sqlite.integrity import verify, verify_schema
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.vectors.codes import VectorCodes

@@ -18,9 +18,9 @@ from holdfast.core.errors import Conflict
 from holdfast.core.model import Note
 from holdfast.core.session_keys import own_session
 from holdfast.store.port import Table
+from holdfast.store.rows import shape_of
 from holdfast.store.sqlite.files.copy_rows import tally_again
 from holdfast.store.sqlite.files.derived_data import make_derived
-from holdfast.store.sqlite.rows import shape_of
 from holdfast.store.tables import AUDIT, COMMITS, NOTES, SESSIONS, SLOTS, SUMMARIES, TABLES, TOKENS, reflected_key
 
 # Columns in which sessions are named by their keys.

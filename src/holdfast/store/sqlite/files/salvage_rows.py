@@ -17,12 +17,12 @@ import apsw
 
 from holdfast.core.errors import DataDamaged, Fault
 from holdfast.store.port import Table
+from holdfast.store.rows import Row, RowCodec, shape_of
 from holdfast.store.sqlite.database import check_ours, migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import FAR, PLACE, attach, counter, make_private, set_counter, tally_again
 from holdfast.store.sqlite.files.derived_data import make_derived
 from holdfast.store.sqlite.files.page_reader import Fields, Pages
-from holdfast.store.sqlite.rows import Row, RowCodec, shape_of
 from holdfast.store.sqlite.vectors.check import mend_vectors
 from holdfast.store.tables import TABLES
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from holdfast.store.port import Finding
 from holdfast.store.quantization import Seqs, code_of
-from holdfast.store.sqlite.rows import shape_of
+from holdfast.store.rows import shape_of
 from holdfast.store.sqlite.vectors.codes import CHUNK, CodeChunk, add_codes, each_chunk
 from holdfast.store.sqlite.vectors.nearest import ALL, EMBEDDED, is_of_parts, unpack_vectors, vector_checksum
 from holdfast.store.vector_hash import text_hash

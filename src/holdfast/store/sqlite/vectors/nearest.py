@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.port import MadeVector, Missing, R, StoredVectors, Table, VectorHit, Waiting
+from holdfast.store.port import Candidates, MadeVector, Missing, R, StoredVectors, Table, VectorHit, Waiting
 from holdfast.store.quantization import Seqs, code_of
 from holdfast.store.sqlite.vectors.codes import CodeChange, VectorCodes, add_codes, count_codes, erase_code
 from holdfast.store.tables import TABLES
@@ -100,7 +100,7 @@ class VectorReads:
         query: Query,
         limit: int,
         allowed: Seqs | None = None,
-        meeting: Callable[[Sequence[int]], set[int]] | None = None,
+        among: Candidates | None = None,
     ) -> list[VectorHit]:
         if limit < 1 or (allowed is not None and not len(allowed)):
             return []
@@ -108,7 +108,7 @@ class VectorReads:
             return _best(self.vectors(tenant, model, len(query), allowed).cosines(query), limit)
         with self._faults:
             space = space_of(self._db, tenant, model, len(query))
-        return [] if space is None else self._by_codes(space, query, limit, allowed, meeting)
+        return [] if space is None else self._by_codes(space, query, limit, allowed, among)
 
     def _by_codes(
         self,
@@ -116,21 +116,21 @@ class VectorReads:
         query: Query,
         limit: int,
         allowed: Seqs | None,
-        meeting: Callable[[Sequence[int]], set[int]] | None,
+        among: Candidates | None,
     ) -> list[VectorHit]:
         with self._faults:
             table = self._codes.of(space, len(query))
         count = max(RESCORED, int(RESCORED_SHARE * limit))
-        looked = count if meeting is None else count + count // 4  # most are the latest of their line
+        looked = count if among is None else count + count // 4  # most are the latest of their line
         while True:
             near = table.nearest(query, looked, allowed)
-            if meeting is not None:
-                met = meeting(near.tolist())
+            if among is not None:
+                met = among.meeting(near.tolist())
                 near = np.array([seq for seq in near.tolist() if seq in met][:count], dtype=np.int64)
             found = self._vectors(space, len(query), near).cosines(query)
-            if looked >= min(len(table), MOST_LOOKED if meeting else ALL) or len(found) >= max(limit, count * ENOUGH):
+            if looked >= min(len(table), MOST_LOOKED if among else ALL) or len(found) >= max(limit, count * ENOUGH):
                 return _best(found, limit)
-            looked *= 2 if meeting is None else 4
+            looked *= 2 if among is None else 4
 
     def vectors(self, tenant: str, model: str, dims: int, seqs: Sequence[int] | Seqs) -> StoredVectors:
         with self._faults:

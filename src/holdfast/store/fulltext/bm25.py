@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.port import WordCount, WordHit
-from holdfast.store.sqlite.fulltext.parts import (
+from holdfast.store.fulltext.parts import (
     K1,
     Floats,
     LengthNorms,
@@ -22,6 +21,7 @@ from holdfast.store.sqlite.fulltext.parts import (
     ScopedDocs,
     Seqs,
 )
+from holdfast.store.port import WordCount, WordHit
 
 HALF = 0.5
 LEAST_IDF = 1e-6  # FTS5's: a word that stands nearly everywhere still counts a trace

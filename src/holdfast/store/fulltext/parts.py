@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.sqlite.fulltext.postings import Postings, WordRow, post
+from holdfast.store.fulltext.postings import Postings, WordRow, post
 
 K1, B = 1.2, 0.75  # FTS5's
 ONCE = 2  # halves

@@ -1,4 +1,4 @@
-"""The live store of a data folder, or the fault that says why it cannot be used.
+"""The live store of a data folder on SQLite, or the fault that says why it cannot be used.
 
 Without a store a memory can still be restored: the next generation is built beside what is there and made live.
 """
@@ -9,16 +9,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault
-from holdfast.store.data_folder import DataFolder
-from holdfast.store.generations import Generations
+from holdfast.store.data_folder import DATABASE, DataFolder
+from holdfast.store.lifecycle import Build, CapturedFile
 from holdfast.store.port import Store
+from holdfast.store.sqlite.files.capture import capture_store
+from holdfast.store.sqlite.files.salvage_rows import unreadable
+from holdfast.store.sqlite.generations import Generations
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.unavailable import ClosedStore
 
 
 class LiveStore:
-    """One data folder's store. Use it only while holding the folder's lock."""
+    """One data folder's store; fulfils `lifecycle.LiveMemory`. Use it only while holding the folder's lock."""
 
     def __init__(self, folder: DataFolder, open_store: Callable[[Path], SqliteStore]):
         self._folder = folder
@@ -43,9 +47,8 @@ class LiveStore:
         """Answer every read and write with this fault, until another generation is made live or `accept` is called."""
         self._fault = fault
 
-    @property
     def is_open(self) -> bool:
-        return self._generations is not None
+        return self._generations is not None and self._fault is None
 
     @property
     def fault(self) -> Fault | None:
@@ -53,9 +56,9 @@ class LiveStore:
 
     @property
     def store(self) -> Store:
-        return ClosedStore(self._fault) if self._fault is not None else self.sqlite()
+        return ClosedStore(self._fault) if self._fault is not None else self._usable()
 
-    def sqlite(self) -> SqliteStore:
+    def _usable(self) -> SqliteStore:
         """The store itself.
 
         Raises:
@@ -71,8 +74,27 @@ class LiveStore:
             raise self._fault or Fault("store: it is not open yet")
         return self._generations.store
 
-    def exchange(self, build: Callable[[Path | None], str]) -> str:
-        """Make the generation live whose name `build` gives; see `port.Home.exchange`."""
+    def content_tag(self, tenant: str) -> str:
+        return self._usable().content_tag()
+
+    def size(self, tenant: str) -> int:
+        path = self._usable().path
+        try:
+            return path.stat().st_size
+        except OSError as error:
+            raise disk_fault(error, "capture the store") from error
+
+    def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
+        return capture_store(self._usable().path, into, tenant, check=check)
+
+    def as_file(self, scratch: Path, tenant: str) -> Path:
+        return self._usable().path
+
+    def unreadable(self, generation: str) -> str | None:
+        return unreadable(self._folder.home / generation / DATABASE)
+
+    def exchange(self, build: Build) -> str:
+        """See `lifecycle.Memory.exchange`."""
         if self._generations is not None:
             name = self._generations.exchange(build)
         else:

@@ -8,21 +8,20 @@ was dropped since by the list of the gone.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-import apsw
-
+from holdfast.store.fulltext.database import Database
 from holdfast.store.port import IndexText
 from holdfast.store.tokenizer import stems
 
 # A hit in the title or the tags tells more than one in a long body. Counted in halves: integers pack small.
 TITLE_HALVES, BODY_HALVES, TAG_HALVES = 4, 2, 3
+ALL = 2**62  # rows
 MOST = 65_535  # what two bytes hold; a word said more often than that says no more
 
-_INSERT = "INSERT INTO word_rows VALUES (?, ?, ?, ?, ?, ?, ?)"
-_SELECT = "SELECT doc, seq, at, length, terms, weights FROM word_rows"
+SELECT = "SELECT doc, seq, at, length, terms, weights FROM word_rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,37 +82,6 @@ def pack(text: IndexText) -> tuple[int, int, str, bytes]:
     return text.at, counted.length, "\n".join(terms), weights.tobytes()
 
 
-def add_words(db: apsw.Connection, tenant: str, seq: int, text: IndexText) -> None:
-    """Store the words of a new record."""
-    db.execute(_INSERT, (tenant, seq, seq, *pack(text)))
-
-
-def drop_words(db: apsw.Connection, tenant: str, seq: int, next_seq: Callable[[], int]) -> None:
-    """Remove a record's words, and tell those who hold them."""
-    doc = doc_of(db, seq)
-    db.execute("DELETE FROM word_rows WHERE tenant = ? AND doc = ?", (tenant, doc))
-    db.execute("DELETE FROM word_again WHERE seq = ?", (seq,))
-    db.execute("INSERT INTO word_gone VALUES (?, ?, ?)", (tenant, next_seq(), doc))
-
-
-def change_words(db: apsw.Connection, tenant: str, seq: int, text: IndexText, next_seq: Callable[[], int]) -> None:
-    """Store the words of a record over those it had; nothing moves if they are the same."""
-    packed = pack(text)
-    had: Any = db.execute(f"{_SELECT} WHERE tenant = ? AND doc = ?", (tenant, doc_of(db, seq))).fetchall()
-    if had and had[0][2:] == packed:
-        return
-    drop_words(db, tenant, seq, next_seq)
-    doc = next_seq()
-    db.execute("INSERT INTO word_again VALUES (?, ?)", (seq, doc))
-    db.execute(_INSERT, (tenant, doc, seq, *packed))
-
-
-def doc_of(db: apsw.Connection, seq: int) -> int:
-    """The number of a record's words: its own, unless it was stored again."""
-    again: Any = db.execute("SELECT doc FROM word_again WHERE seq = ?", (seq,)).get
-    return int(seq if again is None else again)
-
-
 def unpack(row: Sequence[Any]) -> WordRow:
     doc, seq, at, length, terms, packed = row
     weights = array("H")
@@ -121,12 +89,12 @@ def unpack(row: Sequence[Any]) -> WordRow:
     return WordRow(doc, seq, at, length, terms.split("\n") if terms else [], weights)
 
 
-def rows_after(db: apsw.Connection, tenant: str, doc: int, limit: int = -1) -> Iterator[WordRow]:
+def rows_after(db: Database, tenant: str, doc: int, limit: int = ALL) -> Iterator[WordRow]:
     """The rows of a tenant past a doc, in order."""
-    return map(unpack, db.execute(f"{_SELECT} WHERE tenant = ? AND doc > ? ORDER BY doc LIMIT ?", (tenant, doc, limit)))
+    return map(unpack, db.execute(f"{SELECT} WHERE tenant = ? AND doc > ? ORDER BY doc LIMIT ?", (tenant, doc, limit)))
 
 
-def gone_after(db: apsw.Connection, tenant: str, place: int) -> list[tuple[int, int]]:
+def gone_after(db: Database, tenant: str, place: int) -> list[tuple[int, int]]:
     """What was dropped past a place: place and doc, in order."""
     sql = "SELECT place, doc FROM word_gone WHERE tenant = ? AND place > ? ORDER BY place"
-    return db.execute(sql, (tenant, place)).fetchall()  # type: ignore[return-value]
+    return db.execute(sql, (tenant, place)).fetchall()

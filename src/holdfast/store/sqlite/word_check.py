@@ -9,10 +9,10 @@ from typing import Any
 import apsw
 import numpy as np
 
+from holdfast.store.fulltext.postings import pack, rows_after
+from holdfast.store.fulltext.segments import draft, packed_postings
 from holdfast.store.port import Finding, IndexText, Table
-from holdfast.store.sqlite.fulltext.postings import pack, rows_after
-from holdfast.store.sqlite.fulltext.segments import draft, packed_postings
-from holdfast.store.sqlite.rows import shape_of
+from holdfast.store.rows import shape_of
 from holdfast.store.tables import TABLES
 
 _WORD_TABLES = ("word_rows", "word_again", "word_gone", "word_states", "word_segments", "word_postings")

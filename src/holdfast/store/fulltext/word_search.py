@@ -9,17 +9,17 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, Literal
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.port import WordHits
-from holdfast.store.sqlite.fulltext.bm25 import PartPostings, TenantView
-from holdfast.store.sqlite.fulltext.parts import Mask, Part, Posting, ScopeBounds, Seqs, Tail
-from holdfast.store.sqlite.fulltext.postings import gone_after, rows_after
+from holdfast.store.fulltext.bm25 import PartPostings, TenantView
+from holdfast.store.fulltext.database import Database
+from holdfast.store.fulltext.parts import Mask, Part, Posting, ScopeBounds, Seqs, Tail
+from holdfast.store.fulltext.postings import gone_after, rows_after
+from holdfast.store.port import WordCount, WordHits
 
 # Rows of all tenants together that are kept in memory while not compacted: 3.4 kB each where they have 60 words. A
 # compacted one takes a fiftieth of that. Past it the tenant that was searched longest ago is read anew when needed.
@@ -39,7 +39,7 @@ class TenantWords:
         self.documents = 0
         self.words = 0.0
 
-    def catch_up(self, db: apsw.Connection, tenant: str) -> bool:
+    def catch_up(self, db: Database, tenant: str) -> bool:
         """Bring this to the moment that `db` sees; False if this is already past it."""
         state: Any = db.execute("SELECT version, folded FROM word_states WHERE tenant = ?", (tenant,)).get or (0, 0)
         version, compacted = state
@@ -57,7 +57,7 @@ class TenantWords:
             self.heard = gone[-1][0]
         return True
 
-    def _load(self, db: apsw.Connection, tenant: str, version: int, compacted: int) -> None:
+    def _load(self, db: Database, tenant: str, version: int, compacted: int) -> None:
         rows: Any = db.execute("SELECT segment FROM word_segments WHERE tenant = ?", (tenant,)).fetchall()
         self.segments = {segment: self.segments.get(segment) or _segment(db, tenant, segment) for (segment,) in rows}
         self.tail, self.seen, self.heard, self.version = Tail(), compacted, 0, version
@@ -87,12 +87,31 @@ class TenantWords:
             self.words -= float(lengths.sum())
 
 
-def _segment(db: apsw.Connection, tenant: str, segment: int) -> Part:
+def _segment(db: Database, tenant: str, segment: int) -> Part:
     sql = "SELECT docs, seqs, ats, lengths FROM word_segments WHERE tenant = ? AND segment = ?"
     row: Any = db.execute(sql, (tenant, segment)).get
     docs, seqs, ats = (np.frombuffer(packed, "<i8") for packed in row[:3])
     lengths, live = np.frombuffer(row[3], "<u4").astype(np.float64), np.ones(len(docs), np.bool_)
     return Part(docs, seqs, ats, lengths, live, by_seq=np.argsort(seqs, kind="stable"))
+
+
+Check = Callable[[list[int]], set[int]]  # those of given records that meet what the index does not know
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """A question's share of a tenant's words; fulfils `port.Candidates`."""
+
+    view: TenantView
+    terms: Sequence[str]
+    check: Check | None
+
+    def counted(self, seqs: Sequence[int]) -> dict[int, WordCount]:
+        return self.view.counted(self.terms, seqs)
+
+    def meeting(self, seqs: Sequence[int]) -> set[int]:
+        inside = self.view.meeting(seqs)
+        return inside if self.check is None else self.check(list(inside))
 
 
 class WordIndex:
@@ -106,12 +125,12 @@ class WordIndex:
 
     def search(
         self,
-        db: apsw.Connection,
+        db: Database,
         tenant: str,
         terms: Sequence[str],
         bounds: ScopeBounds,
         limit: int,
-        check: Callable[[list[int]], set[int]] | None,
+        check: Check | None,
     ) -> WordHits:
         """The best `limit` records that hold any of the terms, lie in the bounds and pass the check."""
         view = self._look(db, tenant, terms, bounds)
@@ -120,36 +139,36 @@ class WordIndex:
         usual = whole if whole and not view.is_narrow else view.inside(terms)
         best = view.best(whole or usual, limit, check)
         shown = usual.documents, usual.average, usual.frequency
-        return WordHits(best, view.count, *shown, partial(view.counted, terms), view.meeting)
+        return WordHits(best, view.count, *shown, _Candidates(view, terms, check))
 
-    def members(self, db: apsw.Connection, tenant: str, bounds: ScopeBounds, most: int) -> Seqs | None:
+    def members(self, db: Database, tenant: str, bounds: ScopeBounds, most: int) -> Seqs | None:
         """The seqs of every record in the bounds, in order; None if they are more than `most`."""
         gathered = self._look(db, tenant, (), bounds).gathered
         if sum(one.count for one in gathered) > most:
             return None
         return np.sort(_inside(gathered, "seqs"))
 
-    def count(self, db: apsw.Connection, tenant: str, bounds: ScopeBounds) -> int:
+    def count(self, db: Database, tenant: str, bounds: ScopeBounds) -> int:
         """How many records lie in the bounds."""
         return sum(one.count for one in self._look(db, tenant, (), bounds).gathered)
 
-    def times(self, db: apsw.Connection, tenant: str, bounds: ScopeBounds) -> NDArray[np.int64]:
+    def times(self, db: Database, tenant: str, bounds: ScopeBounds) -> NDArray[np.int64]:
         """When each record in the bounds was said, in no order."""
         return _inside(self._look(db, tenant, (), bounds).gathered, "ats")
 
-    def last(self, db: apsw.Connection, tenant: str, bounds: ScopeBounds, limit: int) -> Seqs:
+    def last(self, db: Database, tenant: str, bounds: ScopeBounds, limit: int) -> Seqs:
         """The highest `limit` seqs of the records in the bounds, in order."""
         seqs = _inside(self._look(db, tenant, (), bounds).gathered, "seqs")
         if len(seqs) > limit:
             seqs = np.partition(seqs, len(seqs) - limit)[len(seqs) - limit :]
         return np.sort(seqs)
 
-    def listed(self, db: apsw.Connection, tenant: str, scopes: Sequence[str], bounds: ScopeBounds) -> dict[str, Seqs]:
+    def listed(self, db: Database, tenant: str, scopes: Sequence[str], bounds: ScopeBounds) -> dict[str, Seqs]:
         """The seqs that meet each scope and lie in the bounds, by when they were said."""
         gathered = self._look(db, tenant, scopes, bounds).gathered
         return {scope: _in_order(gathered, scope) for scope in scopes}
 
-    def _look(self, db: apsw.Connection, tenant: str, terms: Sequence[str], bounds: ScopeBounds) -> TenantView:
+    def _look(self, db: Database, tenant: str, terms: Sequence[str], bounds: ScopeBounds) -> TenantView:
         """One moment of the tenant's words: what is remembered and what is read belong together."""
         if not db.get_autocommit():  # inside a write, or a moment that stands still: nothing remembered is true of it
             private = TenantWords()
@@ -201,7 +220,7 @@ def _in_order(gathered: Sequence[PartPostings], scope: str) -> Seqs:
 
 
 def _gather(
-    db: apsw.Connection,
+    db: Database,
     tenant: str,
     parts: Sequence[tuple[int | None, PartPostings]],
     terms: Sequence[str],
@@ -219,7 +238,7 @@ def _gather(
 
 
 def _hot_postings(
-    db: apsw.Connection, tenant: str, segments: Mapping[int, Part], terms: set[str]
+    db: Database, tenant: str, segments: Mapping[int, Part], terms: set[str]
 ) -> dict[int, dict[str, Posting]]:
     """Where the terms stand, by segment: from memory, or read where they are not kept."""
     found: dict[int, dict[str, Posting]] = {}
@@ -235,9 +254,7 @@ def _hot_postings(
     return found
 
 
-def _bound(
-    db: apsw.Connection, tenant: str, parts: Sequence[tuple[int | None, PartPostings]], bounds: ScopeBounds
-) -> None:
+def _bound(db: Database, tenant: str, parts: Sequence[tuple[int | None, PartPostings]], bounds: ScopeBounds) -> None:
     parts = [(segment, one) for segment, one in parts if not one.bound_as_before(bounds)]
     wanted = set(bounds.terms())
     # Taken now: another question, or this one's other scopes, may push them out of the part's memory.
@@ -252,17 +269,21 @@ def _bound(
 
 
 def _postings(
-    db: apsw.Connection, tenant: str, segments: Iterable[int], terms: Collection[str]
+    db: Database, tenant: str, segments: Iterable[int], terms: Collection[str]
 ) -> dict[int, dict[str, Posting]]:
     """Where the terms stand, by segment."""
     found: dict[int, dict[str, Posting]] = defaultdict(dict)
-    listed = np.array(sorted(segments), np.int64)
-    if terms and len(listed):
+    listed = sorted(segments)
+    if terms and listed:
         sql = (
             "SELECT segment, term, places, weights FROM word_postings "
-            f"WHERE tenant = ? AND segment IN carray(?) AND term IN ({', '.join('?' * len(terms))})"
+            f"WHERE tenant = ? AND segment IN ({_marks(listed)}) AND term IN ({_marks(terms)})"
         )
-        rows: Any = db.execute(sql, (tenant, apsw.carray(listed), *terms))
+        rows: Any = db.execute(sql, (tenant, *listed, *terms))
         for segment, term, at, weights in rows:
             found[segment][term] = Posting(np.frombuffer(at, "<u2"), np.frombuffer(weights, "<u2"))
     return found
+
+
+def _marks(values: Collection[Any]) -> str:
+    return ", ".join("?" * len(values))

@@ -14,11 +14,11 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-import apsw
 import numpy as np
 
+from holdfast.store.fulltext.database import Database
+from holdfast.store.fulltext.postings import Postings, WordRow, post, rows_after
 from holdfast.store.port import SCOPE
-from holdfast.store.sqlite.fulltext.postings import Postings, WordRow, post, rows_after
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ DEAD_SHARE = 8  # a segment is written anew when one doc in so many is gone
 
 _BY_TENANT = ("word_rows", "word_gone", "word_segments", "word_postings")  # of one without rows much may be left
 
-Write = Callable[[Callable[[apsw.Connection, Callable[[], int]], T]], T]
+Write = Callable[[Callable[[Database, Callable[[], int]], T]], T]
 
 
 @dataclass(slots=True)
@@ -59,9 +59,7 @@ def draft(rows: Iterable[WordRow]) -> SegmentDraft:
 class Compactor:
     """Compacts and merges one store's words; used by one thread."""
 
-    def __init__(
-        self, read: Callable[[], apsw.Connection], write: Write[Any], rows: int = FOLD_ROWS, merge: int = MERGE
-    ):
+    def __init__(self, read: Callable[[], Database], write: Write[Any], rows: int = FOLD_ROWS, merge: int = MERGE):
         self._read = read
         self._write = write
         self.rows = rows  # in a new segment
@@ -102,7 +100,7 @@ class Compactor:
         db = self._read()
         compacted: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
         some = "SELECT 1 FROM word_rows WHERE tenant = ? AND doc > ? LIMIT ?"
-        waiting: Any = db.execute(f"SELECT count(*) FROM ({some})", (tenant, compacted, self.rows)).get
+        waiting: Any = db.execute(f"SELECT count(*) FROM ({some}) AS some", (tenant, compacted, self.rows)).get
         if waiting < max(least, 1):
             return False
         rows = list(rows_after(db, tenant, compacted, self.rows))
@@ -134,7 +132,7 @@ class Compactor:
             return small[: self.merge]
         return [one for _, one, docs, dead in sizes if dead * DEAD_SHARE > docs or (thorough and dead)][:1]
 
-    def _live_rows(self, db: apsw.Connection, tenant: str, segments: Sequence[int]) -> Iterator[WordRow]:
+    def _live_rows(self, db: Database, tenant: str, segments: Sequence[int]) -> Iterator[WordRow]:
         """The rows that segments were made of, in order: small ones on both sides of a large one may lie within
         each other's range once that is small too."""
         return heapq.merge(*(_rows_of(db, tenant, one) for one in segments), key=lambda row: row.doc)
@@ -162,7 +160,7 @@ class Compactor:
             self._write(partial(_remove, tenant, stray))
 
 
-def _rows_of(db: apsw.Connection, tenant: str, segment: int) -> Iterator[WordRow]:
+def _rows_of(db: Database, tenant: str, segment: int) -> Iterator[WordRow]:
     """The rows that a segment was made of, without those that are gone: from the rows themselves."""
     sql = "SELECT docs FROM word_segments WHERE tenant = ? AND segment = ?"
     packed: Any = db.execute(sql, (tenant, segment)).get
@@ -182,12 +180,12 @@ def packed_postings(made: SegmentDraft) -> Iterator[tuple[str, bytes, bytes]]:
         yield term, bytes(places), b"" if term.startswith(SCOPE) else bytes(weights)
 
 
-def _insert(piece: list[Any], db: apsw.Connection, _: object) -> None:
+def _insert(piece: list[Any], db: Database, _: object) -> None:
     db.executemany("INSERT INTO word_postings VALUES (?, ?, ?, ?, ?)", piece)
 
 
 def _publish(
-    db: apsw.Connection,
+    db: Database,
     tenant: str,
     segment: int,
     made: SegmentDraft,
@@ -204,15 +202,19 @@ def _publish(
     _renew(db, tenant, compacted, version)
 
 
-def _renew(db: apsw.Connection, tenant: str, compacted: int | None, version: int) -> None:
+def _renew(db: Database, tenant: str, compacted: int | None, version: int) -> None:
     """Make readers begin anew, with what is compacted up to a doc, or up to where it was."""
     held: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
     held = held if compacted is None else compacted
-    db.execute("INSERT OR REPLACE INTO word_states VALUES (?, ?, ?)", (tenant, version, held))
+    sql = (
+        "INSERT INTO word_states VALUES (?, ?, ?) "
+        "ON CONFLICT (tenant) DO UPDATE SET version = excluded.version, folded = excluded.folded"
+    )
+    db.execute(sql, (tenant, version, held))
     _forget_gone(db, tenant)
 
 
-def _forget_gone(db: apsw.Connection, tenant: str) -> None:
+def _forget_gone(db: Database, tenant: str) -> None:
     """Keep of the gone only what a segment holds: readers of a new version read uncompacted rows anew."""
     gone: Any = db.execute("SELECT place, doc FROM word_gone WHERE tenant = ?", (tenant,)).fetchall()
     if not gone:
@@ -226,7 +228,7 @@ def _forget_gone(db: apsw.Connection, tenant: str) -> None:
     db.executemany("DELETE FROM word_gone WHERE tenant = ? AND place = ?", useless)
 
 
-def _stray(db: apsw.Connection, tenant: str) -> int | None:
+def _stray(db: Database, tenant: str) -> int | None:
     """A segment that has postings but is not listed. By steps through the key."""
     listed = {segment for (segment,) in db.execute("SELECT segment FROM word_segments WHERE tenant = ?", (tenant,))}
     at = 0
@@ -238,9 +240,9 @@ def _stray(db: apsw.Connection, tenant: str) -> int | None:
         at = found
 
 
-def _remove(tenant: str, segment: int, db: apsw.Connection, _: object) -> None:
+def _remove(tenant: str, segment: int, db: Database, _: object) -> None:
     sql = (
-        "DELETE FROM word_postings WHERE tenant = ?1 AND segment = ?2 AND term IN "
-        "(SELECT term FROM word_postings WHERE tenant = ?1 AND segment = ?2 ORDER BY term LIMIT ?3)"
+        "DELETE FROM word_postings WHERE tenant = ? AND segment = ? AND term IN "
+        "(SELECT term FROM word_postings WHERE tenant = ? AND segment = ? ORDER BY term LIMIT ?)"
     )
-    db.execute(sql, (tenant, segment, PIECE))
+    db.execute(sql, (tenant, segment, tenant, segment, PIECE))

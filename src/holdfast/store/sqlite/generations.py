@@ -16,6 +16,8 @@ from pathlib import Path
 
 from holdfast.core.errors import Fault
 from holdfast.store.data_folder import DataFolder
+from holdfast.store.lifecycle import Build
+from holdfast.store.sqlite.files.frozen import FrozenFile
 from holdfast.store.sqlite.store import SqliteStore
 
 
@@ -36,8 +38,8 @@ class Generations:
             self.store.close()
             raise
 
-    def exchange(self, build: Callable[[Path], str]) -> str:
-        """Go over to the generation that `build` names; it is given the live database, which stands still meanwhile.
+    def exchange(self, build: Build) -> str:
+        """Go over to the generation that `build` names; it is given the live store, which takes no writes meanwhile.
 
         Readers of the old store finish undisturbed. Every write that was acknowledged is in the store that was live
         then; one that comes between is refused and may be sent again.
@@ -50,7 +52,7 @@ class Generations:
             old = self.store
             old.retire()
             try:
-                name = build(old.path)
+                name = build(FrozenFile(self._folder, old.path))
                 new = self._open(name, old.last_seq())
             except BaseException:
                 old.resume()

@@ -1,0 +1,1 @@
+"""The word index, whichever engine keeps its rows."""

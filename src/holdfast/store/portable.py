@@ -1,0 +1,56 @@
+"""The portable database file: one tenant's memory in a file that every engine writes and reads.
+
+It is a SQLite file of the schema that the embedded store has. Snapshots hold one; diff, merge, verification and search
+in the past work on it, so that they know no engine.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from holdfast.core.model import Event
+from holdfast.store.sqlite.database import store_schema
+from holdfast.store.sqlite.files.capture import check_store
+from holdfast.store.sqlite.files.compare import TableDiff, compare_stores
+from holdfast.store.sqlite.files.coverage import count_covered
+from holdfast.store.sqlite.files.frozen import take_along
+from holdfast.store.sqlite.files.graft import prepare
+from holdfast.store.sqlite.files.past_store import PastStore, open_past, reopen_past
+from holdfast.store.sqlite.files.runtime_state import runtime_state
+from holdfast.store.sqlite.files.salvage_rows import SalvagedRows, make_empty, salvage
+from holdfast.store.sqlite.store import SqliteStore
+
+__all__ = (
+    "PastStore",
+    "SalvagedRows",
+    "TableDiff",
+    "check_store",
+    "compare_stores",
+    "count_covered",
+    "make_empty",
+    "open_file",
+    "open_past",
+    "prepare",
+    "reopen_past",
+    "runtime_state",
+    "salvage",
+    "sqlite_version",
+    "store_schema",
+    "take_along",
+)
+
+
+def open_file(path: Path) -> SqliteStore:
+    """A store to write a file with, which is made if it is not there; its events reach no reader."""
+    return SqliteStore(path, _unpublished)
+
+
+def _unpublished(event: Event) -> None:
+    """Nobody follows a memory that is being built."""
+
+
+def sqlite_version() -> str:
+    """Of the library that reads and writes the file."""
+    return apsw.sqlite_lib_version()

@@ -1,1 +1,0 @@
-"""The word index in SQLite."""
