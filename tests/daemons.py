@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from patience import until
-from processes import WAIT_SECONDS, environment, holdfast
+from patience import WAIT_SECONDS, until
+from processes import environment, holdfast
 
 from holdfast.settings import Settings, load
 from holdfast.store.data_folder import DataFolder
