@@ -15,29 +15,21 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from scripts import load_script
 
 ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
-# From the ground up. A room may import what stands lower; rooms of one level do not know each other.
-GROUND = ("core", "text", "local", "settings")
-LEVELS: tuple[tuple[str, ...], ...] = (
-    GROUND,
-    ("redact", "store", "remote", "protocol", "index", "vault", "viewer"),
-    ("context", "embedder", "colony", "transport"),
-    ("daemon", "projects"),
-    ("intake", "recall", "learn", "snapshot"),
-    ("engine",),
-    ("ops",),
-    ("connection",),
-    ("client_snapshots",),
-    ("client",),
-    ("serve", "cli"),
-    ("holdfast",),  # the package itself: public names only
-)
+HOUSE = load_script("tools/rooms.py")
+LEVELS = HOUSE.LEVELS
+GROUND = LEVELS[0]
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 
 # The context stands on the store's port and tables, on nothing else of it.
-CONTEXT_KNOWS = {"holdfast.store.lifecycle", "holdfast.store.port", "holdfast.store.tables"}
+CONTEXT_KNOWS = {"holdfast.store.engine_port", "holdfast.store.port", "holdfast.store.tables"}
+
+# Formats of snapshots know no vault; chunks read the bytes that one gives them by the helper of its streams.
+FORMATS = ("bundle", "chunks", "keys")
+FORMATS_KNOW = {"holdfast.vault.streams"}
 
 # Outside the store no module knows an engine of it; only the reader of foreign databases opens SQLite files itself.
 ENGINES = "holdfast.store.sqlite"
@@ -157,6 +149,63 @@ def test_imports_point_down_only() -> None:
     assert [str(one) for one in all_imports() if not _is_allowed(one)] == []
 
 
+def part_of(name: str, room: str) -> str | None:
+    """The package or module below a room that a module belongs to; None outside it and for the room itself."""
+    inner = f"holdfast.{room}."
+    return name.removeprefix(inner).split(".")[0] if name.startswith(inner) else None
+
+
+def _wrong_inside(room: str, levels: tuple[tuple[str, ...], ...], one: Import) -> bool:
+    source, target = part_of(one.source.name, room), part_of(one.target, room)
+    if source is None or target is None or source == target:
+        return False
+    level = {part: number for number, parts in enumerate(levels) for part in parts}
+    return level[target] > level[source] or level[target] == level[source] != 0
+
+
+each_inside = pytest.mark.parametrize(("room", "levels"), HOUSE.INSIDE.items(), ids=HOUSE.INSIDE)
+
+
+@each_inside
+def test_every_part_of_a_large_room_has_a_level(room: str, levels: tuple[tuple[str, ...], ...]) -> None:
+    found = {part for module in modules() if (part := part_of(module.name, room))}
+    assert found == {part for parts in levels for part in parts}
+
+
+@each_inside
+def test_inside_a_large_room_imports_point_down_too(room: str, levels: tuple[tuple[str, ...], ...]) -> None:
+    assert [str(one) for one in all_imports() if _wrong_inside(room, levels, one)] == []
+
+
+def test_an_import_that_points_up_inside_a_room_would_be_found() -> None:
+    levels = (("format",), ("repo",), ("flow",))
+    up = [
+        Import(Module(f"holdfast.made_up.{source}", "", ast.Module([], [])), f"holdfast.made_up.{target}", 1, False)
+        for source, target in (("format.reader", "repo"), ("repo", "flow"), ("flow", "format"), ("repo.a", "repo.b"))
+    ]
+    assert [_wrong_inside("made_up", levels, one) for one in up] == [True, True, False, False]
+
+
+def test_the_formats_of_snapshots_know_no_vault() -> None:
+    found = {
+        str(one): one.target
+        for one in all_imports()
+        if part_of(one.source.name, "snapshot") in FORMATS and room_of(one.target) == "vault"
+    }
+    assert [where for where, target in found.items() if target not in FORMATS_KNOW] == []
+
+
+def test_the_picture_of_the_rooms_is_current() -> None:
+    assert HOUSE.PICTURE.read_text(encoding="utf-8") == HOUSE.draw(), "run make docs"
+
+
+def test_the_picture_names_every_room() -> None:
+    picture = HOUSE.PICTURE.read_text(encoding="utf-8")
+    assert [room for room in LEVEL if f">{room}" not in picture] == []
+    inner = {name for module in modules() for name in HOUSE.rooms_inside(module.room) if module.room != "holdfast"}
+    assert [name for name in inner if name not in picture] == []
+
+
 def test_only_the_store_knows_its_engines() -> None:
     found = [str(one) for one in all_imports() if _is_engine(one.target) and one.source.room != "store"]
 
@@ -168,7 +217,7 @@ def _is_engine(name: str) -> bool:
 
 
 def test_the_port_of_the_store_knows_no_engine() -> None:
-    ports = ("holdfast.store.port", "holdfast.store.lifecycle", "holdfast.store.tables")
+    ports = ("holdfast.store.port", "holdfast.store.engine_port", "holdfast.store.tables")
 
     assert [str(one) for one in all_imports() if one.source.name in ports and _is_engine(one.target)] == []
 

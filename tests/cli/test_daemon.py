@@ -119,6 +119,43 @@ def test_a_port_that_another_program_has_is_left_to_it(home: Home) -> None:
     )
 
 
+@pytest.mark.parametrize("option", ["--no-daemon", "--url="])
+def test_a_command_says_that_the_server_at_the_port_has_another_folder(home: Home, other: Home, option: str) -> None:
+    home.remember("The lighthouse.")
+    port = home.card["url"].rpartition(":")[2]
+    environ = {"PORT": port}  # as good as the usual one: it was not named for Holdfast
+    named = {name: value for name, value in other.environ.items() if name != "HOLDFAST_PORT"}
+    other.environ = {**named, **environ}
+
+    done = other.run("recall", "lighthouse", option)
+
+    assert done.stderr == (
+        f"note: the server at {home.card['url']} has another data folder; this command uses {other.folder}\n"
+    )
+
+
+def test_a_server_at_the_terminal_says_that_holdfast_itself_has_the_port(home: Home, other: Home) -> None:
+    home.remember("The lighthouse.")
+    done = other.run("serve", "--port", home.card["url"].rpartition(":")[2], check=False)
+
+    assert done.returncode == 3
+    assert "in use by the Holdfast server of another data folder" in done.stderr
+
+
+def test_a_folder_on_a_read_only_disk_is_told_with_its_own_remedy(tmp_path: Path) -> None:
+    with disk_of(12_000_000, tmp_path / "disk") as disk:
+        home = Home(disk / "data")
+        home.run("remember", "The harbour opens at six.", "--no-daemon")
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        said = home.run("recall", "harbour", check=False)
+        found = json.loads(home.run("doctor", "--json", check=False).stdout)
+    assert said.returncode == 22
+    assert "mounted read-only" in said.stderr
+    assert "Reads still work" not in said.stderr
+    (check,) = (one for one in found["checks"] if one["name"] == "data folder")
+    assert "mounted read-only" in check["hint"]
+
+
 def test_the_port_of_somebody_elses_web_application_is_not_taken(home: Home) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -341,7 +378,7 @@ def test_doctor_says_that_the_secret_differs_from_the_servers(home: Home) -> Non
     said = json.loads(home.run("doctor", "--json", check=False, HOLDFAST_SECRET="quite-another-secret").stdout)
     (check,) = (one for one in said["checks"] if one["name"] == "server")
     assert not check["ok"]
-    assert "is not the one that the server was started with" in check["found"]
+    assert "differs from the secret of the server" in check["found"]
     assert "HOLDFAST_SECRET" in check["hint"]
 
 

@@ -73,6 +73,13 @@ def test_four_hundred_green_lines_and_one_failure_are_titled_by_the_failure(end:
     assert NAMES[end][:40] in made.narrative
 
 
+def test_a_failure_that_no_rule_knows_is_titled_by_its_last_line_and_not_by_the_exit_code() -> None:
+    log = "\n".join(f"manifest {number} handled in 12 ms" for number in range(200))
+    error = f"Exit code 1\n{log}\n429 Too Many Requests: 2 requests per second are allowed"
+    made = compress("post_tool_failure", {"tool_name": "Bash", "tool_input": {"command": "./jobs"}, "error": error})
+    assert "429 Too Many Requests" in made.title
+
+
 @pytest.mark.parametrize("end", NAMES, ids=IDS)
 def test_a_run_that_went_well_has_no_failure_in_its_title(end: str) -> None:
     made = compress(

@@ -15,9 +15,10 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.cli.memory_location import LOOK_SECONDS
 from holdfast.cli.output.render import print_json, print_notice
-from holdfast.core.errors import DataLocked, Fault, InvalidRequest
-from holdfast.daemon import ensure_server, running_server
+from holdfast.core.errors import DataLocked, Fault, InvalidRequest, InvalidSettings
+from holdfast.daemon import answers, ensure_server, running_server
 from holdfast.local.launcher import LOG, LOG_BYTES
 from holdfast.settings import Settings, load
 from holdfast.store.data_folder import DataFolder
@@ -32,7 +33,7 @@ TAKE_OVERS = 3
 
 def serve(given: argparse.Namespace) -> int:
     if given.store not in (None, "sqlite"):
-        raise InvalidRequest("--store: sqlite, in the data folder, is the only storage engine")
+        raise InvalidRequest("--store: sqlite is the only storage engine")
     settings = load({"home": given.data, "host": given.host, "port": given.port})
     if given.stop:
         return _stop(settings, given.json)
@@ -61,11 +62,21 @@ def _serve_here(settings: Settings, as_json: bool) -> int:
             gc.freeze()  # as below
             RunningServer(settings, ready, own_process=True).run()
             return 0
+        except InvalidSettings as fault:
+            raise _port_taken(settings, fault) from fault
         except DataLocked as fault:
             last = fault
             if not (running_server(settings) or {}).get("onDemand"):
                 raise
     raise last
+
+
+def _port_taken(settings: Settings, fault: InvalidSettings) -> InvalidSettings:
+    """The same fault, or one that says that the program on the port is Holdfast with another folder."""
+    if "is in use" not in fault.message or not answers(f"http://127.0.0.1:{settings.port}", LOOK_SECONDS):
+        return fault
+    message = f"port {settings.port} is in use by the Holdfast server of another data folder"
+    return InvalidSettings(message, hint=fault.hint)
 
 
 def _serve_on_demand(settings: Settings) -> int:
@@ -102,7 +113,9 @@ def _stop(settings: Settings, as_json: bool) -> int:
     if as_json:
         print_json({"stopped": card is not None, "data": str(settings.folder)})
     else:
-        print_notice(f"The server of {settings.folder} has ended." if card else f"No server runs on {settings.folder}.")
+        print_notice(
+            f"The server of {settings.folder} has stopped." if card else f"No server is running for {settings.folder}."
+        )
     return 0
 
 
@@ -118,14 +131,14 @@ def end_server(settings: Settings, card: Json, pause: Callable[[float], None] = 
     except ProcessLookupError:
         return
     except PermissionError:
-        raise Fault(f"process {pid} belongs to another user", hint="Ask that user to end it.") from None
+        raise Fault(f"process {pid} belongs to another user", hint="That user has to stop it.") from None
     for _ in range(STOP_TRIES):
         if not folder.is_locked() or folder.owner() != str(pid):
             return
         pause(STOP_PAUSE_SECONDS)
     raise DataLocked(
-        f"process {pid} has not ended yet and has data folder {folder.home} open",
-        hint=f"End it: kill -9 {pid}. What was acknowledged is on the disk.",
+        f"process {pid} is still running and uses data folder {folder.home}",
+        hint=f"Stop it: kill -9 {pid}. Acknowledged writes are on disk.",
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.core.model import Json
 
 COMMAND_SECONDS = 60
+_NO_MANAGER = "Failed to connect to bus"  # systemctl in a container, or after su: no manager of this user runs
 
 
 def install(given: argparse.Namespace) -> int:
@@ -46,23 +47,30 @@ def status(given: argparse.Namespace) -> int:
     settings = settings_of(given)
     unit = unit_of(settings, environment())
     card = running_server(settings)
-    on_demand = bool(card and card.get("onDemand"))
     return _show(
         given,
         {
             "installed": unit.path.exists(),
             "running": card is not None,
-            "startedBy": "none" if not card else "a command, on demand" if on_demand else "the service or a person",
+            "startedBy": _started_by(card, installed=unit.path.exists()),
             **_described(unit),
             **({"url": str(card.get("url"))} if card else {}),
         },
     )
 
 
+def _started_by(card: Json | None, *, installed: bool) -> str:
+    if not card:
+        return "none"
+    if card.get("onDemand"):
+        return "a command, on demand"
+    return "the service, or holdfast serve" if installed else "holdfast serve"
+
+
 def remove(given: argparse.Namespace) -> int:
     unit = unit_of(settings_of(given), environment())
     if not unit.path.exists():
-        return _show(given, {"removed": False, **_described(unit), "notes": ["It is not installed."]})
+        return _show(given, {"removed": False, **_described(unit), "notes": ["The service is not installed."]})
     if given.dry_run:
         return _show(given, {"removed": False, "dryRun": True, **_described(unit)})
     notes = _run_commands(unit, "stop")
@@ -82,7 +90,7 @@ def service_hint(settings: Settings) -> str:
     said = f"The agent uses the memory in {unit.folder}, through its server {where}"
     if unit.path.exists():
         return f"{said}, which runs as a service."
-    return f"{said}, which starts by itself when it is needed. To keep it running: holdfast service install"
+    return f"{said}, which starts on demand. To keep it running: holdfast service install"
 
 
 def _described(unit: ServiceUnit) -> Json:
@@ -91,7 +99,7 @@ def _described(unit: ServiceUnit) -> Json:
 
 def _about_settings(unit: ServiceUnit) -> str:
     names = ", ".join(line.partition("=")[0] for line in unit.settings_text.splitlines())
-    return f"Settings of this environment ({names}) go to {unit.settings_path}, which only you can read."
+    return f"The settings of this environment ({names}) are stored in {unit.settings_path}, readable only by you."
 
 
 def _run_commands(unit: ServiceUnit, to: str) -> list[str]:
@@ -107,7 +115,8 @@ def _run_commands(unit: ServiceUnit, to: str) -> list[str]:
             return [f"{shlex.join(command)} could not be run. Run: {typed}."]
         if done.returncode:
             said = (done.stderr.strip().splitlines() or ["no reason"])[-1]
-            return [f"{shlex.join(command)} failed: {said[:200]}. Run: {typed}."]
+            where = " in a login session of this user; this shell has none" if _NO_MANAGER in said else ""
+            return [f"{shlex.join(command)} failed: {said[:200]}. Run{where}: {typed}."]
     return []
 
 

@@ -96,19 +96,20 @@ def _print_passages(console: Console, answer: Json) -> None:
     for number, hit in enumerate(answer["results"], 1):
         of = f", {_printable(str(hit['project']))}" if hit.get("project") else ""
         console.print(Text(f"{number}. {hit['when']}{of}  {_printable(str(hit['text']))}"))
-        console.print(Text(f"   {hit['id']}", style="dim"), soft_wrap=True)
+        keep = f"; if it still holds: holdfast still-true {hit['marked']}" if hit.get("marked") else ""
+        console.print(Text(f"   {hit['id']}{keep}", style="dim"), soft_wrap=True)
         if "why" in hit:
             _print_line(console, f"   {_printable(reasons(hit['why']))}", "dim")
     if not answer["results"]:
-        console.print(Text("Nothing was found.", style="dim"))
+        console.print(Text("No results.", style="dim"))
 
 
 def _print_context(console: Console, answer: Json) -> None:
     """What an agent is told, line by line; under each line why, and the records it is from."""
     section = ""
     if not answer.get("known", True):
-        rest = " An agent there is told what holds everywhere:" if answer["lines"] else ""
-        _print_line(console, f"Nothing is known of project {_printable(str(answer['project']))}.{rest}")
+        rest = " An agent there gets the memories for all projects:" if answer["lines"] else ""
+        _print_line(console, f"No memories for project {_printable(str(answer['project']))}.{rest}")
     for line in answer["lines"]:
         if line["section"] != section:
             section = line["section"]
