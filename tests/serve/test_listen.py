@@ -590,10 +590,11 @@ import sys
 sys.path[:0] = {folders!r}
 from test_listen import CallContext
 from holdfast.serve.http.admission import AdmissionControl
-from holdfast.serve.http.listener import serve_app
+from holdfast.serve.http.listener import Listener
 from holdfast.settings import load
 settings = load({{}}, environ={{}})
-serve_app(AdmissionControl(CallContext(), settings), "127.0.0.1", 0, settings, lambda url: print(url, flush=True))
+app = AdmissionControl(CallContext(), settings)
+Listener(app, "127.0.0.1", 0, settings, lambda url: print(url, flush=True)).run()
 print("closed", flush=True)
 """
 
