@@ -588,7 +588,7 @@ def test_stopping_ends_open_connections_of_every_kind(
 SCRIPT = """
 import sys
 sys.path[:0] = [{tests!r}, {src!r}]
-from test_listen import CallContext
+from test_listener import CallContext
 from holdfast.serve.http.admission import Guard
 from holdfast.serve.http.listener import serve_app
 from holdfast.settings import load
