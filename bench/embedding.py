@@ -27,7 +27,7 @@ from client import Line, request, text
 
 from holdfast.core.system import SystemClock
 from holdfast.index import MiniLm, WeightFolders
-from holdfast.index.graph import IDS, MASK, UNUSED, graph
+from holdfast.index.onnx_session import IDS, MASK, UNUSED, graph
 from holdfast.index.onnx_session import Session
 from holdfast.index.weights import read_weights
 
