@@ -313,7 +313,7 @@ def test_a_write_that_runs_is_waited_for_and_is_what_the_next_generation_is_buil
     def slow(tx: Tx) -> None:
         inside.set()
         assert go.wait(20)
-        tx.add(MEMORIES, sample(MEMORIES, "slow", tx.next_seq(), tenant=OURS.tenant))
+        tx.add(MEMORIES, sample(MEMORIES, "slow", tx.next_seq(OURS.tenant), tenant=OURS.tenant))
 
     writer = threading.Thread(target=store.write, args=(slow,))
     writer.start()

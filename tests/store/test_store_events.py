@@ -106,7 +106,7 @@ def test_what_was_stored_has_the_hash_it_was_told_with(data: st.DataObject, plac
     store = place.reopen()
     store.write(lambda tx: tx.delete(table, TENANT, "one"))
     record = data.draw(any_record(table))
-    store.write(lambda tx: tx.replace(table, changed(record, seq=tx.next_seq())))
+    store.write(lambda tx: tx.replace(table, changed(record, seq=tx.next_seq(TENANT))))
     store.write(lambda tx: tx.delete(table, TENANT, "one"))
 
     made, gone = bodies(store)[-2:]
@@ -115,14 +115,14 @@ def test_what_was_stored_has_the_hash_it_was_told_with(data: st.DataObject, plac
 
 def test_a_record_that_is_stored_again_under_another_number_has_the_same_hash(telling: Store) -> None:
     record = add(telling, LESSONS)
-    telling.write(lambda tx: tx.replace(LESSONS, changed(record, seq=tx.next_seq())))
+    telling.write(lambda tx: tx.replace(LESSONS, changed(record, seq=tx.next_seq(TENANT))))
 
     (_, again) = bodies(telling)
     assert again["oldHash"] == again["newHash"]
 
 
 def test_replacing_what_is_not_there_is_told_as_new(telling: Store) -> None:
-    telling.write(lambda tx: tx.replace(SLOTS, sample(SLOTS, "one", tx.next_seq())))
+    telling.write(lambda tx: tx.replace(SLOTS, sample(SLOTS, "one", tx.next_seq(TENANT))))
 
     assert [one["op"] for one in bodies(telling)] == ["insert"]
 
@@ -170,7 +170,7 @@ def test_without_a_broker_nothing_is_kept(place: Place) -> None:
 
 def test_an_event_goes_with_the_write_that_failed(telling: Store) -> None:
     def job(tx: Tx) -> None:
-        tx.add(MEMORIES, sample(MEMORIES, "one", tx.next_seq()))
+        tx.add(MEMORIES, sample(MEMORIES, "one", tx.next_seq(TENANT)))
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -194,7 +194,7 @@ def test_a_write_that_failed_inside_another_is_not_told(telling: Store) -> None:
     """Once with a savepoint of its own, once run again from the start."""
 
     def failing(tx: Tx) -> None:
-        tx.add(MEMORIES, sample(MEMORIES, "failed", tx.next_seq()))
+        tx.add(MEMORIES, sample(MEMORIES, "failed", tx.next_seq(TENANT)))
         raise ZeroDivisionError
 
     for again in (False, True):

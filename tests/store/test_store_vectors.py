@@ -458,7 +458,7 @@ def test_a_write_that_is_rolled_back_changes_no_search(store: Store, few: list[i
 
     def job(tx: Tx) -> None:
         tx.delete(MEMORIES, TENANT, "m0")
-        tx.add(MEMORIES, sample(MEMORIES, "new", tx.next_seq()))
+        tx.add(MEMORIES, sample(MEMORIES, "new", tx.next_seq(TENANT)))
         waiting = tx.index_work(5)
         tx.put_vectors(MODEL, [MadeVector(one, b"0" * 16, vector_of(few[0])[None]) for one in waiting])
         raise Refused

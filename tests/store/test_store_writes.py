@@ -26,7 +26,7 @@ class Refused(Exception):
 
 
 def note(tx: Tx, id: str) -> int:
-    record = sample(NOTES, id, tx.next_seq())
+    record = sample(NOTES, id, tx.next_seq(TENANT))
     tx.add(NOTES, record)
     return int(record.seq)
 
@@ -57,7 +57,7 @@ def test_a_job_sees_its_own_writes_and_others_do_not_until_it_ends(store: Store)
 def test_a_job_that_raises_leaves_nothing_behind(store: Store) -> None:
     def job(tx: Tx) -> None:
         note(tx, "a")
-        tx.add(MEMORIES, sample(MEMORIES, "m", tx.next_seq(), title="pumice"))
+        tx.add(MEMORIES, sample(MEMORIES, "m", tx.next_seq(TENANT), title="pumice"))
         raise Refused
 
     add(store, MEMORIES, "kept")
@@ -201,19 +201,21 @@ def test_a_write_inside_another_is_part_of_it(store: Store) -> None:
 
 def test_a_write_inside_another_never_gets_a_number_that_the_outer_one_has(store: Store) -> None:
     def outer(tx: Tx) -> list[int]:
-        first = tx.next_seq()
-        inner = store.write(lambda within: [within.next_seq(), within.next_seq()])
-        return [first, *inner, tx.next_seq()]
+        first = tx.next_seq(TENANT)
+        inner = store.write(lambda within: [within.next_seq(TENANT), within.next_seq(TENANT)])
+        return [first, *inner, tx.next_seq(TENANT)]
 
     given = store.write(outer)
     assert given == sorted(set(given))
-    assert store.write(lambda tx: tx.next_seq()) > given[-1]
+    assert store.write(lambda tx: tx.next_seq(TENANT)) > given[-1]
 
 
 def test_records_of_an_outer_and_an_inner_write_are_both_found_by_their_words(store: Store) -> None:
     def outer(tx: Tx) -> None:
-        seq = tx.next_seq()
-        store.write(lambda inner: inner.add(OBSERVATIONS, sample(OBSERVATIONS, "o", inner.next_seq(), title="schist")))
+        seq = tx.next_seq(TENANT)
+        store.write(
+            lambda inner: inner.add(OBSERVATIONS, sample(OBSERVATIONS, "o", inner.next_seq(TENANT), title="schist"))
+        )
         tx.add(MEMORIES, sample(MEMORIES, "m", seq, title="gneiss"))
 
     store.write(outer)
@@ -281,8 +283,8 @@ def test_a_snapshot_shows_one_moment_while_writers_go_on(store: Store) -> None:
             id = f"p{number}"
 
             def pair(tx: Tx, id: str = id) -> None:
-                tx.add(SESSIONS, sample(SESSIONS, id, tx.next_seq()))
-                tx.add(OBSERVATIONS, sample(OBSERVATIONS, id, tx.next_seq()))
+                tx.add(SESSIONS, sample(SESSIONS, id, tx.next_seq(TENANT)))
+                tx.add(OBSERVATIONS, sample(OBSERVATIONS, id, tx.next_seq(TENANT)))
 
             store.write(pair)
 
@@ -491,7 +493,7 @@ def test_a_write_that_fails_before_it_wrote_makes_nobody_run_again(store: Store)
     runs: list[int] = []
 
     def refuses(tx: Tx) -> None:
-        tx.next_seq()
+        tx.next_seq(TENANT)
         raise Refused
 
     results = together(store, runs, lambda tx: note(tx, "a"), refuses, lambda tx: note(tx, "b"))

@@ -246,7 +246,7 @@ def token_create(ctx: CallContext, ask: TokenCreate) -> TokenCreateAnswer:
         record = Token(
             tenant=ask.tenant or ctx.tenant,
             id=ctx.entropy.hex(16),
-            seq=tx.next_seq(),
+            seq=tx.next_seq(ask.tenant or ctx.tenant),
             name=ask.name,
             secret_hash=sha256(secret.encode()).hexdigest(),
             agent=ask.agent_id,

@@ -58,7 +58,7 @@ class SqliteTx(VectorWrites, SqliteReader):
     def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
         return self._alike().near(tenant, sketch, limit)
 
-    def next_seq(self) -> int:
+    def next_seq(self, tenant: str) -> int:
         return self._next_seq()
 
     def publish(self, event: Event) -> None:
