@@ -24,7 +24,7 @@ def quick_folder() -> Iterator[Path]:
 def place(request: pytest.FixtureRequest, quick_folder: Path) -> Iterator[Place]:
     made = Place(request.param, quick_folder)
     yield made
-    made.close()
+    made.remove()
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from world import NOON, StillClock
 
 from holdfast.core.errors import Conflict
 from holdfast.core.times import iso
+from holdfast.store.envelope import MOST_BYTES
 from holdfast.store.port import Store, Table, Tx
 from holdfast.store.rows import KEYS, shape_of
-from holdfast.store.sqlite.event_queue import MOST_BYTES
 from holdfast.store.tables import (
     AUDIT,
     INSIGHTS,

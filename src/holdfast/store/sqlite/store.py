@@ -57,7 +57,7 @@ class _Readers:
 
 
 def _write_words(
-    commits: GroupCommit, writer: apsw.Connection, job: Callable[[apsw.Connection, Callable[[], int]], T]
+    commits: GroupCommit, writer: apsw.Connection, tenant: str, job: Callable[[apsw.Connection, Callable[[], int]], T]
 ) -> T:
     return commits.write(lambda tx: job(writer, commits.next_seq))
 

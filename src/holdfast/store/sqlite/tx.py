@@ -11,9 +11,10 @@ import apsw
 from holdfast.core.errors import Conflict
 from holdfast.core.model import EVERYBODY, Dispatch, Event, Json
 from holdfast.core.ports import Clock
+from holdfast.store.envelope import envelope
 from holdfast.store.port import R, Table
 from holdfast.store.rows import shape_of
-from holdfast.store.sqlite.event_queue import add_dispatch, drop_dispatches, envelope
+from holdfast.store.sqlite.event_queue import add_dispatch, drop_dispatches
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.minhash_index import Alike, pack
 from holdfast.store.sqlite.reader import SqliteReader
