@@ -82,7 +82,7 @@ def _check_whole(archive: Archive, name: str) -> None:
         DataDamaged: it is damaged, or cannot be opened.
     """
     damage = read_damage(archive.home / name)
-    why = damage.why if damage is not None else live_of(archive).unreadable(name)
+    why = damage.why if damage is not None else live_of(archive).unreadable(name, archive.tenant)
     if why is not None:
         raise DataDamaged(
             f"undo: the memory that was live before is damaged ({why})",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.cli.output.render import print_json, say
-from holdfast.core.errors import DataLocked, Fault, InvalidRequest
+from holdfast.core.errors import DataLocked, Fault
 from holdfast.daemon import ensure_server, running_server
 from holdfast.local.launcher import LOG, LOG_BYTES
 from holdfast.settings import Settings, load
@@ -31,9 +31,7 @@ TAKE_OVERS = 3
 
 
 def serve(given: argparse.Namespace) -> int:
-    if given.store not in (None, "sqlite"):
-        raise InvalidRequest("--store: sqlite, in the data folder, is the only storage engine")
-    settings = load({"home": given.data, "host": given.host, "port": given.port})
+    settings = load({"home": given.data, "host": given.host, "port": given.port, "store": given.store})
     if given.stop:
         return _stop(settings, given.json)
     if given.background:

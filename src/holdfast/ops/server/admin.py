@@ -109,7 +109,7 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
         "status": "degraded" if trouble else "healthy",
         "service": "holdfast",
         "version": VERSION,
-        "database": "sqlite",
+        "database": "sqlite" if ctx.settings.store == "sqlite" else "postgresql",
         "databaseStatus": trouble.message if trouble else "ok",
         "index": measures["index"],
         "events": measures["events"],

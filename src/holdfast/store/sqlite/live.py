@@ -30,6 +30,9 @@ class LiveStore:
         self._generations: Generations | None = None
         self._fault: Fault | None = Fault("store: it is not open yet")
 
+    def has_any(self) -> bool:
+        return bool(self._folder.generations())
+
     def open(self) -> None:
         """Open the live generation, a new one if there is none; it answers nothing before `accept`.
 
@@ -90,10 +93,10 @@ class LiveStore:
     def as_file(self, scratch: Path, tenant: str) -> Path:
         return self._usable().path
 
-    def unreadable(self, generation: str) -> str | None:
+    def unreadable(self, generation: str, tenant: str) -> str | None:
         return unreadable(self._folder.home / generation / DATABASE)
 
-    def exchange(self, build: Build) -> str:
+    def exchange(self, build: Build, tenant: str) -> str:
         """See `lifecycle.Memory.exchange`."""
         if self._generations is not None:
             name = self._generations.exchange(build)

@@ -78,7 +78,7 @@ def _seq(record: Any) -> int:
     return int(record.seq)
 
 
-def _make_space(db: apsw.Connection, tenant: str, model: str, dims: int) -> int:
+def make_space(db: apsw.Connection, tenant: str, model: str, dims: int) -> int:
     number = space_of(db, tenant, model, dims)
     if number is None:
         db.execute("INSERT INTO vector_spaces (tenant, model, dims) VALUES (?, ?, ?)", (tenant, model, dims))
@@ -225,7 +225,7 @@ class VectorWrites:
         return self._db.execute(sql, (one.seq, one.ticket)).get is not None
 
     def _put(self, tenant: str, model: str, made: list[MadeVector]) -> None:
-        space = _make_space(self._db, tenant, model, made[0].numbers.shape[1])
+        space = make_space(self._db, tenant, model, made[0].numbers.shape[1])
         rounded = [one.numbers.astype("<f2") for one in made]
         for one, numbers in zip(made, rounded, strict=True):
             seq, data = one.waiting.seq, numbers.tobytes()
