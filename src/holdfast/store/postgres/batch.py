@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from psycopg import sql
+from psycopg import errors, sql
 
-from holdfast.core.errors import Fault
+from holdfast.core.errors import Fault, Restoring
 from holdfast.store.postgres.connection import Connection
 
 FIRST = "gen-000001"  # the generation of a memory that was never restored
 
+_LIVE = "SELECT live FROM tenants WHERE tenant = %s FOR SHARE NOWAIT"
 _TALLY = (
     "INSERT INTO tallies VALUES (%s, %s, %s, %s) ON CONFLICT (space, source) DO UPDATE "
     "SET rows = tallies.rows + excluded.rows, sum = tallies.sum + excluded.sum"
@@ -52,9 +53,8 @@ class Batch:
         return self._last[space]
 
     def _lock(self, tenant: str) -> int:
-        # First the tenant, shared by writers: an exchange waits for them and they for it, then see the new space.
-        found = self.db.execute("SELECT live FROM tenants WHERE tenant = %s FOR SHARE", (tenant,)).fetchone()
-        space = self._make(tenant) if found is None else int(found[0])
+        found = self._live(tenant)
+        space = self._make(tenant) if found is None else found
         row = self.db.execute("SELECT last_seq FROM spaces WHERE space = %s FOR UPDATE", (space,)).fetchone()
         if row is None:
             raise Fault("store: the space of a tenant is gone", hint="Restore a snapshot.")
@@ -65,11 +65,19 @@ class Batch:
         """A space for a new tenant; two servers may be at it, and one of them wins."""
         space = new_space(self.db, tenant, FIRST, 0)
         self.db.execute("INSERT INTO tenants VALUES (%s, %s) ON CONFLICT DO NOTHING", (tenant, space))
-        found = self.db.execute("SELECT live FROM tenants WHERE tenant = %s FOR SHARE", (tenant,)).fetchone()
-        live = int(found[0]) if found is not None else space
+        live = self._live(tenant) or space
         if live != space:
             self.db.execute("DELETE FROM spaces WHERE space = %s", (space,))
         return live
+
+    def _live(self, tenant: str) -> int | None:
+        """The tenant's space. Its row is shared by writers: an exchange waits for them, and they are refused while it
+        holds the row alone."""
+        try:
+            found = self.db.execute(_LIVE, (tenant,)).fetchone()
+        except errors.LockNotAvailable as error:
+            raise Restoring("write: this memory is being exchanged") from error
+        return None if found is None else int(found[0])
 
     @contextmanager
     def savepoint(self, name: str) -> Iterator[None]:

@@ -101,6 +101,7 @@ def moment(connect: Connect) -> Iterator[Connection]:
     """A connection for which time stands still until the block ends."""
     with connect() as db:
         db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        db.execute("SELECT 1")  # time stands still from the first statement on
         try:
             yield db
         finally:
