@@ -20,7 +20,12 @@ BROWSER := $(VENV)/.browser
 WEIGHTS := $(VENV)/.weights
 BY_WORDS = echo "make: $(1) could not be installed; Holdfast runs without, and search goes by words alone" >&2
 
-.PHONY: serve weights test faults check docs bench clean
+# Every package has its version and its hashes in these files: two installations on one day and a year later are the same.
+LOCKED := requirements/build.txt requirements/base.txt requirements/embed.txt
+INSTALL := $(VENV)/bin/pip install --quiet --require-hashes
+INSTALL_HOLDFAST := $(VENV)/bin/pip install --quiet --no-deps --no-build-isolation -e .
+
+.PHONY: serve weights test faults check lock docs pictures bench release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
@@ -63,9 +68,30 @@ bench: $(DEV_STAMP) weights
 	$(if $(wildcard $(LOCOMO)),$(BIN)/python bench/through.py --locomo $(LOCOMO))
 
 check: $(DEV_STAMP)
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests tools
+	$(BIN)/ruff format --check src tests tools
 	$(BIN)/mypy
+
+# Newer versions within the ranges of pyproject.toml. dev.txt is resolved first and the others follow it, so that a
+# package has one version in all of them.
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-emit-package holdfast --custom-compile-command 'make lock'
+lock: | $(VENV)/bin/python
+	$(BIN)/pip install --quiet uv
+	$(COMPILE) --upgrade pyproject.toml --extra embed --extra dev -o requirements/dev.txt
+	$(COMPILE) --upgrade pyproject.toml --extra embed -c requirements/dev.txt -o requirements/embed.txt
+	$(COMPILE) --upgrade pyproject.toml -c requirements/dev.txt -o requirements/base.txt
+	$(COMPILE) --upgrade requirements/build.in -c requirements/dev.txt -o requirements/build.txt
+
+# The wheel and the sdist in dist/, and a test of the wheel in an empty environment: docs/releasing.md.
+release: $(DEV_STAMP)
+	$(BIN)/python tools/release.py
+
+# The pictures of the README: what a terminal and the viewer really show. Pillow makes the second one small.
+pictures: $(DEV_STAMP) weights $(BROWSER)
+	$(BIN)/pip install --quiet -e '.[bench]'
+	$(BIN)/python tools/terminal_picture.py
+	$(BIN)/python tools/viewer_picture.py
 
 # The pages that are made from the source: docs/operations.md, docs/settings.md, docs/errors.md.
 docs: $(DEV_STAMP)
@@ -78,13 +104,15 @@ $(VENV)/bin/python:
 # The loops of a search by meaning are compiled on the way where there is a C compiler.
 KERNEL := src/holdfast/store/kernel.c
 
-$(STAMP): pyproject.toml setup.py $(KERNEL) | $(VENV)/bin/python
-	$(BIN)/pip install --quiet -e .
-	$(BIN)/pip install --quiet -e '.[embed]' || $(call BY_WORDS,onnxruntime)
+$(STAMP): pyproject.toml setup.py $(KERNEL) $(LOCKED) | $(VENV)/bin/python
+	$(INSTALL) -r requirements/build.txt -r requirements/base.txt
+	$(INSTALL_HOLDFAST)
+	$(INSTALL) -r requirements/embed.txt || $(call BY_WORDS,onnxruntime)
 	touch $@
 
-$(DEV_STAMP): pyproject.toml setup.py $(KERNEL) | $(VENV)/bin/python $(COMPILER)
-	$(BIN)/pip install --quiet -e '.[dev,embed]'
+$(DEV_STAMP): pyproject.toml setup.py $(KERNEL) $(LOCKED) requirements/dev.txt | $(VENV)/bin/python $(COMPILER)
+	$(INSTALL) -r requirements/build.txt -r requirements/dev.txt
+	$(INSTALL_HOLDFAST)
 	touch $@ $(STAMP)
 
 # The real agentmemory clients that tests/clients drives.

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from client import Line, request, text
 
 from holdfast.core.system import SystemClock
-from holdfast.index import MiniLm, Places
+from holdfast.index import MiniLm, WeightFolders
 from holdfast.index.graph import IDS, MASK, UNUSED, graph
 from holdfast.index.onnx_session import Session
 from holdfast.index.weights import read_weights
@@ -53,7 +53,7 @@ class Alone:
     def __init__(self, texts: Sequence[str]):
         import onnxruntime as ort
 
-        files = Places("", NOWHERE).find()
+        files = WeightFolders("", NOWHERE).find()
         tensors = {name: one for name, one in read_weights(files.weights).items() if name not in UNUSED}
         options = ort.SessionOptions()
         options.log_severity_level = 4
@@ -86,7 +86,7 @@ def rates(texts: Sequence[str], rounds: int) -> tuple[float, float, float, float
     """
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
     alone = Alone(texts)
-    ours = MiniLm(Places("", NOWHERE), SystemClock())
+    ours = MiniLm(WeightFolders("", NOWHERE), SystemClock())
     ours.embed(texts[:50])  # type: ignore[arg-type]
     alone.run(ALONE_BATCHES[0])
     took: dict[int, list[tuple[float, float]]] = {side: [] for side in (0, *ALONE_BATCHES)}
@@ -116,7 +116,7 @@ def serve(home: str) -> None:
     from holdfast.settings import load
 
     go, idle, stop = threading.Event(), threading.Event(), threading.Event()
-    embedder = MiniLm(Places("", NOWHERE), SystemClock())
+    embedder = MiniLm(WeightFolders("", NOWHERE), SystemClock())
     texts = prose(16, 5)  # few at a time: whoever turns it off waits until they are done
 
     def work() -> None:
@@ -221,7 +221,7 @@ def loading() -> tuple[float, float, float]:
 
 def question_ms(count: int) -> float:
     """Milliseconds of the middle question, none asked twice."""
-    embedder = MiniLm(Places("", NOWHERE), SystemClock())
+    embedder = MiniLm(WeightFolders("", NOWHERE), SystemClock())
     embedder.prepare()
     times = [_times(lambda n=n: embedder.embed_query(f"how is part {n} of the index kept current?")) for n in range(count)]  # type: ignore[misc, arg-type]
     return statistics.median(wall for wall, _ in times) * 1000

@@ -26,7 +26,7 @@ from vectors import made_seeds, mixed  # noqa: E402
 from holdfast.core.model import Caller  # noqa: E402
 from holdfast.engine import Engine  # noqa: E402
 from holdfast.settings import load  # noqa: E402
-from holdfast.snapshot.create import Wish, making  # noqa: E402
+from holdfast.snapshot.create import CreateOptions, making  # noqa: E402
 from holdfast.snapshot.remote.layout import put  # noqa: E402
 from holdfast.snapshot.repo.context import Archive, archive_of  # noqa: E402
 from holdfast.store.tables import MEMORIES  # noqa: E402
@@ -71,7 +71,7 @@ def snapshot(home: Path, settings: dict[str, str], vault: str) -> Cost:
     with archive_in(home, settings) as archive:
         held = _held(archive, vault)
         began, cpu = time.perf_counter(), time.process_time()
-        with making(archive, Wish(recipients=settings.get("snapshot_recipients", "").split(), vault=vault)) as made:
+        with making(archive, CreateOptions(recipients=settings.get("snapshot_recipients", "").split(), vault=vault)) as made:
             stored, stored_cpu = time.perf_counter(), time.process_time()
             put(archive, archive.vault(vault), made.stored.id, made.fresh)
             ended, ended_cpu = time.perf_counter(), time.process_time()

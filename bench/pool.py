@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sets import Collection, Document
 
 from holdfast.index.minilm import latin_share
-from holdfast.recall.rank import Asked, Candidate, Corpus
+from holdfast.recall.rank import RankingQuery, Candidate, Corpus
 from holdfast.store import tokenizer
 from holdfast.store.port import luck
 
@@ -131,9 +131,9 @@ class Store:
             recalls=0,
         )
 
-    def asked(self, question: str) -> Asked:
+    def asked(self, question: str) -> RankingQuery:
         last = max(document.at for document in self.documents)
-        return Asked(question, terms(question), last + DAY_MS, latin_share(question))
+        return RankingQuery(question, terms(question), last + DAY_MS, latin_share(question))
 
 
 def _best(scores: Floats, depth: int) -> list[int]:

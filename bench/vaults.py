@@ -21,7 +21,7 @@ import obstore
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from object_server import BUCKET, ObjectServer
 
-from holdfast.core.ports import Parcel
+from holdfast.core.ports import Upload
 from holdfast.core.system import SystemEntropy
 from holdfast.vault.objects import ObjectVault, object_vault
 
@@ -38,7 +38,7 @@ def measure(vault: ObjectVault, file: Path, rounds: int) -> tuple[float, float]:
             obstore.put(store, name, data)
 
     def ours(name: str) -> None:
-        vault.put_all([Parcel(name, size, lambda: file.open("rb"))])
+        vault.put_all([Upload(name, size, lambda: file.open("rb"))])
 
     ways: dict[str, Callable[[str], None]] = {"raw": raw, "ours": ours}
     taken: dict[str, list[float]] = {name: [] for name in ways}

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.store.port import MadeVector, Missing, Tx, Waiting
-from holdfast.store.quantized import CodeTable, code_of
+from holdfast.store.quantization import CodeTable, code_of
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.sqlite.vectors.nearest import RESCORED
 

@@ -132,7 +132,8 @@ def _overview() -> str:
 
 def _group(module: str, members: list[Operation]) -> str:
     about = inspect.getdoc(sys.modules[module]) or ""
-    title = module.rsplit(".", 1)[1].capitalize()
+    room, name = module.rsplit(".", 2)[1:]
+    title = name.replace("_", " ").capitalize() if room != "snapshots" else f"Snapshots: {name.replace('_', ' ')}"
     return "\n\n".join([f"## {title}", about, *map(_operation, members)])
 
 

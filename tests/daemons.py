@@ -61,7 +61,7 @@ class Home:
         return done
 
     def json(self, *words: str, **environ: str) -> Any:
-        return json.loads(self.run(*words, "--json", **environ).stdout)
+        return json.loads(self.run(*words, "--json", check=True, **environ).stdout)
 
     def remember(self, text: str, **environ: str) -> str:
         return str(self.json("remember", text, **environ)["memory"]["id"])

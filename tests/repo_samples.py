@@ -9,7 +9,7 @@ from pathlib import Path
 from holdfast.snapshot.bundle.manifest import manifest_bytes
 from holdfast.snapshot.bundle.types import Artifact, Identity, Maker, Manifest, Redaction
 from holdfast.snapshot.repo.paths import new_id
-from holdfast.snapshot.repo.repository import SnapshotRepository, Stored
+from holdfast.snapshot.repo.repository import SnapshotRepository, StoredSnapshot
 
 NOON = 1_790_000_000_000
 TENANT, AGENT = "acme", "quill"
@@ -58,7 +58,7 @@ def stage(folder: Path, manifest: Manifest, body: bytes) -> Path:
     return path
 
 
-def put_sample(repo: SnapshotRepository, sequence: int, *, size: int = 40, encrypted: bool = False) -> Stored:
+def put_sample(repo: SnapshotRepository, sequence: int, *, size: int = 40, encrypted: bool = False) -> StoredSnapshot:
     body = sample_body(sequence, size)
     manifest = sample_manifest(sequence, body, encrypted=encrypted)
     with repo.staging() as staging:

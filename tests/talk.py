@@ -8,7 +8,7 @@ from typing import Any
 from world import World
 
 from holdfast.core.model import Caller, Relation, Statement
-from holdfast.learn.statements.learner import Learnt, learn_step
+from holdfast.learn.statements.learner import LearningStep, learn_step
 from holdfast.store.tables import RELATIONS, STATEMENTS
 
 MINUTE = 60_000
@@ -41,7 +41,7 @@ def turn(
     return ids + [observe("assistant_message", message=text) for text in said]
 
 
-def learn(world: World) -> list[Learnt]:
+def learn(world: World) -> list[LearningStep]:
     """Let the learner read all that is new; what each of its steps did."""
     ctx = dataclasses.replace(world.context(), whole=True)
     steps = [learn_step(ctx)]

@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, strategies as st
 
-from holdfast.core.didkey import _SMALL, NoKey, did_of, public_key, public_of, sign, verify_signature
+from holdfast.core.didkey import _SMALL, InvalidDidKey, did_of, public_key, public_of, sign, verify_signature
 
 P = 2**255 - 19
 D = -121665 * pow(121666, -1, P) % P
@@ -45,7 +45,7 @@ def test_a_signature_holds_for_its_own_key_and_message_only(seed: bytes, message
     ],
 )
 def test_what_is_not_the_one_spelling_of_a_key_is_none(did: str) -> None:
-    with pytest.raises(NoKey):
+    with pytest.raises(InvalidDidKey):
         public_key(did)
     assert not verify_signature(did, b"", sign(SEED, b""))
 
@@ -63,7 +63,7 @@ def test_the_points_of_small_order_are_all_known() -> None:
 def test_a_key_of_small_order_is_refused(y: int, sign_of_x: int) -> None:
     key = (y | sign_of_x << 255).to_bytes(32, "little")
 
-    with pytest.raises(NoKey):
+    with pytest.raises(InvalidDidKey):
         public_key(did_of(key))
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.core.errors import InvalidSettings
-from holdfast.settings import SETTINGS, Setting, Settings, duration, load
+from holdfast.settings import SETTINGS, Setting, Settings, duration, load, origin
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 
@@ -107,9 +107,17 @@ def test_a_setting_is_read_from_its_own_name(row: Setting) -> None:
 
 @pytest.mark.parametrize(("row", "name"), [pytest.param(row, name, id=name) for row in SETTINGS for name in row.also])
 def test_a_setting_is_read_from_its_older_names(row: Setting, name: str) -> None:
-    raw, value = _value(row)
+    raw, _ = _value(row)
 
-    assert getattr(load({}, {name: raw}), row.name) == value
+    assert getattr(load({}, {name: raw}), row.name) == row.parse(row.written(name, raw))
+
+
+def test_a_dataset_of_the_earlier_system_is_a_vault() -> None:
+    read = load({}, {"AGENTMEMORY_DATASET_REPO": " ada/memory "})
+
+    assert read.vault == "hf://datasets/ada/memory"
+    assert origin(read, "vault", {"AGENTMEMORY_DATASET_REPO": "ada/memory"})[0] == "AGENTMEMORY_DATASET_REPO"
+    assert load({}, {"AGENTMEMORY_DATASET_REPO": "ada/memory", "HOLDFAST_VAULT": "/backup"}).vault == "/backup"
 
 
 @pytest.mark.parametrize(
@@ -130,6 +138,8 @@ def test_a_setting_is_read_from_its_older_names(row: Setting, name: str) -> None
         "CONSOLIDATION_ENABLED",
         "GRAPH_EXTRACTION_ENABLED",
         "AGENTMEMORY_AUTO_COMPRESS",
+        "HF_TOKEN",
+        "AGENTMEMORY_DATASET_REPO",
     ],
 )
 def test_a_name_of_the_earlier_system_keeps_working(name: str) -> None:
@@ -148,9 +158,10 @@ def test_the_own_name_wins_over_older_ones(row: Setting) -> None:
 @pytest.mark.parametrize("row", [row for row in SETTINGS if row.also], ids=lambda row: row.name)
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_a_name_that_is_set_to_nothing_is_passed_over(row: Setting, blank: str) -> None:
-    raw, value = _value(row)
+    raw, _ = _value(row)
+    older = row.parse(row.written(row.also[0], raw))
 
-    assert getattr(load({}, {row.env: blank, row.also[0]: raw}), row.name) == value
+    assert getattr(load({}, {row.env: blank, row.also[0]: raw}), row.name) == older
 
 
 @each_setting

@@ -6,11 +6,12 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
 
+from holdfast import transport
 from holdfast.cli.command_table import endpoint
 from holdfast.core.errors import AnswerLate, InvalidRequest, ServerUnreachable, Unauthorized
 from holdfast.transport import Address, RemoteConnection
@@ -188,3 +189,48 @@ def test_a_program_that_speaks_something_else_is_told(servers: list[Endings]) ->
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidRequest):
         RemoteConnection(url, None)
+
+
+class Silent:
+    """A server that answers one request only once it was asked whether it is there; without `probes`, never."""
+
+    def __init__(self, *, probes: bool):
+        self._probes = probes
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self.asked: list[bytes] = []
+        self._held: list[socket.socket] = []
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                connection, _ = self._socket.accept()
+                self._held.append(connection)
+                self.asked.append(_whole_request(connection))
+                if self._probes and len(self._held) > 1:
+                    for one in reversed(self._held):
+                        one.sendall(_response(200))
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(20)
+        for one in self._held:
+            one.close()
+
+
+def test_a_server_that_answers_no_one_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "SILENT_SECONDS", 0.1)
+    with closing(Silent(probes=False)) as server, pytest.raises(AnswerLate, match="does not answer") as told:
+        _call(server.url, None, "search", query="x")
+
+    assert "holdfast serve --stop" in told.value.hint
+    assert b"/livez" in server.asked[1]
+
+
+def test_a_server_that_is_at_work_and_still_there_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "SILENT_SECONDS", 0.1)
+    with closing(Silent(probes=True)) as server:
+        assert _call(server.url, None, "search", query="x") == ANSWER

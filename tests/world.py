@@ -15,7 +15,7 @@ from holdfast.core.model import Caller
 from holdfast.core.ports import Embedder
 from holdfast.core.system import SystemClock
 from holdfast.engine import Engine
-from holdfast.intake.embed_queue import Follower
+from holdfast.intake.embed_queue import EmbedQueue
 from holdfast.ops.registry import BY_NAME
 from holdfast.serve.run import RunningServer
 from holdfast.settings import Settings, load
@@ -58,7 +58,7 @@ class World:
 
     def follow(self) -> None:
         """Make all vectors that wait."""
-        follower = Follower(self.engine.store, self.engine.embedder, SystemClock())
+        follower = EmbedQueue(self.engine.store, self.engine.embedder, SystemClock())
         while follower.step():
             pass
 

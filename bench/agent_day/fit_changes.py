@@ -21,7 +21,7 @@ from fit import FOLDS, fitted, ranks_right
 from holdfast.core.model import CleanText
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
-from holdfast.learn.statements.change_features import Nearness, signs
+from holdfast.learn.statements.change_features import Similarity, signs
 from holdfast.learn.statements.changes import of_two_things, verdict
 from holdfast.learn.statements.edits import Claim, Edit
 from holdfast.learn.statements.values import without_values
@@ -78,7 +78,7 @@ def _edits(row: list[str] | None) -> tuple[Edit, ...]:
     return (Edit(*row),) if row else ()
 
 
-def _nearness(old: list[Claim], new: list[Claim], embedder: Any) -> list[Nearness]:
+def _nearness(old: list[Claim], new: list[Claim], embedder: Any) -> list[Similarity]:
     def vectors(texts: list[str]) -> Array:
         return np.asarray(embedder.embed([CleanText(text) for text in texts]))
 
@@ -86,11 +86,11 @@ def _nearness(old: list[Claim], new: list[Claim], embedder: Any) -> list[Nearnes
     asked = vectors([f"{one.prompt} {one.text}".strip() for one in new])
     bare = vectors([without_values(one.text) for one in old]), vectors([without_values(one.text) for one in new])
     said, with_prompt, subject = (before * after).sum(1), (before * asked).sum(1), (bare[0] * bare[1]).sum(1)
-    return [Nearness(*map(float, one)) for one in zip(said, with_prompt, subject, strict=True)]
+    return [Similarity(*map(float, one)) for one in zip(said, with_prompt, subject, strict=True)]
 
 
 def names_for(meaning: bool) -> list[str]:
-    every = list(signs(Claim("a"), Claim("b"), Nearness()))
+    every = list(signs(Claim("a"), Claim("b"), Similarity()))
     return every if meaning else [name for name in every if name not in NEAR]
 
 

@@ -14,7 +14,7 @@ from holdfast.core.errors import DataLocked, EmbedderUnavailable, Fault, Upstrea
 from holdfast.core.model import Caller, Chat, CleanText
 from holdfast.daemon import running_server, server_connection, start_server
 from holdfast.engine import CANNOT_OPEN, Engine
-from holdfast.intake.embed_queue import Follower
+from holdfast.intake.embed_queue import EmbedQueue
 from holdfast.ops.framework.call_metrics import counted
 from holdfast.ops.framework.operation import Operation, Stream
 from holdfast.ops.registry import BY_NAME
@@ -68,13 +68,13 @@ class LocalConnection:
         self._here = here
         self.caller = caller
         self.place = str(engine.folder.home)
-        self._follower = Follower(engine.store, engine.embedder, engine.clock)
+        self._follower = EmbedQueue(engine.store, engine.embedder, engine.clock)
 
     def _follow(self) -> None:
         """Without a server nobody makes vectors: what waits gets its own before a search, as far as some seconds go."""
         embedder, clock = self.engine.embedder, self.engine.clock
         if self._follower.store is not self.engine.store:  # another generation is live now
-            self._follower = Follower(self.engine.store, embedder, clock)
+            self._follower = EmbedQueue(self.engine.store, embedder, clock)
         if embedder is None or self._follower.is_done():
             return
         try:
@@ -138,7 +138,7 @@ def folder_connection(
     raise last
 
 
-class LateConnection:
+class LazyConnection:
     """The folder's server, looked for at the first call: an agent that starts need not wait for it, and one whose
     server cannot be started is told why by each call."""
 

@@ -13,7 +13,7 @@ from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import EVERYBODY, RULES_DOMAIN, AuditEntry, Caller, Event, Json, Lifecycle, Memory
 from holdfast.core.ports import Clock, Embedder, Entropy, Summarizer
-from holdfast.core.recall_counter import Recalls
+from holdfast.core.recall_counter import RecallCounter
 from holdfast.core.session_keys import needs_own_key, own_session
 from holdfast.protocol.access import AUDIENCE, MemoryFacts, Viewer, may_see, viewer_keys
 from holdfast.protocol.origin import UMOInfo
@@ -69,7 +69,7 @@ class CallContext:
     asked: str | None = None  # the agent that the request names
     redacted: tuple[str, ...] = ()  # kinds of secrets that were taken out of the request
     whole: bool = False  # background work of the server itself: sees the whole tenant
-    recalls: Recalls = field(default_factory=Recalls)  # what the searches of all callers returned
+    recalls: RecallCounter = field(default_factory=RecallCounter)  # what the searches of all callers returned
     home: Home | None = None  # where the memory lives; None for a past one, which is only read
     started: tuple[int, float] | None = None  # wall and steady clock when the engine was opened
     metrics: Metrics = field(default_factory=Metrics)  # what the engine counts
@@ -229,7 +229,7 @@ class CallContext:
         )
         tx.add(AUDIT, entry)
 
-    def tell(self, tx: Tx, kind: str, record: Any) -> None:
+    def publish(self, tx: Tx, kind: str, record: Any) -> None:
         """Publish a stored record to live readers who may see it, once the write is on disk."""
         session = getattr(record, "session_id", None)
         audience = getattr(record, "audience", (EVERYBODY,))

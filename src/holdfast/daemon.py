@@ -33,7 +33,7 @@ LIVEZ_SECONDS = 5.0
 MOST_STARTS = 3
 TOKEN_PREFIX = "hft_"  # noqa: S105 - the public beginning of every token
 
-_NOT_YOURS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR})
+_NO_FOLDER = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EEXIST})
 
 Pause = Callable[[float], None]
 
@@ -108,7 +108,7 @@ def ensure_server(settings: Settings, *, clock: Clock | None = None, pause: Paus
     """
     clock = clock or SystemClock()
     folder, ends = DataFolder(settings.folder), clock.steady() + START_SECONDS
-    starts: list[Started] = []
+    starts: list[StartedServer] = []
     while clock.steady() < ends:
         card = folder.announced() if folder.home.is_dir() else None
         if card and answers(str(card.get("url"))):
@@ -123,7 +123,7 @@ def ensure_server(settings: Settings, *, clock: Clock | None = None, pause: Paus
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedServer:
     """A server that this process started."""
 
     home: str
@@ -151,7 +151,7 @@ class Started:
         return None
 
 
-def start_server(settings: Settings) -> Started:
+def start_server(settings: Settings) -> StartedServer:
     """Start the folder's server without waiting for it.
 
     Raises:
@@ -164,15 +164,15 @@ def start_server(settings: Settings) -> Started:
     environ["HOLDFAST_STORE"] = settings.store  # the same: it may come from an argument
     before = log_size(home)
     try:
-        return Started(home, launch_server(home, environ), before)
+        return StartedServer(home, launch_server(home, environ), before)
     except OSError as error:
         fault = disk_fault(error, f"start the server of {home}")
-        if error.errno in _NOT_YOURS:
+        if error.errno in _NO_FOLDER:
             fault.hint = "Name a folder that you can write to, with --data or HOLDFAST_HOME."
         raise fault from error
 
 
-def _why(folder: DataFolder, started: Started) -> Fault | None:
+def _why(folder: DataFolder, started: StartedServer) -> Fault | None:
     """Why a server ended that should run. SQLite calls some writes to a full disk failed ones."""
     fault = started.fault()
     return _full(folder) or fault if fault is None or isinstance(fault, StorageFailed) else fault
@@ -189,7 +189,7 @@ def _full(folder: DataFolder) -> StorageFull | None:
     )
 
 
-def _not_there(folder: DataFolder, starts: list[Started]) -> Fault:
+def _not_there(folder: DataFolder, starts: list[StartedServer]) -> Fault:
     log = folder.home / LOG
     if starts and (full := _full(folder)):
         return full

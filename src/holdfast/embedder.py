@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from holdfast.core.ports import Clock, Embedder, Entropy
-from holdfast.index import Fetch, MiniLm, Places
+from holdfast.index import Fetch, MiniLm, WeightFolders
 from holdfast.index.weights import REVISION
 from holdfast.remote import Download, remote_embedder_from
 from holdfast.remote.endpoint import Pause
@@ -28,8 +28,8 @@ def embedder_from(settings: Settings, clock: Clock, entropy: Entropy, *, pause: 
     return remote_embedder_from(settings, clock, entropy, pause=pause)
 
 
-def _places(settings: Settings, clock: Clock, entropy: Entropy) -> Places:
-    return Places(settings.embedder_path, _downloads(settings), _fetch(settings, clock, entropy))
+def _places(settings: Settings, clock: Clock, entropy: Entropy) -> WeightFolders:
+    return WeightFolders(settings.embedder_path, _downloads(settings), _fetch(settings, clock, entropy))
 
 
 def _downloads(settings: Settings) -> Path:

@@ -12,24 +12,24 @@ from holdfast.core.errors import DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.core.metrics import Metrics
 from holdfast.core.model import DEFAULT_TENANT, Caller, Event
 from holdfast.core.ports import Clock, Embedder, Entropy, Publisher
-from holdfast.core.recall_counter import Recalls
+from holdfast.core.recall_counter import RecallCounter
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
 from holdfast.remote import summarizer_from
 from holdfast.settings import Settings
 from holdfast.snapshot.bundle.types import Identity
-from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_restore, note_told
+from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore, note_reported, note_restore
 from holdfast.snapshot.recovery.bootstrap import begin_from_vault, fill_from_vault, is_blank
 from holdfast.snapshot.recovery.damage_hints import way_out
-from holdfast.snapshot.recovery.detached import begun_apart
-from holdfast.snapshot.recovery.pending_restore import end_waiting
-from holdfast.snapshot.remote.forks import told_of
+from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
+from holdfast.snapshot.recovery.vault_mismatch import vault_mismatch
+from holdfast.snapshot.remote.forks import fork_notices_of
 from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
 from holdfast.store.damage import Damage
 from holdfast.store.data_folder import DataFolder, FolderLock
 from holdfast.store.engines import live_memory
-from holdfast.store.lifecycle import Build, Captured
+from holdfast.store.lifecycle import Build, CapturedFile
 from holdfast.store.port import Store
 
 log = logging.getLogger("holdfast")
@@ -66,7 +66,7 @@ class Engine:
         self.summarizer = summarizer_from(settings, self.clock, self.entropy)
         self.embedder = embedder or embedder_from(settings, self.clock, self.entropy)
         self._started = (self.clock.now_ms(), self.clock.steady())
-        self.recalls = Recalls()
+        self.recalls = RecallCounter()
         self.metrics = Metrics()
         self.publishers: list[Publisher] = []
         self.folder = DataFolder(settings.folder)
@@ -75,12 +75,14 @@ class Engine:
         self._live = live_memory(settings.store, self.folder, self._publish, telling, self._way_out)
         self._opened_at = 0
         self._tried_at = self.clock.steady()
+        self._waited = False
         self._trying = threading.Lock()
         self._restored = first_restore(self.folder.home)
         self._apart: RestorePending | None = None  # the vault holds another memory than this one
         self._lock = FolderLock(self.folder.home)
         self._lock.__enter__()
         try:
+            self._clear_leftovers()
             self._open(rescue)
         except BaseException:
             self._live.close_anyway()
@@ -96,17 +98,24 @@ class Engine:
             if not rescue:
                 raise
             self._live.refuse(fault)
+        self._waited = is_waiting(self.folder.home)
+
+    def _clear_leftovers(self) -> None:
+        """Finish or remove what dead processes began. Only once, before requests are served: later it might be a
+        restore of this process that is still being built."""
+        self.folder.sweep()
+        with suppress(Fault):  # the memory is there without them; doctor reports it, and snapshot mend repairs it
+            settle_folders(self.folder)
+            sweep_staged(self._archive())
+
+    def _archive(self) -> Archive:
+        return Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
 
     def _begin(self) -> None:
         """Open the store; an empty folder is filled from the vault, if there is one, before anything reads it."""
-        archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
-        self.folder.sweep()
-        with suppress(Fault):  # the memory is there without them; doctor says what is wrong, and snapshot mend mends it
-            settle_folders(self.folder)
-            sweep_staged(archive)
         begun = None
         if self.settings.vault and not self._live.has_any():
-            begun = begin_from_vault(archive, self.folder)
+            begun = begin_from_vault(self._archive(), self.folder)
         self._live.open()
         if self.settings.vault and begun is None:
             begun = self._fill()
@@ -115,7 +124,7 @@ class Engine:
         if begun is not None:
             self._say_begun(begun)
         with suppress(Fault):  # a vault that cannot be asked stops no memory that is there
-            self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
+            self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
         self._opened_at = self._live.store.last_seq()
 
     def _fill(self) -> Identity | None:
@@ -134,7 +143,7 @@ class Engine:
             self._restored = note_restore(self.folder.home, snapshot, self.clock.now_ms())
         log.warning("%s", FirstRestore(snapshot.id, snapshot.created_at, 0).message)
         with suppress(Fault):  # the memory is there, whatever the vault answers now
-            for warning in told_of(archive_of(ctx), self.settings.vault):
+            for warning in fork_notices_of(archive_of(ctx), self.settings.vault):
                 log.warning("%s", warning)
 
     def trouble(self) -> Fault | None:
@@ -143,7 +152,7 @@ class Engine:
             return failure
         if self._apart is not None:
             with suppress(Fault):  # it is asked again the next time
-                self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
+                self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
         return self._apart
 
     def news(self) -> str | None:
@@ -153,14 +162,14 @@ class Engine:
             return None
         if found.told_at is None:
             with suppress(Fault):  # then it is told again
-                self._restored = note_told(self.folder.home, found, now)
+                self._restored = note_reported(self.folder.home, found, now)
         return found.message
 
     def look_at_vault(self) -> None:
         """Notice a memory in the vault that was never restored here: its disk may be mounted by now. Faults as of
-        `begun_apart`."""
+        `vault_mismatch`."""
         if self.fault is None and self._apart is None:
-            self._apart = begun_apart(archive_of(self.context(Caller(name="first start"))))
+            self._apart = vault_mismatch(archive_of(self.context(Caller(name="first start"))))
             if self._apart is not None:
                 log.error("%s. %s", self._apart.message, self._apart.hint)
 
@@ -171,7 +180,8 @@ class Engine:
 
     def try_again(self) -> None:
         """Open what could not be opened before: a vault may be there by now, or files that were put back."""
-        pause = AGAIN_SECONDS if isinstance(self.fault, RestorePending) else 0.0
+        waits = isinstance(self.fault, RestorePending) and not self._is_given_up()
+        pause = AGAIN_SECONDS if waits else 0.0
         if self.fault is None or self.clock.steady() - self._tried_at < pause:
             return
         if self._trying.acquire(blocking=False):  # others are answered with the fault meanwhile
@@ -182,6 +192,10 @@ class Engine:
             finally:
                 self._tried_at = self.clock.steady()
                 self._trying.release()
+
+    def _is_given_up(self) -> bool:
+        """Whether the user has said since the last try that there is nothing to wait for."""
+        return self._waited and not is_waiting(self.folder.home)
 
     @property
     def store(self) -> Store:
@@ -196,8 +210,7 @@ class Engine:
         return name
 
     def _way_out(self, damage: Damage) -> str:
-        archive = Archive(self.folder.home, self.settings, self.clock, self.entropy, DEFAULT_TENANT)
-        return way_out(archive, damage)
+        return way_out(self._archive(), damage)
 
     @property
     def started(self) -> tuple[int, float]:
@@ -217,7 +230,7 @@ class Engine:
     def size(self, tenant: str) -> int:
         return self._live.size(tenant)
 
-    def capture(self, into: Path, tenant: str, *, check: bool = True) -> Captured:
+    def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
         return self._live.capture(into, tenant, check=check)
 
     def as_file(self, scratch: Path, tenant: str) -> Path:

@@ -29,11 +29,15 @@ if TYPE_CHECKING:
 
 PREFIX = "/agentmemory"
 UNAUTHORIZED = 401
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 120.0
 LONG_SECONDS = 6 * 3600.0  # what reads or writes a whole memory; a server that is gone is noticed at once all the same
 # The server closes an idle connection after 15 s: this side closes first and never writes into one that is closing.
 IDLE_SECONDS = 4.0
+# A server that is silent for so long is asked whether it is still there. Twice in a row without a word, and it hangs.
+SILENT_SECONDS = 5.0
+SILENT_LOOKS = 2
 
 # Writes that find by themselves what they stored before: sent twice, they answer the same.
 REPEATABLE = frozenset({"observe", "agent_observe", "remember", "agent_remember", "session_start", "session_end"})
@@ -72,7 +76,7 @@ class Address:
     credential: str | None = None
 
 
-class Finder(Protocol):
+class ServerFinder(Protocol):
     """Knows where a server is that may have moved."""
 
     def moved(self) -> bool:
@@ -88,7 +92,7 @@ class Finder(Protocol):
         ...
 
 
-class _Lost(Exception):
+class _ConnectionLost(Exception):
     """The connection failed; `sent` if the server may have got the request."""
 
     def __init__(self, *, sent: bool):
@@ -105,7 +109,7 @@ class RemoteConnection:
         credential: str | None,
         chat: Chat | None = None,
         *,
-        finder: Finder | None = None,
+        finder: ServerFinder | None = None,
         agent: str | None = None,
     ):
         """Requests to that address; the finder says where the server is once it is no longer there."""
@@ -152,7 +156,7 @@ class RemoteConnection:
             self._move(finder.find())
         try:
             status, answer = self._pool.send(operation, target, body, self._chat)
-        except _Lost as lost:
+        except _ConnectionLost as lost:
             if lost.sent and not _may_repeat(operation):
                 raise _unknown(operation, self.place) from lost.__cause__
         else:
@@ -173,7 +177,7 @@ class RemoteConnection:
     def _last_try(self, operation: Endpoint, target: str, body: bytes) -> tuple[int, bytes]:
         try:
             return self._pool.send(operation, target, body, self._chat)
-        except _Lost as lost:
+        except _ConnectionLost as lost:
             if lost.sent and not _may_repeat(operation):
                 raise _unknown(operation, self.place) from lost.__cause__
             raise _unreachable(operation, self.place) from lost.__cause__
@@ -211,15 +215,19 @@ class _Pool:
         try:
             self._ask(connection, operation.method, target, body, headers)
             assert connection.sock is not None
+            self._await(connection.sock, operation, patience)
             connection.sock.settimeout(patience)
             answer = connection.getresponse()
             read = answer.status, answer.read()
         except TimeoutError as error:
             connection.close()
             raise _unanswered(operation, patience) from error
+        except AnswerLate:
+            connection.close()
+            raise
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise _Lost(sent=True) from error
+            raise _ConnectionLost(sent=True) from error
         if answer.will_close:
             connection.close()
         else:
@@ -236,6 +244,37 @@ class _Pool:
             headers["Content-Type"] = "application/json"
         connection.request(method, self._parts.path.rstrip("/") + PREFIX + target, body or None, headers)
 
+    def _await(self, sock: socket.socket, operation: Endpoint, patience: float) -> None:
+        """Wait until the answer begins. A server at long work still answers others; one that hangs answers no one.
+
+        Raises:
+            TimeoutError: the answer is late.
+            AnswerLate: the server hangs.
+        """
+        ends, silent = self._clock.steady() + patience, 0
+        while not _is_readable(sock, min(SILENT_SECONDS, max(0.0, ends - self._clock.steady()))):
+            if self._clock.steady() >= ends:
+                raise TimeoutError
+            silent = 0 if self._is_there() else silent + 1
+            if silent >= SILENT_LOOKS:
+                raise _hangs(operation, self.address.url)
+
+    def _is_there(self) -> bool:
+        """Whether anything answers at the address, whatever it says."""
+        probe = self._new(SILENT_SECONDS)
+        try:
+            probe.request("GET", self._parts.path.rstrip("/") + "/livez")
+            probe.getresponse()
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            probe.close()
+        return True
+
+    def _new(self, seconds: float) -> http.client.HTTPConnection:
+        kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
+        return kind(str(self._parts.hostname), self._parts.port, timeout=seconds)
+
     def _connection(self) -> http.client.HTTPConnection:
         """One that the server has not closed.
 
@@ -247,25 +286,25 @@ class _Pool:
             if self._clock.steady() - since < IDLE_SECONDS and not _is_readable(connection.sock):
                 return connection
             connection.close()
-        kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
-        new = kind(str(self._parts.hostname), self._parts.port, timeout=CONNECT_SECONDS)
+        new = self._new(CONNECT_SECONDS)
         try:
             new.connect()
         except OSError as error:
             new.close()
-            raise _Lost(sent=False) from error
+            raise _ConnectionLost(sent=False) from error
         if new.sock is not None:
             new.sock.settimeout(ANSWER_SECONDS)
         return new
 
 
-def _is_readable(sock: socket.socket | None) -> bool:
-    """Whether something came without being asked for: the end of the connection."""
+def _is_readable(sock: socket.socket | None, seconds: float = 0.0) -> bool:
+    """Whether there is something to read within that time: an answer, or, without a request, the end of the
+    connection."""
     if sock is None:
         return True
     poll = select.poll()
     poll.register(sock, select.POLLIN)
-    return bool(poll.poll(0))
+    return bool(poll.poll(seconds * 1000))
 
 
 def _chat_headers(chat: Chat | None) -> dict[str, str]:
@@ -291,6 +330,14 @@ def _unanswered(operation: Endpoint, patience: float) -> Fault:
     """The server took the request and has not answered: it may well be at work, and is not unreachable."""
     what = f"{operation.name}: the server has not answered for {patience:g} s and may be at work"
     return AnswerLate(what, hint=_check_first(operation))
+
+
+def _hangs(operation: Endpoint, url: str) -> Fault:
+    """The server took the request and answers no one any more."""
+    what = f"{operation.name}: the server at {url} takes requests and does not answer"
+    if urlsplit(url).hostname not in _LOOPBACK:
+        return AnswerLate(what, hint="Restart it on its machine.")
+    return AnswerLate(what, hint="End it: holdfast serve --stop. The next command starts it again.")
 
 
 def _unknown(operation: Endpoint, url: str) -> Fault:

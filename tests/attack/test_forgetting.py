@@ -10,7 +10,7 @@ from typing import Any
 from world import World, running
 
 from holdfast.core.model import Answer, Caller, Insight
-from holdfast.serve.background.learning_thread import Learning
+from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.http.idempotency import KEPT_MS, drop_old_answers
 from holdfast.store.port import Tx
 from holdfast.store.tables import ANSWERS, INSIGHTS, OBSERVATIONS, STATEMENTS, SUMMARIES
@@ -105,7 +105,7 @@ def test_statements_of_a_forgotten_observation_are_counted_and_others_stay(world
         world.observe("s1", "prompt_submit", at=at, prompt=f"Which one is number {number}?")
         seen = world.observe("s1", "assistant_message", at=at + 1, message=said.format(name))
         ids.append(seen["observationId"])
-    Learning(world.engine).learn()
+    LearningThread(world.engine).learn()
     done = world.call("forget", sessionId="s1", observationIds=ids[:1])
     assert done["counts"]["statements"] == 1
     assert [one.source_id for one in world.engine.store.read().find(STATEMENTS, "default")] == ids[1:]

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request
+from playwright.sync_api import ConsoleMessage, Dialog, Locator, Page, Request
 
 import holdfast.viewer
 
@@ -34,11 +34,15 @@ class Watch:
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.wrong.append(f"page error: {error}"))
         page.on("request", self._request)
-        page.on("dialog", lambda dialog: (self.wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self._dialog)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not any(one in message.text for one in self.expected):
             self.wrong.append(f"console {message.type}: {message.text}")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _request(self, request: Request) -> None:
         if urlsplit(request.url).hostname not in ("127.0.0.1", "localhost", None):

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.cli.connect import Place
+from holdfast.cli.connect import ConnectTarget
 
 COMMAND = Path("/opt/holdfast/bin/holdfast")
 
 
-def make_place(home: Path, **more: Any) -> Place:
-    return Place(**{"home": home, "command": COMMAND, "platform": "linux", **more})
+def make_place(home: Path, **more: Any) -> ConnectTarget:
+    return ConnectTarget(**{"home": home, "command": COMMAND, "platform": "linux", **more})
 
 
 def everything(home: Path) -> dict[str, tuple[bytes, int]]:

@@ -127,6 +127,18 @@ def test_no_context_prints_nothing_at_all() -> None:
     assert ran("session-start", {"session_id": "s"}, Server(answers=False)).stdout == ""
 
 
+def test_a_memory_that_cannot_be_written_still_gives_its_context() -> None:
+    class ReadOnly(Server):
+        def __call__(self, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
+            answer = super().__call__(method, path, body, timeout)
+            return answer if path == "/agentmemory/context" else {"unavailable": "the disk is full"}
+
+    told = ran("session-start", {"session_id": "s", "cwd": "/work/shop"}, server := ReadOnly("known facts")).stdout
+    assert "known facts" in told
+    assert "the disk is full" in told
+    assert server.requests[-1]["body"]["project"] == server.requests[0]["body"]["project"]
+
+
 def test_context_can_be_turned_off() -> None:
     told = Server("facts")
     assert ran("session-start", {"session_id": "s"}, told, AGENTMEMORY_INJECT_CONTEXT="false").stdout == ""

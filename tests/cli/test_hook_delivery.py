@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -24,7 +25,7 @@ from holdfast.cli.connect.config_entries import JsonHooks
 from holdfast.cli.hook import hook_events, server_address, transcript_position
 from holdfast.cli.hook.delivery import Delivery
 from holdfast.cli.hook.hook_command import run_hook
-from holdfast.cli.hook.server_address import Place, place_of
+from holdfast.cli.hook.server_address import ServerAddress, place_of
 from holdfast.core.system import SystemClock
 from holdfast.core.times import iso
 from holdfast.local import spool
@@ -165,7 +166,7 @@ def test_a_restarted_server_is_found_again_by_its_card(tmp_path: Path) -> None:
     home = tmp_path / "data"
     with running(home) as client:
         card = json.loads((home / "server.json").read_text())
-        old = Place(str(home), "http://127.0.0.1:9", "an older token", True, False)
+        old = ServerAddress(str(home), "http://127.0.0.1:9", "an older token", True, False)
         way = Delivery(old, {}, lambda: 1)
         assert way.send("GET", "/agentmemory/livez", None, 10) is not None
         assert client.get("/agentmemory/livez").status_code == 200
@@ -176,7 +177,7 @@ def test_what_waits_for_a_server_elsewhere_is_sent_by_a_later_hook(tmp_path: Pat
     """With a token, the server of this folder must not take it in: it may belong to another memory."""
     home = tmp_path / "data"
     token = "hft_" + "a" * 40
-    away = Place(str(home), "http://127.0.0.1:9", token, False, False)
+    away = ServerAddress(str(home), "http://127.0.0.1:9", token, False, False)
     Delivery(away, {}, lambda: 1).keep("/agentmemory/observe", {"n": 1})
     assert spool.waiting(str(home)) == []
     (folder,) = (home / "elsewhere").iterdir()
@@ -286,7 +287,7 @@ def test_a_session_waits_for_a_server_that_is_up_only_after_five_seconds(
             if passed[0] > 5:
                 card(home, str(client.base_url).rstrip("/"))
 
-        way = Delivery(Place(str(home), "", None, True), {}, lambda: 1)
+        way = Delivery(ServerAddress(str(home), "", None, True), {}, lambda: 1)
         way.awaken(lambda: passed[0], pause)
         assert way.send("GET", "/agentmemory/livez", None, 10) is not None
 
@@ -301,10 +302,24 @@ def agents_limit() -> Any:
 def test_a_session_gives_up_before_the_agent_ends_its_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     passed = [0.0]
     monkeypatch.setattr("holdfast.local.launcher.launch_server", lambda folder, environ: 1)
-    way = Delivery(Place(str(tmp_path / "data"), "", None, True), {}, lambda: 1)
+    way = Delivery(ServerAddress(str(tmp_path / "data"), "", None, True), {}, lambda: 1)
     way.awaken(lambda: passed[0], lambda seconds: passed.__setitem__(0, passed[0] + seconds))
-    assert way.send("POST", "/agentmemory/session/start", {}, hook_events.START) is None
+    told = way.send("POST", "/agentmemory/session/start", {}, hook_events.START)
+    assert "does not answer" in (told or {})["unavailable"]  # the agent has to know that its memory is missing
     assert passed[0] < hook_events.START < agents_limit()
+
+
+def test_a_session_in_a_folder_that_cannot_be_written_does_not_wait_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def launch(folder: str, environ: object) -> int:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("holdfast.local.launcher.launch_server", launch)
+    way = Delivery(ServerAddress(str(tmp_path), "", None, True), {}, lambda: 1)
+    way.awaken(lambda: 0.0, lambda seconds: pytest.fail("there is nothing to wait for"))
+    told = way.send("POST", "/agentmemory/session/start", {}, hook_events.START)
+    assert f"{tmp_path} cannot be written: Read-only file system" in (told or {})["unavailable"]
 
 
 # ── where the server is ─────────────────────────────────────────────────────────────────────────────
@@ -318,7 +333,7 @@ def card(home: Path, url: str, token: str = "run-token") -> None:
 def test_the_card_of_the_folder_leads_to_its_server(tmp_path: Path) -> None:
     card(tmp_path, "http://127.0.0.1:4000")
     found = place_of(["stop", "--data", str(tmp_path)], {"HOLDFAST_SECRET": "s" * 20})
-    assert found == Place(str(tmp_path), "http://127.0.0.1:4000", "run-token", True)
+    assert found == ServerAddress(str(tmp_path), "http://127.0.0.1:4000", "run-token", True)
 
 
 def test_an_address_on_this_machine_is_the_folders_own_server(tmp_path: Path) -> None:
@@ -337,12 +352,12 @@ def test_an_address_elsewhere_gets_the_secret_and_nothing_of_the_folder(tmp_path
         "AGENTMEMORY_URL": "https://memory.example.org/",
         "HOLDFAST_SECRET": "x" * 20,
     }
-    assert place_of(["stop"], environ) == Place(str(tmp_path), "https://memory.example.org", "x" * 20, False)
+    assert place_of(["stop"], environ) == ServerAddress(str(tmp_path), "https://memory.example.org", "x" * 20, False)
 
 
 def test_a_named_folder_is_another_memory_than_the_environments_server(tmp_path: Path) -> None:
     environ = {"HOLDFAST_URL": "https://memory.example.org"}
-    assert place_of(["stop", "--data", str(tmp_path)], environ) == Place(str(tmp_path), "", None, True)
+    assert place_of(["stop", "--data", str(tmp_path)], environ) == ServerAddress(str(tmp_path), "", None, True)
 
 
 def test_a_token_is_who_the_caller_means_to_be(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from world import World
 
 from holdfast.cli.connect import ConnectReport
 from holdfast.cli.main import main
-from holdfast.cli.output.columns import Head, fitted, print_table
+from holdfast.cli.output.columns import ColumnTitle, fitted, print_table
 from holdfast.cli.output.render import print_report
 
 Command = Callable[..., list[str]]
@@ -23,7 +23,7 @@ each_width = pytest.mark.parametrize("width", [60, 80, 120])
 DATE = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}")
 
 
-def printed(heads: list[Head], rows: list[list[str]], width: int) -> list[str]:
+def printed(heads: list[ColumnTitle], rows: list[list[str]], width: int) -> list[str]:
     out = io.StringIO()
     print_table(Console(file=out, width=width, highlight=False), heads, rows)
     return out.getvalue().splitlines()
@@ -82,14 +82,18 @@ def test_dates_stand_whole_at_every_width(command: Command, words: str, width: i
 
 
 def test_a_cell_that_is_too_long_is_cut_and_says_so() -> None:
-    lines = printed([Head("id", True), Head("text")], [["mem_1", "word " * 30]], 40)
+    lines = printed([ColumnTitle("id", True), ColumnTitle("text")], [["mem_1", "word " * 30]], 40)
 
     assert lines[-1].split()[0] == "mem_1"
     assert lines[-1].rstrip().endswith("…")
 
 
 def test_on_a_narrow_terminal_each_row_is_a_few_lines() -> None:
-    lines = printed([Head("id", True), Head("when", True), Head("text")], [["m" * 30, "d" * 16, "word " * 30]] * 2, 50)
+    lines = printed(
+        [ColumnTitle("id", True), ColumnTitle("when", True), ColumnTitle("text")],
+        [["m" * 30, "d" * 16, "word " * 30]] * 2,
+        50,
+    )
 
     assert lines[0] == "id    " + "m" * 30
     assert lines[1] == "when  " + "d" * 16
@@ -100,7 +104,7 @@ def test_on_a_narrow_terminal_each_row_is_a_few_lines() -> None:
 
 
 def test_markup_in_a_cell_is_shown_as_it_is() -> None:
-    assert "[bold red]not a colour[/]" in "\n".join(printed([Head("text")], [["[bold red]not a colour[/]"]], 80))
+    assert "[bold red]not a colour[/]" in "\n".join(printed([ColumnTitle("text")], [["[bold red]not a colour[/]"]], 80))
 
 
 @given(
@@ -116,7 +120,7 @@ def test_markup_in_a_cell_is_shown_as_it_is() -> None:
 )
 def test_columns_never_take_more_room_than_there_is(width: int, table: tuple[list[bool], list[list[str]]]) -> None:
     whole, rows = table
-    heads = [Head(f"column {number}", one) for number, one in enumerate(whole)]
+    heads = [ColumnTitle(f"column {number}", one) for number, one in enumerate(whole)]
     widths = fitted(heads, rows, width)
     if widths is None:
         return
@@ -153,7 +157,7 @@ def test_a_row_of_a_list_is_one_line_at_80_columns(
 
 
 def test_spare_columns_go_before_a_text_is_cut_to_nothing() -> None:
-    heads = [Head("id", whole=True), Head("project", spare=1), Head("text", least=20)]
+    heads = [ColumnTitle("id", whole=True), ColumnTitle("project", spare=1), ColumnTitle("text", least=20)]
     rows = [["x" * 20, "harbour-light", "The light on the northern cliff is green."]]
     assert printed(heads, rows, 80)[0].split() == ["id", "project", "text"]
     assert printed(heads, rows, 45)[0].split() == ["id", "text"]

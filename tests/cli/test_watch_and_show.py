@@ -20,7 +20,7 @@ from rich.console import Console
 from world import StillClock, World, running
 
 from holdfast.cli.commands.dashboard import PAGES, age, bars, print_dashboard
-from holdfast.cli.commands.watch import Lines, watch
+from holdfast.cli.commands.watch import EventPrinter, watch
 from holdfast.cli.output.lists import LISTINGS, print_listing
 from holdfast.cli.output.render import size
 from holdfast.core.errors import ServerUnreachable, Unauthorized
@@ -199,7 +199,7 @@ def test_no_stored_text_drives_the_terminal(kind: str) -> None:
     body = dict.fromkeys(("title", "project", "agentId", "updatedAt"), ESCAPES)
     event = {"type": kind, "data": {"type": kind, "body": body}}
 
-    text = _printed(lambda console: Lines(console).show(event))
+    text = _printed(lambda console: EventPrinter(console).show(event))
 
     assert not [char for char in text if not char.isprintable() and char != "\n"]
     assert text.count("\n") == 1
@@ -352,7 +352,7 @@ def test_the_dashboard_does_not_call_a_damaged_snapshot_healthy(tmp_path: Path) 
 )
 def test_watch_says_what_an_event_is_about_and_when(kind: str, body: Json, text: str) -> None:
     line = _printed(
-        lambda console: Lines(console, StillClock()).show({"type": kind, "data": {"type": kind, kind: body}})
+        lambda console: EventPrinter(console, StillClock()).show({"type": kind, "data": {"type": kind, kind: body}})
     )
 
     assert line.rstrip().endswith(text)

@@ -13,7 +13,7 @@ from processes import WAIT_SECONDS, environment
 from world import World
 
 from holdfast.core.model import Caller, CleanText
-from holdfast.intake.embed_queue import Follower
+from holdfast.intake.embed_queue import EmbedQueue
 from holdfast.store.tables import MEMORIES
 
 TENANT = Caller().tenant
@@ -67,7 +67,7 @@ def test_after_a_kill_every_record_gets_its_vector(tmp_path: Path, change: bool)
     try:
         store = world.engine.store
         assert store.verify() == []
-        follower = Follower(store, embedder, world.clock)
+        follower = EmbedQueue(store, embedder, world.clock)
         while follower.step():
             pass
         records = store.read().find(MEMORIES, TENANT)

@@ -6,29 +6,29 @@ import pytest
 from plain_bert import PlainBert
 
 from holdfast.core.system import SystemClock
-from holdfast.index import MiniLm, Places
+from holdfast.index import MiniLm, WeightFolders
 from holdfast.index.onnx_session import Session
-from holdfast.index.weight_sources import Files
+from holdfast.index.weight_sources import WeightFiles
 
 NOWHERE = Path("/nowhere/at/all")
 
 
 @pytest.fixture(scope="session")
-def files() -> Files:
+def files() -> WeightFiles:
     """The installed weights; `make test` installs them."""
-    return Places("", NOWHERE).find()
+    return WeightFolders("", NOWHERE).find()
 
 
 @pytest.fixture(scope="session")
-def session(files: Files) -> Session:
+def session(files: WeightFiles) -> Session:
     return Session(files)
 
 
 @pytest.fixture(scope="session")
 def minilm() -> MiniLm:
-    return MiniLm(Places("", NOWHERE), SystemClock())
+    return MiniLm(WeightFolders("", NOWHERE), SystemClock())
 
 
 @pytest.fixture(scope="session")
-def plain(files: Files) -> PlainBert:
+def plain(files: WeightFiles) -> PlainBert:
     return PlainBert(files.weights)

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.core.system import LOWEST
 from holdfast.index import idle_threads
-from holdfast.index.idle_threads import Background
+from holdfast.index.idle_threads import IdleThreads
 
 WAIT = 60
 
@@ -29,9 +29,9 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def starved() -> Iterator[Background]:
+def starved() -> Iterator[IdleThreads]:
     """Its one thread gets nothing done until the test is over."""
-    one, inside, go_on = Background(1), threading.Event(), threading.Event()
+    one, inside, go_on = IdleThreads(1), threading.Event(), threading.Event()
 
     def stand() -> None:
         inside.set()
@@ -46,18 +46,18 @@ def starved() -> Iterator[Background]:
 @pytest.mark.usefixtures("patient")
 @pytest.mark.skipif(sys.platform != "linux", reason="niceness by thread")
 def test_the_work_is_done_at_the_lowest_priority() -> None:
-    nice = Background(2).map(lambda _: os.getpriority(os.PRIO_PROCESS, threading.get_native_id()), range(5))
+    nice = IdleThreads(2).map(lambda _: os.getpriority(os.PRIO_PROCESS, threading.get_native_id()), range(5))
 
     assert set(nice) == {LOWEST}
 
 
 @pytest.mark.usefixtures("patient")
 def test_results_come_in_the_order_of_the_items() -> None:
-    assert Background(3).map(lambda item: item * 2, range(50)) == list(range(0, 100, 2))
+    assert IdleThreads(3).map(lambda item: item * 2, range(50)) == list(range(0, 100, 2))
 
 
 @pytest.mark.usefixtures("impatient")
-def test_what_starved_threads_have_not_done_is_done_by_the_caller(starved: Background) -> None:
+def test_what_starved_threads_have_not_done_is_done_by_the_caller(starved: IdleThreads) -> None:
     by = starved.map(lambda item: (item, threading.get_ident()), range(3))
 
     assert by == [(item, threading.get_ident()) for item in range(3)]
@@ -72,16 +72,16 @@ def test_an_item_that_a_starved_thread_has_begun_is_done_by_the_caller_too() -> 
             go_on.wait(WAIT)
         return item.upper()
 
-    assert Background(1).map(work, ["begun", "not begun"]) == ["BEGUN", "NOT BEGUN"]
+    assert IdleThreads(1).map(work, ["begun", "not begun"]) == ["BEGUN", "NOT BEGUN"]
     go_on.set()
 
 
 @pytest.mark.usefixtures("impatient")
-def test_an_error_is_raised_whoever_does_the_work(starved: Background) -> None:
+def test_an_error_is_raised_whoever_does_the_work(starved: IdleThreads) -> None:
     def fail(_: int) -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
         starved.map(fail, [1])
     with pytest.raises(ValueError, match="no"):
-        Background(1).map(fail, [1])
+        IdleThreads(1).map(fail, [1])

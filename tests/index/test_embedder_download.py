@@ -16,7 +16,7 @@ from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
 from holdfast.index import weight_sources
 from holdfast.index.remedies import install_weights
-from holdfast.index.weight_sources import Files
+from holdfast.index.weight_sources import WeightFiles
 from holdfast.settings import load
 
 asked: list[str] = []
@@ -32,7 +32,7 @@ class Hub(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def hub(files: Files, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def hub(files: WeightFiles, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A hub that has the real files, on a machine that has none."""
     monkeypatch.setattr(weight_sources, "PACKAGES", ("no-such-package-at-all",))
     asked.clear()

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
-from holdfast.index import MiniLm, Places, weight_sources
+from holdfast.index import MiniLm, WeightFolders, weight_sources
 from holdfast.index.remedies import correct_path, install_runtime, install_weights
-from holdfast.index.weight_sources import Files
+from holdfast.index.weight_sources import WeightFiles
 from holdfast.index.weights import TOKENIZER, WEIGHTS, read_tokenizer, read_weights
 
 
@@ -28,7 +28,7 @@ class Clock:
 
 
 @pytest.fixture
-def copied(tmp_path: Path, files: Files) -> Path:
+def copied(tmp_path: Path, files: WeightFiles) -> Path:
     """The two files in a folder of their own; the weights as a link, which no test writes through."""
     folder = tmp_path / "model"
     folder.mkdir()
@@ -43,7 +43,7 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def minilm(given: Path | str = "", downloads: Path = Path("/nowhere"), **more: object) -> MiniLm:
-    return MiniLm(Places(str(given), downloads, **more), Clock())  # type: ignore[arg-type]
+    return MiniLm(WeightFolders(str(given), downloads, **more), Clock())  # type: ignore[arg-type]
 
 
 def refused(model: MiniLm) -> EmbedderUnavailable:
@@ -69,13 +69,13 @@ def spoil(path: Path, change: Callable[[bytearray], None], source: Path) -> None
 
 
 def test_the_path_of_the_operator_comes_first(copied: Path) -> None:
-    assert Places(str(copied), Path("/nowhere")).find() == Files(copied, given=True)
-    assert Places(str(copied / WEIGHTS.name), Path("/nowhere")).find() == Files(copied, given=True)
+    assert WeightFolders(str(copied), Path("/nowhere")).find() == WeightFiles(copied, given=True)
+    assert WeightFolders(str(copied / WEIGHTS.name), Path("/nowhere")).find() == WeightFiles(copied, given=True)
     assert minilm(copied).embed(["text"]).shape == (1, 384)
 
 
-def test_an_installed_package_comes_before_a_download(copied: Path, files: Files) -> None:
-    assert Places("", copied).find() == files
+def test_an_installed_package_comes_before_a_download(copied: Path, files: WeightFiles) -> None:
+    assert WeightFolders("", copied).find() == files
     assert not files.downloaded
 
 
@@ -129,7 +129,7 @@ def _zero(content: bytearray) -> None:
 
 @pytest.mark.parametrize("change", [_flip, _flip_head, _cut, _empty, _zero])
 def test_weights_that_differ_in_any_way_are_refused(
-    change: Callable[[bytearray], None], copied: Path, files: Files
+    change: Callable[[bytearray], None], copied: Path, files: WeightFiles
 ) -> None:
     spoil(copied / WEIGHTS.name, change, files.weights)
 
@@ -141,7 +141,7 @@ def test_weights_that_differ_in_any_way_are_refused(
 
 @pytest.mark.parametrize("change", [_flip_head, _cut, _empty, _zero])
 def test_a_tokenizer_that_differs_in_any_way_is_refused(
-    change: Callable[[bytearray], None], copied: Path, files: Files
+    change: Callable[[bytearray], None], copied: Path, files: WeightFiles
 ) -> None:
     spoil(copied / TOKENIZER.name, change, files.tokenizer)
 
@@ -178,7 +178,7 @@ def test_after_a_failure_it_is_not_looked_for_at_once_but_later(tmp_path: Path, 
 
 
 @pytest.mark.usefixtures("nothing_installed")
-def test_what_is_missing_is_fetched_by_prepare_and_never_by_a_question(tmp_path: Path, files: Files) -> None:
+def test_what_is_missing_is_fetched_by_prepare_and_never_by_a_question(tmp_path: Path, files: WeightFiles) -> None:
     fetched: list[tuple[str, int]] = []
 
     def fetch(name: str, size: int, target: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_download_that_failed_is_not_repeated_at_once_but_later(tmp_path: Path
 
 
 @pytest.mark.usefixtures("nothing_installed")
-def test_a_download_that_is_not_the_pinned_file_is_refused_and_removed(tmp_path: Path, files: Files) -> None:
+def test_a_download_that_is_not_the_pinned_file_is_refused_and_removed(tmp_path: Path, files: WeightFiles) -> None:
     def fetch(name: str, size: int, target: Path) -> None:
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(bytes(size))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.intake.event.draft import Compressed, compress
+from holdfast.intake.event.draft import EventDraft, compress
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_observes.json").read_text())
 
@@ -58,7 +58,7 @@ HOOKS = st.sampled_from(
 ) | st.text(max_size=30)
 
 
-def used(tool: str, given: Any, output: Any = "ok") -> Compressed:
+def used(tool: str, given: Any, output: Any = "ok") -> EventDraft:
     return compress("post_tool_use", {"tool_name": tool, "tool_input": given, "tool_output": output})
 
 

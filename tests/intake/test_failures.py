@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.intake.event.draft import Compressed, compress
+from holdfast.intake.event.draft import EventDraft, compress
 from holdfast.intake.event.failures import failing_names
 from holdfast.text.excerpt import excerpt, failures
 
@@ -52,7 +52,7 @@ NAMES = {
 IDS = ["TAP", "pytest", "jest", "vitest", "go", "cargo", "gradle", "terraform", "kubectl", "unittest"]
 
 
-def run(end: str, *, failed: bool, command: str = "make test", after: int = 0) -> Compressed:
+def run(end: str, *, failed: bool, command: str = "make test", after: int = 0) -> EventDraft:
     green = [GREEN[end].format(n=number) for number in range(1, 401)]
     output = "\n".join([*green, end, *green[:after]])
     data: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": command}}

@@ -15,7 +15,7 @@ from world import World
 
 from holdfast.core.model import Caller, CleanText
 from holdfast.intake import embed_queue
-from holdfast.intake.embed_queue import BATCH, LONGEST_PAUSE, Follower
+from holdfast.intake.embed_queue import BATCH, LONGEST_PAUSE, EmbedQueue
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
 TENANT = Caller().tenant
@@ -26,12 +26,12 @@ def embedder() -> HashingEmbedder:
     return HashingEmbedder()
 
 
-def follower(world: World, embedder: HashingEmbedder | None) -> Follower:
+def follower(world: World, embedder: HashingEmbedder | None) -> EmbedQueue:
     world.engine.embedder = embedder
-    return Follower(world.engine.store, embedder, world.clock)
+    return EmbedQueue(world.engine.store, embedder, world.clock)
 
 
-def finish(one: Follower) -> int:
+def finish(one: EmbedQueue) -> int:
     """Step until there is nothing to do; how many steps that took."""
     steps = 0
     while one.step():
@@ -340,7 +340,7 @@ def test_a_worker_that_is_told_to_stop_does_so_between_slices_and_keeps_what_is_
     for name in ("first", "second", "third"):
         remember(world, f"{name} " + "word " * (embed_queue.SLICE_CHARS // 8))
     world.engine.embedder = embedder
-    Follower(world.engine.store, embedder, world.clock, lambda: len(embedder.given) > 1).step()
+    EmbedQueue(world.engine.store, embedder, world.clock, lambda: len(embedder.given) > 1).step()
     assert health(world)["done"] == 2
     finish(follower(world, embedder))
     assert health(world)["done"] == 3
@@ -351,7 +351,7 @@ def test_a_worker_that_is_told_to_stop_before_anything_is_done_loses_nothing(
 ) -> None:
     remember(world, "word " * embed_queue.SLICE_CHARS)
     world.engine.embedder = embedder
-    Follower(world.engine.store, embedder, world.clock, lambda: True).step()
+    EmbedQueue(world.engine.store, embedder, world.clock, lambda: True).step()
     assert health(world)["done"] == 0
     finish(follower(world, embedder))
     assert health(world)["done"] == 1

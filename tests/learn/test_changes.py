@@ -7,7 +7,7 @@ from importlib import resources
 
 import pytest
 
-from holdfast.learn.statements.change_features import Nearness, signs
+from holdfast.learn.statements.change_features import Similarity, signs
 from holdfast.learn.statements.changes import verdict
 from holdfast.learn.statements.edits import Claim, Edit
 from holdfast.learn.statements.values import Value, values, without_values
@@ -144,4 +144,4 @@ def test_a_symbol_in_another_clause_is_not_taken_for_gone() -> None:
 def test_the_table_weighs_the_signs_that_there_are(model: str) -> None:
     table = json.loads((resources.files("holdfast.learn.statements") / "changes.json").read_text(encoding="utf-8"))
     near = {"near", "near with prompt", "near without values"} if model == "words alone" else set[str]()
-    assert set(table["models"][model]["signs"]) == set(signs(Claim("a"), Claim("b"), Nearness())) - near
+    assert set(table["models"][model]["signs"]) == set(signs(Claim("a"), Claim("b"), Similarity())) - near

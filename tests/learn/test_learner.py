@@ -57,7 +57,7 @@ def test_reading_everything_again_gives_the_same_statements(world: World, monkey
     state_new(world)
     learn(world)
     before = (statements(world), relations(world))
-    assert learn(world)[0] == learner.Learnt()
+    assert learn(world)[0] == learner.LearningStep()
     monkeypatch.setattr(learner, "cursor", lambda ctx, reader: 0)
     learn(world)
     assert (statements(world), relations(world)) == before

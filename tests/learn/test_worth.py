@@ -11,8 +11,8 @@ import pytest
 from hashing_embedder import HashingEmbedder
 
 from holdfast.core.model import CleanText
-from holdfast.learn.statements.sentence_features import NAMES, Setting, signs
-from holdfast.learn.statements.worth import KINDS, OF_THE_USER, Weighed, weigh
+from holdfast.learn.statements.sentence_features import NAMES, SentencePosition, signs
+from holdfast.learn.statements.worth import KINDS, OF_THE_USER, SentenceWorth, weigh
 from holdfast.text.sentences import Sentence
 
 
@@ -20,8 +20,8 @@ def table(name: str) -> Any:
     return json.loads((resources.files("holdfast.learn.statements") / name).read_text(encoding="utf-8"))
 
 
-def weighed(text: str, *, in_prompt: bool = False, asked: str = "Why does it fail?") -> Weighed:
-    return weigh([(Sentence(text), Setting(text if in_prompt else asked, in_prompt, 3))], None)[0]
+def weighed(text: str, *, in_prompt: bool = False, asked: str = "Why does it fail?") -> SentenceWorth:
+    return weigh([(Sentence(text), SentencePosition(text if in_prompt else asked, in_prompt, 3))], None)[0]
 
 
 @pytest.mark.parametrize("model", ["with meaning", "signs alone"])
@@ -34,7 +34,7 @@ def test_the_table_weighs_the_signs_that_there_are(model: str, head: str) -> Non
 
 
 def test_a_sentence_has_a_value_for_every_sign() -> None:
-    assert signs(Sentence("Port 80 is open."), Setting("", False, 1)).shape == (len(NAMES),)
+    assert signs(Sentence("Port 80 is open."), SentencePosition("", False, 1)).shape == (len(NAMES),)
 
 
 def test_a_conclusion_is_worth_more_than_what_is_said_on_the_way() -> None:
@@ -60,13 +60,13 @@ def test_nothing_said_is_nothing_weighed() -> None:
 
 
 def test_vectors_of_another_model_are_not_read_with_this_table() -> None:
-    said = [(Sentence("The cache lives in Redis."), Setting("Where is it?", False, 1))]
+    said = [(Sentence("The cache lives in Redis."), SentencePosition("Where is it?", False, 1))]
     other = HashingEmbedder().embed([CleanText("The cache lives in Redis.")])
     assert weigh(said, other, "another-model") == weigh(said, None)
 
 
 def test_meaning_counts_where_the_model_is_the_one_of_the_table() -> None:
-    said = [(Sentence("The cache lives in Redis."), Setting("Where is it?", False, 1))]
+    said = [(Sentence("The cache lives in Redis."), SentencePosition("Where is it?", False, 1))]
     dims = len(table("worth.json")["models"]["with meaning"]["worth"]["meaning"])
     vectors = np.ones((1, dims), np.float32)
     assert weigh(said, vectors, table("worth.json")["embedder"]) != weigh(said, None)

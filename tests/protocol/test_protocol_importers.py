@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies as st
 from holdfast.core.errors import Fault, InvalidRequest, TooLarge
 from holdfast.protocol.access import Viewer, may_see
 from holdfast.protocol.importers import (
-    Reading,
-    Taken,
+    ImportedMemory,
+    ImportResult,
     documents,
     import_types,
     notes,
@@ -32,7 +32,7 @@ def dump(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-def only(reading: Reading) -> Taken:
+def only(reading: ImportResult) -> ImportedMemory:
     assert reading.refused == ()
     assert len(reading.taken) == 1
     return reading.taken[0]

@@ -7,7 +7,7 @@ from typing import Any
 from world import NOON
 
 from holdfast.core.model import Lesson, Memory, Slot, Statement
-from holdfast.recall.context.standing import Standing
+from holdfast.recall.context.current_statements import CurrentStatement
 
 
 def memory(content: str, **changes: Any) -> Memory:
@@ -36,10 +36,10 @@ def slot(content: str, label: str = "persona") -> Slot:
     )  # fmt: skip
 
 
-def standing(text: str, doubtful: bool = False, newer: str = "", **changes: Any) -> Standing:
+def standing(text: str, doubtful: bool = False, newer: str = "", **changes: Any) -> CurrentStatement:
     fields: dict[str, Any] = {
         "tenant": "default", "id": f"stm_{text[:20]}", "seq": 1, "source_id": f"obs_{text[:20]}", "session_id": "s0",
         "project": "proj", "agent": None, "kind": "fact", "text": text, "worth": 0.9, "at": NOON,
     }  # fmt: skip
     since = "something newer" if doubtful or newer else ""
-    return Standing(Statement(**{**fields, **changes}), since, newer, doubtful)
+    return CurrentStatement(Statement(**{**fields, **changes}), since, newer, doubtful)

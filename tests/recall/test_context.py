@@ -11,7 +11,7 @@ from world import DAY, World
 
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.model import Caller
-from holdfast.recall.context.build import FILES, IN_FORCE, OPEN, OPENING, PAST, RULES, Sources, build
+from holdfast.recall.context.build import FILES, IN_FORCE, OPEN, OPENING, PAST, RULES, ContextSources, build
 from holdfast.text.tokens import estimate
 
 CAUSE = "The export fails because the worker opens `orders.csv` twice."
@@ -39,7 +39,7 @@ def section(text: str, head: str) -> list[str]:
 
 
 def test_one_long_slot_leaves_room_for_everything_else() -> None:
-    sources = Sources(
+    sources = ContextSources(
         slots=(slot(LONG * 500),),
         files=("tea.py",),
         lessons=(lesson("Boil water first"),),
@@ -54,7 +54,7 @@ def test_one_long_slot_leaves_room_for_everything_else() -> None:
 
 
 def test_many_full_slots_do_not_starve_the_sections_after_them() -> None:
-    sources = Sources(
+    sources = ContextSources(
         slots=tuple(slot(LONG * 30, label=f"slot_{at}") for at in range(12)),
         lessons=tuple(lesson(f"{text} always") for text in facts(10)),
         memories=tuple(memory(text) for text in facts(20)),
@@ -66,14 +66,14 @@ def test_many_full_slots_do_not_starve_the_sections_after_them() -> None:
 
 
 def test_room_that_others_do_not_need_is_used() -> None:
-    sources = Sources(memories=tuple(memory(text) for text in facts(20)))
+    sources = ContextSources(memories=tuple(memory(text) for text in facts(20)))
     made = build(sources, 800)
     assert made.omitted == {}
     assert made.shortened == {}
 
 
 def test_the_same_is_said_once() -> None:
-    sources = Sources(
+    sources = ContextSources(
         slots=(slot("Be brief.\nPrefer tabs"),),
         lessons=(lesson("Use uv for installs."), lesson("prefer TABS!")),
         memories=(memory("use UV for installs"), memory("The API returns cents"), memory("The  API returns cents")),
@@ -85,7 +85,7 @@ def test_the_same_is_said_once() -> None:
 
 
 def test_texts_that_differ_are_both_said() -> None:
-    made = build(Sources(memories=(memory("port 80"), memory("port 81"), memory("🚀"), memory("🎉"))), 500)
+    made = build(ContextSources(memories=(memory("port 80"), memory("port 81"), memory("🚀"), memory("🎉"))), 500)
     assert [part for part in ("port 80", "port 81", "🚀", "🎉") if part in made.text] == [
         "port 80",
         "port 81",
@@ -96,7 +96,7 @@ def test_texts_that_differ_are_both_said() -> None:
 
 @pytest.mark.parametrize("budget", [0, 1, 10, 35, 50, 60, 75, 100, 150, 250, 400, 1000, 5000])
 def test_no_budget_is_overrun_and_nothing_vanishes_uncounted(budget: int) -> None:
-    sources = Sources(
+    sources = ContextSources(
         slots=(slot(LONG * 3), slot("ж" * 800, label="b"), slot("🚀" * 300, label="c")),
         files=("tea.py", "kettle.py"),
         lessons=tuple(lesson(text) for text in facts(5)),
@@ -111,7 +111,7 @@ def test_no_budget_is_overrun_and_nothing_vanishes_uncounted(budget: int) -> Non
 
 
 def test_fifty_tokens_still_say_something_short() -> None:
-    made = build(Sources(memories=(memory("Port 8080"), *(memory(text) for text in facts(20)))), 60)
+    made = build(ContextSources(memories=(memory("Port 8080"), *(memory(text) for text in facts(20)))), 60)
     assert "Port 8080" in made.text
     assert made.omitted == {IN_FORCE: 20}
 
@@ -214,7 +214,7 @@ def test_enrichment_says_how_much_it_left_out(world: World) -> None:
 
 
 def test_slots_lessons_memories_and_statements_share_a_section() -> None:
-    sources = Sources(
+    sources = ContextSources(
         slots=tuple(slot(LONG * 30, label=f"slot_{at}") for at in range(6)),
         lessons=tuple(lesson(f"{text} always") for text in facts(40)),
         memories=tuple(memory(f"{text} by convention", type="convention") for text in facts(40)),
@@ -225,7 +225,7 @@ def test_slots_lessons_memories_and_statements_share_a_section() -> None:
 
 
 def test_what_is_kept_does_not_crowd_out_what_was_said() -> None:
-    sources = Sources(
+    sources = ContextSources(
         memories=tuple(memory(f"{text} {LONG * 4}") for text in facts(24)),
         statements=tuple(standing(f"{text} as decided", kind="decision", session_id=f"s{at}")
                          for at, text in enumerate(facts(24))),
@@ -235,7 +235,7 @@ def test_what_is_kept_does_not_crowd_out_what_was_said() -> None:
 
 def test_a_doubtful_statement_says_so() -> None:
     sure, doubtful = standing("The port is 80", worth=0.9), standing("The host is alpha", doubtful=True, worth=0.8)
-    assert section(build(Sources(statements=(doubtful, sure)), 500).text, IN_FORCE) == [
+    assert section(build(ContextSources(statements=(doubtful, sure)), 500).text, IN_FORCE) == [
         "The port is 80",
         "The host is alpha (earlier, perhaps outdated)",
     ]
@@ -247,7 +247,7 @@ def test_what_was_said_earlier_stands_below_what_is_newer() -> None:
         standing("We ship on Tuesdays", id="new", source_id="two", newer="last", at=2),
         standing("Marek ships each Monday", id="last", source_id="three", at=3),
     )
-    assert section(build(Sources(statements=said), 500).text, IN_FORCE) == [
+    assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == [
         "Marek ships each Monday Earlier: We ship on Tuesdays Earlier: Releases go out on Friday"
     ]
 
@@ -257,7 +257,9 @@ def test_what_was_said_earlier_stands_alone_where_the_newer_is_not_told() -> Non
         standing("Releases go out on Friday", id="old", source_id="one", newer="new"),
         standing("perhaps Tuesday", id="new", source_id="two", worth=0.1),
     )
-    assert section(build(Sources(statements=said), 500).text, IN_FORCE) == ["Releases go out on Friday (earlier)"]
+    assert section(build(ContextSources(statements=said), 500).text, IN_FORCE) == [
+        "Releases go out on Friday (earlier)"
+    ]
 
 
 def test_statements_that_lead_to_each_other_are_both_told() -> None:
@@ -265,23 +267,23 @@ def test_statements_that_lead_to_each_other_are_both_told() -> None:
         standing("Releases go out on Friday", id="a", source_id="one", newer="b"),
         standing("We ship on Tuesdays", id="b", source_id="two", newer="a"),
     )
-    text = build(Sources(statements=said), 500).text
+    text = build(ContextSources(statements=said), 500).text
     assert "Friday" in text
     assert "Tuesdays" in text
 
 
 def test_a_statement_that_is_hardly_worth_anything_is_not_told() -> None:
-    made = build(Sources(statements=(standing("perhaps so", worth=0.1), standing("The port is 80"))), 500)
+    made = build(ContextSources(statements=(standing("perhaps so", worth=0.1), standing("The port is 80"))), 500)
     assert "perhaps so" not in made.text
 
 
 def test_what_a_memory_says_is_not_told_again_as_a_statement() -> None:
-    sources = Sources(memories=(memory("The port is 80"),), statements=(standing("the port is 80."),))
+    sources = ContextSources(memories=(memory("The port is 80"),), statements=(standing("the port is 80."),))
     assert build(sources, 500).text.lower().count("the port is 80") == 1
 
 
 def test_what_was_said_twice_is_told_once() -> None:
-    sources = Sources(
+    sources = ContextSources(
         statements=(
             standing("The port is 80", id="a", source_id="one"),
             standing("The port is 80!", id="b", source_id="other", session_id="s1"),

@@ -71,8 +71,8 @@ def test_answers_from_several_sessions_compare_no_more_than_are_wanted(
     for number in range(60):
         world.observe(f"s{number}", hook="user_prompt_submit", prompt=f"granite of quarry {number}")
     compared = list[Any]()
-    alike = dedupe._alike
-    monkeypatch.setattr(dedupe, "_alike", lambda *pair: compared.append(pair) or alike(*pair))
+    alike = dedupe._is_similar
+    monkeypatch.setattr(dedupe, "_is_similar", lambda *pair: compared.append(pair) or alike(*pair))
     assert len(world.found("granite", limit=3, perSession=1)) == 3
     looked_at = 3 * 3  # three times as many as wanted: some may be of one turn
     assert len(compared) == looked_at * (looked_at - 1) / 2
@@ -85,7 +85,7 @@ def test_all_that_needs_no_meaning_is_read_while_the_vector_is_made(
     world = World(tmp_path, model=embedder)
     world.call("remember", content="granite of the quarry")
     world.observe("s1", hook="user_prompt_submit", prompt="granite in the wall")
-    look = flow.look
+    look = flow.match_words
 
     def noted(*asked: Any) -> Any:
         looked = look(*asked)
@@ -94,7 +94,7 @@ def test_all_that_needs_no_meaning_is_read_while_the_vector_is_made(
             embedder.go_on.set()
         return looked
 
-    monkeypatch.setattr(flow, "look", noted)
+    monkeypatch.setattr(flow, "match_words", noted)
     assert len(world.found("granite")) == 2
     assert read == [1, 1]
     assert not embedder.gave_up
@@ -104,7 +104,7 @@ def test_all_that_needs_no_meaning_is_read_while_the_vector_is_made(
 def test_what_is_read_while_the_vector_is_made_answers_as_what_is_read_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embedder, early = SlowEmbedder(), candidates._early
+    embedder, early = SlowEmbedder(), candidates._prefetch
     embedder.go_on.set()
     world = World(tmp_path, model=embedder)
     for number in range(8):
@@ -122,11 +122,11 @@ def test_what_is_read_while_the_vector_is_made_answers_as_what_is_read_after(
         return [(hit["id"], hit["why"]) for hit in world.call("search", query="granite wall", explain=True)["results"]]
 
     monkeypatch.setattr(candidates, "_nearest", lambda *asked: {})  # these would be scored on the way
-    monkeypatch.setattr(candidates, "_early", noted)
+    monkeypatch.setattr(candidates, "_prefetch", noted)
     embedder.go_on.clear()
     first = why()
     assert [len(one.vectors.seqs) for one in read] == [8]
-    monkeypatch.setattr(candidates, "_early", lambda *asked: None)
+    monkeypatch.setattr(candidates, "_prefetch", lambda *asked: None)
     assert first == why()
     assert len(first) == 9
     world.close()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.recall.dedupe import diverse, fold
-from holdfast.recall.rank import Asked, Candidate, Corpus, Ranked, rank
+from holdfast.recall.dedupe import deduplicate, diverse
+from holdfast.recall.rank import Candidate, Corpus, RankedCandidate, RankingQuery, rank
 
 LONG = (
     "the nightly job of the loader failed because the disk of the second machine was full and nobody had looked at "
@@ -14,13 +14,13 @@ LONG = (
 )
 
 
-def ranked(count: int) -> list[Ranked]:
+def ranked(count: int) -> list[RankedCandidate]:
     rows = [Candidate(seq, None, seq, 5, {}, None, "", 5, 0) for seq in range(1, count + 1)]
-    return rank(Asked("", (), 0), rows, Corpus(count, 5.0, {}), count)[::-1]
+    return rank(RankingQuery("", (), 0), rows, Corpus(count, 5.0, {}), count)[::-1]
 
 
 def kept(*texts: str) -> list[int]:
-    return [one.seq for one in fold(ranked(len(texts)), dict(enumerate(texts, start=1)))]
+    return [one.seq for one in deduplicate(ranked(len(texts)), dict(enumerate(texts, start=1)))]
 
 
 def test_the_better_of_two_nearly_identical_texts_stays() -> None:

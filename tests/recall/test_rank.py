@@ -9,15 +9,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.recall.rank import Asked, Candidate, Corpus, Ranked, rank
+from holdfast.recall.rank import Candidate, Corpus, RankedCandidate, RankingQuery, rank
 
 NOW = 1_763_260_000_000
 DAY = 86_400_000
 TERMS = ("lock", "queue", "retri")
 
 
-def asked(text: str = "which lock guards the queue", terms: tuple[str, ...] = TERMS, now: int = NOW) -> Asked:
-    return Asked(text, terms, now)
+def asked(text: str = "which lock guards the queue", terms: tuple[str, ...] = TERMS, now: int = NOW) -> RankingQuery:
+    return RankingQuery(text, terms, now)
 
 
 def corpus(documents: int = 1000, average: float = 20.0, **frequency: int) -> Corpus:
@@ -39,11 +39,11 @@ def one(seq: int, *terms: str, **fields: object) -> Candidate:
     return plain._replace(**fields)
 
 
-def order(found: list[Ranked]) -> list[int]:
+def order(found: list[RankedCandidate]) -> list[int]:
     return [entry.seq for entry in found]
 
 
-def total(found: list[Ranked]) -> dict[int, float]:
+def total(found: list[RankedCandidate]) -> dict[int, float]:
     return {entry.seq: entry.score for entry in found}
 
 
@@ -74,7 +74,7 @@ def candidates(draw: st.DrawFn, sane: bool = False) -> list[Candidate]:
 
 
 questions = st.builds(
-    Asked,
+    RankingQuery,
     st.sampled_from(["", "What did Jon say about E4031 last week?", "in May 2023", "29 February", "???"])
     | st.text(max_size=50),
     st.sampled_from([(), TERMS, ("lock",)]),
@@ -89,7 +89,7 @@ stores = st.builds(
 @given(questions, candidates(), stores, st.integers(-1, 20))
 @settings(max_examples=150, deadline=None)
 def test_every_input_gets_finite_scores_once_each_best_first(
-    question: Asked, rows: list[Candidate], store: Corpus, limit: int
+    question: RankingQuery, rows: list[Candidate], store: Corpus, limit: int
 ) -> None:
     found = rank(question, rows, store, limit)
 
@@ -104,7 +104,7 @@ def test_every_input_gets_finite_scores_once_each_best_first(
 @given(questions, candidates(), stores, st.randoms(use_true_random=False))
 @settings(max_examples=100, deadline=None)
 def test_the_order_of_the_candidates_does_not_matter(
-    question: Asked, rows: list[Candidate], store: Corpus, chance: random.Random
+    question: RankingQuery, rows: list[Candidate], store: Corpus, chance: random.Random
 ) -> None:
     mixed = rows.copy()
     chance.shuffle(mixed)
@@ -115,7 +115,7 @@ def test_the_order_of_the_candidates_does_not_matter(
 @given(questions, candidates(sane=True), st.data())
 @settings(max_examples=150, deadline=None)
 def test_a_better_match_is_never_below_one_it_dominates(
-    question: Asked, rows: list[Candidate], data: st.DataObject
+    question: RankingQuery, rows: list[Candidate], data: st.DataObject
 ) -> None:
     worse = one(10**9 + 1, *data.draw(st.sets(st.sampled_from(TERMS))), cosine=data.draw(st.floats(-1, 0.9)))
     weights = {term: worse.weights.get(term, 0) + data.draw(st.integers(0, 3)) for term in TERMS}

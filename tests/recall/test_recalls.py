@@ -11,7 +11,7 @@ import pytest
 from world import World
 
 from holdfast.core.model import Caller
-from holdfast.core.recall_counter import MOST_RECORDS, Recalls
+from holdfast.core.recall_counter import MOST_RECORDS, RecallCounter
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
 
@@ -193,7 +193,7 @@ def test_no_count_outweighs_a_word_of_the_question(here: World) -> None:
 
 
 def test_counts_in_memory_are_bounded_and_those_known_still_grow() -> None:
-    counted = Recalls()
+    counted = RecallCounter()
     counted.add("t", range(2 * MOST_RECORDS))
     counted.add("t", [0, 3 * MOST_RECORDS])
     taken = counted.take()
@@ -203,7 +203,7 @@ def test_counts_in_memory_are_bounded_and_those_known_still_grow() -> None:
 
 
 def test_nothing_is_lost_or_counted_twice_between_threads() -> None:
-    counted, taken = Recalls(), []
+    counted, taken = RecallCounter(), []
     done = threading.Event()
 
     def take() -> None:

@@ -6,10 +6,10 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from recall_records import lesson, memory, slot, standing
 
-from holdfast.recall.context.build import CLOSING, KEPT_FOR, Sources, build, cut_to
+from holdfast.recall.context.build import CLOSING, KEPT_FOR, ContextSources, build, cut_to
 from holdfast.recall.context.escape import block, line
 from holdfast.text.tokens import estimate
 
@@ -82,8 +82,9 @@ def test_a_block_stays_indented(text: str) -> None:
 
 @settings(deadline=None)
 @given(NASTY, NASTY, NASTY, NASTY, st.integers(50, 400))
+@example("\n    ", "", "", "", 51)  # a slot of blank lines
 def test_no_stored_text_closes_the_wrapper_or_forges_a_heading(a: str, b: str, c: str, d: str, budget: int) -> None:
-    sources = Sources(
+    sources = ContextSources(
         slots=(slot(a or "x", label="notes"),),
         files=(b,),
         statements=(standing(a + c, doubtful=True), standing(b + d, kind="open"), standing(d, kind="finding")),

@@ -16,9 +16,9 @@ from holdfast.connection import LocalConnection
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.model import Caller, CleanText
 from holdfast.core.system import SystemClock
-from holdfast.index import MiniLm, Places
+from holdfast.index import MiniLm, WeightFolders
 from holdfast.ops.registry import BY_NAME
-from holdfast.recall.candidates import DEPTH, Meaning, _nearest
+from holdfast.recall.candidates import DEPTH, QueryEmbedding, _nearest
 from holdfast.recall.time.dates import day_of
 from holdfast.store.port import Condition
 from holdfast.store.tables import MEMORIES
@@ -31,7 +31,7 @@ CAT = "Grandmother's cat sleeps on the warm radiator all winter"
 
 @pytest.fixture(scope="session")
 def minilm() -> MiniLm:
-    return MiniLm(Places("", Path("/nowhere/at/all")), SystemClock())
+    return MiniLm(WeightFolders("", Path("/nowhere/at/all")), SystemClock())
 
 
 @pytest.fixture
@@ -368,7 +368,7 @@ def test_a_filter_costs_no_answer_by_meaning_however_many_meet_it(
     world.follow()
     reader, embedder = world.engine.store.read(), world.engine.embedder
     assert embedder is not None
-    meaning = Meaning(embedder.name, embedder.embed_query(CleanText("lantern")))
+    meaning = QueryEmbedding(embedder.name, embedder.embed_query(CleanText("lantern")))
     conditions = (Condition("project", "=", "few"),)
     words = reader.words(MEMORIES, Caller().tenant, ("lantern",), conditions, 10)
     assert words.inside == len(few)

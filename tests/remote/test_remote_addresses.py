@@ -15,7 +15,7 @@ from holdfast.core.model import CleanText
 from holdfast.core.ports import Summarizer
 from holdfast.remote import address_policy
 from holdfast.remote.address_policy import Site, checked_site
-from holdfast.remote.guard import AddressRefused, Guard
+from holdfast.remote.guard import AddressGuard, AddressRefused
 
 Make = Callable[..., Summarizer]
 SETTING = "HOLDFAST_OPENAI_URL"
@@ -131,7 +131,7 @@ def test_a_name_that_leads_to_the_open_network_gets_no_key_over_plain_http(
 
 
 def test_a_connection_that_was_not_checked_is_refused() -> None:
-    guard = Guard(lambda _: None, 60)
+    guard = AddressGuard(lambda _: None, 60)
     with guard, pytest.raises(AddressRefused):
         guard.trace("http11.send_request_headers.started", {})
 

@@ -14,7 +14,7 @@ from still_time import NoChance
 
 from holdfast.core.errors import UpstreamFailed
 from holdfast.core.system import SystemClock
-from holdfast.remote.download import Download, _Way
+from holdfast.remote.download import Download, _RedirectPolicy
 
 CONTENT = bytes(range(256)) * 4000
 Answer = Callable[[BaseHTTPRequestHandler], None]
@@ -125,7 +125,7 @@ def test_a_redirect_to_where_nothing_may_go_is_refused(location: str, server: Fi
 
 
 def test_a_public_site_may_not_send_one_to_a_private_address() -> None:
-    way = _Way(httpx.URL("https://hub.example/file"))
+    way = _RedirectPolicy(httpx.URL("https://hub.example/file"))
     assert way.refusal("203.0.113.7") is None
     assert way.on("https://inside.example/file") is None
     assert "private address" in str(way.refusal("10.0.0.5"))

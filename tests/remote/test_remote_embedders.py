@@ -18,7 +18,7 @@ from holdfast.core.errors import InvalidSettings, UpstreamFailed
 from holdfast.core.ports import Embedder
 from holdfast.core.system import SystemClock
 from holdfast.embedder import embedder_from
-from holdfast.remote.embed_dialects import GEMINI, OPENAI, Order, texts_per_request, vectors_in
+from holdfast.remote.embed_dialects import GEMINI, OPENAI, EmbedRequest, texts_per_request, vectors_in
 from holdfast.remote.embedders import PART_CHARS, _parts
 from holdfast.remote.exchange import MAX_ANSWER_BYTES
 from holdfast.remote.failure import Failure
@@ -205,13 +205,13 @@ json_values = st.recursive(
 @given(st.dictionaries(st.sampled_from(["data", "embeddings"]), json_values))
 def test_any_json_is_vectors_or_a_failure(answer: dict[str, Any]) -> None:
     for dialect in (GEMINI, OPENAI):
-        found = vectors_in(answer, dialect, Order("m", 2, ["a", "b"]))
+        found = vectors_in(answer, dialect, EmbedRequest("m", 2, ["a", "b"]))
         assert isinstance(found, Failure) or found.shape == (2, 2)
 
 
 def test_large_and_tiny_numbers_keep_their_direction() -> None:
     answer = {"embeddings": [{"values": [3e200, 4e200]}, {"values": [3e-200, 4e-200]}]}
-    found = vectors_in(answer, GEMINI, Order("m", 2, ["a", "b"]))
+    found = vectors_in(answer, GEMINI, EmbedRequest("m", 2, ["a", "b"]))
     assert np.allclose(found, [[0.6, 0.8], [0.6, 0.8]])
 
 

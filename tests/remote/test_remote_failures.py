@@ -19,7 +19,7 @@ from holdfast.core.ports import Summarizer
 from holdfast.core.system import SystemClock
 from holdfast.remote.address_policy import checked_site
 from holdfast.remote.budget import HourlyBudget
-from holdfast.remote.endpoint import Access, Endpoint
+from holdfast.remote.endpoint import ApiAccess, Endpoint
 from holdfast.remote.exchange import seconds_to_wait
 
 Make = Callable[..., Summarizer]
@@ -176,7 +176,7 @@ def test_bytes_that_are_not_http_are_a_fault(summarizer_for: Make, server: Model
 def impatient(server: ModelServer, seconds: float, pauses: Pauses) -> Endpoint:
     clock = SystemClock()
     site = checked_site("HOLDFAST_OPENAI_URL", f"{server.origin}/v1", keyed=True)
-    access = Access("openai", "HOLDFAST_OPENAI", site, {"authorization": f"Bearer {KEY}"})
+    access = ApiAccess("openai", "HOLDFAST_OPENAI", site, {"authorization": f"Bearer {KEY}"})
     budget = HourlyBudget(100, clock)
     return Endpoint(access, seconds=seconds, budget=budget, clock=clock, entropy=NoChance(), pause=pauses)
 

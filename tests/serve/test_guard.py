@@ -15,7 +15,7 @@ from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from holdfast.core.errors import Conflict, Unauthorized
-from holdfast.serve.http.admission import Guard
+from holdfast.serve.http.admission import AdmissionControl
 from holdfast.settings import Settings, load
 
 Header = tuple[bytes, bytes]
@@ -62,7 +62,7 @@ def settings(**overrides: object) -> Settings:
 
 
 def ask(
-    guard: Guard,
+    guard: AdmissionControl,
     *headers: tuple[str, str],
     host: str | None = "127.0.0.1:3111",
     kind: str = "http",
@@ -96,7 +96,7 @@ def ask(
     return Reply(sent)
 
 
-OPEN = Guard(hello, settings())
+OPEN = AdmissionControl(hello, settings())
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_two_hosts_and_two_origins_are_refused() -> None:
 
 
 def test_the_bound_host_and_those_in_the_settings_are_answered() -> None:
-    guard = Guard(hello, settings(host="192.168.1.5", allowed_hosts="mem.example, other.example:8443"))
+    guard = AdmissionControl(hello, settings(host="192.168.1.5", allowed_hosts="mem.example, other.example:8443"))
     assert ask(guard, host="192.168.1.5:3111").status == 200
     assert ask(guard, host="Mem.Example").status == 200
     assert ask(guard, host="mem.example:99").status == 200
@@ -174,7 +174,7 @@ def test_the_bound_host_and_those_in_the_settings_are_answered() -> None:
 
 
 def test_bound_to_every_address_any_number_is_answered_and_still_no_foreign_name() -> None:
-    guard = Guard(hello, settings(host="0.0.0.0"))
+    guard = AdmissionControl(hello, settings(host="0.0.0.0"))
     assert ask(guard, host="10.1.2.3:3111").status == 200
     assert ask(guard, host="[fe80::1]:3111").status == 200
     assert ask(guard, host="evil.test:3111").status == 403
@@ -233,7 +233,7 @@ def test_a_websocket_is_refused_with_the_full_fault_where_the_server_can_carry_i
 
 
 def test_a_page_of_the_named_host_itself_and_pages_in_the_settings_are_allowed() -> None:
-    guard = Guard(hello, settings(allowed_hosts="mem.example,https://app.example"))
+    guard = AdmissionControl(hello, settings(allowed_hosts="mem.example,https://app.example"))
     assert ask(guard, ("origin", "https://mem.example"), host="mem.example").status == 200
     assert ask(guard, ("origin", "https://mem.example:8443")).status == 200
     assert ask(guard, ("origin", "https://app.example")).status == 200
@@ -242,7 +242,7 @@ def test_a_page_of_the_named_host_itself_and_pages_in_the_settings_are_allowed()
 
 
 def test_an_origin_that_was_good_for_one_host_is_not_remembered_as_good_for_another() -> None:
-    guard = Guard(hello, settings(host="0.0.0.0"))
+    guard = AdmissionControl(hello, settings(host="0.0.0.0"))
     assert ask(guard, ("origin", "http://10.0.0.1:80"), host="10.0.0.1:80").status == 200
     assert ask(guard, ("origin", "http://10.0.0.1:80"), host="10.0.0.2:80").status == 403
 
@@ -272,14 +272,14 @@ def test_every_answer_has_the_security_headers_and_what_the_app_set_stays() -> N
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
 
-    for reply in (ask(OPEN), ask(OPEN, host="evil.test"), ask(Guard(cached, settings()))):
+    for reply in (ask(OPEN), ask(OPEN, host="evil.test"), ask(AdmissionControl(cached, settings()))):
         assert reply.headers["x-content-type-options"] == "nosniff"
         assert reply.headers["referrer-policy"] == "no-referrer"
         assert reply.headers["x-frame-options"] == "DENY"
         assert reply.headers["cross-origin-resource-policy"] == "same-origin"
     assert ask(OPEN).headers["cache-control"] == "no-store"
     assert ask(OPEN).headers["x-app"] == "hello"
-    assert ask(Guard(cached, settings())).headers["cache-control"] == "max-age=60"
+    assert ask(AdmissionControl(cached, settings())).headers["cache-control"] == "max-age=60"
 
 
 def test_too_many_too_large_and_too_long_are_refused() -> None:
@@ -299,7 +299,7 @@ def test_a_url_that_decoding_would_change_is_refused(bad: str) -> None:
 
 def test_a_caller_may_ask_twice_the_rate_at_once_and_is_then_told_when_to_come_back() -> None:
     clock = StubClock()
-    guard = Guard(hello, settings(rate=5), clock=clock)
+    guard = AdmissionControl(hello, settings(rate=5), clock=clock)
     assert [ask(guard).status for _ in range(11)] == [200] * 10 + [429]
     reply = ask(guard)
     assert (reply.json["code"], reply.json["retryable"], reply.headers["retry-after"]) == (
@@ -313,21 +313,21 @@ def test_a_caller_may_ask_twice_the_rate_at_once_and_is_then_told_when_to_come_b
 
 
 def test_a_rate_below_one_a_second_still_lets_one_request_in_and_names_the_whole_wait() -> None:
-    guard = Guard(hello, settings(rate=0.1), clock=StubClock())
+    guard = AdmissionControl(hello, settings(rate=0.1), clock=StubClock())
     assert ask(guard).status == 200
     assert ask(guard).headers["retry-after"] == "10"
 
 
 def test_only_a_valid_credential_has_an_allowance_of_its_own() -> None:
     known = {b"Bearer good": "agent-1"}
-    guard = Guard(hello, settings(rate=1), clock=StubClock(), recognise=known.get)
+    guard = AdmissionControl(hello, settings(rate=1), clock=StubClock(), recognise=known.get)
     guesses = [ask(guard, ("authorization", f"Bearer guess{n}")).status for n in range(4)]
     assert guesses == [200, 200, 429, 429]
     assert ask(guard, ("authorization", "Bearer good")).status == 200
 
 
 def test_the_addresses_of_one_ipv6_network_share_an_allowance() -> None:
-    guard = Guard(hello, settings(rate=1), clock=StubClock())
+    guard = AdmissionControl(hello, settings(rate=1), clock=StubClock())
     statuses = [ask(guard, client=f"2001:db8::{n}").status for n in range(1, 4)]
     assert statuses == [200, 200, 429]
     assert ask(guard, client="2001:db8:0:1::1").status == 200
@@ -336,20 +336,20 @@ def test_the_addresses_of_one_ipv6_network_share_an_allowance() -> None:
 
 def test_the_number_of_remembered_callers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.serve.http.admission.MAX_BUCKETS", 3)
-    guard = Guard(hello, settings(rate=1), clock=StubClock())
+    guard = AdmissionControl(hello, settings(rate=1), clock=StubClock())
     for n in range(10):
         ask(guard, client=f"10.0.0.{n}")
     assert guard.buckets is not None
     assert len(guard.buckets._left) == 3
 
 
-def failing(error: Exception, *before: Message) -> Guard:
+def failing(error: Exception, *before: Message) -> AdmissionControl:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         for message in before:
             await send(message)
         raise error
 
-    return Guard(app, settings())
+    return AdmissionControl(app, settings())
 
 
 def test_a_fault_from_below_is_answered_in_the_one_shape() -> None:
@@ -367,7 +367,7 @@ def test_a_framework_in_between_that_answers_exceptions_itself_does_not_change_t
         raise Unauthorized("no credential")
 
     app = Starlette(routes=[Route("/page", endpoint)])
-    reply = ask(Guard(app, settings()), path="/page")
+    reply = ask(AdmissionControl(app, settings()), path="/page")
     assert (reply.status, reply.json["code"], len(reply.messages)) == (401, "unauthorized", 2)
 
 
@@ -377,7 +377,7 @@ def test_a_500_that_the_app_chose_to_answer_is_passed_on() -> None:
         await send({"type": "http.response.body", "body": b"its own", "more_body": True})
         await send({"type": "http.response.body", "body": b" words"})
 
-    reply = ask(Guard(app, settings()))
+    reply = ask(AdmissionControl(app, settings()))
     assert (reply.status, reply.body) == (500, b"its own words")
     assert reply.headers["x-frame-options"] == "DENY"
 
@@ -390,7 +390,7 @@ def test_an_unexpected_error_tells_the_client_nothing_and_the_log_its_class_plac
 
     router = Router([Route("/agentmemory/{id}", endpoint)])
     with caplog.at_level(logging.ERROR, "holdfast.serve"):
-        reply = ask(Guard(router, settings()), path="/agentmemory/mem_private")
+        reply = ask(AdmissionControl(router, settings()), path="/agentmemory/mem_private")
     assert (reply.status, reply.json["code"]) == (500, "internal")
     assert b"hunter2" not in reply.body
     assert b"KeyError" not in reply.body
@@ -429,5 +429,5 @@ def test_the_lifespan_passes_through_untouched() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         seen.append(scope["type"])
 
-    assert ask(Guard(app, settings()), kind="lifespan").messages == []
+    assert ask(AdmissionControl(app, settings()), kind="lifespan").messages == []
     assert seen == ["lifespan"]

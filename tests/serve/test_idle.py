@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from world import StillClock, World
 
 from holdfast.serve.background import idle_shutdown
-from holdfast.serve.background.idle_shutdown import IdleStop, Usage, has_work
+from holdfast.serve.background.idle_shutdown import IdleStop, ServerUsage, has_work
 
 
 async def _nothing() -> Any:
@@ -26,18 +26,18 @@ async def _sent(message: Any) -> None:
     raise AssertionError("nothing is sent")
 
 
-def _usage(clock: StillClock, seconds: int = 0) -> Usage:
+def _usage(clock: StillClock, seconds: int = 0) -> ServerUsage:
     """An app whose requests take so long."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         clock.now += seconds * 1000
         scope["idle"] = usage.idle_seconds()
 
-    usage = Usage(app, clock)
+    usage = ServerUsage(app, clock)
     return usage
 
 
-def _ask(usage: Usage, path: str, kind: str = "http") -> float:
+def _ask(usage: ServerUsage, path: str, kind: str = "http") -> float:
     """Ask; how idle the server was in the middle of it."""
     scope: dict[str, Any] = {"type": kind, "path": path}
     asyncio.run(usage(scope, _nothing, _sent))

@@ -14,7 +14,7 @@ from holdfast.core.model import Insight, Session, Statement, Summary
 from holdfast.learn.sessions.backlog import IDLE_MS
 from holdfast.learn.statements.supersession import supersede
 from holdfast.serve.background import learning_thread
-from holdfast.serve.background.learning_thread import Learning
+from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.store.tables import INSIGHTS, SESSIONS, STATEMENTS, SUMMARIES
 
@@ -47,7 +47,7 @@ def ended(world: World, session: str = "s1") -> None:
 
 
 def test_a_session_is_summarized_at_once_when_it_ended(world: World) -> None:
-    learner = Learning(world.engine)
+    learner = LearningThread(world.engine)
     talk(world, "s1", "Which database do we take?", DECIDED)
     learner.learn()
     assert summary_of(world) is None
@@ -61,7 +61,7 @@ def test_a_session_is_summarized_at_once_when_it_ended(world: World) -> None:
 
 
 def test_a_summary_is_not_made_again_while_nothing_changes(world: World) -> None:
-    learner = Learning(world.engine)
+    learner = LearningThread(world.engine)
     talk(world, "s1", "Which database do we take?", DECIDED)
     ended(world)
     learner.learn()
@@ -73,7 +73,7 @@ def test_a_summary_is_not_made_again_while_nothing_changes(world: World) -> None
 
 
 def test_a_resumed_session_is_summarized_again_after_its_end(world: World) -> None:
-    learner = Learning(world.engine)
+    learner = LearningThread(world.engine)
     talk(world, "s1", "Which database do we take?", DECIDED)
     ended(world)
     learner.learn()
@@ -86,7 +86,7 @@ def test_a_resumed_session_is_summarized_again_after_its_end(world: World) -> No
 
 
 def test_a_session_whose_end_never_comes_is_summarized_when_it_rested(world: World) -> None:
-    learner = Learning(world.engine)
+    learner = LearningThread(world.engine)
     talk(world, "s1", "Which database do we take?", DECIDED)
     learner.learn()
     world.clock.now += IDLE_MS - 10_000
@@ -102,7 +102,7 @@ def test_all_sessions_get_a_summary_though_each_step_makes_a_few(world: World) -
         talk(world, f"s{number}", "Which database do we take?", DECIDED)
         ended(world, f"s{number}")
     world.clock.now += 3 * IDLE_MS
-    learner = Learning(world.engine)
+    learner = LearningThread(world.engine)
     for _ in range(4):
         learner.learn()
     assert all(summary_of(world, f"s{number}") for number in range(2 * learning_thread.SUMMARIZED_PER_STEP + 1))
@@ -117,7 +117,7 @@ def test_a_session_with_a_count_but_no_observations_stops_no_other(world: World)
                                  NOON, NOON, observation_count=4))  # fmt: skip
 
     world.engine.store.write(brought)
-    Learning(world.engine).learn()
+    LearningThread(world.engine).learn()
     assert summary_of(world) is not None
     assert summary_of(world, "empty") is None
 
@@ -126,7 +126,7 @@ DAY_MS = 86_400_000
 
 
 def test_a_replaced_statement_leaves_the_summary_of_its_session(world: World) -> None:
-    learner = Learning(world.engine)
+    learner = LearningThread(world.engine)
     talk(world, "s1", "Which database do we take?", DECIDED)
     ended(world)
     learner.learn()
@@ -145,7 +145,7 @@ def test_a_summary_made_before_its_statements_is_made_anew_with_them(world: Worl
     ended(world)
     world.call("summarize", sessionId="s1")
     assert "Wanted:" not in (summary_of(world) or pytest.fail("no summary")).narrative
-    Learning(world.engine).learn()
+    LearningThread(world.engine).learn()
     assert (summary_of(world) or pytest.fail("no summary")).narrative.startswith("Wanted: Which database")
 
 
@@ -157,7 +157,7 @@ def test_insights_that_are_drawn_again_write_nothing_and_make_no_snapshot(world:
     for number in range(4):
         talk(world, f"s{number}", "Tune the redis cache of the orders service.", CACHED)
         ended(world, f"s{number}")
-    Learning(world.engine).learn()
+    LearningThread(world.engine).learn()
     keeping = Maintenance(world.engine)
     keeping.sweep_all()
     assert insights(world)
@@ -173,13 +173,13 @@ def test_no_insight_tells_a_sentence_twice_or_one_that_was_replaced(world: World
         world.observe("s1", "prompt_submit", prompt=f"Tune the redis cache, part {number}.")
     talk(world, "s1", "Which cache do we take for redis orders?", CACHED)
     ended(world)
-    Learning(world.engine).learn()
+    LearningThread(world.engine).learn()
     Maintenance(world.engine).sweep_all()
     assert sum(one.content.count(CACHED) for one in insights(world) if one.kind == "semantic") == 1
     ctx = world.context()
     old = statements(ctx, "s1")[0]
     ctx.store.write(lambda tx: supersede(ctx, tx, "newer", old.id, "replaced", None))
-    Learning(world.engine).learn()
+    LearningThread(world.engine).learn()
     Maintenance(world.engine).sweep_all()
     assert not any(CACHED in one.content for one in insights(world))
 
@@ -188,7 +188,7 @@ def test_a_replaced_wish_leaves_the_slot_that_it_was_written_into(world: World) 
     wish = "Please always run the linter with ruff 0.4 before you commit anything to this repository."
     talk(world, "s1", "Sort the rows of the export.", "Sorted.")
     talk(world, "s1", wish, "Understood.")
-    learner = Learning(world.engine)
+    learner = LearningThread(world.engine)
     learner.learn()
     ctx = world.context()
     said = next(one for one in statements(ctx, "s1") if one.kind == "preference")

@@ -18,7 +18,7 @@ from holdfast.core.errors import UpstreamFailed
 from holdfast.core.model import Caller
 from holdfast.engine import Engine
 from holdfast.serve.background import learning_thread
-from holdfast.serve.background.learning_thread import Learning
+from holdfast.serve.background.learning_thread import LearningThread
 
 A = "/agentmemory"
 OLD = "The database is Postgres 14 on `db.internal`."
@@ -85,7 +85,7 @@ def test_a_supersession_is_taken_back_over_rest(tmp_path: Path) -> None:
 def test_a_supersession_is_taken_back_by_a_command(tmp_path: Path) -> None:
     world = World(tmp_path / "m")
     old = changed(world)
-    Learning(world.engine).learn()
+    LearningThread(world.engine).learn()
     assert len(relations(world)) == 1
     world.close()
     done = run(tmp_path / "m", "still-true", old)
@@ -96,7 +96,7 @@ def test_a_supersession_is_taken_back_by_a_command(tmp_path: Path) -> None:
 
 def test_every_tenant_is_learnt_from(world: World) -> None:
     turn(world, "Which database do we use here?", OLD, caller=Caller(tenant="acme"))
-    Learning(world.engine).learn()
+    LearningThread(world.engine).learn()
     assert statements(world) == []
     assert OLD in world.call("context", Caller(tenant="acme"), project="proj")["context"]
 
@@ -106,7 +106,7 @@ def test_isolated_sessions_are_not_summarized_by_the_server(tmp_path: Path) -> N
     ann = Caller(agent="ann")
     turn(world, "Which database do we use here?", OLD, caller=ann)
     world.call("session_end", ann, sessionId="s1")
-    Learning(world.engine).learn()
+    LearningThread(world.engine).learn()
     assert world.call("crystals", ann)["total"] == 0
     world.close()
 
@@ -114,15 +114,15 @@ def test_isolated_sessions_are_not_summarized_by_the_server(tmp_path: Path) -> N
 def test_a_step_that_fails_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
 
-    def fail(self: Learning) -> None:
+    def fail(self: LearningThread) -> None:
         tries.append(1)
         if len(tries) < 3:
             raise UpstreamFailed("model: no answer") if len(tries) == 1 else RuntimeError("a bug")
 
     monkeypatch.setattr(learning_thread, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(learning_thread, "PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(Learning, "learn", fail)
-    thread = Learning(world.engine)
+    monkeypatch.setattr(LearningThread, "learn", fail)
+    thread = LearningThread(world.engine)
     thread.start()
     until(lambda: len(tries) > 3)
     thread.stop()
@@ -130,7 +130,7 @@ def test_a_step_that_fails_is_tried_again(world: World, monkeypatch: pytest.Monk
 
 def test_nothing_new_costs_no_look_at_the_records(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     turn(world, "Which database do we use here?", OLD)
-    thread = Learning(world.engine)
+    thread = LearningThread(world.engine)
     thread.learn()
     thread.learn()
     monkeypatch.setattr(learning_thread, "learn_step", None)  # would fail

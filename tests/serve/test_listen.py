@@ -24,13 +24,13 @@ from websockets.sync.client import connect
 from websockets.typing import Origin
 
 from holdfast.core.errors import Fault, InvalidSettings
-from holdfast.serve.http.admission import Guard
-from holdfast.serve.http.listener import MAX_PIPELINED, Listener, Patience, Reader, bind
+from holdfast.serve.http.admission import AdmissionControl
+from holdfast.serve.http.listener import MAX_PIPELINED, Listener, ListenerLimits, SlowReaderGuard, bind
 from holdfast.serve.http.request_body import read_body
 from holdfast.settings import load
 
-PATIENT = Patience(header_seconds=5, write_seconds=5, max_connections=50)
-HASTY = Patience(header_seconds=0.3, write_seconds=0.3, max_connections=50)
+PATIENT = ListenerLimits(header_seconds=5, write_seconds=5, max_connections=50)
+HASTY = ListenerLimits(header_seconds=0.3, write_seconds=0.3, max_connections=50)
 LIMIT = 10_000
 # Not a speed: that it ends at all, on a machine with other work.
 SOON = 30
@@ -118,11 +118,11 @@ class Running:
 
 
 @contextmanager
-def running(patience: Patience = PATIENT, **overrides: object) -> Iterator[Running]:
+def running(patience: ListenerLimits = PATIENT, **overrides: object) -> Iterator[Running]:
     settings = load(overrides, environ={})
     ctx = CallContext()
     ready: queue.Queue[str] = queue.Queue()
-    listener = Listener(Guard(ctx, settings), "127.0.0.1", 0, settings, ready.put, patience)
+    listener = Listener(AdmissionControl(ctx, settings), "127.0.0.1", 0, settings, ready.put, patience)
     thread = threading.Thread(target=listener.run)
     thread.start()
     try:
@@ -219,7 +219,7 @@ def test_nothing_beyond_this_machine_is_bound_without_a_secret(host: str) -> Non
 def test_every_address_is_bound_with_a_secret_and_the_url_is_one_that_can_be_opened() -> None:
     settings = load({"secret": "s", "host": "0.0.0.0"}, environ={})
     urls: queue.Queue[str] = queue.Queue()
-    listener = Listener(Guard(CallContext(), settings), "0.0.0.0", 0, settings, urls.put)
+    listener = Listener(AdmissionControl(CallContext(), settings), "0.0.0.0", 0, settings, urls.put)
     thread = threading.Thread(target=listener.run)
     thread.start()
     url = urls.get(timeout=10)
@@ -326,7 +326,7 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(monkeypatch: pytest.M
 def test_a_client_that_leaves_less_lying_than_stops_the_writing_is_cut_off_by_the_kernel(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Reader, "pause_writing", lambda self: super(Reader, self).pause_writing())
+    monkeypatch.setattr(SlowReaderGuard, "pause_writing", lambda self: super(SlowReaderGuard, self).pause_writing())
     with running(HASTY) as up, socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sock.connect(("127.0.0.1", up.port))
@@ -413,7 +413,7 @@ def test_a_client_that_asks_before_sending_is_told_no_and_the_connection_ends(se
 
 
 def test_one_connection_more_than_allowed_is_answered_503_and_a_free_place_is_given_again() -> None:
-    with running(Patience(5, 5, max_connections=3)) as up, ExitStack() as stack:
+    with running(ListenerLimits(5, 5, max_connections=3)) as up, ExitStack() as stack:
         held = [stack.enter_context(up.client(GET)) for _ in range(3)]
         assert [one_answer(sock)[0] for sock in held] == [200, 200, 200]
         raw = up.says()

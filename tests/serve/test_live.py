@@ -17,7 +17,7 @@ from websockets.typing import Subprotocol
 from world import running
 
 from holdfast.core.model import Event
-from holdfast.serve.events.replay_buffer import EVENTS, Recent
+from holdfast.serve.events.replay_buffer import EVENTS, ReplayBuffer
 
 SECRET = "a-secret-of-the-harbor-master"
 A = "/agentmemory"
@@ -173,12 +173,12 @@ def event(number: int, kind: str = "memory") -> Event:
     return Event("default", kind, {"id": str(number)})
 
 
-def kept(recent: Recent, place: str) -> list[bytes] | None:
+def kept(recent: ReplayBuffer, place: str) -> list[bytes] | None:
     return recent.after(place, lambda _: True)
 
 
 def test_only_so_many_events_are_kept_and_older_places_are_a_gap() -> None:
-    recent = Recent("run")
+    recent = ReplayBuffer("run")
     places = [recent.place]
     for number in range(EVENTS + 10):
         recent.add(event(number), lambda place: place.encode())
@@ -189,7 +189,7 @@ def test_only_so_many_events_are_kept_and_older_places_are_a_gap() -> None:
 
 
 def test_large_events_are_kept_by_their_bytes() -> None:
-    recent = Recent("run")
+    recent = ReplayBuffer("run")
     start = recent.place
     for number in range(4):
         recent.add(event(number), lambda _: b"x" * 3_000_000)

@@ -13,11 +13,20 @@ from world import NOON
 from holdfast.snapshot.bundle.encryption import fingerprint
 from holdfast.snapshot.bundle.manifest import manifest_bytes, manifest_name, signed_bytes
 from holdfast.snapshot.bundle.members import kind_of
-from holdfast.snapshot.bundle.types import Body, Capture, Identity, Left, Manifest, Redaction, Report, Staged
+from holdfast.snapshot.bundle.types import (
+    BundleFile,
+    Capture,
+    Identity,
+    Manifest,
+    Redaction,
+    Report,
+    SkippedItem,
+    StagedFile,
+)
 from holdfast.snapshot.bundle.writer import pack
 from holdfast.snapshot.keys.keyring import Keyring
 from holdfast.snapshot.repo.paths import sidecar
-from holdfast.snapshot.verify import Expect, verify
+from holdfast.snapshot.verify import Expectations, verify
 
 ID = "000007-20260921T133320Z-0a1b2c"
 SECOND = "000008-20260921T133321Z-0a1b2d"
@@ -30,7 +39,7 @@ STRANGER = pyrage.x25519.Identity.generate()
 SMALL = {"store/memory.db": b"rows", "folders/notes/MEMORY.md": b"keep the tea dry\n"}
 
 
-def stage(folder: Path, files: Mapping[str, bytes]) -> tuple[Staged, ...]:
+def stage(folder: Path, files: Mapping[str, bytes]) -> tuple[StagedFile, ...]:
     """The files in a staging folder, each under a number."""
     folder.mkdir(parents=True, exist_ok=True)
     staged = []
@@ -39,11 +48,11 @@ def stage(folder: Path, files: Mapping[str, bytes]) -> tuple[Staged, ...]:
         source.write_bytes(data)
         kind = kind_of(path)
         assert kind, path
-        staged.append(Staged(path, kind, source))
+        staged.append(StagedFile(path, kind, source))
     return tuple(staged)
 
 
-def manifest_of(body: Body, recipients: Sequence[str] = (), capture: Capture | None = None) -> Manifest:
+def manifest_of(body: BundleFile, recipients: Sequence[str] = (), capture: Capture | None = None) -> Manifest:
     capture = capture or Capture(())
     return Manifest(
         identity=Identity(body.name.split(".")[0], "acme", "coder", "", int(body.name[:6]), None, NOON, "hand"),
@@ -87,11 +96,11 @@ class Sealed:
     def identities(self) -> tuple[str, ...]:
         return (str(READER),) if self.manifest.encrypted else ()
 
-    def look(self, expect: Expect | None = None, members: bool = True, **given: object) -> Report:
-        expect = expect or Expect("acme", "coder")
+    def look(self, expect: Expectations | None = None, members: bool = True, **given: object) -> Report:
+        expect = expect or Expectations("acme", "coder")
         return verify(self.folder, self.id, self.keyring, expect, self.identities, members, **given)  # type: ignore[arg-type]
 
-    def codes(self, expect: Expect | None = None, **given: object) -> list[str]:
+    def codes(self, expect: Expectations | None = None, **given: object) -> list[str]:
         """The codes of what speaks against it."""
         return [one.code for one in self.look(expect, **given).findings if not one.note]  # type: ignore[arg-type]
 
@@ -119,7 +128,7 @@ def seal(
     form: str = "plain",
     files: Mapping[str, bytes] = SMALL,
     id: str = ID,
-    left: Sequence[Left] = (),
+    left: Sequence[SkippedItem] = (),
     redaction: Redaction | None = None,
 ) -> Sealed:
     """A snapshot of the form, made as the flow makes it."""

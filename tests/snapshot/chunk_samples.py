@@ -11,12 +11,12 @@ from world import StillClock, settings
 
 from holdfast.core.disk import disk_faults
 from holdfast.core.errors import Fault
-from holdfast.core.ports import Named, Parcel, Vault
+from holdfast.core.ports import Upload, Vault, VaultObject
 from holdfast.core.system import SystemEntropy
 from holdfast.snapshot.bundle.encryption import fingerprint
 from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes
 from holdfast.snapshot.bundle.reader import unpack
-from holdfast.snapshot.bundle.types import Capture, Identity, Manifest, Redaction, Staged
+from holdfast.snapshot.bundle.types import Capture, Identity, Manifest, Redaction, StagedFile
 from holdfast.snapshot.bundle.writer import pack
 from holdfast.snapshot.remote.local_chunks import cut, foreseeing
 from holdfast.snapshot.remote.transfer import fetch, list_vault
@@ -24,7 +24,7 @@ from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.paths import new_id
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.vault.sequential_put import put_each
-from holdfast.vault.wrapper import Around
+from holdfast.vault.wrapper import VaultWrapper
 
 TENANT, AGENT = "default", "default"
 PREFIX = f"{TENANT}/{AGENT}/"
@@ -97,7 +97,7 @@ def _captured(staging: Path, store: bytes, files: dict[str, bytes]) -> Capture:
     staged = []
     for number, (path, data) in enumerate(members.items()):
         (source := staging / str(number)).write_bytes(data)
-        staged.append(Staged(path, "store" if path.startswith("store") else "file", source))
+        staged.append(StagedFile(path, "store" if path.startswith("store") else "file", source))
     return Capture(tuple(staged), redaction=Redaction(applied=True))
 
 
@@ -127,7 +127,7 @@ def names(vault: Vault, folder: str) -> list[str]:
     return [one.name for one in vault.list(f"{PREFIX}{folder}")]
 
 
-class Stepping(Around):
+class Stepping(VaultWrapper):
     """A vault that does something else before its nth call, and counts the calls."""
 
     def __init__(self, vault: Vault, at: int = -1, work: Callable[[], object] = lambda: None):
@@ -144,16 +144,16 @@ class Stepping(Around):
         self._step()
         super().put(name, data)
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         put_each(self, parcels)
 
     def open(self, name: str) -> BinaryIO:
         self._step()
         return super().open(name)
 
-    def look(self, name: str) -> Named:
+    def stat(self, name: str) -> VaultObject:
         self._step()
-        return super().look(name)
+        return super().stat(name)
 
     def list(self, prefix: str = "", after: str = ""):  # type: ignore[no-untyped-def]
         self._step()

@@ -16,7 +16,7 @@ from bundles import ID, READER, Sealed, manifest_of
 from holdfast.snapshot.bundle import canonical, tar_header
 from holdfast.snapshot.bundle.contents import Contents, contents_bytes
 from holdfast.snapshot.bundle.members import kind_of, member_name
-from holdfast.snapshot.bundle.types import Artifact, Body
+from holdfast.snapshot.bundle.types import Artifact, BundleFile
 from holdfast.snapshot.keys.keyring import Keyring
 
 
@@ -43,7 +43,7 @@ def forge(tmp: Path, packed: bytes, artifacts: Sequence[Artifact], encrypted: bo
     recipients = [str(READER.to_public())] if encrypted else []
     raw = pyrage.encrypt(packed, [READER.to_public()]) if encrypted else packed
     name = f"{ID}.tar.zst" + (".age" if encrypted else "")
-    body = Body(name, len(raw), hashlib.sha256(raw).hexdigest(), tuple(artifacts))
+    body = BundleFile(name, len(raw), hashlib.sha256(raw).hexdigest(), tuple(artifacts))
     folder = tmp / "shelf"
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(raw)

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from holdfast.snapshot.sources.memory_folder import Captured, MemoryFolder
+from holdfast.snapshot.sources.memory_folder import CapturedFolder, MemoryFolder
 
 LIMIT = 4 << 20
 
@@ -61,7 +61,7 @@ def repository(folder: Path, **content: str) -> Path:
     return folder
 
 
-def capture(folder: Path, into: Path, name: str = "notes", limit: int = LIMIT) -> Captured:
+def capture(folder: Path, into: Path, name: str = "notes", limit: int = LIMIT) -> CapturedFolder:
     return MemoryFolder(name, folder.resolve(), limit).capture(into)
 
 
@@ -74,9 +74,9 @@ def tree(folder: Path) -> dict[str, bytes]:
     }
 
 
-def staged_bytes(captured: Captured) -> dict[str, bytes]:
+def staged_bytes(captured: CapturedFolder) -> dict[str, bytes]:
     return {one.path: one.source.read_bytes() for one in captured.staged}
 
 
-def reasons(captured: Captured) -> dict[str, str]:
+def reasons(captured: CapturedFolder) -> dict[str, str]:
     return {one.path: one.reason for one in captured.left}

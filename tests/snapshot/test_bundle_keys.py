@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, strategies as st
 
-from holdfast.core.didkey import NoKey, did_of, public_key, public_of, sign, verify_signature
+from holdfast.core.didkey import InvalidDidKey, did_of, public_key, public_of, sign, verify_signature
 from holdfast.core.errors import Conflict, DataDamaged, InvalidRequest, NotFound, StorageFailed
 from holdfast.snapshot.keys.keyring import Keyring
 
@@ -55,7 +55,7 @@ def test_another_spelling_of_a_did_is_another_key_or_none(seed: bytes, at: int, 
     did = did_of(public_of(seed))
     changed = did[:at] + letter + did[at + 1 :]
 
-    with contextlib.suppress(NoKey):
+    with contextlib.suppress(InvalidDidKey):
         assert public_key(changed) != public_of(seed) or changed == did
 
 
@@ -107,7 +107,7 @@ def test_the_points_of_small_order_are_those() -> None:
 def test_a_key_that_signs_anything_or_is_spelled_twice_is_no_key(y: int, sign_bit: int) -> None:
     did = encoded(b"\xed\x01" + (y | sign_bit << 255).to_bytes(32, "little"))
 
-    with pytest.raises(NoKey):
+    with pytest.raises(InvalidDidKey):
         public_key(did)
 
 
@@ -141,7 +141,7 @@ def test_a_signature_that_needs_no_secret_is_refused() -> None:
     ids=range(15),
 )
 def test_what_is_no_ed25519_did_is_refused(did: str) -> None:
-    with pytest.raises(NoKey):
+    with pytest.raises(InvalidDidKey):
         public_key(did)
     assert not verify_signature(did, b"", sign(SEED, b""))
 

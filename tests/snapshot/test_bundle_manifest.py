@@ -19,7 +19,7 @@ from holdfast.core.errors import InvalidRequest, SnapshotDamaged, SnapshotTooNew
 from holdfast.snapshot.bundle import canonical
 from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.manifest import manifest_bytes, read_manifest, signed_bytes
-from holdfast.snapshot.bundle.types import Artifact, Identity, Left, Manifest, Redaction
+from holdfast.snapshot.bundle.types import Artifact, Identity, Manifest, Redaction, SkippedItem
 
 DID = did_of(bytes(range(32)))
 SIGNATURE = sign(bytes(range(32)), b"")
@@ -106,7 +106,7 @@ def plain(**changes: Any) -> Manifest:
         schema=(("manifest", 1), ("store", 9)),
         artifacts=(Artifact("store/memory.db", "store", 4, "b" * 64),),
         redaction=Redaction(applied=True, rules=(("aws", 1),), files=("folders/n/a.md",)),
-        left=(Left("folders/n/link", "symlink"),),
+        left=(SkippedItem("folders/n/link", "symlink"),),
         recipients=(),
         tools=(("holdfast", "0.1.0"), ("zstd", "1.5.7")),
     )
@@ -319,7 +319,7 @@ TRICKY = ('},{"kind":"', '}],"body":', '"artifacts":[{"kind":"', "}],", "\\", '"
 def test_a_long_list_taken_in_pieces_is_what_the_whole_is_whatever_its_texts_hold(paths: list[str]) -> None:
     rows = [{"kind": "file", "path": path, "size": at} for at, path in enumerate(paths)]
     value = {"agent": "a", "artifacts": rows, "body": {"name": "".join(paths)}, "tools": {}}
-    long = canonical.Long(b"artifacts", b"kind", b"body")
+    long = canonical.LongList(b"artifacts", b"kind", b"body")
     whole = canonical.dumps(value, newline=True)
     with patch.object(canonical, "_SLICE", 30), patch.object(canonical, "_ROWS", 2):
         around, found = canonical.loads_long(whole, long, newline=True)
@@ -343,7 +343,7 @@ def test_a_long_list_taken_in_pieces_is_what_the_whole_is_whatever_its_texts_hol
 )
 def test_a_long_list_has_one_spelling_too(spoilt: bytes) -> None:
     def taken() -> Any:
-        _, rows = canonical.loads_long(spoilt, canonical.Long(b"artifacts", b"kind", b"body"))
+        _, rows = canonical.loads_long(spoilt, canonical.LongList(b"artifacts", b"kind", b"body"))
         return list(rows)
 
     with patch.object(canonical, "_SLICE", 5), pytest.raises(Malformed):

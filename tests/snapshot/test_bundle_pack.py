@@ -25,7 +25,7 @@ from holdfast.snapshot.bundle.encryption import fingerprint, read_identities
 from holdfast.snapshot.bundle.manifest import read_manifest
 from holdfast.snapshot.bundle.members import CONTENTS, check_members, member_name, place_of, refusal, twin_key
 from holdfast.snapshot.bundle.reader import unpack, walk
-from holdfast.snapshot.bundle.types import Capture, Left, Redaction, Staged
+from holdfast.snapshot.bundle.types import Capture, Redaction, SkippedItem, StagedFile
 from holdfast.snapshot.bundle.writer import pack
 
 LONG = "folders/notes/" + "/".join(["deep" * 20] * 5) + "/" + "n" * 120 + ".md"
@@ -160,7 +160,7 @@ def test_a_header_that_is_written_is_read(name: str, size: int) -> None:
 
 
 def test_an_encrypted_body_ends_with_the_list_of_what_it_holds(tmp_path: Path) -> None:
-    left = (Left("folders/notes/link", "symlink"),)
+    left = (SkippedItem("folders/notes/link", "symlink"),)
     redaction = Redaction(applied=True, rules=(("aws", 2),), files=("folders/notes/MEMORY.md",))
     sealed = seal(tmp_path, "both", left=left, redaction=redaction)
 
@@ -172,7 +172,7 @@ def test_an_encrypted_body_ends_with_the_list_of_what_it_holds(tmp_path: Path) -
 
 
 def test_the_manifest_of_an_encrypted_bundle_tells_nothing_of_what_is_inside(tmp_path: Path) -> None:
-    left = (Left("folders/notes/link", "symlink"),)
+    left = (SkippedItem("folders/notes/link", "symlink"),)
     sealed = seal(tmp_path, "both", left=left, redaction=Redaction(True, (), ("folders/notes/MEMORY.md",)))
     text = sealed.manifest_file.read_text()
 
@@ -293,7 +293,7 @@ def test_an_identity_file_is_a_regular_file(tmp_path: Path, thing: str) -> None:
 
 
 def _one(path: str, source: Path, kind: str = "file") -> Capture:
-    return Capture((Staged(path, kind, source),))  # type: ignore[arg-type]
+    return Capture((StagedFile(path, kind, source),))  # type: ignore[arg-type]
 
 
 def test_a_staged_file_that_grows_while_it_is_packed_is_a_fault(tmp_path: Path) -> None:

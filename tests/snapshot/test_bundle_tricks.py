@@ -21,7 +21,7 @@ from holdfast.snapshot.bundle import canonical, tar_header
 from holdfast.snapshot.bundle.contents import Contents, contents_bytes
 from holdfast.snapshot.bundle.manifest import read_manifest
 from holdfast.snapshot.bundle.reader import unpack
-from holdfast.snapshot.bundle.zstd_frame import OneFrame
+from holdfast.snapshot.bundle.zstd_frame import SingleFrame
 from holdfast.snapshot.verify import fault_of
 
 PATH = "folders/notes/a.md"
@@ -182,7 +182,7 @@ def test_a_frame_is_walked_alike_however_it_is_cut(cut: int) -> None:
         def read(self, size: int) -> bytes:
             return source.read(cut)
 
-    walked = OneFrame(Small())
+    walked = SingleFrame(Small())
     assert b"".join(iter(lambda: walked.read(4096), b"")) == frame
 
 

@@ -25,9 +25,9 @@ from holdfast.core.errors import (
 from holdfast.snapshot.bundle.manifest import manifest_bytes, manifest_name, signed_bytes
 from holdfast.snapshot.bundle.types import Finding, Report
 from holdfast.snapshot.keys.keyring import Keyring
-from holdfast.snapshot.verify import Expect, fault_of, verify
+from holdfast.snapshot.verify import Expectations, fault_of, verify
 
-OWN = Expect("acme", "coder")
+OWN = Expectations("acme", "coder")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -197,8 +197,10 @@ def test_the_mark_of_the_place_counts_for_its_signer_only(tmp_path: Path) -> Non
     assert sealed.codes() == []
 
 
-@pytest.mark.parametrize("expect", [Expect("other", "coder"), Expect("acme", "other"), Expect("ACME", "coder")])
-def test_another_tenants_or_agents_is_foreign(tmp_path: Path, expect: Expect) -> None:
+@pytest.mark.parametrize(
+    "expect", [Expectations("other", "coder"), Expectations("acme", "other"), Expectations("ACME", "coder")]
+)
+def test_another_tenants_or_agents_is_foreign(tmp_path: Path, expect: Expectations) -> None:
     report = seal(tmp_path).look(expect)
 
     assert [one.code for one in report.findings] == ["foreign"]
@@ -206,7 +208,7 @@ def test_another_tenants_or_agents_is_foreign(tmp_path: Path, expect: Expect) ->
 
 
 def test_whose_it_is_may_be_left_open(tmp_path: Path) -> None:
-    assert seal(tmp_path).codes(Expect(None, None)) == []
+    assert seal(tmp_path).codes(Expectations(None, None)) == []
 
 
 def test_a_newer_format_is_too_new(tmp_path: Path) -> None:
@@ -323,7 +325,7 @@ def test_every_finding_is_told_and_the_gravest_is_the_fault(tmp_path: Path) -> N
     other = Keyring(tmp_path / "other")
     other.new()
     sealed.sign(other)
-    expect = Expect("other", "coder", mark=9)
+    expect = Expectations("other", "coder", mark=9)
     assert sealed.codes(expect) == ["untrusted", "older", "foreign"]
     assert isinstance(fault_of(sealed.look(expect)), SnapshotUntrusted)
 

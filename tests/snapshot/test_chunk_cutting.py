@@ -9,15 +9,15 @@ import pytest
 from chunk_samples import database
 from hypothesis import given, strategies as st
 
-from holdfast.core.age import Pulled
+from holdfast.core.age import PullReader
 from holdfast.snapshot.bundle import tar_header
 from holdfast.snapshot.bundle.canonical import Malformed
-from holdfast.snapshot.bundle.reader import Plain
-from holdfast.snapshot.chunks.chunker import LEAST, MOST, QUARTER, STRETCH, ByContent, cut_tar
+from holdfast.snapshot.bundle.reader import DecompressedTar
+from holdfast.snapshot.chunks.chunker import LEAST, MOST, QUARTER, STRETCH, ContentChunker, cut_tar
 
 
 def by_content(data: bytes, key: bytes = b"", step: int = 1 << 20) -> list[bytes]:
-    cutting, found = ByContent(key), []
+    cutting, found = ContentChunker(key), []
     for at in range(0, len(data), step):
         cutting.add(data[at : at + step])
         found += [bytes(chunk) for chunk, _ in cutting.whole()]
@@ -38,7 +38,7 @@ def cut(data: bytes, step: int = 1 << 16, key: bytes = b"") -> list[tuple[bytes,
         for at in range(0, len(data), step):
             yield data[at : at + step]
 
-    return [(bytes(chunk), size) for chunk, size in cut_tar(Plain(Pulled(pieces()), len(data)), key)]
+    return [(bytes(chunk), size) for chunk, size in cut_tar(DecompressedTar(PullReader(pieces()), len(data)), key)]
 
 
 def texts(seed: int, size: int) -> bytes:

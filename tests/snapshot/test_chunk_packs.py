@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings as trying, strategies as st
 from holdfast.core.errors import SnapshotDamaged
 from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.encryption import opening, sealing
-from holdfast.snapshot.chunks.chunk_index import Runs, chunk_index_bytes, read_packs, read_runs, runs_of
+from holdfast.snapshot.chunks.chunk_index import ChunkRuns, chunk_index_bytes, read_packs, read_runs, runs_of
 from holdfast.snapshot.chunks.packfile import (
     ID,
     SealedPack,
@@ -26,7 +26,7 @@ from holdfast.snapshot.chunks.packfile import (
     read_head,
     seal_pack,
 )
-from holdfast.snapshot.chunks.reader import PACKS, Gathered, as_stored
+from holdfast.snapshot.chunks.reader import PACKS, ChunkedTar, as_stored
 
 CHUNKS = [bytes([number]) * (100 + number) for number in range(40)]
 KEY = b"k" * 32
@@ -50,7 +50,7 @@ def refs(*places: tuple[int, int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]
 
 def gathered(body: Path, chunk_index: bytes, unseal=as_stored) -> bytes:  # type: ignore[no-untyped-def]
     found = b""
-    with Gathered(body, chunk_index, unseal) as source:
+    with ChunkedTar(body, chunk_index, unseal) as source:
         while piece := source.read(1):
             found += piece
     return found
@@ -189,4 +189,4 @@ def test_runs_of_no_chunk_or_of_no_pack_are_malformed() -> None:
     for packs, counts in (([1], [1]), ([0], [0])):
         columns = (np.array(one, dtype="<u4") for one in (packs, [0], counts))
         with pytest.raises(Malformed):
-            read_runs(chunk_index_bytes((pack,), Runs(*columns, size=1), as_stored), 1, as_stored)
+            read_runs(chunk_index_bytes((pack,), ChunkRuns(*columns, size=1), as_stored), 1, as_stored)

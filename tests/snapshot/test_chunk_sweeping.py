@@ -16,8 +16,8 @@ from holdfast.snapshot.chunks.writer import left_behind
 from holdfast.snapshot.remote.layout import put
 from holdfast.snapshot.remote.transfer import take_out
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.retention import Policy
-from holdfast.snapshot.sync.vault_maintenance import VaultPruned, prune_vault
+from holdfast.snapshot.repo.retention import RetentionPolicy
+from holdfast.snapshot.sync.vault_maintenance import VaultPruneResult, prune_vault
 from holdfast.vault.local import LocalVault
 
 SMALL = 12  # pages
@@ -40,8 +40,8 @@ class Scene:
     def send(self, vault: Vault) -> None:
         put(self.writer, vault, self.new)
 
-    def prune(self, vault: Vault) -> VaultPruned:
-        return prune_vault(self.keeper, vault, Policy(last=1))
+    def prune(self, vault: Vault) -> VaultPruneResult:
+        return prune_vault(self.keeper, vault, RetentionPolicy(last=1))
 
     def check(self, fault: object) -> None:
         """The new snapshot can be restored, or nobody takes what is there for one; then it can be sent again."""
@@ -99,7 +99,7 @@ def test_a_sweep_between_any_two_steps_of_a_sweep_while_a_writer_begins_loses_no
 def test_a_writer_that_began_holds_up_every_sweep(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     before = names(scene.vault, "packs/")
-    seen: list[VaultPruned] = []
+    seen: list[VaultPruneResult] = []
     scene.send(Stepping(scene.vault, 12, lambda: seen.append(scene.prune(scene.vault))))
 
     assert seen[0].swept.packs == 0
@@ -115,9 +115,9 @@ def test_packs_that_nobody_needs_go_and_those_of_others_stay(tmp_path: Path) -> 
     shared = names(scene.vault, "packs/")
     assert len(shared) == 3
 
-    looked = prune_vault(scene.keeper, scene.vault, Policy(last=1), dry_run=True)
+    looked = prune_vault(scene.keeper, scene.vault, RetentionPolicy(last=1), dry_run=True)
     assert (looked.swept.packs, names(scene.vault, "packs/")) == (1, shared)
-    done = prune_vault(scene.keeper, scene.vault, Policy(last=1))
+    done = prune_vault(scene.keeper, scene.vault, RetentionPolicy(last=1))
     assert (done.removed, done.swept.packs) == ((scene.new,), 1)
     assert len(names(scene.vault, "packs/")) == 2, "the header of the tar is in the first one"
     assert store_in(scene.vault, third, tmp_path) == database(seed=9, pages=SMALL)
@@ -165,7 +165,7 @@ def test_nothing_is_swept_while_it_is_not_known_what_a_snapshot_needs(damage: st
     data = path.read_bytes()
     path.unlink() if damage == "gone" else path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     before = names(scene.vault, "packs/")
-    done = prune_vault(scene.keeper, scene.vault, Policy(last=5))
+    done = prune_vault(scene.keeper, scene.vault, RetentionPolicy(last=5))
 
     assert done.unswept is not None
     assert names(scene.vault, "packs/") == before
@@ -186,7 +186,7 @@ def test_packs_that_are_hardly_needed_any_more_are_left_behind(tmp_path: Path) -
     later = database(seed=2, pages=199)
     for sequence in (2, 3):
         id = _store_at(vault, archive, sequence, later + first[-4096:])
-    prune_vault(archive, vault, Policy(last=1))
+    prune_vault(archive, vault, RetentionPolicy(last=1))
 
     assert old not in names(vault, "packs/")
     assert store_in(vault, id, tmp_path) == later + first[-4096:]

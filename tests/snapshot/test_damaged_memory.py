@@ -392,17 +392,51 @@ def test_a_server_finds_damaged_pages_before_anybody_reads_them(cli: Cli) -> Non
     from world import settings
 
     from holdfast.engine import Engine
-    from holdfast.serve.background.schedule import Schedule
+    from holdfast.serve.background.schedule import SnapshotSchedule
 
     word_pages(live_database(cli.home))
     engine = Engine(settings(cli.home), rescue=True)
     try:
-        Schedule(engine).run_once()
+        SnapshotSchedule(engine).run_once()
         assert engine.trouble() is not None
         assert read_damage(cli.home / "gen-000001") is not None
     finally:
         engine.close()
     assert cli("remember", NEWER).code == 25
+
+
+def test_a_restore_is_not_disturbed_by_attempts_to_open_the_damaged_store(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every other request tries to open the store again; it must leave alone what the restore has built so far."""
+    from world import settings
+
+    from holdfast.engine import Engine
+    from holdfast.ops.registry import BY_NAME
+    from holdfast.snapshot import restore as restoring
+
+    id = kept(cli)
+    live_database(cli.home).write_bytes(b"no database at all" * 1_000)
+    engine = Engine(settings(cli.home), rescue=True)
+    attempts: list[bool] = []
+
+    def between(step: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any, **named: Any) -> Any:
+            engine.try_again()
+            attempts.append(engine.fault is not None)
+            return step(*arguments, **named)
+
+        return wrapped
+
+    for name in ("unpack", "prepare", "stage_folders", "intend"):
+        monkeypatch.setattr(restoring, name, between(getattr(restoring, name)))
+    try:
+        BY_NAME["snapshot_restore"].call(engine.context(Caller()), {"id": id, "yes": True})
+        assert attempts == [True] * 4
+        assert engine.fault is None
+    finally:
+        engine.close()
+    assert contents(cli) >= every()
 
 
 def every_page(path: Path) -> None:

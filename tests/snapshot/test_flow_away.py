@@ -11,9 +11,9 @@ from flows import NEW, OLD, Cli
 from world import World, running
 
 from holdfast.core.errors import Fault
-from holdfast.serve.background.schedule import Schedule
+from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.snapshot.repo.context import archive_of
-from holdfast.snapshot.repo.unsent import unsent_mark
+from holdfast.snapshot.repo.send_marks import unsent_mark
 
 
 class Place:
@@ -79,7 +79,7 @@ def test_a_restore_and_an_undo_do_not_fail_for_a_vault_that_is_away_and_say_what
     assert health(kept)["waiting"] == 2
 
     vault.come_back()
-    Schedule(kept.engine).run_once()
+    SnapshotSchedule(kept.engine).run_once()
     assert {first, done["before"], undone["before"]} <= vault.ids()
     assert health(kept)["waiting"] == 0
 
@@ -88,7 +88,7 @@ def test_after_a_restore_the_newest_in_the_vault_is_soon_what_is_live(kept: Worl
     """And not what it replaced: the next host begins with the newest."""
     first = kept.call("snapshot_create")["id"]
     kept.call("remember", content=NEW)
-    schedule = Schedule(kept.engine)
+    schedule = SnapshotSchedule(kept.engine)
     schedule.run_once()
     replaced = kept.call("snapshot_restore", id=first, yes=True)["before"]
     assert max(vault.ids()) == replaced
@@ -114,7 +114,7 @@ def test_an_import_and_a_bulk_forget_do_not_fail_for_it(kept: World, vault: Plac
     assert made == ["before-forget", "before-import"]
     assert health(kept)["waiting"] == 2
     vault.come_back()
-    Schedule(kept.engine).run_once()
+    SnapshotSchedule(kept.engine).run_once()
     assert len(vault.ids()) == 2
 
 
@@ -166,7 +166,7 @@ def test_without_a_schedule_of_snapshots_a_server_still_sends_what_waits(tmp_pat
     vault.leave()
     world.call("import_", exportData={"memories": []})
     vault.come_back()
-    Schedule(world.engine).run_once()
+    SnapshotSchedule(world.engine).run_once()
     assert len(vault.ids()) == 1
     assert len(world.call("snapshot_list")["snapshots"]) == 1
     world.close()

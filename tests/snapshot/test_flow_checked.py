@@ -12,7 +12,7 @@ from world import DAY, World
 
 from holdfast.core.errors import Conflict
 from holdfast.core.times import iso
-from holdfast.serve.background.schedule import Schedule
+from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.snapshot import verify as verifying
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.repo.check_results import RECORD
@@ -125,7 +125,7 @@ def test_a_record_that_cannot_be_read_counts_as_none(two: tuple[World, str, str]
 
 def test_the_schedule_checks_one_at_a_look_and_again_after_a_month(two: tuple[World, str, str]) -> None:
     world, first, _ = two
-    schedule = Schedule(world.engine)
+    schedule = SnapshotSchedule(world.engine)
     schedule.run_once()
     assert statuses(world) == ["verified", "not checked"]
     schedule.run_once()
@@ -169,7 +169,7 @@ def test_the_schedule_does_not_read_the_same_one_for_ever_where_no_note_can_be_t
         really(path, manifest)
 
     monkeypatch.setattr(verifying, "_check_bytes", check)
-    schedule = Schedule(world.engine)
+    schedule = SnapshotSchedule(world.engine)
     for _ in range(5):
         schedule.run_once()
     assert read == [second, first]

@@ -17,7 +17,7 @@ from holdfast.core.errors import Forbidden
 from holdfast.core.model import Caller
 from holdfast.snapshot.browse import past
 from holdfast.snapshot.repo.context import archive_of
-from holdfast.snapshot.resolve import Named
+from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.store.tables import MEMORIES
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -102,7 +102,7 @@ def test_a_snapshot_is_one_moment_while_others_write(world: World) -> None:
     assert not broke
     sizes = []
     for id in ids:
-        with past(archive_of(world.context()), Named(id)) as then:
+        with past(archive_of(world.context()), SnapshotSelector(id)) as then:
             versions = list(then.store.read().each(MEMORIES, "default"))
         assert [one.content for one in versions if one.latest] == [f"version {len(versions) - 1}"]
         sizes.append(len(versions))

@@ -13,7 +13,7 @@ from world import DAY, World
 
 from holdfast.core.errors import Conflict, DataDamaged, Fault, InvalidRequest, NotFound, SnapshotsBusy
 from holdfast.core.model import Caller
-from holdfast.serve.background.schedule import Schedule
+from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.snapshot.repo.context import archive_of
 
 HOUR = 3_600_000
@@ -134,7 +134,7 @@ def change(world: World, number: int) -> None:
 
 
 def test_the_schedule_makes_one_when_it_is_time_and_something_changed(few: World) -> None:
-    schedule = Schedule(few.engine)
+    schedule = SnapshotSchedule(few.engine)
     schedule.run_once()
     assert makers(few) == ["schedule"]
     change(few, 1)
@@ -146,13 +146,13 @@ def test_the_schedule_makes_one_when_it_is_time_and_something_changed(few: World
     few.clock.now += 9 * HOUR
     schedule.run_once()
     assert len(ids(few)) == 2  # nothing changed
-    Schedule(few.engine).run_once()  # after a restart
+    SnapshotSchedule(few.engine).run_once()  # after a restart
     assert len(ids(few)) == 2
 
 
 def test_automatic_ones_are_pruned_and_those_made_by_hand_never(few: World) -> None:
     by_hand = [few.call("snapshot_create", label="keep")["id"] for _ in range(3)]
-    schedule = Schedule(few.engine)
+    schedule = SnapshotSchedule(few.engine)
     for number in range(5):
         change(few, number)
         few.clock.now += HOUR
@@ -163,7 +163,7 @@ def test_automatic_ones_are_pruned_and_those_made_by_hand_never(few: World) -> N
 
 @pytest.mark.parametrize("jump", [-5_000 * DAY, 5_000 * DAY])
 def test_a_clock_that_jumps_loses_no_snapshot_that_the_settings_keep(few: World, jump: int) -> None:
-    schedule = Schedule(few.engine)
+    schedule = SnapshotSchedule(few.engine)
     for number in range(2):
         change(few, number)
         few.clock.now += HOUR
@@ -171,7 +171,7 @@ def test_a_clock_that_jumps_loses_no_snapshot_that_the_settings_keep(few: World,
     before = ids(few)
     few.clock.now += jump
     change(few, 9)
-    Schedule(few.engine).run_once()
+    SnapshotSchedule(few.engine).run_once()
     assert ids(few)[-1] == before[0] or ids(few) == before
     assert len(ids(few)) == 2
 
@@ -184,7 +184,7 @@ def test_what_the_vault_did_not_take_is_sent_when_it_is_there_again(tmp_path: Pa
         world.call("remember", content=OLD)
         vault.rmdir()
         vault.write_bytes(b"")  # something else is there now
-        schedule = Schedule(world.engine)
+        schedule = SnapshotSchedule(world.engine)
         for _ in range(2):
             with pytest.raises(Fault):
                 schedule.run_once()
@@ -204,7 +204,7 @@ def test_while_the_vault_is_away_no_more_snapshots_are_made_or_kept_than_else(tm
     try:
         (disk / "vault").rmdir()
         disk.rmdir()
-        schedule = Schedule(world.engine)
+        schedule = SnapshotSchedule(world.engine)
         for number in range(4):
             change(world, number)
             for _ in range(3):  # three looks within the hour, and something new before each
@@ -228,7 +228,7 @@ def test_a_fault_of_one_tenant_keeps_no_other_from_its_snapshots(few: World) -> 
     repo.root.mkdir(parents=True)
     (repo.root / "newest").write_text("no number\n")
     with pytest.raises(DataDamaged):
-        Schedule(few.engine).run_once()
+        SnapshotSchedule(few.engine).run_once()
     assert archive_of(few.engine.context(zeta)).repo.count() == 1
 
 
@@ -236,7 +236,7 @@ def test_an_unexpected_failure_does_not_end_the_schedule(few: World, monkeypatch
     looks, second = [], threading.Event()
     monkeypatch.setattr("holdfast.serve.background.schedule.LOOK_SECONDS", 0.01)
 
-    class Failing(Schedule):
+    class Failing(SnapshotSchedule):
         def run_once(self) -> None:
             looks.append(1)
             if len(looks) > 1:

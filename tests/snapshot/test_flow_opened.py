@@ -15,7 +15,7 @@ from holdfast.core.times import iso
 from holdfast.snapshot import browse
 from holdfast.snapshot.repo import store_cache
 from holdfast.snapshot.repo.context import archive_of
-from holdfast.snapshot.resolve import Named
+from holdfast.snapshot.resolve import SnapshotSelector
 
 
 def kept_of(world: World) -> list[Path]:
@@ -101,7 +101,7 @@ def test_one_that_is_read_is_not_removed_for_another(world: World) -> None:
     first, second, third = snapshots(world, 3)
     archive = archive_of(world.context())
     world.call("snapshot_search", id=first, query="amber")
-    with browse.past(archive, Named(first)) as then:
+    with browse.past(archive, SnapshotSelector(first)) as then:
         for id in (second, third):
             world.call("snapshot_search", id=id, query="amber")
         assert then.store.last_seq() > 0

@@ -16,7 +16,7 @@ from world import World, running
 from holdfast.client import Holdfast
 from holdfast.core.errors import NotFound, SnapshotForeign, StorageFull
 from holdfast.core.model import Caller
-from holdfast.snapshot.sources.swap import Exchange, intend, place_of_old
+from holdfast.snapshot.sources.swap import FolderSwap, intend, place_of_old
 
 A = "/agentmemory"
 ACME = Caller(tenant="acme", name="acme")
@@ -264,7 +264,7 @@ def test_folders_that_wait_to_be_put_in_place_are_before_the_next_restore(tmp_pa
             folder.mkdir()
             (folder / "MEMORY.md").write_text(text)
         id = world.call("snapshot_create")["id"]
-        intend(home, "gen-000001", [Exchange(notes, staged, place_of_old(notes, "unknown-1"))])
+        intend(home, "gen-000001", [FolderSwap(notes, staged, place_of_old(notes, "unknown-1"))])
         world.call("snapshot_restore", id=id, yes=True)
     finally:
         world.close()

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, strategies as st
 from memory_repositories import capture, files, reasons, staged_bytes, write
 
-from holdfast.snapshot.bundle.types import Left
+from holdfast.snapshot.bundle.types import SkippedItem
 from holdfast.snapshot.sources import folder_walk
-from holdfast.snapshot.sources.folder_walk import FILES, Found, Taken, take, walk
+from holdfast.snapshot.sources.folder_walk import FILES, CopiedFile, WalkedFile, take, walk
 
 NOBODY = 65534
 
@@ -133,9 +133,9 @@ def test_what_may_not_be_read_is_reported(tmp_path: Path) -> None:
             folder.chmod(0o755)
 
     with as_nobody():
-        found = [one if isinstance(one, Left) else (one.path, take(one, 100)) for one in walk(tmp_path / "m")]
+        found = [one if isinstance(one, SkippedItem) else (one.path, take(one, 100)) for one in walk(tmp_path / "m")]
 
-    assert found[1:] == [("closed.md", Left("closed.md", "unreadable")), Left("shut", "unreadable")]
+    assert found[1:] == [("closed.md", SkippedItem("closed.md", "unreadable")), SkippedItem("shut", "unreadable")]
 
 
 @pytest.mark.parametrize(
@@ -171,22 +171,22 @@ def test_a_file_swapped_for_a_link_before_it_is_opened_is_not_followed(tmp_path:
     files(tmp_path, outside_md="private")
     files(tmp_path / "m", a_md="a")
     for found in walk(tmp_path / "m"):
-        assert isinstance(found, Found)
+        assert isinstance(found, WalkedFile)
         (tmp_path / "m" / "a.md").unlink()
         (tmp_path / "m" / "a.md").symlink_to(tmp_path / "outside.md")
 
-        assert take(found, 100, tmp_path / "s") == Left("a.md", "symlink")
+        assert take(found, 100, tmp_path / "s") == SkippedItem("a.md", "symlink")
     assert not (tmp_path / "s").exists()
 
 
 def test_a_file_swapped_for_a_pipe_before_it_is_opened_does_not_hang(tmp_path: Path) -> None:
     files(tmp_path / "m", a_md="a")
     for found in walk(tmp_path / "m"):
-        assert isinstance(found, Found)
+        assert isinstance(found, WalkedFile)
         (tmp_path / "m" / "a.md").unlink()
         os.mkfifo(tmp_path / "m" / "a.md")
 
-        assert take(found, 100, tmp_path / "s") == Left("a.md", "not a regular file")
+        assert take(found, 100, tmp_path / "s") == SkippedItem("a.md", "not a regular file")
 
 
 def test_a_folder_swapped_for_a_link_after_the_walk_entered_it_stays_the_folder(tmp_path: Path) -> None:
@@ -194,11 +194,11 @@ def test_a_folder_swapped_for_a_link_after_the_walk_entered_it_stays_the_folder(
     files(tmp_path / "m", in__a_md="mine", in__b_md="mine")
     read = []
     for number, found in enumerate(walk(tmp_path / "m")):
-        assert isinstance(found, Found)
+        assert isinstance(found, WalkedFile)
         if number == 0:
             (tmp_path / "m" / "in").rename(tmp_path / "away")
             (tmp_path / "m" / "in").symlink_to(tmp_path / "out")
-        assert isinstance(take(found, 100, tmp_path / "s"), Taken)
+        assert isinstance(take(found, 100, tmp_path / "s"), CopiedFile)
         read.append((tmp_path / "s").read_text())
 
     assert read == ["mine", "mine"]

@@ -14,8 +14,8 @@ from memory_repositories import capture, commit, files, git, repository, write
 
 from holdfast.core.errors import SnapshotDamaged
 from holdfast.snapshot.sources import line_diff
-from holdfast.snapshot.sources.diff import Commits, FileChange, FolderDiff, StateChange, diff_folders, diff_state
-from holdfast.snapshot.sources.line_diff import Lines, count_lines
+from holdfast.snapshot.sources.folder_diff import Commits, FileChange, FolderDiff, StateChange, diff_folders, diff_state
+from holdfast.snapshot.sources.line_diff import LineCounts, count_lines
 
 
 def compared(place: Path) -> tuple[FolderDiff, ...]:
@@ -47,9 +47,9 @@ def test_files_of_a_plain_folder_are_compared(tmp_path: Path) -> None:
             "notes",
             "changed",
             (
-                FileChange("changed", "changed", Lines(2, 1)),
-                FileChange("gone", "removed", Lines(0, 2)),
-                FileChange("new", "added", Lines(1, 0)),
+                FileChange("changed", "changed", LineCounts(2, 1)),
+                FileChange("gone", "removed", LineCounts(0, 2)),
+                FileChange("new", "added", LineCounts(1, 0)),
             ),
             None,
         ),
@@ -85,9 +85,9 @@ def test_commits_between_two_heads_are_listed(tmp_path: Path) -> None:
 
     assert found.commits == Commits(2, 0, ("third", "second"), True)
     assert found.files == (
-        FileChange("a.md", "changed", Lines(1, 1)),
-        FileChange("b.md", "added", Lines(1, 0)),
-        FileChange("loose.md", "added", Lines(1, 0)),
+        FileChange("a.md", "changed", LineCounts(1, 1)),
+        FileChange("b.md", "added", LineCounts(1, 0)),
+        FileChange("loose.md", "added", LineCounts(1, 0)),
     )
 
 
@@ -110,7 +110,7 @@ def test_a_deleted_file_is_removed_whether_committed_or_not(tmp_path: Path) -> N
     (folder / "a.md").unlink()
     capture(folder, tmp_path / "t")
 
-    assert compared(tmp_path)[0].files == (FileChange("a.md", "removed", Lines(0, 1)),)
+    assert compared(tmp_path)[0].files == (FileChange("a.md", "removed", LineCounts(0, 1)),)
 
 
 def test_diverged_histories_count_both_ways(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_lines_are_counted_as_the_shortest_edit(before: list[str], after: list[s
 
     old, new = "\n".join(before).splitlines(True), "\n".join(after).splitlines(True)
     common = _longest_common(old, new)
-    assert found == Lines(len(new) - common, len(old) - common)
+    assert found == LineCounts(len(new) - common, len(old) - common)
 
 
 def _longest_common(old: list[str], new: list[str]) -> int:
@@ -177,8 +177,8 @@ def _longest_common(old: list[str], new: list[str]) -> int:
 def test_texts_that_differ_too_much_are_counted_roughly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_diff, "EDITS", 5)
 
-    assert count_lines(b"1\n2\n3\n4\n5\n", b"6\n7\n8\n9\n0\n") == Lines(5, 5, exact=False)
-    assert count_lines(b"", b"1\n" * 50) == Lines(50, 0)
+    assert count_lines(b"1\n2\n3\n4\n5\n", b"6\n7\n8\n9\n0\n") == LineCounts(5, 5, exact=False)
+    assert count_lines(b"", b"1\n" * 50) == LineCounts(50, 0)
 
 
 def test_a_usual_edit_is_counted_as_difflib_does() -> None:
@@ -186,7 +186,7 @@ def test_a_usual_edit_is_counted_as_difflib_does() -> None:
     new = [*old[:50], "inserted\n", *old[60:150], "changed\n", *old[151:]]
     diff = [line[0] for line in difflib.ndiff(old, new)]
 
-    assert count_lines("".join(old).encode(), "".join(new).encode()) == Lines(diff.count("+"), diff.count("-"))
+    assert count_lines("".join(old).encode(), "".join(new).encode()) == LineCounts(diff.count("+"), diff.count("-"))
 
 
 def _states(place: Path, before: Any, after: Any) -> tuple[StateChange, ...]:

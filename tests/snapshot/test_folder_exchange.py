@@ -19,7 +19,7 @@ from holdfast.core.errors import Conflict, DataDamaged, StorageFailed
 from holdfast.snapshot.sources import swap
 from holdfast.snapshot.sources.swap import (
     JOURNAL,
-    Exchange,
+    FolderSwap,
     abandon_pending,
     exchange,
     finish_pending,
@@ -33,20 +33,20 @@ OLD = {"a.md": b"old", "sub/b.md": b"old"}
 NEW = {"a.md": b"new", "sub/c.md": b"new"}
 
 
-def prepared(place: Path, name: str = "memory") -> Exchange:
+def prepared(place: Path, name: str = "memory") -> FolderSwap:
     """A live folder and the one that shall take its place."""
     live = place / name
-    one = Exchange(live, place_of_new(live), place_of_old(live, "000001"))
+    one = FolderSwap(live, place_of_new(live), place_of_old(live, "000001"))
     write(one.live, OLD)
     write(one.staged, NEW)
     return one
 
 
-def is_exchanged(one: Exchange) -> bool:
+def is_exchanged(one: FolderSwap) -> bool:
     return tree(one.live) == NEW and tree(one.kept) == OLD and leftovers(one) == []
 
 
-def leftovers(one: Exchange) -> list[str]:
+def leftovers(one: FolderSwap) -> list[str]:
     known = {one.live, one.kept}
     return [path.name for path in one.live.parent.iterdir() if path.name.startswith(".memory") and path not in known]
 
@@ -228,7 +228,7 @@ finish_pending(Path(home))
 CALLS = ("rename", "renameat2", "fsync", "unlink", "openat", "write", "mkdir")
 
 
-def _killed(place: Path, one: Exchange, call: str, when: int, way: str) -> bool:
+def _killed(place: Path, one: FolderSwap, call: str, when: int, way: str) -> bool:
     """Run the exchange and kill it before that call happens; whether it came to it."""
     strace = shutil.which("strace")
     assert strace, "strace is not installed; this test breaks system calls with it"
@@ -246,7 +246,7 @@ def _killed(place: Path, one: Exchange, call: str, when: int, way: str) -> bool:
     return killed
 
 
-def _every_kill(place: Path, call: str, way: str) -> Iterator[tuple[Path, Exchange]]:
+def _every_kill(place: Path, call: str, way: str) -> Iterator[tuple[Path, FolderSwap]]:
     for when in range(1, 100):
         at = place / f"{call}-{when}"
         one = prepared(at / "parent")

@@ -14,7 +14,7 @@ from small_disks import disk_of
 
 from holdfast.core.errors import StorageFull
 from holdfast.snapshot.nexo.reader import import_nexo
-from holdfast.snapshot.sources.restore import stage_folder
+from holdfast.snapshot.sources.folder_restore import stage_folder
 
 SIZE = 1 << 20
 

@@ -26,14 +26,14 @@ from memory_repositories import (
     write,
 )
 
-from holdfast.snapshot.bundle.types import Left
-from holdfast.snapshot.sources.folder_walk import Found, walk
+from holdfast.snapshot.bundle.types import SkippedItem
+from holdfast.snapshot.sources.folder_restore import stage_folder
+from holdfast.snapshot.sources.folder_walk import WalkedFile, walk
 from holdfast.snapshot.sources.git import git_repository
-from holdfast.snapshot.sources.memory_folder import Captured
-from holdfast.snapshot.sources.restore import stage_folder
+from holdfast.snapshot.sources.memory_folder import CapturedFolder
 
 
-def described(captured: Captured) -> dict[str, Any]:
+def described(captured: CapturedFolder) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(staged_bytes(captured)["folders/notes.json"])
     return found
 
@@ -427,7 +427,7 @@ def test_refs_that_git_packs_while_they_are_read_are_all_there(tmp_path: Path, m
     git(folder, "branch", "side")
     expected = refs(folder)
 
-    def walk_and_pack(root: Path) -> Iterator[Found | Left]:
+    def walk_and_pack(root: Path) -> Iterator[WalkedFile | SkippedItem]:
         git(folder, "pack-refs", "--all")
         yield from walk(root)
         git(folder, "tag", "--force", "late")
@@ -461,7 +461,7 @@ def test_a_folder_of_objects_that_git_removes_meanwhile_costs_no_history(
 
     read = git_repository.read_repository(folder, tmp_path)
 
-    assert isinstance(read, git_repository.Repository)
+    assert isinstance(read, git_repository.GitRepository)
     assert not emptied.exists()
 
 

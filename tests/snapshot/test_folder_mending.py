@@ -8,7 +8,7 @@ import pytest
 from flows import NEW, OLD, Cli, tree
 from world import running
 
-from holdfast.snapshot.sources.swap import JOURNAL, Exchange, intend, place_of_new, place_of_old
+from holdfast.snapshot.sources.swap import JOURNAL, FolderSwap, intend, place_of_new, place_of_old
 
 BUILT, LIVE = {"MEMORY.md": b"built\n"}, {"MEMORY.md": b"live\n"}
 
@@ -70,7 +70,7 @@ def test_what_stands_in_the_way_of_an_exchange_is_left_and_the_built_folder_goes
     lay(place_of_new(notes), BUILT)
     lay(place_of_old(notes, "gen-000001"), {"MEMORY.md": b"in the way\n"})
     goal = (cli.home / "CURRENT").read_text().strip()
-    intend(cli.home, goal, [Exchange(notes, place_of_new(notes), place_of_old(notes, "gen-000001"))])
+    intend(cli.home, goal, [FolderSwap(notes, place_of_new(notes), place_of_old(notes, "gen-000001"))])
 
     assert cli.texts() == {OLD}
     (aside,) = [one for one in cli.good("snapshot", "mend")["mended"] if one["name"] == "notes"]
@@ -85,7 +85,7 @@ def test_what_can_be_finished_is_finished(cli: Cli) -> None:
     kept = place_of_old(notes, "unknown-1")
     with running(cli.home, memory_folders="notes=notes") as http:
         lay(place_of_new(notes), BUILT)
-        intend(cli.home, goal, [Exchange(notes, place_of_new(notes), kept)])
+        intend(cli.home, goal, [FolderSwap(notes, place_of_new(notes), kept)])
         answer = http.post("/agentmemory/snapshots/mend", json={}).json()
     assert [(one["name"], one["change"]) for one in answer["mended"]] == [("notes", "finished")]
     assert tree(notes) == BUILT

@@ -13,15 +13,15 @@ from hypothesis import given, strategies as st
 from memory_repositories import SECRET, capture, commit, files, git, reasons, repository, tree, write
 
 from holdfast.redact import SECRET_MARK, redact_text
-from holdfast.snapshot.bundle.types import Left, Staged
+from holdfast.snapshot.bundle.types import SkippedItem, StagedFile
 from holdfast.snapshot.sources import text_chunks
-from holdfast.snapshot.sources.memory_folder import Captured
-from holdfast.snapshot.sources.redact import Cleaned, redact_staged
-from holdfast.snapshot.sources.restore import stage_folder
+from holdfast.snapshot.sources.folder_restore import stage_folder
+from holdfast.snapshot.sources.memory_folder import CapturedFolder
+from holdfast.snapshot.sources.redact import RedactedCapture, redact_staged
 from holdfast.snapshot.sources.text_chunks import clean, pieces
 
 
-def cleaned(folder: Path, place: Path, **options: bool | int) -> Cleaned:
+def cleaned(folder: Path, place: Path, **options: bool | int) -> RedactedCapture:
     captured = capture(folder, place / "s")
     return redact_staged(captured.staged, place / "s", captured.left, **options)  # type: ignore[arg-type]
 
@@ -31,12 +31,12 @@ def restored(place: Path) -> dict[str, bytes]:
     return tree(place / "back")
 
 
-def bytes_of(found: Cleaned) -> bytes:
+def bytes_of(found: RedactedCapture) -> bytes:
     return b"".join(one.path.encode() + one.source.read_bytes() for one in found.capture.staged)
 
 
-def left(found: Cleaned) -> dict[str, str]:
-    return reasons(Captured((), found.capture.left))
+def left(found: RedactedCapture) -> dict[str, str]:
+    return reasons(CapturedFolder((), found.capture.left))
 
 
 def test_a_secret_in_a_file_is_replaced_and_reported(tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_json_stays_json(tmp_path: Path) -> None:
 def test_state_is_redacted_and_the_store_is_not_touched(tmp_path: Path) -> None:
     write(tmp_path, {"state/runtime.json": json.dumps({"token": SECRET}), "store/memory.db": SECRET})
     staged = (
-        Staged("store/memory.db", "store", tmp_path / "store/memory.db"),
-        Staged("state/runtime.json", "state", tmp_path / "state/runtime.json"),
+        StagedFile("store/memory.db", "store", tmp_path / "store/memory.db"),
+        StagedFile("state/runtime.json", "state", tmp_path / "state/runtime.json"),
     )
 
     found = redact_staged(staged, tmp_path)
@@ -112,7 +112,7 @@ def test_a_secret_in_a_name_is_replaced_there_too(tmp_path: Path) -> None:
 
 
 def test_a_secret_in_the_name_of_something_left_out_is_not_reported(tmp_path: Path) -> None:
-    found = redact_staged((), tmp_path, (Left(f"folders/notes/{SECRET}", "symlink"),))
+    found = redact_staged((), tmp_path, (SkippedItem(f"folders/notes/{SECRET}", "symlink"),))
 
     assert left(found) == {f"folders/notes/{SECRET_MARK}": "symlink"}
 

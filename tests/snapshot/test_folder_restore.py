@@ -15,8 +15,8 @@ from hypothesis import given, settings, strategies as st
 from memory_repositories import capture, commit, files, git, repository, tree, write
 
 from holdfast.core.errors import Conflict, InvalidRequest, SnapshotDamaged, StorageFailed
-from holdfast.snapshot.sources import restore
-from holdfast.snapshot.sources.restore import mark_of, stage_folder
+from holdfast.snapshot.sources import folder_restore
+from holdfast.snapshot.sources.folder_restore import mark_of, stage_folder
 
 PLAIN: dict[str, Any] = {
     "name": "notes",
@@ -329,7 +329,7 @@ def test_a_tree_that_stands_for_countless_files_is_refused(tmp_path: Path) -> No
 
 
 def test_files_that_would_fill_the_disk_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restore, "TREE_BYTES", 1_000)
+    monkeypatch.setattr(folder_restore, "TREE_BYTES", 1_000)
     forge = Forge()
     large = forge.add("blob", b"\0" * 600)
     forge.write(tmp_path, forge.tree(("100644", "a", large), ("100644", "b", large)))

@@ -18,7 +18,7 @@ from holdfast.snapshot.chunks.packfile import id_of
 from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.repo.packs import needed_packs
 from holdfast.snapshot.repo.repository import SnapshotRepository
-from holdfast.snapshot.resolve import Named
+from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.store.data_folder import DATABASE
 
 CHUNKS = {"HOLDFAST_SNAPSHOT_LAYOUT": "chunks"}
@@ -307,7 +307,7 @@ def test_what_is_read_keeps_its_packs(two: tuple[World, str, str]) -> None:
     world, first, second = two
     with repo(world).hold(second), pytest.raises(SnapshotsBusy):
         world.call("snapshot_delete", id=second)
-    with laid_out(archive(world), Named(second)) as laid, repo(world).hold(second):
+    with laid_out(archive(world), SnapshotSelector(second)) as laid, repo(world).hold(second):
         world.call("snapshot_delete", id=first)
         assert laid.database.exists()
     assert world.call("snapshot_verify", id=second)["sound"]
@@ -356,7 +356,7 @@ def test_the_encrypted_form_tells_no_hash_of_what_is_in_it(tmp_path: Path) -> No
     world.call("remember", content=secret)
     id = world.call("snapshot_create")["id"]
     lying = b"".join(tree(repo(world).root).values()) + b"".join(tree(tmp_path / "memory" / "cache").values())
-    plain = Named(id, identity=identity_file(tmp_path))
+    plain = SnapshotSelector(id, identity=identity_file(tmp_path))
     with laid_out(archive(world), plain) as laid:
         data = laid.database.read_bytes()
     world.close()

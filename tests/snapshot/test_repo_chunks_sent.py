@@ -13,12 +13,12 @@ from world import World
 from holdfast.core.errors import VaultRefused, VaultUnreachable
 from holdfast.core.ports import Vault
 from holdfast.core.system import SystemEntropy
-from holdfast.snapshot.create import Wish, create
+from holdfast.snapshot.create import CreateOptions, create
 from holdfast.snapshot.remote.layout import put
 from holdfast.snapshot.remote.local_chunks import lies_in_chunks
 from holdfast.snapshot.remote.transfer import list_vault
 from holdfast.snapshot.repo.context import Archive, archive_of
-from holdfast.snapshot.repo.retention import Policy
+from holdfast.snapshot.repo.retention import RetentionPolicy
 from holdfast.snapshot.sync.vault_maintenance import prune_vault, sync
 from holdfast.vault.local import LocalVault
 
@@ -63,7 +63,7 @@ def test_a_large_memory_that_goes_to_a_vault_is_never_written_whole(tmp_path: Pa
     for _ in range(30):
         world.call("remember", content=text.hex(500_000))
     archive = archive_of(world.context())
-    made = create(archive, Wish())
+    made = create(archive, CreateOptions())
     world.close()
     assert made.manifest is not None
     assert made.manifest.chunked
@@ -122,7 +122,7 @@ def test_a_vault_with_chunks_of_whole_snapshots_goes_on_beside_copied_ones(tmp_p
     put(archive, vault, late := add_snapshot(archive, 3, database(changed=(2,))))
     for id, data in ((old, database()), (new, database(changed=(1,))), (late, database(changed=(2,)))):
         assert store_in(vault, id, tmp_path) == data
-    prune_vault(archive, vault, Policy(last=1))
+    prune_vault(archive, vault, RetentionPolicy(last=1))
     assert ids(vault) == [late]
     assert store_in(vault, late, tmp_path) == database(changed=(2,))
 

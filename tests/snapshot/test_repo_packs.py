@@ -17,7 +17,7 @@ from holdfast.core.errors import Conflict, SnapshotDamaged, StorageFull
 from holdfast.snapshot.prune import prune
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.packs import needed_packs
-from holdfast.snapshot.repo.retention import Policy
+from holdfast.snapshot.repo.retention import RetentionPolicy
 
 
 def packs(archive: Archive) -> set[str]:
@@ -149,7 +149,7 @@ def test_after_any_work_every_listed_snapshot_restores(
             except Conflict:
                 assert len(made) == 1
         elif kind == "prune":
-            for id in prune(archive, Policy(last=int(what))).removed:  # type: ignore[call-overload]
+            for id in prune(archive, RetentionPolicy(last=int(what))).removed:  # type: ignore[call-overload]
                 del made[id]
         elif kind == "forget":
             shutil.rmtree(archive.home / "cache", ignore_errors=True)

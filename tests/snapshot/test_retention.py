@@ -11,26 +11,26 @@ from hypothesis import given, strategies as st
 
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.times import DAY_MS
-from holdfast.snapshot.repo.retention import Item, Plan, Policy, plan
+from holdfast.snapshot.repo.retention import RetentionItem, RetentionPlan, RetentionPolicy, plan
 
 HOUR = 3_600_000
 START = 1_767_225_600_000  # 2026-01-01, a Thursday
 FAR = START + 5_000 * DAY_MS
 
 
-def item(sequence: int, at: int, *, good: bool = True, in_use: bool = False, automatic: bool = True) -> Item:
-    return Item(f"s{sequence}", sequence, at, good, in_use, automatic)
+def item(sequence: int, at: int, *, good: bool = True, in_use: bool = False, automatic: bool = True) -> RetentionItem:
+    return RetentionItem(f"s{sequence}", sequence, at, good, in_use, automatic)
 
 
-def items(times: Sequence[int]) -> list[Item]:
+def items(times: Sequence[int]) -> list[RetentionItem]:
     return [item(number, at) for number, at in enumerate(times, 1)]
 
 
-def kept(made: Plan) -> set[str]:
+def kept(made: RetentionPlan) -> set[str]:
     return {id for id, _ in made.keep}
 
 
-def ids(made: Sequence[Item]) -> set[str]:
+def ids(made: Sequence[RetentionItem]) -> set[str]:
     return {one.id for one in made}
 
 
@@ -44,7 +44,7 @@ _PERIODS = {
 }
 
 
-def restic(made: Sequence[Item], policy: Policy) -> set[str]:
+def restic(made: Sequence[RetentionItem], policy: RetentionPolicy) -> set[str]:
     newest_first = sorted(made, key=lambda one: one.sequence, reverse=True)
     named = ids(newest_first[: policy.last])
     for rule, period in _PERIODS.items():
@@ -58,7 +58,7 @@ def restic(made: Sequence[Item], policy: Policy) -> set[str]:
 
 
 counts = st.integers(0, 6)
-policies = st.builds(Policy, last=counts, daily=counts, weekly=counts, monthly=counts, yearly=counts)
+policies = st.builds(RetentionPolicy, last=counts, daily=counts, weekly=counts, monthly=counts, yearly=counts)
 steps = st.one_of(st.integers(0, 3 * HOUR), st.integers(0, 3 * DAY_MS), st.integers(0, 60 * DAY_MS))
 
 
@@ -73,7 +73,7 @@ def honest_times(draw: st.DrawFn, most: int = 40) -> list[int]:
 
 
 @given(honest_times(), policies)
-def test_with_right_clocks_the_rules_are_restics(times: list[int], policy: Policy) -> None:
+def test_with_right_clocks_the_rules_are_restics(times: list[int], policy: RetentionPolicy) -> None:
     made = items(times)
     if not policy.empty and made:
         assert kept(plan(made, policy, times[-1])) == restic(made, policy) | {made[-1].id}
@@ -91,20 +91,20 @@ def test_with_right_clocks_the_rules_are_restics(times: list[int], policy: Polic
 def test_the_last_of_each_period_stays(rule: str, days: list[float], expected: list[int]) -> None:
     made = items([START + int(day * DAY_MS) for day in days])
 
-    assert kept(plan(made, Policy(**{rule: 3}), FAR)) == {f"s{number}" for number in expected}
-    assert kept(plan(made, Policy(**{rule: 2}), FAR)) == {f"s{number}" for number in expected[1:]}
+    assert kept(plan(made, RetentionPolicy(**{rule: 3}), FAR)) == {f"s{number}" for number in expected}
+    assert kept(plan(made, RetentionPolicy(**{rule: 2}), FAR)) == {f"s{number}" for number in expected[1:]}
 
 
 def test_within_counts_from_the_newest_snapshot_not_from_now() -> None:
     made = items([START + day * DAY_MS for day in range(10)])
 
-    assert kept(plan(made, Policy(within_days=3), FAR)) == {"s10", "s9", "s8"}
+    assert kept(plan(made, RetentionPolicy(within_days=3), FAR)) == {"s10", "s9", "s8"}
 
 
 def test_reasons_are_named_newest_first() -> None:
     made = items([START, START + DAY_MS])
 
-    result = plan(made, Policy(last=1, within_days=1, daily=2), FAR)
+    result = plan(made, RetentionPolicy(last=1, within_days=1, daily=2), FAR)
     assert result.keep == (("s2", ("last", "within", "daily", "newest")), ("s1", ("daily",)))
     assert result.remove == ()
 
@@ -114,29 +114,29 @@ def test_reasons_are_named_newest_first() -> None:
 
 @given(honest_times(), st.integers(0, 2 * FAR))
 def test_an_empty_policy_removes_nothing(times: list[int], now: int) -> None:
-    assert plan(items(times), Policy(), now).remove == ()
+    assert plan(items(times), RetentionPolicy(), now).remove == ()
 
 
 states = st.tuples(st.integers(0, 2 * FAR), st.booleans(), st.booleans(), st.booleans())
 
 
 @st.composite
-def any_items(draw: st.DrawFn) -> list[Item]:
+def any_items(draw: st.DrawFn) -> list[RetentionItem]:
     drawn = draw(st.lists(states, max_size=30))
     return [
-        Item(f"s{number}", number, at, good, in_use, automatic)
+        RetentionItem(f"s{number}", number, at, good, in_use, automatic)
         for number, (at, good, in_use, automatic) in enumerate(drawn, 1)
     ]
 
 
 whole_policies = st.builds(
-    Policy, last=counts, within_days=counts, daily=counts, weekly=counts, monthly=counts, yearly=counts
+    RetentionPolicy, last=counts, within_days=counts, daily=counts, weekly=counts, monthly=counts, yearly=counts
 )
 
 
 @given(any_items(), whole_policies, st.integers(0, 2 * FAR), st.booleans(), st.booleans())
 def test_every_plan_is_whole_and_spares_what_must_stay(
-    made: list[Item], policy: Policy, now: int, automatic_only: bool, damaged: bool
+    made: list[RetentionItem], policy: RetentionPolicy, now: int, automatic_only: bool, damaged: bool
 ) -> None:
     result = plan(made, policy, now, automatic_only, damaged=damaged)
     gone = set(result.remove)
@@ -161,19 +161,19 @@ def test_every_plan_is_whole_and_spares_what_must_stay(
 def test_damaged_ones_take_nobodys_place_and_go_when_asked() -> None:
     made = [item(1, START), item(2, START + HOUR, good=False), item(3, START + DAY_MS), item(4, FAR, good=False)]
 
-    assert plan(made, Policy(last=2), FAR).remove == ()
-    assert plan(made, Policy(last=2), FAR, damaged=True).remove == ("s4", "s2")
-    assert plan(made, Policy(), FAR, damaged=True).remove == ("s4", "s2")
-    assert plan([made[1], made[3]], Policy(last=1), FAR, damaged=True).remove == ()
+    assert plan(made, RetentionPolicy(last=2), FAR).remove == ()
+    assert plan(made, RetentionPolicy(last=2), FAR, damaged=True).remove == ("s4", "s2")
+    assert plan(made, RetentionPolicy(), FAR, damaged=True).remove == ("s4", "s2")
+    assert plan([made[1], made[3]], RetentionPolicy(last=1), FAR, damaged=True).remove == ()
 
 
 def test_what_is_made_before_some_work_pushes_no_scheduled_one_out() -> None:
     scheduled = dataclasses.replace(item(1, START), scheduled=True)
     made = [scheduled, *(item(number, START + number) for number in range(2, 20))]
 
-    result = plan(made, Policy(last=3), FAR, automatic_only=True)
+    result = plan(made, RetentionPolicy(last=3), FAR, automatic_only=True)
     assert [id for id, _ in result.keep] == ["s19", "s18", "s17", "s1"]
-    assert "s1" in plan(made, Policy(last=3), FAR).remove, "a person who prunes counts them all"
+    assert "s1" in plan(made, RetentionPolicy(last=3), FAR).remove, "a person who prunes counts them all"
 
 
 def test_those_made_by_hand_stay_and_take_no_place() -> None:
@@ -184,7 +184,7 @@ def test_those_made_by_hand_stay_and_take_no_place() -> None:
         item(4, START + 3, automatic=False),
     ]
 
-    result = plan(made, Policy(last=1), FAR, automatic_only=True)
+    result = plan(made, RetentionPolicy(last=1), FAR, automatic_only=True)
     assert result.remove == ("s1",)
     assert dict(result.keep)["s2"] == ("by hand",)
 
@@ -192,7 +192,7 @@ def test_those_made_by_hand_stay_and_take_no_place() -> None:
 @pytest.mark.parametrize("rule", ["last", "within_days", "daily", "weekly", "monthly", "yearly"])
 def test_a_negative_number_is_refused(rule: str) -> None:
     with pytest.raises(InvalidRequest):
-        Policy(**{rule: -1})
+        RetentionPolicy(**{rule: -1})
 
 
 # Clocks that jump
@@ -204,7 +204,7 @@ wild_times = st.lists(st.integers(0, 2 * FAR), min_size=1, max_size=30)
 def test_the_last_ones_stay_whatever_their_times(times: list[int], others: list[int], last: int, now: int) -> None:
     made = items(times)
     changed = [item(one.sequence, others[number % len(others)]) for number, one in enumerate(made)]
-    policy = Policy(last=last, daily=1)
+    policy = RetentionPolicy(last=last, daily=1)
 
     assert ids(made[max(0, len(made) - last) :]) <= kept(plan(made, policy, now)) & kept(plan(changed, policy, now))
 
@@ -215,13 +215,13 @@ def test_whoever_goes_leaves_as_many_later_periods_as_the_policy_names(
 ) -> None:
     """Or the next one takes its place: the witness is looked for among what stays, by going through all chains."""
     made = items(times)
-    result = plan(made, Policy(**{rule: count}), now)
+    result = plan(made, RetentionPolicy(**{rule: count}), now)
     stays = [one for one in made if one.id in kept(result)]
 
-    def period(one: Item) -> object:
+    def period(one: RetentionItem) -> object:
         return _PERIODS[rule](datetime.fromtimestamp(one.created_at / 1000, UTC))
 
-    def chain(after: Item) -> int:
+    def chain(after: RetentionItem) -> int:
         """The longest run of ever later periods among those that stay."""
         best: dict[int, int] = {}
         for one in reversed([one for one in stays if one.sequence > after.sequence and one.created_at <= now]):
@@ -240,7 +240,7 @@ def test_whoever_goes_leaves_as_many_later_periods_as_the_policy_names(
 jumps = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 2**40)), max_size=12)
 
 
-def mixed(times: Sequence[int], wrong: Sequence[tuple[int, int]]) -> tuple[list[Item], list[Item]]:
+def mixed(times: Sequence[int], wrong: Sequence[tuple[int, int]]) -> tuple[list[RetentionItem], list[RetentionItem]]:
     """Snapshots of right clocks, among them some of wrong ones; and the right ones alone, with the same numbers."""
     row = [(at, True) for at in times]
     for place, at in wrong:
@@ -251,12 +251,12 @@ def mixed(times: Sequence[int], wrong: Sequence[tuple[int, int]]) -> tuple[list[
 
 @given(honest_times(), jumps, policies, st.booleans())
 def test_times_before_all_others_or_in_the_future_push_nothing_out(
-    times: list[int], wrong: list[tuple[int, int]], policy: Policy, ahead: bool
+    times: list[int], wrong: list[tuple[int, int]], policy: RetentionPolicy, ahead: bool
 ) -> None:
     now = (times or [START])[-1]
     bad = [(place, now + 400 * DAY_MS + at if ahead else at % START) for place, at in wrong]
     everything, right = mixed(times, bad)
-    by_periods = Policy(0, 0, policy.daily, policy.weekly, policy.monthly, policy.yearly)
+    by_periods = RetentionPolicy(0, 0, policy.daily, policy.weekly, policy.monthly, policy.yearly)
     if by_periods.empty:
         return
 
@@ -271,12 +271,16 @@ def test_a_wrong_time_costs_each_rule_two_at_most(
     bad = [(place, START + at % (now - START + 1)) for place, at in wrong]
     everything, right = mixed(times, bad)
 
-    lost = restic(right, Policy(**{rule: count})) - kept(plan(everything, Policy(**{rule: count}), now))
+    lost = restic(right, RetentionPolicy(**{rule: count})) - kept(
+        plan(everything, RetentionPolicy(**{rule: count}), now)
+    )
     assert len(lost) <= 2 * len(bad)
 
 
 @given(honest_times(), st.integers(0, 2 * FAR), st.integers(0, 2 * FAR), policies)
-def test_one_new_snapshot_pushes_out_one_for_each_rule(times: list[int], at: int, now: int, policy: Policy) -> None:
+def test_one_new_snapshot_pushes_out_one_for_each_rule(
+    times: list[int], at: int, now: int, policy: RetentionPolicy
+) -> None:
     """After a run, a snapshot with any time and another run."""
     made = items(times)
     if policy.empty or not made:
@@ -297,7 +301,7 @@ def test_within_days_keeps_as_many_snapshots_as_days_whatever_the_clocks_say(
 ) -> None:
     made = items(times)
 
-    assert ids(made[max(0, len(made) - days) :]) <= kept(plan(made, Policy(within_days=days), now))
+    assert ids(made[max(0, len(made) - days) :]) <= kept(plan(made, RetentionPolicy(within_days=days), now))
 
 
 @given(honest_times(), st.integers(1, 30))
@@ -305,7 +309,7 @@ def test_within_days_keeps_everything_that_is_so_young(times: list[int], days: i
     made = items(times)
     young = [one for one in made if times[-1] - one.created_at < days * DAY_MS]
 
-    assert ids(young) <= kept(plan(made, Policy(within_days=days), (times or [0])[-1]))
+    assert ids(young) <= kept(plan(made, RetentionPolicy(within_days=days), (times or [0])[-1]))
 
 
 @given(honest_times(), st.integers(1, 30), st.integers(0, 10**12), st.integers(0, 40))
@@ -314,20 +318,20 @@ def test_a_leap_ahead_ages_the_others_by_a_day_at_most(times: list[int], days: i
     leapt = times[:place] + [at + leap for at in times[place:]]
     now = (leapt or [0])[-1]
 
-    before = kept(plan(items(times), Policy(within_days=days), now))
-    assert before <= kept(plan(items(leapt), Policy(within_days=days + 1), now))
+    before = kept(plan(items(times), RetentionPolicy(within_days=days), now))
+    assert before <= kept(plan(items(leapt), RetentionPolicy(within_days=days + 1), now))
 
 
 def test_a_clock_that_starts_anew_at_each_boot_removes_nothing_of_other_boots() -> None:
     made = items([HOUR, 2 * HOUR, HOUR, 3 * HOUR, HOUR])  # three boots, all on the first day of 1970
 
-    assert plan(made, Policy(daily=2), FAR).remove == ("s3", "s1")
+    assert plan(made, RetentionPolicy(daily=2), FAR).remove == ("s3", "s1")
 
 
 def test_a_now_that_is_behind_removes_less() -> None:
     made = items([START + day * DAY_MS for day in range(20)])
-    right = plan(made, Policy(daily=5), FAR)
-    behind = plan(made, Policy(daily=5), 0)
+    right = plan(made, RetentionPolicy(daily=5), FAR)
+    behind = plan(made, RetentionPolicy(daily=5), 0)
 
     assert len(right.remove) == 15
     assert behind.remove == ()
@@ -336,6 +340,6 @@ def test_a_now_that_is_behind_removes_less() -> None:
 def test_ten_thousand_are_planned_as_the_few_are() -> None:
     made = items([START + number * HOUR for number in range(10_000)])
 
-    result = plan(made, Policy(last=10, daily=7, weekly=4, monthly=6), FAR)
-    assert kept(result) == restic(made, Policy(last=10, daily=7, weekly=4, monthly=6))
+    result = plan(made, RetentionPolicy(last=10, daily=7, weekly=4, monthly=6), FAR)
+    assert kept(result) == restic(made, RetentionPolicy(last=10, daily=7, weekly=4, monthly=6))
     assert len(result.keep) < 10 + 7 + 4 + 6 + 1

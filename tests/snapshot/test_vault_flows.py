@@ -15,16 +15,16 @@ from repo_samples import AGENT, TENANT, put_sample, sample_body, sample_id, samp
 from world import CountingEntropy, StillClock, settings
 
 from holdfast.core.errors import Conflict, VaultUnreachable
-from holdfast.core.ports import Parcel, Vault
+from holdfast.core.ports import Upload, Vault
 from holdfast.core.system import SystemEntropy
 from holdfast.snapshot.bundle.manifest import manifest_bytes
 from holdfast.snapshot.remote.transfer import list_vault
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.retention import Policy
+from holdfast.snapshot.repo.retention import RetentionPolicy
 from holdfast.snapshot.sync.vault_maintenance import copy, prune_vault, standing, sync
 from holdfast.vault.local import LocalVault
 from holdfast.vault.sequential_put import put_each
-from holdfast.vault.wrapper import Around
+from holdfast.vault.wrapper import VaultWrapper
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
@@ -185,7 +185,7 @@ def test_an_old_snapshot_in_the_place_of_the_newest_is_noticed(tmp_path: Path) -
 # Interruption, damage and others
 
 
-class Failing(Around):
+class Failing(VaultWrapper):
     """A vault whose network ends after so many puts."""
 
     def __init__(self, vault: Vault, puts: int):
@@ -200,7 +200,7 @@ class Failing(Around):
         super().put(name, data)
         self.put_names.append(name)
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         put_each(self, parcels)
 
 
@@ -284,14 +284,14 @@ def test_pruning_removes_the_manifest_first_and_never_the_newest_whole_one(archi
     sync(archive, vault, 10)
     deleted: list[str] = []
 
-    class Noting(Around):
+    class Noting(VaultWrapper):
         def delete(self, name: str) -> None:
             deleted.append(name)
             super().delete(name)
 
-    looked = prune_vault(archive, Noting(vault), Policy(last=2), dry_run=True)
+    looked = prune_vault(archive, Noting(vault), RetentionPolicy(last=2), dry_run=True)
     assert (looked.plan.remove, deleted) == ((sample_id(3), sample_id(2), sample_id(1)), [])
-    done = prune_vault(archive, Noting(vault), Policy(last=2))
+    done = prune_vault(archive, Noting(vault), RetentionPolicy(last=2))
     assert done.removed == looked.plan.remove
     assert ids(vault) == [sample_id(5), sample_id(4)]
     assert [name for name in deleted[::4]] == [f"{PREFIX}{id}.manifest.json" for id in done.removed]
@@ -303,7 +303,7 @@ def test_damaged_ones_do_not_count_as_kept(archive: Archive, vault: LocalVault) 
         put_sample(archive.repo, sequence)
     sync(archive, vault, 10)
     vault.delete(f"{PREFIX}{sample_id(2)}.tar.zst")
-    done = prune_vault(archive, vault, Policy(last=1))
+    done = prune_vault(archive, vault, RetentionPolicy(last=1))
 
     assert done.removed == ()
     assert ids(vault) == [sample_id(1)]
@@ -318,10 +318,10 @@ def test_what_was_sent_halfway_is_counted_and_goes_only_if_that_is_asked_for(
     vault.put(f"{PREFIX}{manifest.body_name}", BytesIO(b"x"))
 
     assert standing(archive, vault).leftovers == 1
-    assert prune_vault(archive, vault, Policy(last=1)).leftovers == 0
-    assert prune_vault(archive, vault, Policy(last=1), tidy=True, dry_run=True).leftovers == 1
+    assert prune_vault(archive, vault, RetentionPolicy(last=1)).leftovers == 0
+    assert prune_vault(archive, vault, RetentionPolicy(last=1), tidy=True, dry_run=True).leftovers == 1
     assert standing(archive, vault).leftovers == 1
-    prune_vault(archive, vault, Policy(), tidy=True)
+    prune_vault(archive, vault, RetentionPolicy(), tidy=True)
     assert standing(archive, vault).leftovers == 0
     assert ids(vault) == [sample_id(1)]
     vault.put(f"{PREFIX}{sample_id(9)}.manifest.json", BytesIO(manifest_bytes(manifest)))

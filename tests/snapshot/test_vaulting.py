@@ -21,14 +21,14 @@ from holdfast.core.errors import (
     UpstreamFailed,
     VaultRefused,
 )
-from holdfast.core.ports import Parcel
+from holdfast.core.ports import Upload
 from holdfast.snapshot.bundle.manifest import manifest_bytes
 from holdfast.snapshot.remote.transfer import fetch, list_vault, send
 from holdfast.snapshot.repo.paths import repo_folder, sidecar
 from holdfast.snapshot.repo.repository import SnapshotRepository
 from holdfast.vault.local import LocalVault
 from holdfast.vault.sequential_put import put_each
-from holdfast.vault.wrapper import Around
+from holdfast.vault.wrapper import VaultWrapper
 
 PREFIX = f"{TENANT}/{AGENT}/"
 
@@ -48,7 +48,7 @@ def vault(tmp_path: Path) -> LocalVault:
     return LocalVault(tmp_path / "vault")
 
 
-class Failing(Around):
+class Failing(VaultWrapper):
     """A vault whose network ends after so many puts; it notes their order."""
 
     def __init__(self, vault: LocalVault, puts: int):
@@ -62,7 +62,7 @@ class Failing(Around):
         super().put(name, data)
         self.order.append(name)
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         put_each(self, parcels)
 
 

@@ -20,7 +20,7 @@ from world import DAY, World, running
 from holdfast.client import Holdfast
 from holdfast.core.errors import RestorePending
 from holdfast.engine import Engine
-from holdfast.serve.background.schedule import Schedule
+from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.settings import load
 
 A = "/agentmemory"
@@ -269,6 +269,16 @@ def test_the_server_restores_by_itself_once_the_vault_is_there(lost: Callable[..
     assert cli.texts() == {OLD, NEW}
 
 
+def test_a_server_that_waits_begins_as_soon_as_it_is_told_that_the_vault_is_new(tmp_path: Path) -> None:
+    """The first start with a vault that is not there yet: the command that the refusal names ends the waiting."""
+    with serving(tmp_path / "memory", HOLDFAST_VAULT=str(tmp_path / "vault")) as server:
+        refused = server.remember(NEW)
+        assert command_in(refused.json()["hint"]) == ["vault", "init"]
+        said = server.post("/vault/init")
+        assert (said.status_code, "notice" in said.json()) == (200, False)
+        assert server.remember(NEW).status_code == 201
+
+
 def test_a_long_lived_process_without_a_server_restores_once_the_vault_is_there(
     lost: Callable[..., Cli], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -479,7 +489,7 @@ def test_a_vault_that_comes_back_while_another_memory_runs_is_noticed_and_merged
     world = World(cli.home, vault=str(vault))
     world.call("remember", content=NEW)
     world.call("snapshot_create")
-    schedule = Schedule(world.engine)
+    schedule = SnapshotSchedule(world.engine)
     schedule.run_once()
     assert world.engine.trouble() is None
     shutil.rmtree(vault)

@@ -325,6 +325,18 @@ def test_the_card_of_a_killed_server_is_not_taken_for_the_holder_of_now(
     assert DataFolder(home).announced() is None
 
 
+def test_a_server_removes_its_own_card_and_no_other(home: Path) -> None:
+    """One whose folder was removed ends after another server has made the folder again and announced itself."""
+    folder = DataFolder(home)
+    folder.make()
+    folder.announce({"url": "http://127.0.0.1:1", "pid": os.getpid() + 1, "token": "x"})
+    folder.withdraw()
+    assert folder.card()
+    folder.announce({"url": "http://127.0.0.1:1", "pid": os.getpid(), "token": "x"})
+    folder.withdraw()
+    assert folder.card() is None
+
+
 @pytest.mark.parametrize("card", [b"", b"{", b"[]", b"null", b"\xff"])
 def test_a_card_that_cannot_be_read_is_no_card(home: Path, card: bytes) -> None:
     home.mkdir(parents=True)

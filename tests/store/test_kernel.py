@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.store import kernel
-from holdfast.store.quantized import CodeTable, code_of
+from holdfast.store.quantization import CodeTable, code_of
 
 SEEDS = st.integers(0, 2**32)
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sample_records import OTHER, SILENT, TENANT, sample
 
-from holdfast.store.fulltext.segments import Folder
+from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.port import Condition, WordHit
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES, OBSERVATIONS
@@ -34,7 +34,7 @@ def store(quick_folder: Path) -> Iterator[SqliteStore]:
 def opened(folder: Path) -> SqliteStore:
     """A store that folds often: sixteen rows a segment, three segments merged."""
     made = SqliteStore(folder / "memory.db", lambda event: None)
-    made._folder = Folder(made._readers.mine, made._write_words, rows=16, merge=3)
+    made._folder = Compactor(made._readers.mine, made._write_words, rows=16, merge=3)
     return made
 
 
@@ -240,7 +240,7 @@ def test_a_fold_that_is_cut_off_anywhere_changes_no_answer(quick_folder: Path, s
         return store._write_words(job)
 
     with contextlib.suppress(Killed):
-        Folder(store._readers.mine, write, rows=16, merge=3).fold_all()
+        Compactor(store._readers.mine, write, rows=16, merge=3).compact_all()
     for again in (store, None):
         current = again or opened(quick_folder)
         same_as_fts5(current, "kabin lodor mifex")
@@ -265,7 +265,7 @@ def test_what_is_dropped_while_a_fold_is_under_way_stays_dropped(store: SqliteSt
             put(store, "m6", "gneiss instead")
         return store._write_words(job)
 
-    Folder(store._readers.mine, write, rows=16, merge=3).fold_all()
+    Compactor(store._readers.mine, write, rows=16, merge=3).compact_all()
     assert asked(store, "number5") == []
     assert asked(store, "number6") == []
     assert len(asked(store, "gneiss")) == 1
@@ -317,7 +317,7 @@ STEPS = st.lists(
 def test_any_history_ends_in_the_answers_of_fts5(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
     folder = tmp_path_factory.mktemp("words")
     store = opened(folder)
-    store._folder = Folder(store._readers.mine, store._write_words, rows=3, merge=2)
+    store._folder = Compactor(store._readers.mine, store._write_words, rows=3, merge=2)
     for step, number, content in steps:
         if step == "put":
             put(store, f"m{number}", content)
@@ -335,7 +335,7 @@ def test_any_history_ends_in_the_answers_of_fts5(tmp_path_factory: pytest.TempPa
         else:
             store.close()
             store = opened(folder)
-            store._folder = Folder(store._readers.mine, store._write_words, rows=3, merge=2)
+            store._folder = Compactor(store._readers.mine, store._write_words, rows=3, merge=2)
     same_as_fts5(store, " ".join(WORDS[:10]))
     assert store.verify() == []
     store.close()

@@ -18,9 +18,9 @@ from sample_records import OTHER, SILENT, TENANT, add, sample
 from store_places import Place
 
 from holdfast.core.errors import DataDamaged, Fault
-from holdfast.store import quantized
+from holdfast.store import quantization
 from holdfast.store.port import PARTS_SPREAD, MadeVector, Missing, Store, Tx, WordCount, luck
-from holdfast.store.quantized import CodeTable, code_of
+from holdfast.store.quantization import CodeTable, code_of
 from holdfast.store.sqlite.database import open_reader
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.sqlite.vectors import nearest
@@ -140,7 +140,7 @@ def test_among_many_the_true_nearest_are_found(store: Store, monkeypatch: pytest
     put_many(store, rows)
     monkeypatch.setattr(nearest, "FEW", 10)
     monkeypatch.setattr(nearest, "RESCORED", 50)
-    monkeypatch.setattr("holdfast.store.quantized.LEAST", 500)
+    monkeypatch.setattr("holdfast.store.quantization.LEAST", 500)
     for number in range(100):
         hits = store.read().nearest(TENANT, MODEL, rows[number], 2)
         assert [hit.seq for hit in hits] == [number + 1, 3_001 + number]
@@ -176,7 +176,7 @@ def test_two_threads_find_what_one_does(monkeypatch: pytest.MonkeyPatch, rows: i
     table = CodeTable(DIMS)
     table.append(np.arange(1, rows + 1), code_of(numbers))
     alone = [table.nearest(one, 40).tolist() for one in numbers[:50]]
-    monkeypatch.setattr("holdfast.store.quantized.SHARED_FROM", 0)
+    monkeypatch.setattr("holdfast.store.quantization.SHARED_FROM", 0)
     assert [table.nearest(one, 40).tolist() for one in numbers[:50]] == alone
 
 
@@ -185,7 +185,7 @@ def test_each_of_two_threads_sifts_its_own_half(monkeypatch: pytest.MonkeyPatch)
     table = CodeTable(DIMS)
     table.append(np.arange(1, 2_601), code_of(numbers))
     for name, value in (("SHARED_FROM", 0), ("LEAST", 50), ("SIFTED", 0.01)):
-        monkeypatch.setattr(quantized, name, value)
+        monkeypatch.setattr(quantization, name, value)
     assert [int(table.nearest(one, 2)[0]) for one in numbers] == list(range(1, 2_601))
 
 
@@ -194,21 +194,21 @@ def test_the_allowed_are_found_where_they_stand(held: list[int], allowed: list[i
     seqs = np.array(sorted(held) if ascending else held, dtype=np.int64)
     wanted = np.array(allowed, dtype=np.int64)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(quantized, "FEW_ALLOWED", 1_000.0)
-        got = quantized._places(seqs, wanted, ascending)
+        patched.setattr(quantization, "FEW_ALLOWED", 1_000.0)
+        got = quantization._places(seqs, wanted, ascending)
     assert got.tolist() == [place for place, seq in enumerate(seqs.tolist()) if seq in allowed]
 
 
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=400), st.integers(1, 400))
 def test_the_smallest_are_picked_and_of_equals_the_newer(apart: list[int], count: int) -> None:
-    got = quantized._smallest(np.arange(len(apart)), np.array(apart, dtype=np.uint16), min(count, len(apart)))
+    got = quantization._smallest(np.arange(len(apart)), np.array(apart, dtype=np.uint16), min(count, len(apart)))
     want = sorted(range(len(apart)), key=lambda place: (apart[place], -place))[:count]
     assert sorted(got.tolist()) == sorted(want)
 
 
 def test_a_question_about_something_else_altogether_finds_what_is_least_far(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is near, so the signs differ nearly as often everywhere: those of small numbers must not count."""
-    monkeypatch.setattr(quantized, "LEAST", 1)
+    monkeypatch.setattr(quantization, "LEAST", 1)
     rows, queries = random_units(20_000, 5, 384), random_units(20, 6, 384)
     table = CodeTable(384)
     table.append(np.arange(len(rows)), code_of(rows))

@@ -14,7 +14,7 @@ from test_store_segments import asked, by_fts5, opened, put, same_as_fts5, text
 
 from holdfast.store.fulltext import parts, word_search
 from holdfast.store.fulltext.parts import BOUNDED, MASKS
-from holdfast.store.fulltext.segments import Folder
+from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.port import Condition
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
@@ -82,7 +82,7 @@ def test_postings_that_stay_in_memory_answer_as_those_that_are_read(
 
 
 def test_the_few_that_a_filter_leaves_are_scored_as_among_all(store: SqliteStore) -> None:
-    store._folder = Folder(store._readers.mine, store._write_words, rows=400, merge=3)
+    store._folder = Compactor(store._readers.mine, store._write_words, rows=400, merge=3)
     chance = random.Random(4)
     for number in range(400):
         put(store, f"m{number}", text(chance), project="few" if number % 80 == 0 else "many")
@@ -172,7 +172,7 @@ def test_an_index_that_is_mended_while_words_are_folded_is_whole(store: SqliteSt
             mending.join(timeout=1)  # it ends at once if it does not wait for the fold
         return store._write_words(job)
 
-    store._folder = Folder(store._readers.mine, write, rows=16, merge=3)
+    store._folder = Compactor(store._readers.mine, write, rows=16, merge=3)
     store.fold_words(least=1)
     mending.join()
     assert store.verify() == []
@@ -251,10 +251,10 @@ def test_words_are_not_looked_through_again_before_something_was_written(store: 
         looks.append(1)
         return store._readers.mine()
 
-    folder = Folder(read, store._write_words, rows=2, merge=3)
-    folder.fold_all()
+    folder = Compactor(read, store._write_words, rows=2, merge=3)
+    folder.compact_all()
     looks.clear()
-    assert folder.fold_all() == 0
+    assert folder.compact_all() == 0
     assert len(looks) == 1
     put(store, "two", "granite")
-    assert folder.fold_all() == 1
+    assert folder.compact_all() == 1

@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 import pytest
 
 from holdfast.core.errors import Conflict, InvalidRequest, NotFound
-from holdfast.core.ports import Named, Parcel, Vault
+from holdfast.core.ports import Upload, Vault, VaultObject
 
 NAMES = ["a", "acme/quill/000001-x.tar.zst", "%2Ehidden/%none/x.sha256", "a-b/c", "A/~x_y", "x" * 200]
 NOT_NAMES = [
@@ -64,8 +64,8 @@ def read(vault: Vault, name: str) -> bytes:
         return stream.read()
 
 
-def parcel(name: str, data: bytes) -> Parcel:
-    return Parcel(name, len(data), partial(BytesIO, data))
+def parcel(name: str, data: bytes) -> Upload:
+    return Upload(name, len(data), partial(BytesIO, data))
 
 
 def names(vault: Vault, prefix: str = "") -> list[str]:
@@ -79,7 +79,7 @@ class Conformance:
         vault.put(name, BytesIO(data))
 
         assert read(vault, name) == data
-        assert list(vault.list()) == [Named(name, len(data))]
+        assert list(vault.list()) == [VaultObject(name, len(data))]
 
     def test_a_stream_may_come_in_small_pieces(self, vault: Vault) -> None:
         vault.put("a", Dripping(b"0123456789" * 10))
@@ -92,7 +92,7 @@ class Conformance:
         with pytest.raises(Conflict):
             vault.put("a/b", BytesIO(b"second"))
         assert read(vault, "a/b") == b"first"
-        assert list(vault.list()) == [Named("a/b", 5)]
+        assert list(vault.list()) == [VaultObject("a/b", 5)]
 
     def test_of_many_that_put_one_name_one_wins(self, vault: Vault) -> None:
         ready = threading.Barrier(8)
@@ -117,7 +117,7 @@ class Conformance:
 
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(put, range(60)))
-        assert list(vault.list("a/")) == [Named(f"a/{number:03}", number) for number in range(60)]
+        assert list(vault.list("a/")) == [VaultObject(f"a/{number:03}", number) for number in range(60)]
 
     def test_a_source_that_fails_leaves_nothing(self, vault: Vault) -> None:
         with pytest.raises(NotFound, match="source"):
@@ -173,7 +173,7 @@ class Conformance:
     def test_what_is_no_name_is_refused(self, vault: Vault, name: str) -> None:
         for call in (
             vault.open,
-            vault.look,
+            vault.stat,
             vault.delete,
             lambda name: vault.put(name, BytesIO(b"x")),
             lambda name: vault.put_all([parcel(name, b"x")]),
@@ -204,8 +204,8 @@ class Conformance:
         vault.put("a/b", BytesIO(b"12345"))
 
         (listed,) = vault.list("a/")
-        looked = vault.look("a/b")
-        assert (listed, listed.tag) == (looked, looked.tag) == (Named("a/b", 5), looked.tag)
+        looked = vault.stat("a/b")
+        assert (listed, listed.tag) == (looked, looked.tag) == (VaultObject("a/b", 5), looked.tag)
         assert looked.tag
 
     @pytest.mark.parametrize("name", ["a", "a/b/c", "x"])
@@ -213,12 +213,12 @@ class Conformance:
         vault.put("a/b", BytesIO(b"x"))
 
         with pytest.raises(NotFound):
-            vault.look(name)
+            vault.stat(name)
 
     def test_all_are_put_in_their_order(self, vault: Vault) -> None:
         vault.put_all([parcel("a/2", b"two"), parcel("a/1", b""), parcel("b", LARGE)])
 
-        assert list(vault.list()) == [Named("a/1", 0), Named("a/2", 3), Named("b", len(LARGE))]
+        assert list(vault.list()) == [VaultObject("a/1", 0), VaultObject("a/2", 3), VaultObject("b", len(LARGE))]
         assert [read(vault, name) for name in ("a/1", "a/2", "b")] == [b"", b"two", LARGE]
         vault.put_all([])
 
@@ -232,18 +232,18 @@ class Conformance:
 
     def test_bytes_are_replaced_if_they_are_still_the_same(self, vault: Vault) -> None:
         vault.put("a/b", BytesIO(b"one"))
-        first = vault.look("a/b").tag
+        first = vault.stat("a/b").tag
         vault.replace("a/b", BytesIO(b"two!"), first)
 
         assert read(vault, "a/b") == b"two!"
-        assert list(vault.list()) == [Named("a/b", 4)]
+        assert list(vault.list()) == [VaultObject("a/b", 4)]
         with pytest.raises(Conflict):
             vault.replace("a/b", BytesIO(b"three"), first)
         assert read(vault, "a/b") == b"two!"
 
     def test_what_is_gone_is_not_replaced(self, vault: Vault) -> None:
         vault.put("a/b", BytesIO(b"one"))
-        tag = vault.look("a/b").tag
+        tag = vault.stat("a/b").tag
         vault.delete("a/b")
 
         with pytest.raises(Conflict):
@@ -252,7 +252,7 @@ class Conformance:
 
     def test_of_many_that_replace_the_same_bytes_one_wins(self, vault: Vault) -> None:
         vault.put("a/b", BytesIO(b"old"))
-        tag = vault.look("a/b").tag
+        tag = vault.stat("a/b").tag
         ready = threading.Barrier(6)
 
         def replace(number: int) -> bool:
@@ -272,7 +272,7 @@ class Conformance:
         vault.put("a", BytesIO(b"old"))
 
         with pytest.raises(NotFound, match="source"):
-            vault.replace("a", cast(BinaryIO, Breaking()), vault.look("a").tag)
+            vault.replace("a", cast(BinaryIO, Breaking()), vault.stat("a").tag)
         assert read(vault, "a") == b"old"
 
     def test_it_says_how_it_is(self, vault: Vault) -> None:

@@ -87,8 +87,8 @@ def test_the_hub_says_the_hash_of_large_bytes(hub: HubServer) -> None:
     vault = vault_of(hub)
     vault.put("a", BytesIO(LARGE))
 
-    assert vault.look("a").sha256 == hub.dataset.files("main")["a"].sha256
-    assert next(vault.list("a")).sha256 == vault.look("a").sha256
+    assert vault.stat("a").sha256 == hub.dataset.files("main")["a"].sha256
+    assert next(vault.list("a")).sha256 == vault.stat("a").sha256
 
 
 def test_a_commit_in_between_is_looked_at_and_the_own_one_put_on_top(hub: HubServer) -> None:
@@ -129,7 +129,7 @@ def test_nothing_is_put_where_anybody_could_read_it(hub: HubServer) -> None:
     for call in (
         lambda: vault.put("b", BytesIO(b"x")),
         lambda: vault.put_all([parcel("b", b"x")]),
-        lambda: vault.replace("a", BytesIO(b"y"), vault.look("a").tag),
+        lambda: vault.replace("a", BytesIO(b"y"), vault.stat("a").tag),
     ):
         with pytest.raises(VaultRefused, match="public"):
             call()
@@ -156,7 +156,7 @@ def test_a_token_that_is_not_taken_is_told_as_such_and_not_repeated(hub: HubServ
         lambda: vault.put("a", BytesIO(b"x")),
         lambda: vault.open("a"),
         lambda: list(vault.list()),
-        lambda: vault.look("a"),
+        lambda: vault.stat("a"),
         lambda: vault.delete("a"),
         vault.state,
     ):
@@ -172,7 +172,7 @@ def test_a_dataset_that_is_not_there_is_no_empty_vault(hub: HubServer) -> None:
         lambda: vault.open("a"),
         lambda: list(vault.list()),
         lambda: list(vault.list("a/b")),
-        lambda: vault.look("a"),
+        lambda: vault.stat("a"),
         vault.state,
     ):
         with pytest.raises(VaultRefused):

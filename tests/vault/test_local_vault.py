@@ -143,7 +143,7 @@ def test_a_full_disk_is_a_full_vault_and_one_that_may_not_be_written_refuses(dis
 def test_replacing_leaves_nothing_but_the_bytes(tmp_path: Path) -> None:
     vault = LocalVault(tmp_path / "vault")
     vault.put("a/b", BytesIO(b"x"))
-    vault.replace("a/b", BytesIO(b"y"), vault.look("a/b").tag)
+    vault.replace("a/b", BytesIO(b"y"), vault.stat("a/b").tag)
 
     assert [path.name for path in tmp_path.rglob("*")] == ["vault", "a", "b"]
     assert (tmp_path / "vault/a/b").stat().st_mode & 0o777 == 0o600
@@ -152,12 +152,12 @@ def test_replacing_leaves_nothing_but_the_bytes(tmp_path: Path) -> None:
 def test_equal_bytes_put_anew_are_other_ones(tmp_path: Path) -> None:
     vault = LocalVault(tmp_path / "vault")
     vault.put("a", BytesIO(b"x"))
-    first = vault.look("a").tag
+    first = vault.stat("a").tag
     vault.delete("a")
     vault.put("b", BytesIO(b"x"))
     vault.put("a", BytesIO(b"x"))
 
-    assert vault.look("a").tag != first
+    assert vault.stat("a").tag != first
 
 
 def test_the_disk_says_how_much_it_takes(tmp_path: Path) -> None:

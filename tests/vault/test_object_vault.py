@@ -25,7 +25,7 @@ from holdfast.core.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.core.ports import Named, Vault
+from holdfast.core.ports import Vault, VaultObject
 from holdfast.core.system import SystemEntropy
 from holdfast.settings import load
 from holdfast.vault.objects import IN_ONE_REQUEST, ObjectVault, object_vault
@@ -69,10 +69,10 @@ def test_what_is_too_large_for_one_request_is_put_in_parts_and_never_over_anothe
     vault.put("a/big", BytesIO(BIG))
 
     assert read(vault, "a/big") == BIG
-    assert list(vault.list()) == [Named("a/big", len(BIG))]
+    assert list(vault.list()) == [VaultObject("a/big", len(BIG))]
     with pytest.raises(Conflict):
         vault.put("a/big", BytesIO(b"x" + BIG))
-    assert vault.look("a/big").size == len(BIG)
+    assert vault.stat("a/big").size == len(BIG)
     assert hidden(vault) == []
 
 
@@ -140,7 +140,7 @@ def test_only_what_fits_in_one_request_is_replaced(objects: ObjectServer, below:
     vault.put("a", BytesIO(b"x"))
 
     with pytest.raises(LimitReached):
-        vault.replace("a", BytesIO(BIG), vault.look("a").tag)
+        vault.replace("a", BytesIO(BIG), vault.stat("a").tag)
     assert read(vault, "a") == b"x"
 
 
@@ -167,7 +167,7 @@ def test_memory_does_not_grow_with_what_is_sent(objects: ObjectServer, below: st
         most.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert most[1] < most[0] + IN_ONE_REQUEST
-    assert vault.look(f"{5 * IN_ONE_REQUEST}").size == 5 * IN_ONE_REQUEST
+    assert vault.stat(f"{5 * IN_ONE_REQUEST}").size == 5 * IN_ONE_REQUEST
 
 
 def test_vaults_below_other_prefixes_are_other_vaults(objects: ObjectServer, below: str) -> None:
@@ -221,7 +221,7 @@ def test_a_key_that_is_not_taken_is_told_as_such_and_not_repeated(
 
 def test_a_bucket_that_is_not_there_is_no_empty_vault(objects: ObjectServer) -> None:
     vault = object_vault("s3", "nobodys-bucket", "", objects.settings(), SystemEntropy())
-    for call in (lambda: vault.open("a"), lambda: list(vault.list()), lambda: vault.look("a"), vault.state):
+    for call in (lambda: vault.open("a"), lambda: list(vault.list()), lambda: vault.stat("a"), vault.state):
         with pytest.raises(VaultRefused):
             call()
 

@@ -12,11 +12,11 @@ from conformance import read
 from object_server import BUCKET, READER, WRITER, ObjectServer
 
 from holdfast.core.errors import Conflict, Fault, VaultDamaged, VaultRefused, VaultUnauthorized, VaultUnreachable
-from holdfast.core.ports import Named, Parcel
+from holdfast.core.ports import Upload, VaultObject
 from holdfast.core.system import SystemEntropy
 from holdfast.vault import objects as under_test
 from holdfast.vault.objects import ObjectVault, object_vault
-from holdfast.vault.signed_put import Broken, NoWay
+from holdfast.vault.signed_put import ConnectionBroken, HostUnreachable
 from holdfast.vault.vault_url import vault_from
 
 BIG = bytes(range(256)) * (9 << 12)  # 9 MB and a little
@@ -31,8 +31,8 @@ def below() -> str:
     return SystemEntropy().hex(12)
 
 
-def parcel(data: bytes = BIG, name: str = "a/big", size: int | None = None) -> Parcel:
-    return Parcel(name, len(data) if size is None else size, lambda: BytesIO(data))
+def parcel(data: bytes = BIG, name: str = "a/big", size: int | None = None) -> Upload:
+    return Upload(name, len(data) if size is None else size, lambda: BytesIO(data))
 
 
 def test_a_large_parcel_is_stored_as_it_is_without_a_copy_beside_it(objects: ObjectServer, below: str) -> None:
@@ -40,7 +40,7 @@ def test_a_large_parcel_is_stored_as_it_is_without_a_copy_beside_it(objects: Obj
     vault.put_all([parcel(), parcel(b"small", "b")])
 
     assert read(vault, "a/big") == BIG
-    assert list(vault.list()) == [Named("a/big", len(BIG)), Named("b", 5)]
+    assert list(vault.list()) == [VaultObject("a/big", len(BIG)), VaultObject("b", 5)]
 
 
 def test_what_is_there_is_never_overwritten_whoever_came_first(
@@ -73,7 +73,7 @@ def test_a_source_that_fails_leaves_nothing(objects: ObjectServer, below: str) -
 
     vault = vault_of(objects, below)
     with pytest.raises(VaultUnreachable, match="the other vault"):
-        vault.put_all([Parcel("a/big", len(BIG), lambda: cast(BinaryIO, Failing()))])
+        vault.put_all([Upload("a/big", len(BIG), lambda: cast(BinaryIO, Failing()))])
     assert list(vault.list()) == []
 
 
@@ -94,7 +94,7 @@ def _raises(error: Exception) -> Callable[..., object]:
 def test_where_no_direct_way_leads_it_goes_as_before(
     objects: ObjectServer, below: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(under_test, "put_new", _raises(NoWay()))
+    monkeypatch.setattr(under_test, "put_new", _raises(HostUnreachable()))
     vault = vault_of(objects, below)
     vault.put_all([parcel()])
 
@@ -109,7 +109,7 @@ def test_a_connection_that_breaks_is_tried_again(
     def first_broken(*given: object) -> object:
         tries.append(1)
         if len(tries) == 1:
-            raise Broken
+            raise ConnectionBroken
         return real(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(under_test, "put_new", first_broken)
@@ -135,7 +135,7 @@ def test_a_connection_that_breaks_is_tried_again(
     ],
 )
 def test_each_refusal_keeps_its_kind(status: int, text: str, expected: str) -> None:
-    fault = under_test._refusal(under_test.Answer(status, text), "vault: put a")
+    fault = under_test._refusal(under_test.PutResponse(status, text), "vault: put a")
 
     assert isinstance(fault, Fault)
     assert fault.code == expected
@@ -153,7 +153,7 @@ def test_memory_does_not_grow_with_what_is_sent(objects: ObjectServer, below: st
     vault = vault_of(objects, below)
     tracemalloc.start()
     try:
-        vault.put_all([Parcel("a/zeros", 64 << 20, lambda: cast(BinaryIO, Zeros()))])
+        vault.put_all([Upload("a/zeros", 64 << 20, lambda: cast(BinaryIO, Zeros()))])
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

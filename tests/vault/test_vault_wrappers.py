@@ -21,15 +21,15 @@ from holdfast.core.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.core.ports import Named, Parcel, Vault
-from holdfast.vault.byte_counter import Counted
+from holdfast.core.ports import Upload, Vault, VaultObject
+from holdfast.vault.byte_counter import ByteCounter
 from holdfast.vault.local import LocalVault
-from holdfast.vault.named_errors import Told
-from holdfast.vault.quota import HOUR, Pace, Paced, Quota
+from holdfast.vault.named_errors import NamedErrors
+from holdfast.vault.quota import HOUR, Quota, RateLimitedVault, RequestRate
 from holdfast.vault.read_only import ReadOnly
-from holdfast.vault.retry import Retrying
+from holdfast.vault.retry import RetryingVault
 from holdfast.vault.sequential_put import put_each
-from holdfast.vault.wrapper import Around
+from holdfast.vault.wrapper import VaultWrapper
 
 
 class StillClock:
@@ -58,7 +58,7 @@ class Chance:
         return self._hex[:chars]
 
 
-class Flaky(Around):
+class Flaky(VaultWrapper):
     """A vault that fails now and then: each call takes a fault from the list first, None being none.
 
     `after`: the call is made before it fails, as when an answer is lost.
@@ -81,7 +81,7 @@ class Flaky(Around):
     def put(self, name: str, data: BinaryIO) -> None:
         self._do(lambda: super(Flaky, self).put(name, data))
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         put_each(self, parcels)
 
     def replace(self, name: str, data: BinaryIO, tag: str) -> None:
@@ -90,10 +90,10 @@ class Flaky(Around):
     def open(self, name: str) -> BinaryIO:
         return cast(BinaryIO, self._do(lambda: super(Flaky, self).open(name)))
 
-    def look(self, name: str) -> Named:
-        return cast(Named, self._do(lambda: super(Flaky, self).look(name)))
+    def stat(self, name: str) -> VaultObject:
+        return cast(VaultObject, self._do(lambda: super(Flaky, self).stat(name)))
 
-    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         for one in super().list(prefix, after):
             yield one
             self._do(lambda: None)
@@ -118,13 +118,13 @@ def clock() -> StillClock:
 class TestAround(Conformance):
     @pytest.fixture
     def vault(self, local: LocalVault) -> Vault:
-        return Around(local)
+        return VaultWrapper(local)
 
 
 class TestRetrying(Conformance):
     @pytest.fixture
     def vault(self, local: LocalVault, clock: StillClock) -> Vault:
-        return Retrying(local, Chance(), sleep=clock.sleep)
+        return RetryingVault(local, Chance(), sleep=clock.sleep)
 
 
 class TestRetryingWhatFails(Conformance):
@@ -132,7 +132,7 @@ class TestRetryingWhatFails(Conformance):
 
     @pytest.fixture
     def vault(self, local: LocalVault, clock: StillClock) -> Vault:
-        return Retrying(Flaky(local, [AWAY, None] * 500), Chance(), attempts=100, sleep=clock.sleep)
+        return RetryingVault(Flaky(local, [AWAY, None] * 500), Chance(), attempts=100, sleep=clock.sleep)
 
 
 class TestQuota(Conformance):
@@ -144,26 +144,26 @@ class TestQuota(Conformance):
 class TestPaced(Conformance):
     @pytest.fixture
     def vault(self, local: LocalVault, clock: StillClock) -> Vault:
-        return Paced(local, Pace(10, clock, HOUR, clock.sleep))
+        return RateLimitedVault(local, RequestRate(10, clock, HOUR, clock.sleep))
 
 
 class TestTold(Conformance):
     @pytest.fixture
     def vault(self, local: LocalVault) -> Vault:
-        return Told(local)
+        return NamedErrors(local)
 
 
 class TestCounted(Conformance):
     @pytest.fixture
     def vault(self, local: LocalVault) -> Vault:
-        return Counted(local)
+        return ByteCounter(local)
 
 
 class TestAllTogether(Conformance):
     @pytest.fixture
     def vault(self, local: LocalVault, clock: StillClock) -> Vault:
-        inner = Quota(Paced(local, Pace(1_000, clock, HOUR, clock.sleep)), 100_000_000)
-        return Counted(Told(Retrying(inner, Chance(), sleep=clock.sleep)))
+        inner = Quota(RateLimitedVault(local, RequestRate(1_000, clock, HOUR, clock.sleep)), 100_000_000)
+        return ByteCounter(NamedErrors(RetryingVault(inner, Chance(), sleep=clock.sleep)))
 
 
 # Which vault it was, and what it took
@@ -174,7 +174,7 @@ CALLS: tuple[Callable[[Vault], object], ...] = (
     lambda vault: vault.put_all([parcel("a", b"x")]),
     lambda vault: vault.replace("a", BytesIO(b"x"), "tag"),
     lambda vault: vault.open("a"),
-    lambda vault: vault.look("a"),
+    lambda vault: vault.stat("a"),
     lambda vault: list(vault.list()),
     lambda vault: vault.delete("a"),
     lambda vault: vault.state(),
@@ -183,20 +183,20 @@ CALLS: tuple[Callable[[Vault], object], ...] = (
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_fault_names_its_vault_once(local: LocalVault, call: Callable[[Vault], object]) -> None:
-    class Away(Around):
+    class Away(VaultWrapper):
         def __getattribute__(self, name: str) -> object:
             if name in ("place", "_vault"):
                 return super().__getattribute__(name)
             raise VaultUnreachable("vault: no answer")
 
     with pytest.raises(VaultUnreachable) as told:
-        call(Told(Told(Away(local))))
+        call(NamedErrors(NamedErrors(Away(local))))
 
     assert told.value.message == f"vault: no answer ({local.place})"
 
 
 def test_what_is_not_there_or_in_the_way_is_said_as_it_was(local: LocalVault) -> None:
-    vault = Told(local)
+    vault = NamedErrors(local)
     vault.put("a", BytesIO(b"x"))
     with pytest.raises(NotFound) as missing:
         vault.open("b")
@@ -207,7 +207,7 @@ def test_what_is_not_there_or_in_the_way_is_said_as_it_was(local: LocalVault) ->
 
 
 def test_only_what_a_vault_took_is_counted(local: LocalVault) -> None:
-    vault = Counted(local)
+    vault = ByteCounter(local)
     vault.put_all([parcel("a", b"12345"), parcel("b", b"678")])
     with pytest.raises(Conflict):
         vault.put_all([parcel("a", b"other bytes")])
@@ -219,19 +219,19 @@ def test_only_what_a_vault_took_is_counted(local: LocalVault) -> None:
 
 
 def test_pauses_grow_by_chance_up_to_a_limit(local: LocalVault, clock: StillClock) -> None:
-    vault = Retrying(Flaky(local, [AWAY] * 9), Chance("ffff"), attempts=10, sleep=clock.sleep)
+    vault = RetryingVault(Flaky(local, [AWAY] * 9), Chance("ffff"), attempts=10, sleep=clock.sleep)
     vault.put("a", BytesIO(b"x"))
 
     assert clock.slept == [1, 2, 4, 8, 16, 30, 30, 30, 30]
     assert read(local, "a") == b"x"
     clock.slept.clear()
-    Retrying(Flaky(local, [AWAY] * 2), Chance("0000"), sleep=clock.sleep).look("a")
+    RetryingVault(Flaky(local, [AWAY] * 2), Chance("0000"), sleep=clock.sleep).stat("a")
     assert clock.slept == [0, 0]
 
 
 def test_a_vault_that_asks_for_a_pause_gets_it(local: LocalVault, clock: StillClock) -> None:
     busy = VaultBusy("vault: busy", details={"retryAfter": 7})
-    Retrying(Flaky(local, [busy]), Chance("0000"), sleep=clock.sleep).put("a", BytesIO(b"x"))
+    RetryingVault(Flaky(local, [busy]), Chance("0000"), sleep=clock.sleep).put("a", BytesIO(b"x"))
 
     assert clock.slept == [7]
 
@@ -239,14 +239,14 @@ def test_a_vault_that_asks_for_a_pause_gets_it(local: LocalVault, clock: StillCl
 def test_a_pause_beyond_all_patience_is_left_to_the_caller(local: LocalVault, clock: StillClock) -> None:
     busy = VaultBusy("vault: busy", details={"retryAfter": 3_000})
     with pytest.raises(VaultBusy) as caught:
-        Retrying(Flaky(local, [busy]), Chance(), sleep=clock.sleep).put("a", BytesIO(b"x"))
+        RetryingVault(Flaky(local, [busy]), Chance(), sleep=clock.sleep).put("a", BytesIO(b"x"))
     assert caught.value.details["retryAfter"] == 3_000
     assert clock.slept == []
 
 
 def test_tries_have_an_end(local: LocalVault, clock: StillClock) -> None:
     flaky = Flaky(local, [AWAY] * 100)
-    vault = Retrying(flaky, Chance(), attempts=4, sleep=clock.sleep)
+    vault = RetryingVault(flaky, Chance(), attempts=4, sleep=clock.sleep)
 
     with pytest.raises(VaultUnreachable):
         vault.put("a", BytesIO(b"x"))
@@ -259,12 +259,12 @@ def test_tries_have_an_end(local: LocalVault, clock: StillClock) -> None:
 def test_what_would_fail_again_is_not_tried_again(local: LocalVault, clock: StillClock, kind: type[Fault]) -> None:
     flaky = Flaky(local, [kind("vault: no")])
     with pytest.raises(kind):
-        Retrying(flaky, Chance(), sleep=clock.sleep).put("a", BytesIO(b"x"))
+        RetryingVault(flaky, Chance(), sleep=clock.sleep).put("a", BytesIO(b"x"))
     assert flaky.calls == 1
 
 
 def test_a_put_whose_answer_was_lost_has_succeeded(local: LocalVault, clock: StillClock) -> None:
-    vault = Retrying(Flaky(local, [AWAY], after=True), Chance(), sleep=clock.sleep)
+    vault = RetryingVault(Flaky(local, [AWAY], after=True), Chance(), sleep=clock.sleep)
     vault.put("a", BytesIO(b"x" * 100))
     assert read(local, "a") == b"x" * 100
 
@@ -274,7 +274,7 @@ def test_a_put_that_meets_other_bytes_after_a_failure_is_a_conflict(
     local: LocalVault, clock: StillClock, data: bytes
 ) -> None:
     local.put("a", BytesIO(data))
-    vault = Retrying(Flaky(local, [AWAY]), Chance(), sleep=clock.sleep)
+    vault = RetryingVault(Flaky(local, [AWAY]), Chance(), sleep=clock.sleep)
 
     with pytest.raises(Conflict):
         vault.put("a", BytesIO(b"x" * 100))
@@ -284,7 +284,7 @@ def test_a_put_that_meets_other_bytes_after_a_failure_is_a_conflict(
 def test_a_stream_is_sent_again_from_where_it_stood(local: LocalVault, clock: StillClock) -> None:
     stream = BytesIO(b"head-body")
     stream.seek(5)
-    Retrying(Flaky(local, [AWAY, AWAY]), Chance(), sleep=clock.sleep).put("a", stream)
+    RetryingVault(Flaky(local, [AWAY, AWAY]), Chance(), sleep=clock.sleep).put("a", stream)
 
     assert read(local, "a") == b"body"
     assert not stream.closed
@@ -297,13 +297,13 @@ def test_a_stream_that_cannot_go_back_is_sent_once(local: LocalVault, clock: Sti
 
     flaky = Flaky(local, [AWAY])
     with pytest.raises(VaultUnreachable):
-        Retrying(flaky, Chance(), sleep=clock.sleep).put("a", Pipe(b"x"))
+        RetryingVault(flaky, Chance(), sleep=clock.sleep).put("a", Pipe(b"x"))
     assert flaky.calls == 1
 
 
 def test_each_parcel_has_its_own_tries(local: LocalVault, clock: StillClock) -> None:
     flaky = Flaky(local, [AWAY, AWAY, None, AWAY, AWAY, None])
-    Retrying(flaky, Chance(), attempts=3, sleep=clock.sleep).put_all([parcel("a", b"1"), parcel("b", b"2")])
+    RetryingVault(flaky, Chance(), attempts=3, sleep=clock.sleep).put_all([parcel("a", b"1"), parcel("b", b"2")])
 
     assert (read(local, "a"), read(local, "b"), flaky.calls) == (b"1", b"2", 6)
 
@@ -313,7 +313,7 @@ def test_a_list_goes_on_where_it_broke(local: LocalVault, clock: StillClock) -> 
         local.put(name, BytesIO(b"x"))
     flaky = Flaky(local, [None, AWAY, None, AWAY, AWAY])
 
-    assert names(Retrying(flaky, Chance(), attempts=2, sleep=clock.sleep)) == list("abcdef")
+    assert names(RetryingVault(flaky, Chance(), attempts=2, sleep=clock.sleep)) == list("abcdef")
 
 
 # Limits
@@ -335,9 +335,9 @@ def test_what_would_pass_the_quota_is_refused_before_it_is_sent(local: LocalVaul
 def test_a_full_vault_still_takes_a_replacement_of_the_same_size_and_gives_room_back(local: LocalVault) -> None:
     vault = Quota(local, 10)
     vault.put("a", BytesIO(b"1234567890"))
-    vault.replace("a", BytesIO(b"abcdefghij"), vault.look("a").tag)
+    vault.replace("a", BytesIO(b"abcdefghij"), vault.stat("a").tag)
     with pytest.raises(VaultFull):
-        vault.replace("a", BytesIO(b"abcdefghijk"), vault.look("a").tag)
+        vault.replace("a", BytesIO(b"abcdefghijk"), vault.stat("a").tag)
     assert read(local, "a") == b"abcdefghij"
     vault.delete("a")
     vault.put("b", BytesIO(b"12345"))
@@ -352,7 +352,7 @@ def test_what_others_put_counts_too(local: LocalVault) -> None:
 
 
 def test_requests_of_any_hour_stay_below_the_limit(local: LocalVault, clock: StillClock) -> None:
-    vault = Paced(local, Pace(3, clock, HOUR, clock.sleep))
+    vault = RateLimitedVault(local, RequestRate(3, clock, HOUR, clock.sleep))
     when = []
     for number in range(8):
         vault.put(f"{number}", BytesIO(b"x"))
@@ -363,7 +363,7 @@ def test_requests_of_any_hour_stay_below_the_limit(local: LocalVault, clock: Sti
 
 
 def test_a_wait_beyond_patience_is_refused_before_anything_is_sent(local: LocalVault, clock: StillClock) -> None:
-    vault = Paced(local, Pace(3, clock, 60, clock.sleep))
+    vault = RateLimitedVault(local, RequestRate(3, clock, 60, clock.sleep))
     vault.put("a", BytesIO(b"x"))
 
     with pytest.raises(VaultBusy) as caught:
@@ -384,7 +384,7 @@ def test_nothing_is_changed_through_a_vault_that_is_only_read(local: LocalVault)
     for change in (
         lambda: vault.put("c", BytesIO(b"x")),
         lambda: vault.put_all([parcel("c", b"x")]),
-        lambda: vault.replace("a/b", BytesIO(b"y"), local.look("a/b").tag),
+        lambda: vault.replace("a/b", BytesIO(b"y"), local.stat("a/b").tag),
         lambda: vault.delete("a/b"),
     ):
         with pytest.raises(VaultRefused):
@@ -392,7 +392,7 @@ def test_nothing_is_changed_through_a_vault_that_is_only_read(local: LocalVault)
 
     assert names(vault) == names(local) == ["a/b"]
     assert read(vault, "a/b") == b"x"
-    assert vault.look("a/b") == local.look("a/b")
+    assert vault.stat("a/b") == local.stat("a/b")
     assert not vault.can.replace
     assert not vault.can.delete
     assert vault.state().free == 0

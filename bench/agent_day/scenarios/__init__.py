@@ -15,6 +15,15 @@ _PACKAGES = {"dev": "agent_day.scenarios.dev", "held-out": "agent_day.scenarios.
 QUICK = 2
 
 
+def unfilled(scenario: Scenario) -> Scenario:
+    """The scenario without chores and phrases, as it was written."""
+    for package in _PACKAGES.values():
+        if scenario.name in {found.name for found in pkgutil.iter_modules(importlib.import_module(package).__path__)}:
+            written: Scenario = importlib.import_module(f"{package}.{scenario.name}").SCENARIO
+            return written
+    raise KeyError(scenario.name)
+
+
 def load(half: Half, quick: bool = False) -> list[Scenario]:
     """The scenarios of a half, at full length; with `quick` only the first two that share a folder name."""
     package = importlib.import_module(_PACKAGES[half])

@@ -23,13 +23,13 @@ def add_yes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do it without asking")
 
 
-def asked(connection: Connection, operation: Row, arguments: Json, given: argparse.Namespace) -> Json:
+def confirmed_call(connection: Connection, operation: Row, arguments: Json, given: argparse.Namespace) -> Json:
     """The operation's answer; at a terminal once the plan was shown and agreed to, or --yes was said before.
 
     Raises:
         InvalidRequest: nobody agreed; nothing was removed.
     """
-    if given.yes or given.json or arguments.get("dryRun") or not _is_somebody_there():
+    if given.yes or given.json or arguments.get("dryRun") or not _is_interactive():
         return _called(connection, operation, arguments)
     plan = _called(connection, operation, {**arguments, "dryRun": True})
     going = len(plan["remove"]) + plan.get("leftovers", 0)
@@ -43,7 +43,7 @@ def asked(connection: Connection, operation: Row, arguments: Json, given: argpar
     return _called(connection, operation, arguments)
 
 
-def _is_somebody_there() -> bool:
+def _is_interactive() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 

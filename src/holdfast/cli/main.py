@@ -159,7 +159,7 @@ class _Groups:
 
 
 def _operation(given: argparse.Namespace) -> int:
-    from holdfast.cli.confirm import asked
+    from holdfast.cli.confirm import confirmed_call
     from holdfast.cli.folder_project import placed
     from holdfast.cli.memory_location import connection_of
     from holdfast.cli.options import arguments_of
@@ -177,7 +177,7 @@ def _operation(given: argparse.Namespace) -> int:
 
             answer = in_steps(connection, row, arguments)
         elif row.asks:
-            answer = asked(connection, row, arguments, given)
+            answer = confirmed_call(connection, row, arguments, given)
         else:
             with working(row.summary):
                 answer = connection.call(row, arguments)
@@ -192,7 +192,7 @@ def _operation(given: argparse.Namespace) -> int:
 def _print(row: Row, answer: Any, place: str, *, narrowed: bool) -> None:
     """The answer for a person: a list as one line a row, the overview as a page, the rest as it comes."""
     from holdfast.cli.output.lists import PAGE_OF, print_listing
-    from holdfast.cli.output.render import print_answer, print_lines, say
+    from holdfast.cli.output.render import print_answer, print_lines, print_notice
 
     if row.name not in PAGE_OF and row.name != "overview":
         print_answer(answer, row.name)
@@ -206,7 +206,7 @@ def _print(row: Row, answer: Any, place: str, *, narrowed: bool) -> None:
     else:
         print_listing(PAGE_OF[row.name], answer, narrowed=narrowed)
     if answer.get("notice"):
-        say(str(answer["notice"]))
+        print_notice(str(answer["notice"]))
 
 
 def _exit_code(answer: Any) -> int:

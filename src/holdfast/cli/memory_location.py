@@ -46,7 +46,7 @@ def connection_of(given: argparse.Namespace, settings: Settings | None = None) -
     try:
         # A program that asks for JSON reads its faults from there.
         reader = isinstance(connection, RemoteConnection) and not getattr(given, "json", False)
-        if reader and (told := elsewhere(given, settings, connection.place)):
+        if reader and (told := other_server_notice(given, settings, connection.place)):
             sys.stderr.write(f"{told}\n")
         yield connection
     finally:
@@ -79,7 +79,7 @@ def _folder_connection(settings: Settings, fault: Fault) -> Connection:
     raise fault
 
 
-def elsewhere(given: argparse.Namespace, settings: Settings, place: str) -> str | None:
+def other_server_notice(given: argparse.Namespace, settings: Settings, place: str) -> str | None:
     """One line for a caller whose environment names a folder, a port or a setting that is not the server's."""
     from holdfast.daemon import running_server
 

@@ -26,7 +26,7 @@ from holdfast.core.version import VERSION
 from holdfast.remote.address_policy import Site, checked_site
 from holdfast.remote.exchange import answered, seconds_to_wait
 from holdfast.remote.failure import Failure
-from holdfast.remote.guard import Guard
+from holdfast.remote.guard import AddressGuard
 
 # A file of 1.1 million characters, should each of them be escaped in the answer.
 MOST_ANSWER_BYTES = 8_000_000
@@ -130,7 +130,7 @@ class VaultClient(ColonyClient):
             self._sleep(wait)
 
     def _sent(self, method: str, path: str, body: object, headers: Mapping[str, str]) -> Answer | Failure:
-        guard = Guard(self._site.refusal, self.timeout)
+        guard = AddressGuard(self._site.refusal, self.timeout)
         request = self._http.build_request(
             method,
             self._site.to(path),

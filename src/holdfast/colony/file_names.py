@@ -62,7 +62,7 @@ def series_of(label: str) -> Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ParsedName:
     """What the name of a file says."""
 
     label: str
@@ -70,13 +70,13 @@ class Named:
     seq: int | None  # None: the manifest
 
 
-def read_name(name: str) -> Named | None:
+def read_name(name: str) -> ParsedName | None:
     """Which snapshot's file this is; None when it is none."""
     match = _OF_SNAPSHOT.fullmatch(name)
     if not match:
         return None
     label, id, seq = match.groups()
-    return Named(label, id, None if seq is None else int(seq))
+    return ParsedName(label, id, None if seq is None else int(seq))
 
 
 def age_order(id: str) -> tuple[bool, str]:

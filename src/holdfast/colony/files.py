@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
-from holdfast.colony.inventory import Listing, Stored
+from holdfast.colony.inventory import ListedFile, VaultListing
 from holdfast.core.errors import (
     ColonyConflict,
     ColonyMemoryError,
@@ -45,17 +45,17 @@ class VaultBackend(Protocol):
     def vault_delete_file(self, filename: str) -> Any: ...
 
 
-class Missing(Exception):
+class FileMissing(Exception):
     """The vault says that there is no such file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class FileContent:
     text: str
     etag: str | None
 
 
-class Files:
+class VaultFiles:
     """A vault's files. Every method raises ColonyMemoryError for whatever goes wrong."""
 
     def __init__(self, backend: VaultBackend, clock: Clock):
@@ -77,10 +77,10 @@ class Files:
             return max(FIRST_QUOTA - used, 0) if type(used) is int else FIRST_QUOTA
         return free if type(free) is int else None
 
-    def list(self) -> Listing:
-        return Listing(self._listed())
+    def list(self) -> VaultListing:
+        return VaultListing(self._listed())
 
-    def _listed(self) -> Iterator[Stored]:
+    def _listed(self) -> Iterator[ListedFile]:
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
             answer = self._page(cursor)
@@ -102,7 +102,7 @@ class Files:
             raise ColonyUnreachable("list: the vault has more files than its client can list")
         return self._ask("list", lambda: listing(cursor=cursor))  # type: ignore[call-arg]
 
-    def read(self, name: str) -> Content:
+    def read(self, name: str) -> FileContent:
         """The text of a file.
 
         Raises:
@@ -112,7 +112,7 @@ class Files:
         text, etag = answer.get("content"), answer.get("etag")
         if not isinstance(text, str):
             raise ColonyUnreachable(f"read {name}: the vault's answer has no content")
-        return Content(text, etag if isinstance(etag, str) else None)
+        return FileContent(text, etag if isinstance(etag, str) else None)
 
     def create(self, name: str, text: str) -> None:
         """Store a file of a new name.
@@ -129,7 +129,7 @@ class Files:
             # An answer that got lost is asked for again, and then the file is there already: our own.
             try:
                 mine = self.read(name).text == text
-            except Missing:
+            except FileMissing:
                 mine = False
             if not mine:
                 raise
@@ -150,7 +150,7 @@ class Files:
         self._count()
         try:
             self._ask(f"delete {name}", lambda: self._backend.vault_delete_file(name), name)
-        except Missing:
+        except FileMissing:
             return
 
     def delete_all(self, names: Iterable[str]) -> None:
@@ -158,7 +158,7 @@ class Files:
         for name in names:
             self.delete(name)
 
-    def changes_left(self, listing: Listing) -> int | None:
+    def changes_left(self, listing: VaultListing) -> int | None:
         """How many more changes the vault takes in this hour, as far as can be known here; None: as many as we like.
 
         What other processes wrote within the hour shows in the listing. What they deleted does not.
@@ -205,7 +205,7 @@ def _fault(error: Exception, doing: str, name: str | None) -> Exception:
     if isinstance(error, ColonyMemoryError):
         return error
     if name is not None and _is_missing(error, name):
-        return Missing(name)
+        return FileMissing(name)
     status, code = getattr(error, "status", None), getattr(error, "code", None)
     said = f"{doing}: the vault answered {status}" + (f" {code}" if isinstance(code, str) else "")
     if status == 400 and code in _FULL:
@@ -248,15 +248,15 @@ def _entries(answer: Any) -> list[Any]:
     return entries
 
 
-def _stored(entry: Any) -> Stored:
+def _stored(entry: Any) -> ListedFile:
     if isinstance(entry, str):
-        return Stored(entry)
+        return ListedFile(entry)
     if not isinstance(entry, dict):
         raise ColonyUnreachable("list: an entry of the vault's listing is not a file")
     name, size = entry.get("filename") or entry.get("name"), entry.get("content_size")
     if not isinstance(name, str):
         raise ColonyUnreachable("list: an entry of the vault's listing has no name")
-    return Stored(name, size if type(size) is int and size >= 0 else None, _millis(entry.get("updated_at")))
+    return ListedFile(name, size if type(size) is int and size >= 0 else None, _millis(entry.get("updated_at")))
 
 
 def _millis(text: object) -> int | None:

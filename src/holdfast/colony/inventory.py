@@ -9,7 +9,7 @@ from holdfast.colony.file_names import Series, age_order, read_name
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class ListedFile:
     """One file of a vault, as listed."""
 
     name: str
@@ -18,20 +18,20 @@ class Stored:
 
 
 @dataclass(slots=True)
-class _Files:
+class _FileLister:
     manifest: str | None = None
     parts: dict[int, str] = field(default_factory=dict)
 
 
-class Listing:
+class VaultListing:
     """All files of a vault at one moment."""
 
-    def __init__(self, files: Iterable[Stored]):
+    def __init__(self, files: Iterable[ListedFile]):
         self._files = {one.name: one for one in files}
-        self._snapshots: dict[tuple[str, str], _Files] = {}
+        self._snapshots: dict[tuple[str, str], _FileLister] = {}
         for name in self._files:
             if named := read_name(name):
-                of = self._snapshots.setdefault((named.label, named.id), _Files())
+                of = self._snapshots.setdefault((named.label, named.id), _FileLister())
                 if named.seq is None:
                     of.manifest = name
                 else:
@@ -40,10 +40,10 @@ class Listing:
     def __contains__(self, name: str) -> bool:
         return name in self._files
 
-    def __getitem__(self, name: str) -> Stored:
+    def __getitem__(self, name: str) -> ListedFile:
         return self._files[name]
 
-    def __iter__(self) -> Iterator[Stored]:
+    def __iter__(self) -> Iterator[ListedFile]:
         return iter(self._files.values())
 
     def ids(self) -> set[str]:
@@ -75,6 +75,6 @@ class Listing:
 
         A snapshot that is only half deleted is then no snapshot any more, rather than a broken one.
         """
-        files = self._snapshots.get((series.label, id), _Files())
+        files = self._snapshots.get((series.label, id), _FileLister())
         first = [files.manifest] if files.manifest else []
         return first + [files.parts[seq] for seq in sorted(files.parts)]

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from holdfast.colony.file_names import Series
-from holdfast.colony.payload import Expected, Packed, canonical
+from holdfast.colony.payload import ExpectedBlock, PackedDocuments, canonical
 from holdfast.colony.signature import Signer, signature_by
 from holdfast.core.errors import ColonyDamaged, ColonyUnknown
 
@@ -56,7 +56,7 @@ class Manifest:
     """A manifest whose fields agree with each other and with its name. Its signature is not checked yet."""
 
     info: SnapshotInfo
-    expected: Expected
+    expected: ExpectedBlock
     parts: tuple[str, ...]
     encrypted: bool
     signature: object
@@ -64,7 +64,7 @@ class Manifest:
 
 
 @dataclass(frozen=True)
-class Built:
+class SnapshotParts:
     """The files of a new snapshot, as name and text."""
 
     info: SnapshotInfo
@@ -76,7 +76,7 @@ class Built:
         yield self.manifest
 
 
-def build(packed: Packed, series: Series, id: str, created_at: str, signer: Signer | None) -> Built:
+def build(packed: PackedDocuments, series: Series, id: str, created_at: str, signer: Signer | None) -> SnapshotParts:
     """The files that hold the packed documents."""
     chunks = [packed.blob[at : at + PART_CHARS] for at in range(0, len(packed.blob), PART_CHARS)]
     encrypted = packed.sealed_sha256 is not None
@@ -99,7 +99,7 @@ def build(packed: Packed, series: Series, id: str, created_at: str, signer: Sign
         fields["sealed_sha256"] = packed.sealed_sha256
     if signer is not None:
         fields["signature"] = signature_by(signer, canonical(fields))
-    return Built(_info(fields), parts, (series.manifest(id), json.dumps(fields)))
+    return SnapshotParts(_info(fields), parts, (series.manifest(id), json.dumps(fields)))
 
 
 def _part(form: str, id: str, seq: int, chunk: str) -> str:
@@ -154,7 +154,7 @@ def read_manifest(text: str, series: Series, id: str) -> Manifest:
     unsigned = {key: value for key, value in fields.items() if key != "signature"}
     return Manifest(
         info=_info(fields),
-        expected=Expected(
+        expected=ExpectedBlock(
             fields["blob_chars"], fields["byte_size"], fields["plaintext_sha256"], fields.get("sealed_sha256")
         ),
         parts=tuple(fields["part_files"]),

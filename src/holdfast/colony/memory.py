@@ -8,8 +8,8 @@ from typing import Any
 
 from holdfast.colony.encryption import read_identities, read_recipients
 from holdfast.colony.file_names import Series, age_order, next_id, series_of
-from holdfast.colony.files import Files, Missing, VaultBackend
-from holdfast.colony.inventory import Listing
+from holdfast.colony.files import FileMissing, VaultBackend, VaultFiles
+from holdfast.colony.inventory import VaultListing
 from holdfast.colony.manifest import (
     FORMAT,
     Manifest,
@@ -20,7 +20,7 @@ from holdfast.colony.manifest import (
 )
 from holdfast.colony.payload import MOST_BYTES, pack, unpack
 from holdfast.colony.plan import (
-    Drop,
+    Deletion,
     abandoned,
     affordable,
     checked_keep,
@@ -28,9 +28,9 @@ from holdfast.colony.plan import (
     prunable,
     rate_limited,
 )
-from holdfast.colony.pointer import TRIES, Pointers
+from holdfast.colony.pointer import TRIES, PointerFiles
 from holdfast.colony.signature import Signer, did_of_signer, trusted_did
-from holdfast.colony.survey import Examined, RefusedSnapshot, State, Surveyor, Vanished, lacking
+from holdfast.colony.survey import ExaminedSnapshot, FileVanished, RefusedSnapshot, SnapshotState, Surveyor, lacking
 from holdfast.colony.upload import settle, store
 from holdfast.core.errors import ColonyConflict, ColonyDamaged, ColonyInvalid, ColonyMemoryError, SnapshotNotFound
 from holdfast.core.ports import Clock, Entropy
@@ -72,8 +72,8 @@ class ColonyMemory:
         self._recipients = read_recipients(_several(recipients, "recipients"))
         self._identities = read_identities(_several(identities, "identities"))
         self._most_bytes = most_bytes
-        self._files = Files(backend if backend is not None else self._client(api_key, base_url), self._clock)
-        self._pointers = Pointers(self._files, self._now)
+        self._files = VaultFiles(backend if backend is not None else self._client(api_key, base_url), self._clock)
+        self._pointers = PointerFiles(self._files, self._now)
         self._spelled: dict[str, str | None] = {}  # how the labels of our own backups were given
 
     def _client(self, api_key: str | None, base_url: str | None) -> VaultBackend:
@@ -130,7 +130,7 @@ class ColonyMemory:
             raise
         return built.info
 
-    def _may_go(self, listing: Listing, series: Series, keep: int | None) -> list[Drop]:
+    def _may_go(self, listing: VaultListing, series: Series, keep: int | None) -> list[Deletion]:
         """What a backup may delete, the least needed first. The new snapshot is the first of those that are kept."""
         leftover = abandoned(listing.orphaned(series), self._clock.now_ms())
         snapshots = [] if keep is None else self._survey().all(listing, series)
@@ -158,11 +158,11 @@ class ColonyMemory:
                 if snapshot_id is None:
                     return self._documents(self._newest(listing, series, verify=verify))
                 return self._documents(self._named(listing, series, snapshot_id, verify=verify))
-            except Vanished:
+            except FileVanished:
                 continue
         raise ColonyConflict("restore: another writer keeps deleting what is being read")
 
-    def _newest(self, listing: Listing, series: Series, *, verify: bool = True) -> Manifest:
+    def _newest(self, listing: VaultListing, series: Series, *, verify: bool = True) -> Manifest:
         """The newest snapshot of which everything is there. A damaged or foreign one is not passed over."""
         ids = listing.finished(series)
         for id in ids:
@@ -177,7 +177,7 @@ class ColonyMemory:
             )
         raise SnapshotNotFound(f"restore: there is no snapshot of {series.label}")
 
-    def _named(self, listing: Listing, series: Series, id: str, *, verify: bool) -> Manifest:
+    def _named(self, listing: VaultListing, series: Series, id: str, *, verify: bool) -> Manifest:
         if id not in listing.finished(series):
             if id in listing.orphaned(series):
                 raise ColonyDamaged(f"restore: snapshot {series.label} {id} has parts, but no manifest")
@@ -211,7 +211,7 @@ class ColonyMemory:
         found = [
             one.manifest.info
             for _, one in self._examined(label)
-            if one.state is State.COMPLETE and one.manifest is not None
+            if one.state is SnapshotState.COMPLETE and one.manifest is not None
         ]
         return sorted(found, key=lambda info: age_order(info.snapshot_id), reverse=True)
 
@@ -220,11 +220,11 @@ class ColonyMemory:
         found = [
             RefusedSnapshot(one.id, series.label, one.reason)
             for series, one in self._examined(label)
-            if one.state is not State.COMPLETE
+            if one.state is not SnapshotState.COMPLETE
         ]
         return sorted(found, key=lambda refused: age_order(refused.snapshot_id), reverse=True)
 
-    def _examined(self, label: str | None) -> list[tuple[Series, Examined]]:
+    def _examined(self, label: str | None) -> list[tuple[Series, ExaminedSnapshot]]:
         listing = self._files.list()
         every = [Series(name) for name in listing.labels()] if label is None else [series_of(label)]
         return [(series, one) for series in every for one in self._survey().all(listing, series)]
@@ -243,7 +243,7 @@ class ColonyMemory:
                 return self._newest(listing, series).info
             except SnapshotNotFound:
                 return None
-            except Vanished:
+            except FileVanished:
                 continue
         raise ColonyConflict("latest: another writer keeps deleting what is being read")
 
@@ -279,13 +279,13 @@ class ColonyMemory:
             raise rate_limited("prune", wanted[0].files, left or 0, self._files.seconds_to_wait())
         if old:
             self._pointers.leave(
-                listing, series, old, instead=next(one.id for one in snapshots if one.state is State.COMPLETE)
+                listing, series, old, instead=next(one.id for one in snapshots if one.state is SnapshotState.COMPLETE)
             )
         for drop in drops:
             self._delete_drop(series, drop)
         return sum(drop.finished for drop in drops)
 
-    def _delete_drop(self, series: Series, drop: Drop) -> None:
+    def _delete_drop(self, series: Series, drop: Deletion) -> None:
         """Delete it as it is now: leftover parts may have got their manifest since they were listed."""
         listing = self._files.list()
         if drop.finished or drop.id in listing.orphaned(series):
@@ -335,7 +335,7 @@ class ColonyMemory:
         trusted = None if self._trusted is None and not own else (self._trusted or frozenset()) | own
         return Surveyor(self._files, trusted)
 
-    def _check_spelling(self, listing: Listing, series: Series, *, writing: bool = False) -> None:
+    def _check_spelling(self, listing: VaultListing, series: Series, *, writing: bool = False) -> None:
         """Refuse a label that only became the same as another one. What a label became may be read under that name too.
 
         Raises:
@@ -351,17 +351,17 @@ class ColonyMemory:
                 hint="Take a label of a-z, 0-9, _ and -.",
             )
 
-    def _drop(self, listing: Listing, series: Series, id: str, *, finished: bool) -> Drop:
+    def _drop(self, listing: VaultListing, series: Series, id: str, *, finished: bool) -> Deletion:
         names = listing.files_of(series, id)
-        return Drop(id, len(names), sum(self._size(listing, name) for name in names), finished)
+        return Deletion(id, len(names), sum(self._size(listing, name) for name in names), finished)
 
-    def _size(self, listing: Listing, name: str) -> int:
+    def _size(self, listing: VaultListing, name: str) -> int:
         size = listing[name].size
         if size is not None:
             return size
         try:
             return len(self._files.read(name).text.encode())
-        except Missing:
+        except FileMissing:
             return 0
 
     def _now(self) -> str:

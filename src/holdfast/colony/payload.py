@@ -31,7 +31,7 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedDocuments:
     """Documents on their way out."""
 
     blob: str
@@ -42,7 +42,7 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedBlock:
     """What a manifest says about the block."""
 
     blob_chars: int
@@ -51,7 +51,7 @@ class Expected:
     sealed_sha256: str | None
 
 
-def pack(documents: Mapping[str, str], recipients: Sequence[Any]) -> Packed:
+def pack(documents: Mapping[str, str], recipients: Sequence[Any]) -> PackedDocuments:
     """The documents as text, encrypted for the recipients if there are any.
 
     Raises:
@@ -66,10 +66,10 @@ def pack(documents: Mapping[str, str], recipients: Sequence[Any]) -> Packed:
         data = seal(data, recipients)
         sealed = sha256(data)
     blob = binascii.b2a_base64(data, newline=False).decode("ascii")
-    return Packed(blob, sorted(documents), len(plain), sha256(plain), sealed)
+    return PackedDocuments(blob, sorted(documents), len(plain), sha256(plain), sealed)
 
 
-def unpack(blob: str, expected: Expected, identities: Sequence[Any], most_bytes: int) -> dict[str, str]:
+def unpack(blob: str, expected: ExpectedBlock, identities: Sequence[Any], most_bytes: int) -> dict[str, str]:
     """The documents in the block, if it is the one that was expected.
 
     Raises:

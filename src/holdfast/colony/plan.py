@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from holdfast.colony.file_names import age_order, began
-from holdfast.colony.manifest import MOST_FILE_BYTES, Built
-from holdfast.colony.survey import Examined, State
+from holdfast.colony.manifest import MOST_FILE_BYTES, SnapshotParts
+from holdfast.colony.survey import ExaminedSnapshot, SnapshotState
 from holdfast.core.errors import ColonyInvalid, ColonyRateLimited, QuotaExceeded
 
 # Nobody writes a snapshot for this long; what has no manifest by then was left by a writer that stopped.
@@ -16,7 +16,7 @@ ORPHANED_AFTER = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class Deletion:
     """A snapshot, or the leftover parts of one, that is to be deleted."""
 
     id: str
@@ -27,8 +27,8 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    first: tuple[Drop, ...]  # as soon as room is needed for the next file
-    after: tuple[Drop, ...]  # once the new snapshot is stored
+    first: tuple[Deletion, ...]  # as soon as room is needed for the next file
+    after: tuple[Deletion, ...]  # once the new snapshot is stored
 
 
 def checked_keep(keep: object, name: str) -> int:
@@ -42,18 +42,20 @@ def checked_keep(keep: object, name: str) -> int:
     return max(keep, 1)
 
 
-def prunable(snapshots: Sequence[Examined], keep: int) -> list[str]:
+def prunable(snapshots: Sequence[ExaminedSnapshot], keep: int) -> list[str]:
     """The ids that are not among the newest `keep` complete ones and help nobody, oldest first.
 
     Broken ones go only if they are older than a complete one: until then they are all there is. What another signer or
     a newer version wrote stays.
     """
-    complete = [one.id for one in snapshots if one.state is State.COMPLETE]
+    complete = [one.id for one in snapshots if one.state is SnapshotState.COMPLETE]
     if not complete:
         return []
     newest = age_order(complete[0])
     broken = [
-        one.id for one in snapshots if one.state in (State.DAMAGED, State.INCOMPLETE) and age_order(one.id) < newest
+        one.id
+        for one in snapshots
+        if one.state in (SnapshotState.DAMAGED, SnapshotState.INCOMPLETE) and age_order(one.id) < newest
     ]
     return sorted(broken, key=age_order) + sorted(complete[keep:], key=age_order)
 
@@ -65,7 +67,7 @@ def abandoned(orphaned: Sequence[str], now_ms: int) -> list[str]:
 
 
 def plan_backup(
-    built: Built, pointer: str, room: int | None, drops: Sequence[Drop], changes_left: int | None, wait: int
+    built: SnapshotParts, pointer: str, room: int | None, drops: Sequence[Deletion], changes_left: int | None, wait: int
 ) -> Plan:
     """What to delete before and after storing the files; `drops` are what may go, the least needed first.
 
@@ -90,11 +92,11 @@ def rate_limited(doing: str, needed: int, left: int, wait: int) -> ColonyRateLim
     )
 
 
-def affordable(drops: Sequence[Drop], changes_left: int | None) -> list[Drop]:
+def affordable(drops: Sequence[Deletion], changes_left: int | None) -> list[Deletion]:
     """As many of the first drops as the changes suffice for: none is begun that could not be finished."""
     if changes_left is None:
         return list(drops)
-    taken: list[Drop] = []
+    taken: list[Deletion] = []
     for drop in drops:
         changes_left -= drop.files
         if changes_left < 0:
@@ -103,7 +105,7 @@ def affordable(drops: Sequence[Drop], changes_left: int | None) -> list[Drop]:
     return taken
 
 
-def _check_files(built: Built) -> None:
+def _check_files(built: SnapshotParts) -> None:
     _, text = built.manifest
     if len(text) > MOST_FILE_BYTES:
         raise QuotaExceeded(
@@ -112,10 +114,10 @@ def _check_files(built: Built) -> None:
         )
 
 
-def _to_make_room(need: int, room: int | None, drops: Sequence[Drop]) -> list[Drop]:
+def _to_make_room(need: int, room: int | None, drops: Sequence[Deletion]) -> list[Deletion]:
     if room is None:
         return []
-    taken: list[Drop] = []
+    taken: list[Deletion] = []
     free = room
     for drop in drops:
         if free >= need:

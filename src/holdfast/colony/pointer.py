@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from holdfast.colony.file_names import Series, age_order
-from holdfast.colony.files import Content, Files, Missing
-from holdfast.colony.inventory import Listing
+from holdfast.colony.files import FileContent, FileMissing, VaultFiles
+from holdfast.colony.inventory import VaultListing
 from holdfast.colony.manifest import Pointer, pointer_text, read_pointer
 from holdfast.core.errors import ColonyConflict
 
@@ -16,13 +16,13 @@ TRIES = 5
 
 
 @dataclass(frozen=True)
-class Pointers:
+class PointerFiles:
     """Reads and moves pointers."""
 
-    files: Files
+    files: VaultFiles
     now: Callable[[], str]
 
-    def read(self, listing: Listing, series: Series) -> Pointer:
+    def read(self, listing: VaultListing, series: Series) -> Pointer:
         """What the pointer says; nothing, if there is none."""
         seen = self._seen(listing, series)
         return Pointer() if seen is None else read_pointer(seen.text)
@@ -49,7 +49,7 @@ class Pointers:
             return
         raise ColonyConflict("backup: the snapshot is stored, but other writers keep changing its pointer")
 
-    def leave(self, listing: Listing, series: Series, gone: Iterable[str], *, instead: str | None) -> None:
+    def leave(self, listing: VaultListing, series: Series, gone: Iterable[str], *, instead: str | None) -> None:
         """Before snapshots are deleted: if the pointer names one of them, let it name another, or go."""
         seen = self._seen(listing, series)
         if seen is None:
@@ -62,15 +62,15 @@ class Pointers:
         else:
             self._write(Series(series.label, named.given), instead, seen)
 
-    def _seen(self, listing: Listing, series: Series) -> Content | None:
+    def _seen(self, listing: VaultListing, series: Series) -> FileContent | None:
         if series.pointer not in listing:
             return None
         try:
             return self.files.read(series.pointer)
-        except Missing:
+        except FileMissing:
             return None
 
-    def _write(self, series: Series, id: str, seen: Content | None) -> None:
+    def _write(self, series: Series, id: str, seen: FileContent | None) -> None:
         text = pointer_text(series, id, self.now())
         if seen is None:
             self.files.create(series.pointer, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any, Protocol
 
-from holdfast.core.didkey import NoKey, did_of, public_key, public_of, sign, verify_signature
+from holdfast.core.didkey import InvalidDidKey, did_of, public_key, public_of, sign, verify_signature
 from holdfast.core.errors import ColonyInvalid, ColonyUntrusted
 from holdfast.core.system import SystemEntropy
 
@@ -61,7 +61,7 @@ def trusted_did(did: object) -> str:
         raise ColonyInvalid("did:key: not text")
     try:
         public_key(did)
-    except NoKey as error:
+    except InvalidDidKey as error:
         raise ColonyInvalid(f"did:key: {error}") from None
     return did
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from holdfast.colony.file_names import Series
-from holdfast.colony.files import Files, Missing
-from holdfast.colony.inventory import Listing
+from holdfast.colony.files import FileMissing, VaultFiles
+from holdfast.colony.inventory import VaultListing
 from holdfast.colony.manifest import Manifest, read_manifest
 from holdfast.colony.signature import check_signature
 from holdfast.core.errors import ColonyDamaged, ColonyMemoryError, ColonyUnknown, ColonyUntrusted
@@ -22,7 +22,7 @@ class RefusedSnapshot:
     reason: str
 
 
-class State(Enum):
+class SnapshotState(Enum):
     COMPLETE = "complete"
     INCOMPLETE = "incomplete"  # its manifest is sound, but not all parts are there
     DAMAGED = "damaged"
@@ -30,16 +30,16 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class ExaminedSnapshot:
     """One snapshot with a manifest."""
 
     id: str
-    state: State
+    state: SnapshotState
     manifest: Manifest | None = None
     reason: str = ""
 
 
-class Vanished(Exception):
+class FileVanished(Exception):
     """A listed file was gone when it was read: somebody deletes at the same time."""
 
 
@@ -47,7 +47,7 @@ class Vanished(Exception):
 class Surveyor:
     """Reads and judges manifests."""
 
-    files: Files
+    files: VaultFiles
     trusted: frozenset[str] | None  # None: a signature is not needed, and any that holds is taken
 
     def manifest(self, series: Series, id: str, *, verify: bool = True) -> Manifest:
@@ -71,33 +71,33 @@ class Surveyor:
         """
         try:
             return self.files.read(name).text
-        except Missing:
-            raise Vanished(name) from None
+        except FileMissing:
+            raise FileVanished(name) from None
 
-    def examine(self, listing: Listing, series: Series, id: str) -> Examined:
+    def examine(self, listing: VaultListing, series: Series, id: str) -> ExaminedSnapshot:
         """What a snapshot is worth, as far as its manifest and the names of its parts tell."""
         try:
             manifest = self.manifest(series, id)
         except (ColonyUntrusted, ColonyUnknown) as fault:
-            return Examined(id, State.STRANGE, reason=_why(fault))
+            return ExaminedSnapshot(id, SnapshotState.STRANGE, reason=_why(fault))
         except ColonyDamaged as fault:
-            return Examined(id, State.DAMAGED, reason=_why(fault))
+            return ExaminedSnapshot(id, SnapshotState.DAMAGED, reason=_why(fault))
         if lost := lacking(listing, manifest):
-            return Examined(id, State.INCOMPLETE, manifest, f"{len(lost)} of its parts are missing")
-        return Examined(id, State.COMPLETE, manifest)
+            return ExaminedSnapshot(id, SnapshotState.INCOMPLETE, manifest, f"{len(lost)} of its parts are missing")
+        return ExaminedSnapshot(id, SnapshotState.COMPLETE, manifest)
 
-    def all(self, listing: Listing, series: Series) -> list[Examined]:
+    def all(self, listing: VaultListing, series: Series) -> list[ExaminedSnapshot]:
         """Every snapshot of the series that has a manifest, newest first; one that goes meanwhile is left out."""
         found = []
         for id in listing.finished(series):
             try:
                 found.append(self.examine(listing, series, id))
-            except Vanished:
+            except FileVanished:
                 continue
         return found
 
 
-def lacking(listing: Listing, manifest: Manifest) -> list[str]:
+def lacking(listing: VaultListing, manifest: Manifest) -> list[str]:
     """The parts that are not there."""
     return [name for name in manifest.parts if name not in listing]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.colony.file_names import Series, age_order
-from holdfast.colony.files import Files
-from holdfast.colony.manifest import Built
+from holdfast.colony.files import VaultFiles
+from holdfast.colony.manifest import SnapshotParts
 from holdfast.colony.pointer import TRIES
 from holdfast.core.errors import ColonyConflict, ColonyMemoryError
 
 
-def store(files: Files, built: Built, room: int | None, drops: Sequence[tuple[int, list[str]]]) -> None:
+def store(files: VaultFiles, built: SnapshotParts, room: int | None, drops: Sequence[tuple[int, list[str]]]) -> None:
     """Write parts and manifest; the manifest makes them a snapshot.
 
     `drops` are what to delete on the way, as size and names of each: one goes when the next file has no room without
@@ -38,7 +38,7 @@ def store(files: Files, built: Built, room: int | None, drops: Sequence[tuple[in
         raise
 
 
-def _withdraw(files: Files, written: Sequence[str]) -> None:
+def _withdraw(files: VaultFiles, written: Sequence[str]) -> None:
     """Delete what was written in vain, the manifest first. Where the vault fails again, prune() finds it later."""
     try:
         files.delete_all(reversed(written))
@@ -46,7 +46,7 @@ def _withdraw(files: Files, written: Sequence[str]) -> None:
         return  # the fault that began it is the one to tell
 
 
-def settle(files: Files, built: Built, series: Series) -> None:
+def settle(files: VaultFiles, built: SnapshotParts, series: Series) -> None:
     """Look once more: a pruning elsewhere may have taken parts for leftovers before their manifest was there.
 
     Raises:

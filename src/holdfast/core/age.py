@@ -82,7 +82,7 @@ def decrypt(data: bytes, identities: Sequence[Any]) -> bytes:
 
 def encrypt_stream(pieces: Iterator[bytes], write: Callable[[bytes], object], recipients: Sequence[Any]) -> None:
     """Encrypt the pieces for all recipients as they come. Whatever making or writing them raises is raised."""
-    reader, writer = Pulled(pieces), _Kept(write)
+    reader, writer = PullReader(pieces), _PushWriter(write)
     try:
         pyrage.encrypt_io(reader, writer, recipients)
     finally:
@@ -96,7 +96,7 @@ def decrypt_stream(pieces: Iterator[bytes], write: Callable[[bytes], object], id
     Raises:
         WrongIdentity, NotIntact
     """
-    reader, writer = Pulled(pieces), _Kept(write)
+    reader, writer = PullReader(pieces), _PushWriter(write)
     try:
         pyrage.decrypt_io(reader, writer, identities)
     except (pyrage.DecryptError, OSError) as error:
@@ -110,7 +110,7 @@ def _reason(error: Exception) -> Exception:
     return WrongIdentity() if "No matching keys" in str(error) else NotIntact()
 
 
-class Pulled:
+class PullReader:
     """A reader over pieces as they are made. What making them raises is kept in `error`."""
 
     def __init__(self, pieces: Iterator[bytes | memoryview]):
@@ -131,7 +131,7 @@ class Pulled:
         return bytes(taken)
 
 
-class _Kept:
+class _PushWriter:
     """A writer around a function. What that raises is kept in `error`."""
 
     def __init__(self, write: Callable[[bytes], object]):

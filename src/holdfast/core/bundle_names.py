@@ -10,12 +10,12 @@ from __future__ import annotations
 
 AGE = ".age"  # after the name of a body that is encrypted
 BODY = ".tar.zst"
-RECIPE = ".chunks"
+CHUNK_INDEX = ".chunks"
 MANIFEST = ".manifest.json"
 SIDECAR = ".sha256"
 
-RECIPES = (RECIPE, RECIPE + AGE)
-BODIES = (BODY, BODY + AGE, *RECIPES)
+CHUNK_INDEXES = (CHUNK_INDEX, CHUNK_INDEX + AGE)
+BODIES = (BODY, BODY + AGE, *CHUNK_INDEXES)
 SUFFIXES = tuple(f"{name}{more}" for name in (*BODIES, MANIFEST) for more in ("", SIDECAR))
 
 

@@ -25,7 +25,7 @@ _Y8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
 _SMALL = {0, 1, _P - 1, _Y8, _P - _Y8}
 
 
-class NoKey(ValueError):
+class InvalidDidKey(ValueError):
     """The text is not the did:key of an ed25519 key."""
 
 
@@ -38,17 +38,17 @@ def public_key(did: str) -> bytes:
     """The public key that a did:key is.
 
     Raises:
-        NoKey: it is of another type, not spelled the one way, or no point that can be trusted.
+        InvalidDidKey: it is of another type, not spelled the one way, or no point that can be trusted.
     """
     if not did.startswith(_DID) or len(did) > _MOST_DID:
-        raise NoKey("not a did:key")
+        raise InvalidDidKey("not a did:key")
     raw = _from_base58(did[len(_DID) :])
     if len(raw) != 34 or raw[:2] != _ED25519:
-        raise NoKey("not the did:key of an ed25519 key")
+        raise InvalidDidKey("not the did:key of an ed25519 key")
     public = raw[2:]
     y = int.from_bytes(public, "little") & ~(1 << 255)
     if did_of(public) != did or y >= _P or y in _SMALL:
-        raise NoKey("not the did:key of a key that can be trusted")
+        raise InvalidDidKey("not the did:key of a key that can be trusted")
     return public
 
 
@@ -67,7 +67,7 @@ def verify_signature(did: str, data: bytes, signature: str) -> bool:
     """Whether the holder of that key signed exactly this."""
     try:
         Ed25519PublicKey.from_public_bytes(public_key(did)).verify(_signature(signature), data)
-    except (NoKey, InvalidSignature, ValueError):
+    except (InvalidDidKey, InvalidSignature, ValueError):
         return False
     return True
 
@@ -96,7 +96,7 @@ def _from_base58(text: str) -> bytes:
     number = 0
     for letter in text:
         if letter not in _DIGIT:
-            raise NoKey("not base58")
+            raise InvalidDidKey("not base58")
         number = number * 58 + _DIGIT[letter]
     zeros = len(text) - len(text.lstrip(_ALPHABET[0]))
     return bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")

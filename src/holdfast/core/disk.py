@@ -18,12 +18,21 @@ FULL = {errno.ENOSPC, errno.EDQUOT}
 # What file systems without hard links answer: FAT, exFAT, some network and FUSE ones.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 
+_NOT_ALLOWED = "This user may not write there: change the owner or the permissions."
+# Nothing is wrong with the disk: what it needs is said instead.
+_CLOSED = {
+    errno.EROFS: "The file system is mounted read-only: mount it for writing.",
+    errno.EACCES: _NOT_ALLOWED,
+    errno.EPERM: _NOT_ALLOWED,
+}
+
 
 def disk_fault(error: OSError, doing: str) -> Fault:
     """The fault for a failed file operation."""
     if error.errno in FULL:
         return StorageFull(f"{doing}: the disk is full")
-    return StorageFailed(f"{doing}: {error.strerror or type(error).__name__}")
+    hint = _CLOSED.get(error.errno or 0)
+    return StorageFailed(f"{doing}: {error.strerror or type(error).__name__}", hint=hint)
 
 
 @contextmanager

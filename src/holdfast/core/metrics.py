@@ -73,7 +73,7 @@ BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 @dataclass(slots=True)
-class _Spread:
+class _HistogramSeries:
     """One series of a histogram: how many fell into each bucket, the last of which has no end."""
 
     counts: list[int]
@@ -86,7 +86,7 @@ class Metrics:
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _counts: dict[str, dict[Series, float]] = field(default_factory=dict)
-    _spreads: dict[str, dict[Series, _Spread]] = field(default_factory=dict)
+    _spreads: dict[str, dict[Series, _HistogramSeries]] = field(default_factory=dict)
 
     def count(self, name: str, value: float = 1, **labels: str) -> None:
         """Add to a counter.
@@ -114,7 +114,7 @@ class Metrics:
         with self._lock:
             spreads = self._spreads.setdefault(name, {})
             series = _bounded(spreads, series)
-            spread = spreads.setdefault(series, _Spread([0] * (len(metric.bounds) + 1)))
+            spread = spreads.setdefault(series, _HistogramSeries([0] * (len(metric.bounds) + 1)))
             spread.counts[bisect_left(metric.bounds, seconds)] += 1
             spread.total += seconds
 

@@ -112,7 +112,7 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class VaultObject:
     """Bytes in a vault: their name and size. What the vault says beyond that is not part of what they are."""
 
     name: str
@@ -122,7 +122,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class Upload:
     """Bytes to be put: their name, how many they are, and how to open them each time they must be sent."""
 
     name: str
@@ -131,7 +131,7 @@ class Parcel:
 
 
 @dataclass(frozen=True, slots=True)
-class Can:
+class Capabilities:
     """What a vault can do beyond the rest. A caller asks before it relies on it."""
 
     replace: bool = True
@@ -171,7 +171,7 @@ class Vault(Protocol):
         ...
 
     @property
-    def can(self) -> Can:
+    def can(self) -> Capabilities:
         """What it can do."""
         ...
 
@@ -183,7 +183,7 @@ class Vault(Protocol):
         """
         ...
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         """Store all of them in this order; in one step if it can `together`, else some may stay if it fails.
 
         Raises:
@@ -207,7 +207,7 @@ class Vault(Protocol):
         """
         ...
 
-    def look(self, name: str) -> Named:
+    def stat(self, name: str) -> VaultObject:
         """Size and tag of a name.
 
         Raises:
@@ -215,7 +215,7 @@ class Vault(Protocol):
         """
         ...
 
-    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         """What lies under the prefix, in the order of names, from the first one after `after` on.
 
         Whoever was interrupted, or wants only a page, goes on after the last name he saw.

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 MOST_RECORDS = 2_000
 
 
-class Recalls:
+class RecallCounter:
     """Counts by tenant and seq that were not written yet; any thread may add."""
 
     def __init__(self) -> None:

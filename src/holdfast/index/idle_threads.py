@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Background:
+class IdleThreads:
     """As many threads as processors, at the lowest priority. They start with the first work."""
 
     def __init__(self, threads: int | None = None):

@@ -15,11 +15,10 @@ from holdfast.core.errors import EmbedderUnavailable, Fault
 from holdfast.core.model import CleanText
 from holdfast.core.ports import Clock, Vectors
 from holdfast.index.batches import batches
-from holdfast.index.graph import DIMS
-from holdfast.index.idle_threads import Background
-from holdfast.index.onnx_session import Session
+from holdfast.index.idle_threads import IdleThreads
+from holdfast.index.onnx_session import DIMS, Session
 from holdfast.index.remedies import correct_path
-from holdfast.index.weight_sources import Files, Places
+from holdfast.index.weight_sources import WeightFiles, WeightFolders
 from holdfast.index.weights import WEIGHTS
 
 # Texts tokenized by one thread at a time: some 10 ms of work, of the longest ones a second.
@@ -51,11 +50,11 @@ class MiniLm:
     name = f"all-MiniLM-L6-v2/{WEIGHTS.sha256[:12]}/parts"  # which weights, and that long texts are read in parts
     dims = DIMS
 
-    def __init__(self, places: Places, clock: Clock, threads: int | None = None):
+    def __init__(self, places: WeightFolders, clock: Clock, threads: int | None = None):
         self._places = places
         self._clock = clock
-        self._background = Background(threads)
-        self._questions = _Kept(KEPT_QUESTIONS)
+        self._background = IdleThreads(threads)
+        self._questions = _QueryCache(KEPT_QUESTIONS)
         self._session: Session | None = None
         self._loading = Lock()
         self._obtaining = Lock()
@@ -147,7 +146,7 @@ class MiniLm:
             return self._session
 
     def _load(self, final: bool) -> Session:
-        files: Files | None = None
+        files: WeightFiles | None = None
         try:
             files = self._places.find()
             return Session(files)
@@ -184,7 +183,7 @@ def _anew(fault: EmbedderUnavailable) -> EmbedderUnavailable:
     return EmbedderUnavailable(fault.message, hint=fault.hint)
 
 
-class _Kept:
+class _QueryCache:
     """The vectors of the latest questions."""
 
     def __init__(self, limit: int):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,17 @@ from numpy.typing import NDArray
 
 from holdfast.core.errors import EmbedderUnavailable
 from holdfast.core.ports import Vectors
-from holdfast.index.graph import IDS, MASK, UNUSED, VECTORS, graph
 from holdfast.index.remedies import install_runtime
-from holdfast.index.weight_sources import Files
+from holdfast.index.weight_sources import WeightFiles
 from holdfast.index.weights import read_tokenizer, read_weights
+
+# The network without its weights: its inputs, its output and their size. tools/minilm_graph.py writes the file.
+GRAPH = Path(__file__).with_name("minilm.onnx")
+IDS, MASK, VECTORS = "ids", "mask", "vectors"
+DIMS = 384
+
+# Tensors of the weights' file that are not part of a sentence's vector.
+UNUSED = frozenset({"embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"})
 
 MAX_TOKENS = 256  # as the model was trained for sentences; what is longer is cut, or read in parts
 FRAME = 2  # tokens that say where a text begins and ends
@@ -34,7 +42,7 @@ Tokens = NDArray[np.int64]
 class Session:
     """The model in memory, about 100 MB. Safe to use from many threads; each run stays on the thread that asks."""
 
-    def __init__(self, files: Files):
+    def __init__(self, files: WeightFiles):
         """Load it, which takes about half a second.
 
         Raises:
@@ -133,9 +141,8 @@ def _started(runtime: Any, tensors: dict[str, Vectors]) -> Any:
     options.enable_mem_pattern = False  # plans memory per shape; with ever new shapes that only costs (30 MB)
     options.log_severity_level = 4
     options.add_external_initializers(list(used), [runtime.OrtValue.ortvalue_from_numpy(one) for one in used.values()])
-    model = graph({name: tensor.shape for name, tensor in used.items()})
     try:
-        return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        return runtime.InferenceSession(GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"])
     except _refusals(runtime) as error:
         raise EmbedderUnavailable(
             f"minilm: onnxruntime {runtime.__version__} cannot run the model ({type(error).__name__})",

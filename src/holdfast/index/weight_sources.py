@@ -20,7 +20,7 @@ Fetch = Callable[[str, int, Path], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class WeightFiles:
     """The two files, side by side."""
 
     folder: Path
@@ -43,14 +43,14 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class WeightFolders:
     """All places, in the order in which they are looked at."""
 
     given: str  # HOLDFAST_EMBEDDER_PATH: a folder, or the weights themselves
     downloads: Path
     fetch: Fetch | None = None
 
-    def find(self) -> Files:
+    def find(self) -> WeightFiles:
         """The files on this machine.
 
         Raises:
@@ -59,12 +59,12 @@ class Places:
         if self.given:
             return _given(user_path(self.given, "HOLDFAST_EMBEDDER_PATH", EmbedderUnavailable))
         if folder := _installed():
-            return Files(folder)
+            return WeightFiles(folder)
         if _has_both(self.downloads):
-            return Files(self.downloads, downloaded=True)
+            return WeightFiles(self.downloads, downloaded=True)
         raise EmbedderUnavailable("minilm: the weights are not installed", hint=f"{install_weights()}.")
 
-    def obtain(self) -> Files:
+    def obtain(self) -> WeightFiles:
         """The files, fetched if they are not on this machine.
 
         Raises:
@@ -82,10 +82,10 @@ class Places:
             raise EmbedderUnavailable(
                 f"minilm: the weights are not installed; {failed.message}", hint=f"{install_weights()}."
             ) from failed
-        return Files(self.downloads, downloaded=True)
+        return WeightFiles(self.downloads, downloaded=True)
 
 
-def _given(path: Path) -> Files:
+def _given(path: Path) -> WeightFiles:
     folder = path if path.is_dir() else path.parent
     if path.is_file() and path.name != WEIGHTS.name:
         raise EmbedderUnavailable(
@@ -96,7 +96,7 @@ def _given(path: Path) -> Files:
             f"minilm: HOLDFAST_EMBEDDER_PATH has no {WEIGHTS.name} and {TOKENIZER.name} side by side",
             hint=correct_path(),
         )
-    return Files(folder, given=True)
+    return WeightFiles(folder, given=True)
 
 
 def _installed() -> Path | None:

@@ -23,7 +23,7 @@ REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class PinnedFile:
     """A file that is used only if it has this size and this sha256."""
 
     name: str
@@ -31,8 +31,10 @@ class Pinned:
     sha256: str
 
 
-WEIGHTS = Pinned("model.safetensors", 90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db")
-TOKENIZER = Pinned("tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037")
+WEIGHTS = PinnedFile(
+    "model.safetensors", 90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+)
+TOKENIZER = PinnedFile("tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037")
 PINNED = (WEIGHTS, TOKENIZER)
 
 
@@ -94,7 +96,7 @@ def _tensors(file: BufferedReader, path: Path) -> dict[str, Vectors]:
     return tensors
 
 
-def _check_size(pinned: Pinned, path: Path) -> None:
+def _check_size(pinned: PinnedFile, path: Path) -> None:
     size = path.stat().st_size
     if size != pinned.size:
         raise EmbedderUnavailable(
@@ -103,7 +105,7 @@ def _check_size(pinned: Pinned, path: Path) -> None:
         )
 
 
-def _wrong(pinned: Pinned, path: Path) -> EmbedderUnavailable:
+def _wrong(pinned: PinnedFile, path: Path) -> EmbedderUnavailable:
     return EmbedderUnavailable(
         f"minilm: {path} does not match the pinned sha256 {pinned.sha256[:12]}: it is not used",
         hint=f"{install_weights_anew()}.",

@@ -182,14 +182,14 @@ def drop_addresses(ctx: CallContext, tx: Tx, memory: Memory) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AddressedMemory:
     """An address and the memory that lies there."""
 
     address: Address
     memory: Memory
 
 
-def places(ctx: CallContext, under: str, agent: str | None) -> Iterator[Place]:
+def places(ctx: CallContext, under: str, agent: str | None) -> Iterator[AddressedMemory]:
     """The addresses that begin with a text and lead to what the caller may see, in the order of their names."""
     reader = ctx.store.read()
     if ctx.in_chat:
@@ -199,10 +199,10 @@ def places(ctx: CallContext, under: str, agent: str | None) -> Iterator[Place]:
     for address in reader.each(ADDRESSES, ctx.tenant, *bounds, order="id"):
         memory = latest_at(reader, ctx.tenant, address.root)
         if memory is not None and ctx.may_see(memory, agent):
-            yield Place(address, memory)
+            yield AddressedMemory(address, memory)
 
 
-def _places_in_chat(ctx: CallContext, reader: Reader, under: str, agent: str | None) -> list[Place]:
+def _places_in_chat(ctx: CallContext, reader: Reader, under: str, agent: str | None) -> list[AddressedMemory]:
     """From the few memories that somebody sees to their addresses: most addresses are other people's."""
     bounds = (*ctx.sees_memories(agent), *where(latest=True))
     kept = {one.root: one for one in reader.find(MEMORIES, ctx.tenant, *bounds) if ctx.may_see(one, agent)}
@@ -213,7 +213,7 @@ def _places_in_chat(ctx: CallContext, reader: Reader, under: str, agent: str | N
         for address in reader.find(ADDRESSES, ctx.tenant, Condition("root", "in", roots[start : start + BATCH]))
         if address.id.startswith(under)
     ]
-    return [Place(address, kept[address.root]) for address in sorted(found, key=lambda one: one.id)]
+    return [AddressedMemory(address, kept[address.root]) for address in sorted(found, key=lambda one: one.id)]
 
 
 def address_shape(address: Address) -> Json:

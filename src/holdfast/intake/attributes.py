@@ -17,7 +17,7 @@ from holdfast.store.tables import MEMORIES
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Change:
+class AttributeChange:
     """What shall be otherwise; None leaves a thing as it is."""
 
     pinned: bool | None = None
@@ -25,7 +25,7 @@ class Change:
     visibility: str | None = None
 
 
-def change(ctx: CallContext, name: str, wanted: Change, agent: str | None) -> Memory:
+def change(ctx: CallContext, name: str, wanted: AttributeChange, agent: str | None) -> Memory:
     """The memory of an id or at an address with the changes; all versions of it are for the same people.
 
     Raises:
@@ -47,7 +47,7 @@ def change(ctx: CallContext, name: str, wanted: Change, agent: str | None) -> Me
                 tx.replace(MEMORIES, one)
         if kept[0] != memory:
             ctx.audit(tx, "memory_change", (memory.id,), memory.agent, kept[0].audience, **_said(wanted))
-            ctx.tell(tx, "memory", kept[0])
+            ctx.publish(tx, "memory", kept[0])
         return kept[0]
 
     return ctx.store.write(store)
@@ -62,7 +62,7 @@ def _pinned(memory: Memory, pinned: bool | None) -> Memory:
     return dataclasses.replace(memory, memory_type=MemoryType.NORMAL)
 
 
-def _facts(ctx: CallContext, memory: Memory, wanted: Change) -> MemoryFacts:
+def _facts(ctx: CallContext, memory: Memory, wanted: AttributeChange) -> MemoryFacts:
     """Whom it shall concern. Whoever reads along in a chat does not own what he reads."""
     facts = facts_of(memory)
     if wanted.scope is None and wanted.visibility is None:
@@ -93,5 +93,5 @@ def _for(memory: Memory, facts: MemoryFacts) -> Memory:
     )
 
 
-def _said(wanted: Change) -> dict[str, object]:
+def _said(wanted: AttributeChange) -> dict[str, object]:
     return {name: value for name, value in dataclasses.asdict(wanted).items() if value is not None}

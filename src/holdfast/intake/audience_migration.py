@@ -25,7 +25,7 @@ BATCH = 500  # rows in one transaction, so that no writer waits long behind it
 _seen: WeakKeyDictionary[Store, set[str]] = WeakKeyDictionary()
 
 
-def tell_chats(store: Store, tenant: str) -> None:
+def add_audience_keys(store: Store, tenant: str) -> None:
     """Give the key to memories that lack it, once for each store and tenant that this process has open."""
     if tenant in _seen.setdefault(store, set()):
         return

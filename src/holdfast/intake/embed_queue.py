@@ -37,7 +37,7 @@ PAUSE, LONGEST_PAUSE = 1.0, 300.0
 log = logging.getLogger("holdfast")
 
 
-class Follower:
+class EmbedQueue:
     """Makes vectors step by step; one for each store."""
 
     def __init__(

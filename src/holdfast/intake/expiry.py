@@ -21,7 +21,18 @@ from holdfast.core.times import DAY_MS
 from holdfast.intake.addresses import NO_MEMORY, is_address, latest_at, saw
 from holdfast.intake.forget import drop_line
 from holdfast.intake.remember import audience_of, latest_of, line_of, title_of
-from holdfast.protocol.lifecycle import Fold, Life, Plan, Rules, State, deprecated, folded, is_purgeable, plan, restored
+from holdfast.protocol.lifecycle import (
+    LifecyclePlan,
+    LifecycleRules,
+    MemoryLifetime,
+    State,
+    SummaryGroup,
+    deprecated,
+    is_purgeable,
+    plan,
+    restored,
+    summarised,
+)
 from holdfast.protocol.sameness import with_hash
 from holdfast.protocol.terms import MemoryDomain
 from holdfast.redact import redact_text
@@ -41,24 +52,24 @@ INSTRUCTION = CleanText(
 
 
 @dataclass(frozen=True, slots=True)
-class Aged:
+class ExpiryResult:
     """What a run did."""
 
     purged: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
-    folded: tuple[str, ...] = ()
+    summarised: tuple[str, ...] = ()
     summaries: tuple[str, ...] = ()
 
 
-def rules_of(expire_days: float, fold_days: float = 14, grace_days: float = 7) -> Rules:
+def rules_of(expire_days: float, fold_days: float = 14, grace_days: float = 7) -> LifecycleRules:
     """The rules in days. Nothing is folded later than it would expire."""
-    expire, fold, grace = (max(int(days * DAY_MS), 1) for days in (expire_days, fold_days, grace_days))
-    return Rules(expire_ms=expire, fold_ms=min(fold, expire), grace_ms=grace)
+    expire, summarise, grace = (max(int(days * DAY_MS), 1) for days in (expire_days, fold_days, grace_days))
+    return LifecycleRules(expire_ms=expire, summarise_ms=min(summarise, expire), grace_ms=grace)
 
 
-def life_of(memory: Memory, recalls: int = 0, recalled_at: int | None = None) -> Life:
+def life_of(memory: Memory, recalls: int = 0, recalled_at: int | None = None) -> MemoryLifetime:
     """What decides how a stored memory ages."""
-    return Life(
+    return MemoryLifetime(
         memory.id,
         memory.updated_at,
         recalled_at,
@@ -78,16 +89,16 @@ def _circle(memory: Memory) -> tuple[str, ...]:
     return (*memory.audience, key_of("of", memory.agent, memory.project)) if memory.audience else ()
 
 
-def plan_aging(ctx: CallContext, rules: Rules) -> Plan:
+def plan_aging(ctx: CallContext, rules: LifecycleRules) -> LifecyclePlan:
     """What is due now; a dry run shows the very same."""
     now = ctx.safe_now()
-    return plan(_lives(ctx, rules, now), rules, now, fold=ctx.summarizer is not None)
+    return plan(_lives(ctx, rules, now), rules, now, summarise=ctx.summarizer is not None)
 
 
-def _lives(ctx: CallContext, rules: Rules, now: int) -> Iterator[Life]:
+def _lives(ctx: CallContext, rules: LifecycleRules, now: int) -> Iterator[MemoryLifetime]:
     """Memories that may be due: those of chats that are older than the shortest of the times, without any that last."""
     reader = ctx.store.read()
-    old = Condition("updated_at", "<=", now - min(rules.expire_ms // 3, rules.fold_ms, rules.grace_ms))
+    old = Condition("updated_at", "<=", now - min(rules.expire_ms // 3, rules.summarise_ms, rules.grace_ms))
     bounds = (*ctx.sees_memories(), *where(latest=True), Condition("umo", "not null"), old)
     each = reader.each(MEMORIES, ctx.tenant, *bounds)
     while some := list(islice(each, BATCH)):
@@ -97,12 +108,12 @@ def _lives(ctx: CallContext, rules: Rules, now: int) -> Iterator[Life]:
             yield life_of(memory, recalls, at or None)
 
 
-def age(ctx: CallContext, done: Plan, rules: Rules) -> Aged:
+def age(ctx: CallContext, done: LifecyclePlan, rules: LifecycleRules) -> ExpiryResult:
     """Carry the plan out. Summaries first, each before its sources are marked; then what expires, then the purge."""
     summaries: list[str] = []
     sources: list[str] = []
-    for group in done.fold:
-        made = _fold(ctx, group)
+    for group in done.summarise:
+        made = _summarise(ctx, group)
         if made:
             summaries.append(made)
             sources += group.sources
@@ -114,7 +125,7 @@ def age(ctx: CallContext, done: Plan, rules: Rules) -> Aged:
         return ended, gone
 
     ended, gone = ctx.store.write(store)
-    return Aged(gone, ended, tuple(sources), tuple(summaries))
+    return ExpiryResult(gone, ended, tuple(sources), tuple(summaries))
 
 
 def _end(ctx: CallContext, tx: Tx, memory: Memory | None, now: int) -> bool:
@@ -126,7 +137,7 @@ def _end(ctx: CallContext, tx: Tx, memory: Memory | None, now: int) -> bool:
     return True
 
 
-def _purge(ctx: CallContext, tx: Tx, id: str, rules: Rules, now: int) -> bool:
+def _purge(ctx: CallContext, tx: Tx, id: str, rules: LifecycleRules, now: int) -> bool:
     memory = tx.get(MEMORIES, ctx.tenant, id)
     if memory is None or not is_purgeable(life_of(memory), rules, now):
         return False
@@ -134,7 +145,7 @@ def _purge(ctx: CallContext, tx: Tx, id: str, rules: Rules, now: int) -> bool:
     return True
 
 
-def _put(ctx: CallContext, tx: Tx, memory: Memory, life: Life, operation: str) -> Memory:
+def _put(ctx: CallContext, tx: Tx, memory: Memory, life: MemoryLifetime, operation: str) -> Memory:
     """Store what became of it, and with it of its earlier versions. Whoever saw it may know; only what is active is
     found."""
     seen_by = audience_of(memory)
@@ -153,7 +164,7 @@ def _put(ctx: CallContext, tx: Tx, memory: Memory, life: Life, operation: str) -
         tx.replace(MEMORIES, put)
     ctx.audit(tx, operation, (memory.id,), memory.agent, seen_by)
     if shown_to:
-        ctx.tell(tx, "memory", changed)
+        ctx.publish(tx, "memory", changed)
     else:
         gone = [version.id for version in line]
         tx.publish(Event(ctx.tenant, "forgotten", {"ids": gone, "counts": {"memories": len(gone)}}, audience=seen_by))
@@ -163,7 +174,7 @@ def _put(ctx: CallContext, tx: Tx, memory: Memory, life: Life, operation: str) -
 # Summaries
 
 
-def _fold(ctx: CallContext, group: Fold) -> str | None:
+def _summarise(ctx: CallContext, group: SummaryGroup) -> str | None:
     """Store the summary, then mark its sources; None if no model could write it, or nothing is left to fold."""
     reader = ctx.store.read()
     found = [one for id in group.sources if (one := reader.get(MEMORIES, ctx.tenant, id))]
@@ -229,19 +240,19 @@ def _keep_summary(ctx: CallContext, tx: Tx, id: str, text: CleanText, sources: S
     )
     tx.add(MEMORIES, with_hash(memory))
     ctx.audit(tx, "fold", (id,), memory.agent, memory.audience, sources=len(sources))
-    ctx.tell(tx, "memory", memory)
+    ctx.publish(tx, "memory", memory)
 
 
 def _mark(ctx: CallContext, tx: Tx, summary: str, sources: Sequence[str]) -> None:
     for id in sources:
         memory = tx.get(MEMORIES, ctx.tenant, id)
         if memory is not None and memory.state == "active":
-            _put(ctx, tx, memory, folded(life_of(memory), summary), "folded")
+            _put(ctx, tx, memory, summarised(life_of(memory), summary), "folded")
 
 
 # By hand
 
-_NO_END = Rules(grace_ms=2**62)  # a run that purges decides when the grace is over, and whose grace it was
+_NO_END = LifecycleRules(grace_ms=2**62)  # a run that purges decides when the grace is over, and whose grace it was
 
 
 def deprecate(ctx: CallContext, name: str, agent: str | None) -> Memory:

@@ -13,14 +13,14 @@ from holdfast.core.model import Json
 from holdfast.core.times import iso
 from holdfast.intake.addresses import MOVED, OWN
 from holdfast.protocol.access import MemoryFacts
-from holdfast.protocol.importers import Reading, Taken, placed
+from holdfast.protocol.importers import ImportedMemory, ImportResult, placed
 
 REFUSALS_SHOWN = 50
 MIGRATED = "migrated_from"
 
 
 @dataclass
-class Adopted:
+class ForeignRecords:
     """The lists of a document, and what was not taken."""
 
     memories: list[Json] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Adopted:
             self.refusals.append({"ref": ref, "reason": reason})
 
 
-def adopt(reading: Reading, *, platform: str = "", owner: str = "", agent: str | None = None) -> Adopted:
+def adopt(reading: ImportResult, *, platform: str = "", owner: str = "", agent: str | None = None) -> ForeignRecords:
     """Everything that was read and has a place here.
 
     Args:
@@ -45,13 +45,13 @@ def adopt(reading: Reading, *, platform: str = "", owner: str = "", agent: str |
         owner: whose memories are that name nobody; without it they are the agent's own.
         agent: the agent that gets memories of no other one.
     """
-    made = Adopted(
+    made = ForeignRecords(
         refusals=[{"ref": one.ref, "reason": one.reason} for one in reading.refused],
         refused=reading.refusals,
         passed_over=Counter(reading.passed_over),
     )
     seen: Counter[str] = Counter()
-    kept: list[tuple[str, Taken]] = []
+    kept: list[tuple[str, ImportedMemory]] = []
     for taken in reading.taken:
         seen[taken.ref] += 1
         id = _id("mem", taken.system, taken.ref, str(seen[taken.ref]))
@@ -71,7 +71,7 @@ def _id(kind: str, *parts: str) -> str:
     return f"{kind}_{sha256(chr(31).join(parts).encode()).hexdigest()[:24]}"
 
 
-def _memory(id: str, taken: Taken, facts: MemoryFacts, agent: str | None) -> Json:
+def _memory(id: str, taken: ImportedMemory, facts: MemoryFacts, agent: str | None) -> Json:
     created = taken.created_at if taken.created_at is not None else taken.updated_at
     source = {"system": taken.system, "ref": taken.ref, "recallCount": taken.recall_count}
     memory: Json = {
@@ -103,7 +103,7 @@ def _memory(id: str, taken: Taken, facts: MemoryFacts, agent: str | None) -> Jso
     return {name: value for name, value in memory.items() if value is not None}
 
 
-def _name(made: Adopted, kept: Iterable[tuple[str, Taken]]) -> None:
+def _name(made: ForeignRecords, kept: Iterable[tuple[str, ImportedMemory]]) -> None:
     """The addresses, and those where memories lay before."""
     for id, taken in kept:
         if not taken.uri:
@@ -114,7 +114,7 @@ def _name(made: Adopted, kept: Iterable[tuple[str, Taken]]) -> None:
             made.addresses.append({"id": before, "rootId": id, "kind": MOVED, "movedTo": taken.uri})
 
 
-def _link(made: Adopted, kept: Iterable[tuple[str, Taken]]) -> None:
+def _link(made: ForeignRecords, kept: Iterable[tuple[str, ImportedMemory]]) -> None:
     """Links to what was taken too; others lead nowhere here."""
     kept = list(kept)
     named: dict[str, str] = {}

@@ -12,7 +12,7 @@ from holdfast.core.errors import NotFound
 from holdfast.core.model import Event, Memory, Observation
 from holdfast.core.times import DAY_MS
 from holdfast.intake.addresses import drop_addresses, memory_named
-from holdfast.intake.derived import Tally, drop_drawn
+from holdfast.intake.dependents import RemovalCounts, drop_drawn
 from holdfast.intake.remember import latest_of, line_of
 from holdfast.intake.turn_rows import first_prompt, take_prompt
 from holdfast.store.port import Condition, Reader, Tx, where
@@ -33,12 +33,12 @@ MOST_TARGETS = 1_000  # of one entry in the audit log
 
 def forget_memories(
     ctx: CallContext, ids: Iterable[str], *, agent: str | None, reason: str = "", operation: str = "forget"
-) -> Tally:
+) -> RemovalCounts:
     """Remove memories the caller may see, by their ids or addresses. The latest version takes its whole line with it:
     whoever forgets a fact does not want its earlier wording kept. An old version goes alone."""
 
-    def store(tx: Tx) -> Tally:
-        tally = Tally()
+    def store(tx: Tx) -> RemovalCounts:
+        tally = RemovalCounts()
         for id in ids:
             with suppress(NotFound):
                 memory = memory_named(ctx, tx, id, agent)
@@ -52,16 +52,16 @@ def forget_memories(
 
 def drop_line(ctx: CallContext, tx: Tx, memory: Memory, *, operation: str) -> None:
     """Remove a memory with all its versions and what was drawn from them, inside a write that is under way."""
-    tally = Tally()
+    tally = RemovalCounts()
     _drop_memory(ctx, tx, memory, tally)
     _finish(ctx, tx, tally, (), operation, "")
 
 
-def forget_session(ctx: CallContext, session_id: str, *, agent: str | None) -> Tally:
+def forget_session(ctx: CallContext, session_id: str, *, agent: str | None) -> RemovalCounts:
     """Remove a session with its observations, its summary and what was drawn from them."""
 
-    def store(tx: Tx) -> Tally:
-        tally = Tally()
+    def store(tx: Tx) -> RemovalCounts:
+        tally = RemovalCounts()
         session = tx.get(SESSIONS, ctx.tenant, ctx.session_key(tx, session_id))
         if session is None or not ctx.may_see(session, agent):
             return tally
@@ -77,11 +77,11 @@ def forget_session(ctx: CallContext, session_id: str, *, agent: str | None) -> T
     return ctx.store.write(store)
 
 
-def forget_observations(ctx: CallContext, session_id: str, ids: Iterable[str], *, agent: str | None) -> Tally:
+def forget_observations(ctx: CallContext, session_id: str, ids: Iterable[str], *, agent: str | None) -> RemovalCounts:
     """Remove these observations of a session; ids of other sessions are not touched."""
 
-    def store(tx: Tx) -> Tally:
-        tally = Tally()
+    def store(tx: Tx) -> RemovalCounts:
+        tally = RemovalCounts()
         key = ctx.session_key(tx, session_id)
         for id in ids:
             seen = tx.get(OBSERVATIONS, ctx.tenant, id)
@@ -95,21 +95,21 @@ def forget_observations(ctx: CallContext, session_id: str, ids: Iterable[str], *
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class ExpiredRecords:
     """What is past its time: planned first, so that a dry run shows the very same."""
 
     memories: tuple[Memory, ...]
     observations: tuple[Observation, ...]
 
 
-def plan_sweep(ctx: CallContext) -> Sweep:
+def plan_sweep(ctx: CallContext) -> ExpiredRecords:
     """Memories past their time to live, and old observations that were never important."""
     reader, now = ctx.store.read(), ctx.safe_now()
     old = now - ctx.settings.retention_days * DAY_MS
     unimportant = Condition("importance", "<=", UNIMPORTANT)
     bounds = ctx.sees()
     ended = (*ctx.sees_memories(), Condition("forget_after", "<=", now))
-    return Sweep(
+    return ExpiredRecords(
         memories=tuple(reader.find(MEMORIES, ctx.tenant, *ended, order="seq", limit=SWEEP_ROWS)),
         observations=tuple(
             reader.find(
@@ -125,11 +125,11 @@ def plan_sweep(ctx: CallContext) -> Sweep:
     )
 
 
-def sweep(ctx: CallContext, plan: Sweep) -> Tally:
+def sweep(ctx: CallContext, plan: ExpiredRecords) -> RemovalCounts:
     """Carry the plan out, in one transaction."""
 
-    def store(tx: Tx) -> Tally:
-        tally = Tally()
+    def store(tx: Tx) -> RemovalCounts:
+        tally = RemovalCounts()
         for memory in plan.memories:
             if tx.get(MEMORIES, ctx.tenant, memory.id):
                 _expire(ctx, tx, memory, tally)
@@ -145,7 +145,7 @@ def sweep(ctx: CallContext, plan: Sweep) -> Tally:
     return ctx.store.write(store)
 
 
-def _drop_memory(ctx: CallContext, tx: Tx, memory: Memory, tally: Tally) -> None:
+def _drop_memory(ctx: CallContext, tx: Tx, memory: Memory, tally: RemovalCounts) -> None:
     gone = [one for line in lines_with(ctx, tx, memory) for one in line] if memory.latest else [memory]
     for version in gone:
         if version.latest:
@@ -168,7 +168,7 @@ def lines_with(ctx: CallContext, reader: Reader, memory: Memory) -> Iterator[lis
                 waiting.append(latest_of(reader, source))
 
 
-def _expire(ctx: CallContext, tx: Tx, memory: Memory, tally: Tally) -> None:
+def _expire(ctx: CallContext, tx: Tx, memory: Memory, tally: RemovalCounts) -> None:
     """Remove one version whose time is over; what it superseded holds again."""
     tx.delete(MEMORIES, ctx.tenant, memory.id)
     tally.add_memory(memory)
@@ -179,18 +179,18 @@ def _expire(ctx: CallContext, tx: Tx, memory: Memory, tally: Tally) -> None:
         drop_addresses(ctx, tx, memory)
 
 
-def _drop_observation(ctx: CallContext, tx: Tx, seen: Observation, tally: Tally) -> None:
+def _drop_observation(ctx: CallContext, tx: Tx, seen: Observation, tally: RemovalCounts) -> None:
     take_prompt(ctx, tx, seen)
     tx.delete(OBSERVATIONS, ctx.tenant, seen.id)
     tally.add("observations", seen.id)
 
 
-def _drop_summary(ctx: CallContext, tx: Tx, session_id: str, tally: Tally) -> None:
+def _drop_summary(ctx: CallContext, tx: Tx, session_id: str, tally: RemovalCounts) -> None:
     if tx.delete(SUMMARIES, ctx.tenant, session_id):
         tally.add("summaries", session_id)
 
 
-def _recount(ctx: CallContext, tx: Tx, session_id: str, tally: Tally) -> None:
+def _recount(ctx: CallContext, tx: Tx, session_id: str, tally: RemovalCounts) -> None:
     """Set the session's count and first prompt right; its summary quotes what is gone, so it goes too."""
     session = tx.get(SESSIONS, ctx.tenant, session_id)
     if session is None or not tally.counts.get("observations"):
@@ -201,7 +201,9 @@ def _recount(ctx: CallContext, tx: Tx, session_id: str, tally: Tally) -> None:
     tx.replace(SESSIONS, dataclasses.replace(session, observation_count=left, first_prompt=first))
 
 
-def _finish(ctx: CallContext, tx: Tx, tally: Tally, sessions: Iterable[str], operation: str, reason: str) -> None:
+def _finish(
+    ctx: CallContext, tx: Tx, tally: RemovalCounts, sessions: Iterable[str], operation: str, reason: str
+) -> None:
     if not tally.total:
         return
     drop_drawn(ctx, tx, tally, tuple(sessions))

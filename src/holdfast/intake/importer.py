@@ -135,13 +135,13 @@ def _observations(value: Any, projects: dict[str, Any], report: ImportReport) ->
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _RecordKind:
     name: str
     table: Table[Any]
     make: Make
 
 
-def _records(ctx: CallContext, kind: _Kind, items: Iterable[Json], report: ImportReport) -> Iterator[Any]:
+def _records(ctx: CallContext, kind: _RecordKind, items: Iterable[Json], report: ImportReport) -> Iterator[Any]:
     for item in items:
         try:
             check_storable(item)
@@ -150,7 +150,7 @@ def _records(ctx: CallContext, kind: _Kind, items: Iterable[Json], report: Impor
             report.refuse(kind.name, item.get("id", ""), fault.message)
 
 
-def _store(ctx: CallContext, kind: _Kind, records: Iterator[Any], replace: bool, report: ImportReport) -> None:
+def _store(ctx: CallContext, kind: _RecordKind, records: Iterator[Any], replace: bool, report: ImportReport) -> None:
     while batch := list(islice(records, BATCH)):
 
         def put(tx: Tx, batch: list[Any] = batch) -> tuple[int, int]:
@@ -375,24 +375,24 @@ def _commit(ctx: CallContext, item: Json) -> Commit:
     return record_from(Commit, item, {"tenant": ctx.tenant, "seq": 0, "id": id})
 
 
-_SEEN = _Kind("observations", OBSERVATIONS, _observation)
+_SEEN = _RecordKind("observations", OBSERVATIONS, _observation)
 
 # Sessions come first: their observations take the project from them.
 _KINDS = (
-    _Kind("sessions", SESSIONS, _session),
-    _Kind("memories", MEMORIES, _memory),
-    _Kind("addresses", ADDRESSES, _plain(Address, "id", "rootId")),
-    _Kind("summaries", SUMMARIES, _summary),
-    _Kind("lessons", LESSONS, _plain(Lesson)),
-    _Kind("slots", SLOTS, _plain(Slot, "id", "label")),
-    _Kind("actions", ACTIONS, _plain(Action)),
-    _Kind("relations", RELATIONS, _plain(Relation, "id", "sourceId", "targetId")),
-    _Kind("commits", COMMITS, _commit),
-    _Kind("semantic", INSIGHTS, _insight("semantic")),
-    _Kind("procedural", INSIGHTS, _insight("procedural")),
-    _Kind("crystals", INSIGHTS, _insight("crystal")),
-    _Kind("insights", INSIGHTS, _insight("insight")),
-    _Kind("statements", STATEMENTS, _plain(Statement, "id", "sourceId", "text")),
-    _Kind("notes", NOTES, _plain(Note)),
-    _Kind("audit", AUDIT, _plain(AuditEntry)),
+    _RecordKind("sessions", SESSIONS, _session),
+    _RecordKind("memories", MEMORIES, _memory),
+    _RecordKind("addresses", ADDRESSES, _plain(Address, "id", "rootId")),
+    _RecordKind("summaries", SUMMARIES, _summary),
+    _RecordKind("lessons", LESSONS, _plain(Lesson)),
+    _RecordKind("slots", SLOTS, _plain(Slot, "id", "label")),
+    _RecordKind("actions", ACTIONS, _plain(Action)),
+    _RecordKind("relations", RELATIONS, _plain(Relation, "id", "sourceId", "targetId")),
+    _RecordKind("commits", COMMITS, _commit),
+    _RecordKind("semantic", INSIGHTS, _insight("semantic")),
+    _RecordKind("procedural", INSIGHTS, _insight("procedural")),
+    _RecordKind("crystals", INSIGHTS, _insight("crystal")),
+    _RecordKind("insights", INSIGHTS, _insight("insight")),
+    _RecordKind("statements", STATEMENTS, _plain(Statement, "id", "sourceId", "text")),
+    _RecordKind("notes", NOTES, _plain(Note)),
+    _RecordKind("audit", AUDIT, _plain(AuditEntry)),
 )

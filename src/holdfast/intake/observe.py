@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from holdfast.context import CallContext
 from holdfast.core.errors import LimitReached
 from holdfast.core.model import Observation, Session
-from holdfast.intake.event.draft import Compressed, compress
+from holdfast.intake.event.draft import EventDraft, compress
 from holdfast.intake.event.event import CleanEvent
 from holdfast.intake.event_identity import content_hash, same_event
 from holdfast.intake.turn_rows import FIRST_CHARS, give_prompt, with_prompt
@@ -59,7 +59,7 @@ def observe(ctx: CallContext, event: CleanEvent, *, capped: bool = True) -> Stor
         tx.replace(SESSIONS, _counted(session, seen, draft))
         ctx.audit(tx, "observe", (seen.id,), seen.agent, sessionId=seen.session_id)
         for kind in ("raw_observation", "compressed_observation"):  # the two frames viewers expect of each
-            ctx.tell(tx, kind, seen)
+            ctx.publish(tx, kind, seen)
         return Stored(seen)
 
     return ctx.store.write(store)
@@ -92,7 +92,7 @@ def open_session(ctx: CallContext, tx: Tx, event: CleanEvent) -> Session:
 
 
 def _observation(
-    ctx: CallContext, tx: Tx, event: CleanEvent, draft: Compressed, digest: str, session: Session
+    ctx: CallContext, tx: Tx, event: CleanEvent, draft: EventDraft, digest: str, session: Session
 ) -> Observation:
     return Observation(
         tenant=ctx.tenant,
@@ -118,6 +118,6 @@ def _observation(
     )
 
 
-def _counted(session: Session, seen: Observation, draft: Compressed) -> Session:
+def _counted(session: Session, seen: Observation, draft: EventDraft) -> Session:
     first = session.first_prompt or (draft.prompt or "")[:FIRST_CHARS]
     return dataclasses.replace(session, observation_count=session.observation_count + 1, first_prompt=first)

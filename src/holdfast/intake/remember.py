@@ -87,7 +87,7 @@ def remember_in(ctx: CallContext, tx: Tx, draft: MemoryDraft, words: frozenset[s
     there = owner_of(ctx, tx, draft.uri) if draft.uri else None
     if there is not None:
         return Remembered(_revised(ctx, tx, there, memory))
-    alike = _alike(ctx, tx, memory, words)
+    alike = _similar_memories(ctx, tx, memory, words)
     for _, known in alike:
         if known.content_hash == memory.content_hash and ctx.within(known.updated_at, ctx.settings.dedup_seconds):
             return Remembered(known, first=False)
@@ -99,7 +99,7 @@ def remember_in(ctx: CallContext, tx: Tx, draft: MemoryDraft, words: frozenset[s
         tx.add(MEMORIES, memory)
     if memory.uri and not (old and old.uri):
         keep_address(ctx, tx, memory, memory.uri)
-    _tell(ctx, tx, memory, agent)
+    _publish(ctx, tx, memory, agent)
     similar = [
         Similar(other.id, other.title, round(score, 3))
         for score, other in alike
@@ -108,7 +108,7 @@ def remember_in(ctx: CallContext, tx: Tx, draft: MemoryDraft, words: frozenset[s
     return Remembered(memory, tuple(similar[:SIMILAR_SHOWN]))
 
 
-def remember_apart(ctx: CallContext, tx: Tx, draft: MemoryDraft) -> Memory:
+def remember_at_address(ctx: CallContext, tx: Tx, draft: MemoryDraft) -> Memory:
     """Keep a fact at its address, as a memory of its own however alike others are; what lies there already becomes a
     new version."""
     agent = ctx.writes_as(draft.agent)
@@ -119,7 +119,7 @@ def remember_apart(ctx: CallContext, tx: Tx, draft: MemoryDraft) -> Memory:
         return _revised(ctx, tx, there, memory)
     tx.add(MEMORIES, memory)
     keep_address(ctx, tx, memory, memory.uri)
-    _tell(ctx, tx, memory, agent)
+    _publish(ctx, tx, memory, agent)
     return memory
 
 
@@ -149,7 +149,7 @@ def _revised(ctx: CallContext, tx: Tx, old: Memory, new: Memory) -> Memory:
     # Who may see it follows from the sessions too, and a line keeps them all.
     sessions = tuple(dict.fromkeys((*old.session_ids, *new.session_ids)))
     memory = supersede(tx, old, with_hash(awake(dataclasses.replace(new, **same, session_ids=sessions))))
-    _tell(ctx, tx, memory, memory.agent)
+    _publish(ctx, tx, memory, memory.agent)
     return memory
 
 
@@ -174,9 +174,9 @@ def _woken(tx: Tx, memory: Memory) -> Memory:
     return awake(memory)
 
 
-def _tell(ctx: CallContext, tx: Tx, memory: Memory, agent: str | None) -> None:
+def _publish(ctx: CallContext, tx: Tx, memory: Memory, agent: str | None) -> None:
     ctx.audit(tx, "remember", (memory.id,), agent, memory.audience, version=memory.version)
-    ctx.tell(tx, "memory", memory)
+    ctx.publish(tx, "memory", memory)
 
 
 def evolve(
@@ -217,7 +217,7 @@ def evolve(
         )
         memory = supersede(tx, old, with_hash(awake(fresh)))
         ctx.audit(tx, "evolve", (memory.id, old.id), memory.agent, memory.audience, version=memory.version)
-        ctx.tell(tx, "memory", memory)
+        ctx.publish(tx, "memory", memory)
         return memory
 
     return ctx.store.write(store)
@@ -225,7 +225,7 @@ def evolve(
 
 def _check_stays_private(ctx: CallContext, memory: Memory) -> None:
     """What is said in a private chat is not recalled where others read along, unless its owner opted in."""
-    if ctx.in_chat and ctx.viewer.origin.is_private and not facts_of(memory).is_told_in_private_only:
+    if ctx.in_chat and ctx.viewer.origin.is_private and not facts_of(memory).is_shown_in_private_only:
         raise Conflict(
             "the memory is recalled in groups too, and this was said in private",
             hint="Add shareIntoGroups if groups may read it; or keep it as a memory of its own.",
@@ -270,7 +270,7 @@ def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
     return linked
 
 
-def _alike(ctx: CallContext, tx: Tx, new: Memory, words: frozenset[str]) -> list[tuple[float, Memory]]:
+def _similar_memories(ctx: CallContext, tx: Tx, new: Memory, words: frozenset[str]) -> list[tuple[float, Memory]]:
     """Latest memories of the same project, agent and people that share words, most alike first."""
     seqs = tx.near(ctx.tenant, memory_sketch(new.content, new.project, new.agent, new.audience), CANDIDATES)
     if not seqs:

@@ -15,7 +15,7 @@ from holdfast.context import CallContext
 from holdfast.core.errors import LimitReached
 from holdfast.core.model import RULES_DOMAIN, CleanText, Memory
 from holdfast.intake.addresses import OWN, places
-from holdfast.intake.remember import MemoryDraft, remember_apart
+from holdfast.intake.remember import MemoryDraft, remember_at_address
 from holdfast.local.project_key import last_part
 from holdfast.protocol.importers.rule_file import MOST_RULES, RULE_CHARS, Rule, read_rules
 from holdfast.store.minhash import distinct_words
@@ -75,8 +75,10 @@ def import_rules(ctx: CallContext, file: RulesFile, agent: CleanText | None) -> 
     planned = plan_rules(rules, own, elsewhere)
 
     def store(tx: Tx) -> RulesImported:
-        added = [remember_apart(ctx, tx, _draft(file, rule, _fresh(of_file, rule), agent)) for rule in planned.added]
-        changed = [remember_apart(ctx, tx, _draft(file, rule, old.uri, agent)) for old, rule in planned.changed]
+        added = [
+            remember_at_address(ctx, tx, _draft(file, rule, _fresh(of_file, rule), agent)) for rule in planned.added
+        ]
+        changed = [remember_at_address(ctx, tx, _draft(file, rule, old.uri, agent)) for old, rule in planned.changed]
         return RulesImported(tuple(added), tuple(changed), planned.unchanged, planned.removed)
 
     return ctx.store.write(store)

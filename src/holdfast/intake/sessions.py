@@ -29,7 +29,7 @@ def start_session(ctx: CallContext, event: CleanEvent, title: CleanText | None) 
         tx.replace(SESSIONS, session)
         note_project(ctx, tx, event.project, event.cwd)
         ctx.audit(tx, "session_start", (session.id,), session.agent)
-        ctx.tell(tx, "session", session)
+        ctx.publish(tx, "session", session)
         return session
 
     return ctx.store.write(store)
@@ -52,7 +52,7 @@ def end_session(ctx: CallContext, session_id: str, at: int | None = None) -> Ses
         ended = dataclasses.replace(known, status="completed", ended_at=ended_at, updated_at=now)
         tx.replace(SESSIONS, ended)
         ctx.audit(tx, "session_end", (ended.id,), ended.agent)
-        ctx.tell(tx, "session", ended)
+        ctx.publish(tx, "session", ended)
         return ended
 
     return ctx.store.write(store)
@@ -100,7 +100,7 @@ def link_commit(ctx: CallContext, draft: CommitDraft) -> Commit:
         )
         tx.replace(COMMITS, commit)
         ctx.audit(tx, "session_commit", (commit.id,), commit.agent)
-        ctx.tell(tx, "commit", commit)
+        ctx.publish(tx, "commit", commit)
         return commit
 
     return ctx.store.write(store)

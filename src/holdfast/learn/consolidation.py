@@ -25,7 +25,7 @@ KINDS = ("semantic", "procedural")
 
 
 @dataclass(frozen=True, slots=True)
-class Consolidated:
+class ConsolidationResult:
     summarized: int
     facts: int
     procedures: int
@@ -33,7 +33,7 @@ class Consolidated:
     summaries: int
 
 
-def consolidate(ctx: CallContext, project: str | None, min_observations: int) -> Consolidated:
+def consolidate(ctx: CallContext, project: str | None, min_observations: int) -> ConsolidationResult:
     """Summarize sessions that have no summary, then draw facts and procedures from all of them."""
     reader = ctx.store.read()
     bounds = (*ctx.sees(), *where(project=project))
@@ -46,7 +46,7 @@ def consolidate(ctx: CallContext, project: str | None, min_observations: int) ->
     return draw_insights(ctx, project, summarized)
 
 
-def draw_insights(ctx: CallContext, project: str | None, summarized: int = 0) -> Consolidated:
+def draw_insights(ctx: CallContext, project: str | None, summarized: int = 0) -> ConsolidationResult:
     """Draw facts and procedures from the newest observations; what says a replaced statement as known leaves."""
     reader = ctx.store.read()
     bounds = (*ctx.sees(), *where(project=project))
@@ -64,7 +64,7 @@ def draw_insights(ctx: CallContext, project: str | None, summarized: int = 0) ->
         return new
 
     new_facts, new_procedures = ctx.store.write(store)
-    return Consolidated(summarized, new_facts, new_procedures, len(seen), len(summaries))
+    return ConsolidationResult(summarized, new_facts, new_procedures, len(seen), len(summaries))
 
 
 def _statements(ctx: CallContext, reader: Reader, project: str | None) -> tuple[dict[str, list[Statement]], list[str]]:

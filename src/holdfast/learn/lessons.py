@@ -77,7 +77,7 @@ def save_lesson(ctx: CallContext, draft: LessonDraft) -> tuple[Lesson, bool]:
         )
         tx.replace(LESSONS, lesson)
         ctx.audit(tx, "lesson_save", (id,))
-        ctx.tell(tx, "lesson", lesson)
+        ctx.publish(tx, "lesson", lesson)
         return lesson, True
 
     return ctx.store.write(store)
@@ -103,7 +103,7 @@ def delete_lesson(ctx: CallContext, id: str) -> Lesson:
         lesson = dataclasses.replace(_known(ctx, tx, id), deleted=True, updated_at=ctx.clock.now_ms())
         tx.replace(LESSONS, lesson)
         ctx.audit(tx, "lesson_delete", (id,))
-        ctx.tell(tx, "lesson", lesson)
+        ctx.publish(tx, "lesson", lesson)
         return lesson
 
     return ctx.store.write(store)
@@ -127,7 +127,7 @@ def _strengthened(ctx: CallContext, tx: Tx, lesson: Lesson) -> Lesson:
     )
     tx.replace(LESSONS, lesson)
     ctx.audit(tx, "lesson_strengthen", (lesson.id,))
-    ctx.tell(tx, "lesson", lesson)
+    ctx.publish(tx, "lesson", lesson)
     return lesson
 
 

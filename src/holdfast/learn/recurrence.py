@@ -67,8 +67,8 @@ def find_procedures(observations: Sequence[Observation], *, min_sessions: int = 
     """Commands, and pairs of commands, that at least `min_sessions` sessions ran, strongest first."""
     found: list[Finding] = []
     for project, steps in _by_project(observations).items():
-        runs: dict[str, list[_Run]] = defaultdict(list)
-        pairs: dict[tuple[str, str], list[_Run]] = defaultdict(list)
+        runs: dict[str, list[_CommandRun]] = defaultdict(list)
+        pairs: dict[tuple[str, str], list[_CommandRun]] = defaultdict(list)
         for session in _by_session(steps).values():
             before = None
             for run in _runs(session):
@@ -169,7 +169,7 @@ def _file_fact(project: str, path: str, group: list[Observation]) -> Finding:
     )
 
 
-class _Run:
+class _CommandRun:
     """One run of a command, and what was changed shortly before it."""
 
     def __init__(self, command: str, step: Observation, changed: list[str]) -> None:
@@ -178,19 +178,19 @@ class _Run:
         self.changed = changed
 
 
-def _runs(session: Sequence[Observation]) -> Iterator[_Run]:
+def _runs(session: Sequence[Observation]) -> Iterator[_CommandRun]:
     for place, step in enumerate(session):
         command = command_of(step)
         if command and not only_looks(command) and not command.endswith("…"):
             near = session[max(0, place - _NEAR) : place]
-            yield _Run(command, step, [path for before in near for path in changed_files(before)])
+            yield _CommandRun(command, step, [path for before in near for path in changed_files(before)])
 
 
-def _sessions(runs: Sequence[_Run]) -> int:
+def _sessions(runs: Sequence[_CommandRun]) -> int:
     return len({run.step.session_id for run in runs})
 
 
-def _habit(project: str, command: str, runs: Sequence[_Run]) -> Finding:
+def _habit(project: str, command: str, runs: Sequence[_CommandRun]) -> Finding:
     after = [run for run in runs if run.changed]
     where = Counter(_folder(path) for run in after for path in dict.fromkeys(run.changed))
     usual = len(after) * 2 > len(runs)
@@ -204,7 +204,7 @@ def _habit(project: str, command: str, runs: Sequence[_Run]) -> Finding:
     return _procedure(project, ("command", command), told, parts, runs)
 
 
-def _sequence(project: str, pair: tuple[str, str], runs: Sequence[_Run]) -> Finding:
+def _sequence(project: str, pair: tuple[str, str], runs: Sequence[_CommandRun]) -> Finding:
     told = f"Run `{pair[0]}`, then `{pair[1]}`"
     parts = (
         f"{told}.",
@@ -214,7 +214,7 @@ def _sequence(project: str, pair: tuple[str, str], runs: Sequence[_Run]) -> Find
 
 
 def _procedure(
-    project: str, subject: tuple[str, ...], told: str, parts: Iterable[str], runs: Sequence[_Run]
+    project: str, subject: tuple[str, ...], told: str, parts: Iterable[str], runs: Sequence[_CommandRun]
 ) -> Finding:
     steps = [run.step for run in runs]
     concepts = Counter(name for step in steps for name in dict.fromkeys(step.concepts))

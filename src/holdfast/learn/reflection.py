@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from holdfast.core.model import Observation, Slot, Statement
 from holdfast.learn.sessions.recovery_pairs import recoveries
-from holdfast.learn.sessions.results import Line, SlotChange, Sources
+from holdfast.learn.sessions.results import SlotChange, SlotLine, Sources
 from holdfast.learn.sessions.steps import (
     changed_files,
     command_of,
@@ -47,13 +47,13 @@ def reflect(
     Lines that say what is `gone` leave. With `own`, only slots of a project are written.
     """
     steps = in_order(observations)
-    proposed: dict[str, list[Line]] = defaultdict(list)
+    proposed: dict[str, list[SlotLine]] = defaultdict(list)
     for label, propose in (_PROPOSALS if statements is None else _OF_STEPS).items():
         proposed[OWN_LABEL.get(label, label) if own else label] += propose(steps)
     for one in statements or ():
         if one.kind in _OF_STATEMENTS:
             label = _OF_STATEMENTS[one.kind]
-            proposed[OWN_LABEL.get(label, label) if own else label].append(Line(one.text, ((one.source_id,),)))
+            proposed[OWN_LABEL.get(label, label) if own else label].append(SlotLine(one.text, ((one.source_id,),)))
     untrue = frozenset(map(normal, gone))
     changes = []
     for label, lines in proposed.items():
@@ -73,23 +73,23 @@ def _slot(slots: Sequence[Slot], label: str) -> Slot | None:
     return min(fitting, key=lambda slot: (slot.scope != "project", slot.project is None, slot.id), default=None)
 
 
-def _preferences(steps: Sequence[Observation]) -> list[Line]:
+def _preferences(steps: Sequence[Observation]) -> list[SlotLine]:
     return _found(((step, prompt_of(step)) for step in steps), PREFERENCE)
 
 
-def _planned(steps: Sequence[Observation]) -> list[Line]:
+def _planned(steps: Sequence[Observation]) -> list[SlotLine]:
     """Open items of the last plan, and tests that failed at the end."""
     plans = [(todos, step) for step in steps if any(todos := todos_of(step))]
-    lines = [Line(item, ((plans[-1][1].id,),)) for item in plans[-1][0][0]] if plans else []
+    lines = [SlotLine(item, ((plans[-1][1].id,),)) for item in plans[-1][0][0]] if plans else []
     tested = [step for step in steps if tests_of(step)]
     if tested and tests_fail(tests_of(tested[-1])):
         command = command_of(tested[-1])
         told = f"{_TESTS_FAIL}: {tests_of(tested[-1])}" + (f" (`{clip(command, 80)}`)" if command else "")
-        lines.append(Line(told, ((tested[-1].id,),)))
+        lines.append(SlotLine(told, ((tested[-1].id,),)))
     return lines
 
 
-def _pending(steps: Sequence[Observation]) -> list[Line]:
+def _pending(steps: Sequence[Observation]) -> list[SlotLine]:
     spoken = [(step, text) for step in steps if (text := said_of(step))]
     return [*_planned(steps), *_found(spoken[-2:], PENDING)]
 
@@ -102,7 +102,7 @@ def _settled(steps: Sequence[Observation]) -> frozenset[str]:
     return frozenset(done - still_open) | (frozenset({_TESTS_FAIL.lower()}) if tested else frozenset())
 
 
-def _patterns(steps: Sequence[Observation]) -> list[Line]:
+def _patterns(steps: Sequence[Observation]) -> list[SlotLine]:
     """Commands that this session ran again and again, and those that followed edits."""
     runs: dict[str, list[str]] = defaultdict(list)
     after: dict[str, int] = defaultdict(int)
@@ -118,12 +118,12 @@ def _patterns(steps: Sequence[Observation]) -> list[Line]:
     often = sorted(runs, key=lambda command: -len(runs[command]))
     often = [command for command in often if len(runs[command]) >= 3 or after[command] >= 2]
     return [
-        Line(f"Runs `{one}`" + (" after edits" if after[one] >= 2 else " often"), tuple((id,) for id in runs[one]))
+        SlotLine(f"Runs `{one}`" + (" after edits" if after[one] >= 2 else " often"), tuple((id,) for id in runs[one]))
         for one in often[:3]
     ]
 
 
-def _test_command(steps: Sequence[Observation]) -> list[Line]:
+def _test_command(steps: Sequence[Observation]) -> list[SlotLine]:
     tested: dict[str, list[str]] = defaultdict(list)
     for step in steps:
         if tests_of(step) and (command := command_of(step)):
@@ -131,26 +131,26 @@ def _test_command(steps: Sequence[Observation]) -> list[Line]:
     if not tested:
         return []
     usual = max(tested, key=lambda command: len(tested[command]))
-    return [Line(f"Tests run with `{clip(usual, 100)}`", tuple((id,) for id in tested[usual]))]
+    return [SlotLine(f"Tests run with `{clip(usual, 100)}`", tuple((id,) for id in tested[usual]))]
 
 
-def _context(steps: Sequence[Observation]) -> list[Line]:
+def _context(steps: Sequence[Observation]) -> list[SlotLine]:
     return [*_test_command(steps), *_found(_spoken(steps), DECISION)[:5]]
 
 
-def _guidance(steps: Sequence[Observation]) -> list[Line]:
+def _guidance(steps: Sequence[Observation]) -> list[SlotLine]:
     return _found(_spoken(steps), REASON)[:4]
 
 
-def _tools(steps: Sequence[Observation]) -> list[Line]:
-    return [Line(str(one), (one.steps,)) for one in recoveries(steps)[:4]]
+def _tools(steps: Sequence[Observation]) -> list[SlotLine]:
+    return [SlotLine(str(one), (one.steps,)) for one in recoveries(steps)[:4]]
 
 
 def _spoken(steps: Sequence[Observation]) -> list[tuple[Observation, str]]:
     return [(step, text) for step in steps for text in (prompt_of(step), said_of(step)) if text]
 
 
-def _found(said: Iterable[tuple[Observation, str]], pattern: re.Pattern[str]) -> list[Line]:
+def _found(said: Iterable[tuple[Observation, str]], pattern: re.Pattern[str]) -> list[SlotLine]:
     """Every sentence that the pattern finds, once, with all the steps that said it."""
     texts: dict[str, str] = {}
     sources: dict[str, list[tuple[str, ...]]] = defaultdict(list)
@@ -158,16 +158,16 @@ def _found(said: Iterable[tuple[Observation, str]], pattern: re.Pattern[str]) ->
         for sentence in matching([text], pattern):
             texts.setdefault(normal(sentence), sentence)
             sources[normal(sentence)].append((step.id,))
-    return [Line(text, tuple(sources[key])) for key, text in texts.items()]
+    return [SlotLine(text, tuple(sources[key])) for key, text in texts.items()]
 
 
-_OF_STEPS: dict[str, Callable[[Sequence[Observation]], list[Line]]] = {
+_OF_STEPS: dict[str, Callable[[Sequence[Observation]], list[SlotLine]]] = {
     "pending_items": _planned,
     "tool_guidelines": _tools,
     "project_context": _test_command,
     "session_patterns": _patterns,
 }
-_PROPOSALS: dict[str, Callable[[Sequence[Observation]], list[Line]]] = {
+_PROPOSALS: dict[str, Callable[[Sequence[Observation]], list[SlotLine]]] = {
     "user_preferences": _preferences,
     "pending_items": _pending,
     "tool_guidelines": _tools,
@@ -178,7 +178,7 @@ _PROPOSALS: dict[str, Callable[[Sequence[Observation]], list[Line]]] = {
 _OF_STATEMENTS = {"preference": "user_preferences", "open": "pending_items"}
 
 
-def _changed(slot: Slot, proposed: Sequence[Line], settled: frozenset[str]) -> SlotChange | None:
+def _changed(slot: Slot, proposed: Sequence[SlotLine], settled: frozenset[str]) -> SlotChange | None:
     old = [line for line in slot.content.splitlines() if line.strip()]
     still = {normal(one.text) for one in proposed}
     kept = [line for line in old if normal(line) in still or not _is_settled(line, settled)]

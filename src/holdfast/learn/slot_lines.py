@@ -23,14 +23,14 @@ SURE = 0.5  # what is worth less may be no wish at all; a slot is told before ev
 
 
 @dataclass(frozen=True, slots=True)
-class Reflected:
+class ReflectionResult:
     applied: tuple[Slot, ...]
     reviewed: int
 
 
 def reflect_session(
     ctx: CallContext, session_id: str, max_observations: int, holding: Callable[[str], Sequence[Statement]]
-) -> Reflected:
+) -> ReflectionResult:
     """Write what a session taught into its project's slots: wishes, unfinished work, habits; never the same twice.
 
     `holding` gives the statements of a project that hold. Lines of those that hold no more leave the slots. Only a
@@ -54,7 +54,7 @@ def reflect_session(
             _note_lines(ctx, tx, session.id, change)
         return tuple(done)
 
-    return Reflected(ctx.store.write(store) if changes else (), len(seen))
+    return ReflectionResult(ctx.store.write(store) if changes else (), len(seen))
 
 
 def _said(

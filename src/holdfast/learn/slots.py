@@ -21,7 +21,7 @@ DEFAULT_SIZE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Standard:
+class StandardSlot:
     """A slot every memory has from the start; it is stored once somebody writes to it."""
 
     label: str
@@ -31,14 +31,14 @@ class Standard:
 
 
 STANDARD_SLOTS = (
-    Standard("persona", "Who the agent is: its role, tone and boundaries."),
-    Standard("user_preferences", "How the user likes to work: style, tools, language, what to avoid."),
-    Standard("tool_guidelines", "Which tools to use for what, and their traps."),
-    Standard("project_context", "What this project is: purpose, architecture, conventions.", "project"),
-    Standard("guidance", "Standing advice for the next sessions.", "project"),
-    Standard("pending_items", "What is unfinished and should be picked up again.", "project"),
-    Standard("session_patterns", "What sessions have in common: habits, recurring steps.", "project", False),
-    Standard("self_notes", "Free notes of the agent to itself.", "project", False),
+    StandardSlot("persona", "Who the agent is: its role, tone and boundaries."),
+    StandardSlot("user_preferences", "How the user likes to work: style, tools, language, what to avoid."),
+    StandardSlot("tool_guidelines", "Which tools to use for what, and their traps."),
+    StandardSlot("project_context", "What this project is: purpose, architecture, conventions.", "project"),
+    StandardSlot("guidance", "Standing advice for the next sessions.", "project"),
+    StandardSlot("pending_items", "What is unfinished and should be picked up again.", "project"),
+    StandardSlot("session_patterns", "What sessions have in common: habits, recurring steps.", "project", False),
+    StandardSlot("self_notes", "Free notes of the agent to itself.", "project", False),
 )
 
 
@@ -91,7 +91,7 @@ def find_slot(ctx: CallContext, reader: Reader, label: str, project: str | None)
     raise NotFound(f"slot: nothing is labelled {label}")
 
 
-def _standard(ctx: CallContext, one: Standard, project: str | None) -> Slot:
+def _standard(ctx: CallContext, one: StandardSlot, project: str | None) -> Slot:
     agent = ctx.shared_agent()
     project = project_for_write(ctx, project) if project and one.scope == "project" else None
     return Slot(
@@ -200,7 +200,7 @@ def _put(ctx: CallContext, tx: Tx, slot: Slot, operation: str) -> Slot:
         )
     tx.replace(SLOTS, slot)
     ctx.audit(tx, operation, (slot.id,), label=slot.label, scope=slot.scope, size=len(slot.content))
-    ctx.tell(tx, "slot", slot)
+    ctx.publish(tx, "slot", slot)
     return slot
 
 
@@ -217,7 +217,7 @@ def delete_slot(ctx: CallContext, label: str, project: str | None) -> Slot:
             raise NotFound(f"slot: nothing stored is labelled {label}")
         drop_set_aside(tx, ctx.tenant, {slot.id})
         ctx.audit(tx, "slot_delete", (slot.id,), label=label, scope=slot.scope)
-        ctx.tell(tx, "slot", dataclasses.replace(slot, content=""))
+        ctx.publish(tx, "slot", dataclasses.replace(slot, content=""))
         return slot
 
     return ctx.store.write(store)

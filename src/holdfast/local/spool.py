@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from holdfast.local.spool_space import FOR_COUNTS, FULL, give_up, make_private, make_reserve, spools_elsewhere
+from holdfast.local.spool_space import FOR_COUNTS, FULL, give_up, make_private, make_reserve, spools_on_other_disks
 
 SPOOL = "spool"
 REFUSED = "refused"
@@ -62,7 +62,7 @@ def keep(folder: str, path: str, body: object, now_ms: int, chance: str) -> bool
     data = json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     found = spool_status(folder)
     fits = found.bytes + len(data) <= MOST_BYTES and found.waiting < MOST_FILES and len(data) <= ENTRY_BYTES
-    if fits and (_put(os.path.join(folder, SPOOL), name, data) or _put_elsewhere(folder, name, data)):
+    if fits and (_put(os.path.join(folder, SPOOL), name, data) or _put_on_other_disk(folder, name, data)):
         return True
     _count_dropped(folder)
     return False
@@ -153,7 +153,7 @@ def refuse(folder: str, name: str) -> None:
 def _spools(folder: str) -> Iterator[str]:
     """Where requests of the data folder may wait: beside the data first."""
     yield os.path.join(folder, SPOOL)
-    yield from spools_elsewhere(folder)
+    yield from spools_on_other_disks(folder)
 
 
 def _place(folder: str, name: str) -> str:
@@ -175,8 +175,8 @@ def _put(spool: str, name: str, data: bytes) -> bool:
     return False
 
 
-def _put_elsewhere(folder: str, name: str, data: bytes) -> bool:
-    for spool in spools_elsewhere(folder, make=True):
+def _put_on_other_disk(folder: str, name: str, data: bytes) -> bool:
+    for spool in spools_on_other_disks(folder, make=True):
         try:
             _write(spool, name, data)
             return True
@@ -245,7 +245,7 @@ def _count_dropped(folder: str) -> None:
         except OSError as error:
             if error.errno in FULL and give_up(main, 1):
                 return _append(main, b".")
-    for spool in spools_elsewhere(folder, make=True):
+    for spool in spools_on_other_disks(folder, make=True):
         try:
             return _append(spool, b".")
         except OSError:

@@ -95,7 +95,7 @@ def free_bytes(folder: str) -> int | None:
     return disk.f_bavail * disk.f_frsize
 
 
-def spools_elsewhere(folder: str, *, make: bool = False) -> Iterator[str]:
+def spools_on_other_disks(folder: str, *, make: bool = False) -> Iterator[str]:
     """The spools of a data folder on other disks: those that are there or, with `make`, those that can be made."""
     from hashlib import sha256
 

@@ -24,11 +24,11 @@ from holdfast.ops.records.rule_files import RULES
 from holdfast.ops.records.sessions import INTAKE
 from holdfast.ops.records.slots import SLOT_OPERATIONS
 from holdfast.ops.server.admin import ADMIN
+from holdfast.ops.server.export_import import TRANSFER
 from holdfast.ops.server.overview import OVERVIEW
 from holdfast.ops.server.second_brain import NOTE_OPERATIONS
-from holdfast.ops.server.transfer import TRANSFER
 from holdfast.ops.snapshots.create import SNAPSHOTS
-from holdfast.ops.snapshots.damaged import DAMAGED
+from holdfast.ops.snapshots.damaged_generations import DAMAGED
 from holdfast.ops.snapshots.keys import KEY_OPERATIONS
 from holdfast.ops.snapshots.merge import MERGING
 from holdfast.ops.snapshots.nexo import FOREIGN

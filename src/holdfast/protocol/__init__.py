@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.protocol.address import MemoryURI
 from holdfast.protocol.ids import build_session_id, build_user_id
 from holdfast.protocol.injection import format_memory_for_injection
-from holdfast.protocol.listing import format_memory_for_user
+from holdfast.protocol.memory_list import format_memory_for_user
 from holdfast.protocol.metadata import MemoryMetadata
 from holdfast.protocol.origin import UMOInfo
 from holdfast.protocol.terms import (

@@ -48,7 +48,7 @@ class MemoryFacts:
     of_work: bool = False  # about a project, or kept by a session
 
     @property
-    def is_told_in_chats(self) -> bool:
+    def is_shown_in_chats(self) -> bool:
         """Whether a global memory is for everybody in chats: what a coding agent keeps is not for strangers."""
         return self.origin.is_valid or self.share_into_groups or not self.of_work
 
@@ -59,7 +59,7 @@ class MemoryFacts:
         return tuple(dict.fromkeys(one for one in (self.owner, *listed) if is_sender(one)))
 
     @property
-    def is_told_in_private_only(self) -> bool:
+    def is_shown_in_private_only(self) -> bool:
         """Whether nobody gets to read it in a chat that others read along."""
         return (
             self.origin.is_private
@@ -94,7 +94,7 @@ def may_see(memory: MemoryFacts, viewer: Viewer) -> bool:
     if memory.deprecated or (viewer.umo and not here.is_valid):
         return False
     if memory.scope == MemoryScope.GLOBAL:
-        return not viewer.umo or memory.is_told_in_chats
+        return not viewer.umo or memory.is_shown_in_chats
     made = memory.origin
     if not here.is_valid or not made.is_valid or here.platform_id != made.platform_id:
         return False
@@ -115,7 +115,7 @@ def stored_keys(memory: MemoryFacts) -> tuple[str, ...]:
     if memory.deprecated:
         return ()
     if memory.scope == MemoryScope.GLOBAL:
-        return (EVERYBODY, IN_CHATS) if memory.is_told_in_chats else (EVERYBODY,)
+        return (EVERYBODY, IN_CHATS) if memory.is_shown_in_chats else (EVERYBODY,)
     made = memory.origin
     if not made.is_valid:
         return ()

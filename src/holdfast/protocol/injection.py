@@ -44,7 +44,7 @@ _CONTINUED = "\n  | "
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _LocaleTexts:
     titles: Mapping[str, str]
     notice: tuple[str, str]
     count: str
@@ -55,8 +55,8 @@ class _Words:
     chats: Mapping[str, str]
 
 
-_WORDS: Mapping[str, _Words] = {
-    "en": _Words(
+_WORDS: Mapping[str, _LocaleTexts] = {
+    "en": _LocaleTexts(
         titles={
             MemoryScope.GLOBAL: "Global memory for all chats",
             MemoryScope.PERSONAL: "Personal memory about the current user",
@@ -76,7 +76,7 @@ _WORDS: Mapping[str, _Words] = {
         current_user="current user",
         chats={"private": "private chat", "group": "group chat", "other": "other chat"},
     ),
-    "zh": _Words(
+    "zh": _LocaleTexts(
         titles={
             MemoryScope.GLOBAL: "适用于所有聊天的全局记忆",
             MemoryScope.PERSONAL: "关于当前用户的个人记忆",
@@ -125,7 +125,7 @@ def format_memory_for_injection(
     return _within(lambda chars: _block(words, groups, chars), max_length, max_tokens)
 
 
-def _words(locale: str) -> _Words:
+def _words(locale: str) -> _LocaleTexts:
     if locale not in _WORDS:
         raise InvalidRequest(f"locale must be one of {', '.join(_WORDS)}")
     return _WORDS[locale]
@@ -169,7 +169,7 @@ class _Group:
     entries: list[_Entry]
 
 
-def _entry(memory: object, words: _Words, current_user: str) -> _Entry | None:
+def _entry(memory: object, words: _LocaleTexts, current_user: str) -> _Entry | None:
     if not isinstance(memory, Mapping):
         return None
     about = MemoryMetadata.from_dict(memory.get("metadata"))
@@ -180,7 +180,7 @@ def _entry(memory: object, words: _Words, current_user: str) -> _Entry | None:
     return _Entry(about.memory_scope, lead, content, _note(about, words, current_user))
 
 
-def _note(about: MemoryMetadata, words: _Words, current_user: str) -> str:
+def _note(about: MemoryMetadata, words: _LocaleTexts, current_user: str) -> str:
     """Where the memory came from, whose it is and when it was made, as far as that is known.
 
     The kind of the chat is named, never its id: the reply may be read in another chat.
@@ -198,7 +198,7 @@ def _note(about: MemoryMetadata, words: _Words, current_user: str) -> str:
     return f"\n  ({known})" if known else ""
 
 
-def _block(words: _Words, groups: Sequence[_Group], chars: int) -> str:
+def _block(words: _LocaleTexts, groups: Sequence[_Group], chars: int) -> str:
     pieces = list(_pieces(groups, chars))
     count = sum(piece.startswith("\n- ") for piece in pieces)
     if not count:

@@ -33,7 +33,7 @@ _OFTEN = 20  # recalls after which more make no difference
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class MemoryLifetime:
     """What decides how a memory ages."""
 
     id: str
@@ -59,29 +59,29 @@ class Life:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class LifecycleRules:
     """How fast memories age, and how much one run may do."""
 
     half_life_ms: int = 14 * DAY_MS
     expire_ms: int = 30 * DAY_MS  # unused for so long, at importance 3
-    fold_ms: int = 14 * DAY_MS
-    fold_recalls: int = 1  # recalled more often than this, a memory is in use and not folded
-    fold_least: int = 3
-    fold_most: int = 30
+    summarise_ms: int = 14 * DAY_MS
+    summarise_recalls: int = 1  # recalled more often than this, a memory is in use and not folded
+    summarise_least: int = 3
+    summarise_most: int = 30
     grace_ms: int = 7 * DAY_MS
     per_run: int = 500
 
     def __post_init__(self) -> None:
         """Refuse rules by which memories would vanish at once or a run would never end."""
-        if min(self.half_life_ms, self.expire_ms, self.fold_ms, self.grace_ms, self.per_run) < 1:
+        if min(self.half_life_ms, self.expire_ms, self.summarise_ms, self.grace_ms, self.per_run) < 1:
             raise InvalidRequest("lifecycle: every time and the number per run must be at least 1")
-        if not 2 <= self.fold_least <= self.fold_most:
+        if not 2 <= self.summarise_least <= self.summarise_most:
             raise InvalidRequest("lifecycle: a summary needs two sources at least, and no more than its most")
-        if self.per_run < self.fold_most:
+        if self.per_run < self.summarise_most:
             raise InvalidRequest("lifecycle: a run must have room for the sources of one summary")
 
 
-def strength(life: Life, rules: Rules, now: int) -> float:
+def strength(life: MemoryLifetime, rules: LifecycleRules, now: int) -> float:
     """From 0 to 1: how much a memory matters now, by importance, use and time since its last use."""
     importance = (_importance(life) - LEAST_IMPORTANT) / (MOST_IMPORTANT - LEAST_IMPORTANT)
     use = min(math.log1p(max(life.recall_count, 0)) / math.log1p(_OFTEN), 1.0)
@@ -89,14 +89,14 @@ def strength(life: Life, rules: Rules, now: int) -> float:
     return _OF_IMPORTANCE * importance + _OF_USE * use + _OF_RECENCY * recency
 
 
-def expires_at(life: Life, rules: Rules) -> int | None:
+def expires_at(life: MemoryLifetime, rules: LifecycleRules) -> int | None:
     """When it expires if it is not used again: the more important, the later. None for what lasts."""
     if life.lasts or life.state != "active":
         return None
     return life.last_used_at + rules.expire_ms * _importance(life) // USUAL_IMPORTANCE
 
 
-def purged_at(life: Life, rules: Rules) -> int | None:
+def purged_at(life: MemoryLifetime, rules: LifecycleRules) -> int | None:
     """When it is gone for good; until then it can be restored. None unless it is deprecated."""
     return None if life.deprecated_at is None else life.deprecated_at + rules.grace_ms
 
@@ -104,17 +104,17 @@ def purged_at(life: Life, rules: Rules) -> int | None:
 # Steps of one memory
 
 
-def recalled(life: Life, now: int) -> Life:
+def recalled(life: MemoryLifetime, now: int) -> MemoryLifetime:
     """After it was really used. A clock that went back does not make it older."""
     return replace(life, recall_count=life.recall_count + 1, last_recalled_at=max(now, life.last_used_at))
 
 
-def deprecated(life: Life, now: int) -> Life:
+def deprecated(life: MemoryLifetime, now: int) -> MemoryLifetime:
     """Not shown any more; the grace begins. Doing it twice does not begin it anew."""
     return life if life.state == "deprecated" else replace(life, state="deprecated", deprecated_at=now)
 
 
-def folded(life: Life, summary: str) -> Life:
+def summarised(life: MemoryLifetime, summary: str) -> MemoryLifetime:
     """Behind a summary that is stored already, and reachable through it.
 
     Raises:
@@ -127,7 +127,7 @@ def folded(life: Life, summary: str) -> Life:
     return replace(life, state="folded", folded_into=summary)
 
 
-def restored(life: Life, rules: Rules, now: int) -> Life:
+def restored(life: MemoryLifetime, rules: LifecycleRules, now: int) -> MemoryLifetime:
     """Active again, and counted as used now: otherwise the next run would take it away once more.
 
     Raises:
@@ -141,7 +141,7 @@ def restored(life: Life, rules: Rules, now: int) -> Life:
     return replace(life, state="active", deprecated_at=None, folded_into=None, last_recalled_at=used)
 
 
-def is_purgeable(life: Life, rules: Rules, now: int) -> bool:
+def is_purgeable(life: MemoryLifetime, rules: LifecycleRules, now: int) -> bool:
     """Whether its grace is over. A deprecation in the future, by a clock that leapt, has not begun yet."""
     end = purged_at(life, rules)
     return life.state == "deprecated" and end is not None and end <= now
@@ -151,7 +151,7 @@ def is_purgeable(life: Life, rules: Rules, now: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class SummaryGroup:
     """Memories of one audience that one summary would replace. They are marked only after it is stored."""
 
     audience: tuple[str, ...]
@@ -159,100 +159,86 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LifecyclePlan:
     """What a run would do; the same value is shown by a dry run and carried out by a real one."""
 
     purge: tuple[str, ...] = ()
-    fold: tuple[Fold, ...] = ()
+    summarise: tuple[SummaryGroup, ...] = ()
     deprecate: tuple[str, ...] = ()
     more: bool = False  # there is more to do than one run may
 
     @property
     def is_empty(self) -> bool:
-        return not (self.purge or self.fold or self.deprecate)
+        return not (self.purge or self.summarise or self.deprecate)
 
 
-def plan(lives: Iterable[Life], rules: Rules, now: int, *, fold: bool = True) -> Plan:
+def plan(lives: Iterable[MemoryLifetime], rules: LifecycleRules, now: int, *, summarise: bool = True) -> LifecyclePlan:
     """What is due now, oldest first, no more than a run may do.
 
     What can be folded is folded before it expires, so that its gist outlives it. Without somebody who can write
     summaries, `fold` is False and old memories only expire.
     """
     known = sorted(lives, key=lambda life: (life.last_used_at, life.id))
-    folds = list(_folds(known, rules, now)) if fold else []
-    taken = {source for group in folds for source in group.sources}
+    summary_groups = list(_summary_groups(known, rules, now)) if summarise else []
+    taken = {source for group in summary_groups for source in group.sources}
     purge = [life.id for life in known if is_purgeable(life, rules, now)]
     expired = [life.id for life in known if life.id not in taken and _is_expired(life, rules, now)]
-    return _bounded(purge, folds, expired, rules.per_run)
+    return _bounded(purge, summary_groups, expired, rules.per_run)
 
 
-def _bounded(purge: Sequence[str], folds: Sequence[Fold], expired: Sequence[str], room: int) -> Plan:
+def _bounded(
+    purge: Sequence[str], summary_groups: Sequence[SummaryGroup], expired: Sequence[str], room: int
+) -> LifecyclePlan:
     now_purged = tuple(purge[:room])
     room -= len(now_purged)
     now_expired = tuple(expired[:room])
     room -= len(now_expired)
-    now_folded: list[Fold] = []
-    for group in folds:
+    now_summarised: list[SummaryGroup] = []
+    for group in summary_groups:
         if len(group.sources) > room:
             break
         room -= len(group.sources)
-        now_folded.append(group)
-    more = (len(now_purged), len(now_expired), len(now_folded)) != (len(purge), len(expired), len(folds))
-    return Plan(now_purged, tuple(now_folded), now_expired, more)
+        now_summarised.append(group)
+    more = (len(now_purged), len(now_expired), len(now_summarised)) != (len(purge), len(expired), len(summary_groups))
+    return LifecyclePlan(now_purged, tuple(now_summarised), now_expired, more)
 
 
-def _folds(known: Iterable[Life], rules: Rules, now: int) -> Iterator[Fold]:
+def _summary_groups(known: Iterable[MemoryLifetime], rules: LifecycleRules, now: int) -> Iterator[SummaryGroup]:
     """Old and unused memories by audience: a summary is seen by exactly those who saw its sources."""
     by_audience: dict[tuple[str, ...], list[str]] = {}
     for life in known:
-        if _is_foldable(life, rules, now):
+        if _can_be_summarised(life, rules, now):
             by_audience.setdefault(tuple(sorted(life.audience)), []).append(life.id)
     for audience, ids in by_audience.items():
-        for start in range(0, len(ids), rules.fold_most):
-            sources = tuple(ids[start : start + rules.fold_most])
-            if len(sources) >= rules.fold_least:
-                yield Fold(audience, sources)
+        for start in range(0, len(ids), rules.summarise_most):
+            sources = tuple(ids[start : start + rules.summarise_most])
+            if len(sources) >= rules.summarise_least:
+                yield SummaryGroup(audience, sources)
 
 
-def _is_foldable(life: Life, rules: Rules, now: int) -> bool:
+def _can_be_summarised(life: MemoryLifetime, rules: LifecycleRules, now: int) -> bool:
     return (
         life.state == "active"
         and not life.lasts
         and life.scope == MemoryScope.PERSONAL
         and bool(life.audience)
-        and life.recall_count <= rules.fold_recalls
-        and _unused(life, now) >= rules.fold_ms
+        and life.recall_count <= rules.summarise_recalls
+        and _unused(life, now) >= rules.summarise_ms
     )
 
 
-def _is_expired(life: Life, rules: Rules, now: int) -> bool:
+def _is_expired(life: MemoryLifetime, rules: LifecycleRules, now: int) -> bool:
     end = expires_at(life, rules)
     return end is not None and end <= now
 
 
-def _unused(life: Life, now: int) -> int:
+def _unused(life: MemoryLifetime, now: int) -> int:
     """Milliseconds since its last use; a moment in the future is just now."""
     return max(now - life.last_used_at, 0)
 
 
-def _importance(life: Life) -> int:
+def _importance(life: MemoryLifetime) -> int:
     return min(max(life.importance, LEAST_IMPORTANT), MOST_IMPORTANT)
-
-
-def carried_out(lives: Iterable[Life], done: Plan, summaries: Sequence[str], now: int) -> tuple[Life, ...]:
-    """The memories after a plan, with one stored summary for each fold of it."""
-    into = {source: summary for group, summary in zip(done.fold, summaries, strict=True) for source in group.sources}
-    gone, ended = set(done.purge), set(done.deprecate)
-    left = (life for life in lives if life.id not in gone)
-    return tuple(
-        deprecated(life, now) if life.id in ended else folded(life, into[life.id]) if life.id in into else life
-        for life in left
-    )
-
-
-def is_due(last_run: int | None, now: int, every_ms: int) -> bool:
-    """Whether a job should run again. A last run in the future, by a clock that leapt, is not believed."""
-    return last_run is None or last_run > now or now - last_run >= every_ms
 
 
 # Memories that cannot both be current
@@ -261,7 +247,7 @@ LinkKind = Literal["related", "supports", "context", "supersedes", "contradicts"
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class MemoryLink:
     """The source says something of the target: it supersedes it, contradicts it, or merely goes with it."""
 
     source: str
@@ -270,14 +256,14 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class CurrentMemories:
     """What is current, and what was set aside for what."""
 
     current: tuple[str, ...]
     set_aside: tuple[tuple[str, str], ...]  # memory, and the one that stands instead of it
 
 
-def settle(lives: Iterable[Life], links: Iterable[Link]) -> Settled:
+def settle(lives: Iterable[MemoryLifetime], links: Iterable[MemoryLink]) -> CurrentMemories:
     """Which of the memories may be shown as current, in their order.
 
     What is superseded by a memory of the list gives way to it, also over several steps; where links run in a circle,
@@ -298,12 +284,12 @@ def settle(lives: Iterable[Life], links: Iterable[Link]) -> Settled:
             set_aside[id] = min(over, key=lambda one: age[one])
         else:
             current.add(id)
-    return Settled(
+    return CurrentMemories(
         tuple(id for id in known if id in current), tuple((id, set_aside[id]) for id in known if id in set_aside)
     )
 
 
-def _above(known: Iterable[str], links: Iterable[Link]) -> dict[str, set[str]]:
+def _above(known: Iterable[str], links: Iterable[MemoryLink]) -> dict[str, set[str]]:
     """For each memory all that supersede it, directly or over others; in a circle itself is not among them."""
     direct: dict[str, set[str]] = {id: set() for id in known}
     for link in links:
@@ -321,7 +307,7 @@ def _reached(start: str, direct: dict[str, set[str]]) -> set[str]:
     return found
 
 
-def _rivals(links: Iterable[Link]) -> dict[str, set[str]]:
+def _rivals(links: Iterable[MemoryLink]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for link in links:
         found.setdefault(link.source, set()).add(link.target)

@@ -48,19 +48,6 @@ def decides_ownership(name: str) -> bool:
     return _plain(name) in _RESERVED
 
 
-def check_free_metadata(metadata: Mapping[str, Any]) -> None:
-    """Refuse free metadata that names an owner, a chat or an audience.
-
-    Raises:
-        InvalidRequest: it does; the message says which fields may not be there.
-    """
-    if any(decides_ownership(str(name)) for name in metadata):
-        raise InvalidRequest(
-            "metadata holds a field that decides whose the memory is",
-            hint=f"Leave these out of metadata: {', '.join((*OWNERSHIP_FIELDS, *_OTHER_NAMES))}.",
-        )
-
-
 def without_ownership(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The metadata without fields that decide ownership, and the names of those that were left out."""
     kept = {name: value for name, value in metadata.items() if not decides_ownership(str(name))}

@@ -20,7 +20,7 @@ NARROW = 20_000  # up to so many rows the vectors of a filter's own are looked a
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class QueryEmbedding:
     """The question's vector and the model that made it."""
 
     model: str
@@ -28,16 +28,16 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True)
-class Soon:
+class PendingEmbedding:
     """The question's meaning in the making, and whose it will be; `future` gives None if it cannot be had."""
 
     model: str
     dims: int
-    future: Future[Meaning | None]
+    future: Future[QueryEmbedding | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Early:
+class Prefetch:
     """What was read of the rows found by words while the question's meaning was in the making."""
 
     counted: Mapping[int, WordCount]
@@ -45,7 +45,7 @@ class Early:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class CandidatePool:
     """Candidates of one table, and what they were taken from."""
 
     table: Table[Any]
@@ -54,20 +54,20 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class WordMatches:
     """What of one table holds the question's words, within the conditions."""
 
     table: Table[Any]
     conditions: Sequence[Condition]
     words: WordHits
-    rows: dict[int, Row]
+    rows: dict[int, RankingRow]
 
     @property
     def corpus(self) -> Corpus:
         return Corpus(self.words.documents, self.words.average_length, self.words.frequency)
 
 
-def look(
+def match_words(
     reader: Reader,
     table: Table[Any],
     tenant: str,
@@ -75,7 +75,7 @@ def look(
     conditions: Sequence[Condition],
     most: int,
     newest: bool = False,
-) -> Looked:
+) -> WordMatches:
     """The best of one table by words, within the conditions; at least `most` if there are as many. With `newest` the
     newest too, whatever their words.
 
@@ -86,31 +86,33 @@ def look(
     if newest and (every := reader.within(table, tenant, conditions, words.inside)) is not None:
         found += every[-max(DEPTH, most) :].tolist()
     rows = _rows(reader, table, tenant, found, conditions) if found else {}
-    return Looked(table, conditions, words, rows)
+    return WordMatches(table, conditions, words, rows)
 
 
-def gather(reader: Reader, tenant: str, looked: Looked, soon: Soon | None, most: int) -> Pool:
+def collect_candidates(
+    reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedding | None, most: int
+) -> CandidatePool:
     """What may answer, of one table: the best by words and by meaning, and who stands beside them.
 
     Nobody waits for the question's meaning where there is nothing to find.
     """
     table, conditions, words, rows = looked.table, looked.conditions, looked.words, dict(looked.rows)
     if not words.inside:
-        return Pool(table, {}, looked.corpus)
-    early = _early(reader, tenant, looked, soon) if soon and not soon.future.done() else None
+        return CandidatePool(table, {}, looked.corpus)
+    early = _prefetch(reader, tenant, looked, soon) if soon and not soon.future.done() else None
     meaning = soon.future.result() if soon else None
     near = _nearest(reader, table, tenant, meaning, conditions, max(DEPTH, most), words) if meaning else {}
     fresh = [seq for seq in near if seq not in rows]
     rows |= _rows(reader, table, tenant, fresh, conditions) if fresh else {}
     rows |= _neighbours(reader, table, tenant, rows, conditions)
-    return Pool(table, _counted(reader, tenant, rows, words, early, meaning, near), looked.corpus)
+    return CandidatePool(table, _counted(reader, tenant, rows, words, early, meaning, near), looked.corpus)
 
 
 def _nearest(
     reader: Reader,
     table: Table[Any],
     tenant: str,
-    meaning: Meaning,
+    meaning: QueryEmbedding,
     conditions: Sequence[Condition],
     limit: int,
     words: WordHits,
@@ -129,7 +131,9 @@ def _nearest(
     return {hit.seq: hit.cosine for hit in hits}
 
 
-class Row(NamedTuple):  # hundreds are made for each question, and a frozen dataclass takes five times as long to make
+class RankingRow(
+    NamedTuple
+):  # hundreds are made for each question, and a frozen dataclass takes five times as long to make
     """What is read of a record to rank it."""
 
     seq: int
@@ -143,7 +147,7 @@ class Row(NamedTuple):  # hundreds are made for each question, and a frozen data
 
 def _rows(
     reader: Reader, table: Table[Any], tenant: str, seqs: Iterable[int], conditions: Sequence[Condition]
-) -> dict[int, Row]:
+) -> dict[int, RankingRow]:
     read, columns = (_memory, MEMORY_COLUMNS) if table is MEMORIES else (_observation, OBSERVATION_COLUMNS)
     rows = reader.values(table, tenant, columns, list(seqs), *conditions)
     return {row[0]: read(row) for row in rows}
@@ -155,22 +159,22 @@ OBSERVATION_COLUMNS = ("seq", "session_id", "at", "importance", "title", "narrat
 DEEDS = frozenset("command_run file_edit file_write file_read search web_fetch error notification subagent".split())
 
 
-def _memory(row: Sequence[Any]) -> Row:
+def _memory(row: Sequence[Any]) -> RankingRow:
     sessions = () if row[1] == "[]" else orjson.loads(row[1])
-    return Row(row[0], sessions[0] if sessions else None, *row[2:])
+    return RankingRow(row[0], sessions[0] if sessions else None, *row[2:])
 
 
-def _observation(row: Sequence[Any]) -> Row:
-    return Row(row[0], row[1], row[2], row[3], f"{row[4]}\n{row[5]}", did=row[6] in DEEDS)
+def _observation(row: Sequence[Any]) -> RankingRow:
+    return RankingRow(row[0], row[1], row[2], row[3], f"{row[4]}\n{row[5]}", did=row[6] in DEEDS)
 
 
 def _neighbours(
     reader: Reader,
     table: Table[Any],
     tenant: str,
-    rows: dict[int, Row],
+    rows: dict[int, RankingRow],
     conditions: Sequence[Condition],
-) -> dict[int, Row]:
+) -> dict[int, RankingRow]:
     """Who stands beside these in their sessions and is not among them."""
     around: dict[str, list[int]] = {}
     for seq, row in rows.items():
@@ -184,14 +188,19 @@ def _neighbours(
     return _rows(reader, table, tenant, fresh, conditions) if fresh else {}
 
 
-def _early(reader: Reader, tenant: str, looked: Looked, soon: Soon) -> Early:
+def _prefetch(reader: Reader, tenant: str, looked: WordMatches, soon: PendingEmbedding) -> Prefetch:
     """Rather than wait. Where there is nothing to wait for, reading all rows at once later is cheaper."""
     seqs = list(looked.rows)
-    return Early(looked.words.among.counted(seqs), reader.vectors(tenant, soon.model, soon.dims, seqs))
+    return Prefetch(looked.words.among.counted(seqs), reader.vectors(tenant, soon.model, soon.dims, seqs))
 
 
 def _cosines(
-    reader: Reader, tenant: str, rows: Iterable[int], early: Early | None, meaning: Meaning, near: dict[int, float]
+    reader: Reader,
+    tenant: str,
+    rows: Iterable[int],
+    early: Prefetch | None,
+    meaning: QueryEmbedding,
+    near: dict[int, float],
 ) -> dict[int, float]:
     """How near each row is in meaning."""
     known = {**early.vectors.cosines(meaning.vector), **near} if early else near
@@ -205,10 +214,10 @@ def _cosines(
 def _counted(
     reader: Reader,
     tenant: str,
-    rows: dict[int, Row],
+    rows: dict[int, RankingRow],
     words: WordHits,
-    early: Early | None,
-    meaning: Meaning | None,
+    early: Prefetch | None,
+    meaning: QueryEmbedding | None,
     near: dict[int, float],
 ) -> dict[int, Candidate]:
     """The rows with the question's words in them, how near they are, and how often they were recalled."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from holdfast.recall.rank import Ranked
+from holdfast.recall.rank import RankedCandidate
 
 _WORD = re.compile(r"\w+")
 READ_CHARS = 20_000
@@ -14,18 +14,20 @@ ALIKE = 0.9  # shared words of two texts over all their words
 _NEGATIONS = frozenset("no not never none without cannot t".split())
 
 
-def fold(ranked: Sequence[Ranked], texts: Mapping[int, str], limit: int | None = None) -> list[Ranked]:
+def deduplicate(
+    ranked: Sequence[RankedCandidate], texts: Mapping[int, str], limit: int | None = None
+) -> list[RankedCandidate]:
     """The results without those that are nearly identical to a better one; no more than `limit`.
 
     A text that differs in a number, a name or a negation says something else, however much it shares.
     """
-    kept: list[Ranked] = []
-    seen: list[_Said] = []
+    kept: list[RankedCandidate] = []
+    seen: list[_TextWords] = []
     for one in ranked:
         if len(kept) == limit:
             break
-        words = _Said.of(texts.get(one.seq, ""))
-        if words.exact and any(_alike(words, other) for other in seen):
+        words = _TextWords.of(texts.get(one.seq, ""))
+        if words.exact and any(_is_similar(words, other) for other in seen):
             continue
         kept.append(one)
         seen.append(words)
@@ -33,19 +35,19 @@ def fold(ranked: Sequence[Ranked], texts: Mapping[int, str], limit: int | None =
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _TextWords:
     """The words of a text, as they are written and in lower case."""
 
     exact: frozenset[str]
     lower: frozenset[str]
 
     @classmethod
-    def of(cls, text: str) -> _Said:
+    def of(cls, text: str) -> _TextWords:
         words = frozenset(_WORD.findall(text[:READ_CHARS]))
         return cls(words, frozenset(map(str.lower, words)))
 
 
-def _alike(one: _Said, other: _Said) -> bool:
+def _is_similar(one: _TextWords, other: _TextWords) -> bool:
     sizes = len(one.exact), len(other.exact)
     if min(sizes) < ALIKE * max(sizes):
         return False
@@ -53,18 +55,20 @@ def _alike(one: _Said, other: _Said) -> bool:
     if shared < ALIKE * (sum(sizes) - shared):
         return one.lower == other.lower
     apart = one.exact ^ other.exact
-    return not any(_telling(word) for word in apart if (word.lower() in one.lower) != (word.lower() in other.lower))
+    return not any(
+        _distinctive_words(word) for word in apart if (word.lower() in one.lower) != (word.lower() in other.lower)
+    )
 
 
-def _telling(word: str) -> bool:
+def _distinctive_words(word: str) -> bool:
     return not word.islower() or not word.isalpha() or word in _NEGATIONS
 
 
-def diverse(ranked: Sequence[Ranked], sessions: Mapping[int, str | None], most: int) -> list[Ranked]:
+def diverse(ranked: Sequence[RankedCandidate], sessions: Mapping[int, str | None], most: int) -> list[RankedCandidate]:
     """The same results, but from each session only `most` before all others have had their turn."""
     taken: dict[str, int] = {}
-    first: list[Ranked] = []
-    rest: list[Ranked] = []
+    first: list[RankedCandidate] = []
+    rest: list[RankedCandidate] = []
     for one in ranked:
         session = sessions.get(one.seq)
         count = taken.get(session, 0) if session else 0

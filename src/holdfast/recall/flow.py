@@ -12,12 +12,12 @@ from holdfast.core.errors import EmbedderUnavailable, UpstreamFailed
 from holdfast.core.model import CleanText, Memory, Observation
 from holdfast.core.ports import Embedder
 from holdfast.projects import of_project
-from holdfast.recall.candidates import Meaning, Pool, Soon, gather, look
-from holdfast.recall.dedupe import diverse, fold
+from holdfast.recall.candidates import CandidatePool, PendingEmbedding, QueryEmbedding, collect_candidates, match_words
+from holdfast.recall.dedupe import deduplicate, diverse
 from holdfast.recall.hits import Hit, Question
 from holdfast.recall.links import CONTRADICTS, OF_TWO_ONE, current
-from holdfast.recall.outdated import newest_first
-from holdfast.recall.rank import DATE, Asked, Candidate, Ranked, rank
+from holdfast.recall.rank import DATE, Candidate, RankedCandidate, RankingQuery, rank
+from holdfast.recall.replacements import newest_first
 from holdfast.recall.signals import asks_for_days_alone
 from holdfast.recall.time.dates import day_of, spans
 from holdfast.recall.turn_hits import as_turns, by_worth
@@ -63,19 +63,21 @@ def _current(ctx: CallContext, reader: Reader, hits: list[Hit], question: Questi
     return [hit for hit in hits if hit.record.id not in gone]
 
 
-def _pools(ctx: CallContext, reader: Reader, question: Question) -> tuple[list[Pool], list[Pool]]:
+def _pools(ctx: CallContext, reader: Reader, question: Question) -> tuple[list[CandidatePool], list[CandidatePool]]:
     """What may answer, and what may of the days that the question names."""
     query = tokenizer.query(question.query)
-    soon = _soon(ctx, question.query)
+    soon = _embed_in_background(ctx, question.query)
     if not query and (soon is None or soon.future.result() is None):
         return [], []
     now = ctx.clock.now_ms()
     own = _bounds(ctx, question)
     of_days = [one for asked in _on_its_days(question, now) for one in _bounds(ctx, asked)]
-    looked = [look(reader, table, ctx.tenant, query, some, question.limit) for table, some in own]
+    looked = [match_words(reader, table, ctx.tenant, query, some, question.limit) for table, some in own]
     only_days = bool(of_days) and asks_for_days_alone(question.query, now)
-    looked += [look(reader, table, ctx.tenant, query, some, question.limit, only_days) for table, some in of_days]
-    pools = [gather(reader, ctx.tenant, one, soon, question.limit) for one in looked]
+    looked += [
+        match_words(reader, table, ctx.tenant, query, some, question.limit, only_days) for table, some in of_days
+    ]
+    pools = [collect_candidates(reader, ctx.tenant, one, soon, question.limit) for one in looked]
     return pools[: len(own)], pools[len(own) :]
 
 
@@ -102,13 +104,13 @@ def _within(question: Question, first: int, end: int) -> Question:
     return replace(question, after=after, before=before)
 
 
-def _soon(ctx: CallContext, text: str) -> Soon | None:
+def _embed_in_background(ctx: CallContext, text: str) -> PendingEmbedding | None:
     """The question as a vector, made by another thread while this one looks for its words."""
     model = ctx.embedder
     if model is None or not text.strip():
         return None
     asked = redact_text(text[:EMBEDDED_CHARS]).value
-    return Soon(model.name, model.dims, _embedding.submit(_meaning, model, asked))
+    return PendingEmbedding(model.name, model.dims, _embedding.submit(_meaning, model, asked))
 
 
 def _read(ctx: CallContext, text: str) -> float:
@@ -116,22 +118,24 @@ def _read(ctx: CallContext, text: str) -> float:
     return ctx.embedder.reads(text[:EMBEDDED_CHARS]) if ctx.embedder else 1.0
 
 
-def _meaning(embedder: Embedder, text: CleanText) -> Meaning | None:
+def _meaning(embedder: Embedder, text: CleanText) -> QueryEmbedding | None:
     """The question as a vector; None if the embedder cannot answer now: then words alone must do."""
     try:
-        return Meaning(embedder.name, embedder.embed_query(text))
+        return QueryEmbedding(embedder.name, embedder.embed_query(text))
     except (EmbedderUnavailable, UpstreamFailed):
         return None
 
 
-def _ranked(ctx: CallContext, question: Question, own: Sequence[Pool], pools: Sequence[Pool]) -> list[Ranked]:
+def _ranked(
+    ctx: CallContext, question: Question, own: Sequence[CandidatePool], pools: Sequence[CandidatePool]
+) -> list[RankedCandidate]:
     """All pools in one order, without those that say what a better one says."""
     candidates = {seq: one for pool in pools for seq, one in pool.candidates.items()}
     if not candidates:
         return []
     # Where most candidates come from: of a table with few records nothing can be said about what is rare, nor of a day.
     corpus = max(own, key=lambda pool: len(pool.candidates)).corpus
-    asked = Asked(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), _read(ctx, question.query))
+    asked = RankingQuery(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), _read(ctx, question.query))
     # Twice as many as wanted: some say the same and are folded.
     most = len(candidates) if question.per_session else 4 * question.limit + 20
     best = rank(asked, list(candidates.values()), corpus, most)
@@ -139,10 +143,10 @@ def _ranked(ctx: CallContext, question: Question, own: Sequence[Pool], pools: Se
     if question.per_session:  # before folding, which compares each with each: only as many as are wanted
         ranked = diverse(ranked, {seq: one.session for seq, one in candidates.items()}, question.per_session)
     # Three times as many as wanted: prompts and messages of one turn are one hit.
-    return fold(ranked, {seq: one.text for seq, one in candidates.items()}, 3 * question.limit)
+    return deduplicate(ranked, {seq: one.text for seq, one in candidates.items()}, 3 * question.limit)
 
 
-def _answers(one: Ranked, candidate: Candidate, read: float, strict: bool) -> bool:
+def _answers(one: RankedCandidate, candidate: Candidate, read: float, strict: bool) -> bool:
     """Whether it shares a word with the question, itself or beside it, or some meaning, or is of a day that it names.
     The nearest in meaning may be far, and all look near that cannot be read."""
     likeness = read * (candidate.cosine or 0.0)
@@ -151,7 +155,9 @@ def _answers(one: Ranked, candidate: Candidate, read: float, strict: bool) -> bo
     return one.parts.words > 0 or likeness >= LEAST_LIKENESS or one.parts.date >= DATE
 
 
-def _hits(ctx: CallContext, reader: Reader, ranked: Sequence[Ranked], pools: Sequence[Pool]) -> list[Hit]:
+def _hits(
+    ctx: CallContext, reader: Reader, ranked: Sequence[RankedCandidate], pools: Sequence[CandidatePool]
+) -> list[Hit]:
     records: dict[int, Memory | Observation] = {}
     cosines: dict[int, float | None] = {}
     for pool in pools:

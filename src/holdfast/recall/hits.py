@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holdfast.core.model import Memory, Observation
-from holdfast.recall.rank import Parts
+from holdfast.recall.rank import ScoreParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Newer:
+class Replacement:
     """The statement or memory that came in the place of an older one, and when it was said."""
 
     id: str  # of the record it was said in
@@ -47,10 +47,10 @@ class Hit:
 
     record: Memory | Observation
     score: float
-    parts: Parts
+    parts: ScoreParts
     cosine: float | None  # None: the record has no vector, or there is no embedder
     turn: tuple[Observation, ...] = ()  # the prompt and messages of the turn that it stands for
-    outdated: Newer | None = None  # what replaced the statement that matched
+    outdated: Replacement | None = None  # what replaced the statement that matched
 
     @property
     def kind(self) -> str:

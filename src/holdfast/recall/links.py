@@ -11,7 +11,7 @@ from typing import cast
 
 from holdfast.context import CallContext
 from holdfast.core.model import Memory, Relation
-from holdfast.protocol.lifecycle import Life, Link, LinkKind, settle
+from holdfast.protocol.lifecycle import LinkKind, MemoryLifetime, MemoryLink, settle
 from holdfast.store.port import Condition, Reader, where
 from holdfast.store.tables import MEMORIES, RELATIONS
 
@@ -78,11 +78,11 @@ def current(
     others = {} if among else latest_of(ctx, reader, list(strangers), agent)
     names = own | {end: memory.id for end, memory in others.items()}
     links = [
-        Link(names[one.source_id], names[one.target_id], cast(LinkKind, one.type))
+        MemoryLink(names[one.source_id], names[one.target_id], cast(LinkKind, one.type))
         for one in relations
         if one.source_id in names and one.target_id in names
     ]
-    lives = {one.id: Life(one.id, one.created_at) for one in (*memories, *others.values())}
+    lives = {one.id: MemoryLifetime(one.id, one.created_at) for one in (*memories, *others.values())}
     stay = set(settle(lives.values(), links).current)
     return [one for one in memories if one.id in stay]
 

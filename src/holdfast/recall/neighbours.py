@@ -24,7 +24,7 @@ ASKS = 0.3  # share of a turn's words that must be a question for it to be one
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class NeighbourPairs:
     """Pairs of rows: `of` borrows `share` of what `beside` has. Each array holds one direction and distance."""
 
     of: tuple[slice, ...]
@@ -46,10 +46,10 @@ class Neighbours:
         return total
 
 
-def neighbours(sessions: Sequence[str | None], lengths: Floats, asking: Floats) -> Neighbours:
+def neighbours(sessions: Sequence[str | None], lengths: Floats, asking: Floats) -> NeighbourPairs:
     """The neighbours of rows that are in the order of their sessions and, within one, of time."""
     if not any(sessions):
-        return Neighbours((), (), ())
+        return NeighbourPairs((), (), ())
     codes = _codes(sessions)
     middle = np.cumsum(lengths) - lengths / 2
     of: list[slice] = []
@@ -64,7 +64,7 @@ def neighbours(sessions: Sequence[str | None], lengths: Floats, asking: Floats) 
         beside += [earlier, later]
         replied = share * np.where(asking[earlier] > ASKS, REPLY, 1.0) if step == 1 else share
         shares += [replied, share * LATER]
-    return Neighbours(tuple(of), tuple(beside), tuple(shares))
+    return NeighbourPairs(tuple(of), tuple(beside), tuple(shares))
 
 
 def _codes(sessions: Sequence[str | None]) -> Places:

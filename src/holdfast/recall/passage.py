@@ -27,7 +27,7 @@ def passage(text: str, query: str, chars: int, stated: Sequence[str] = ()) -> st
 
     `stated` are sentences that were found worth keeping.
     """
-    parts = [_told(one.text, one.lead) for one in sentences(text)]
+    parts = [_with_lead(one.text, one.lead) for one in sentences(text)]
     if not parts:
         return _cut(" ".join(text.split()), chars)
     if sum(len(part) + 1 for part in parts) <= chars:
@@ -63,7 +63,7 @@ def _joined(parts: Sequence[str], chosen: Sequence[int]) -> str:
     return text.strip()
 
 
-def _told(text: str, lead: str) -> str:
+def _with_lead(text: str, lead: str) -> str:
     lead = lead.rstrip(":").strip()
     return f"{lead}: {text}" if lead and len(lead) <= 80 else text
 

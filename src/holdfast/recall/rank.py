@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from holdfast.core.times import DAY_MS
 from holdfast.recall import signals
-from holdfast.recall.neighbours import Neighbours, neighbours
+from holdfast.recall.neighbours import NeighbourPairs, neighbours
 from holdfast.recall.time.dates import spans
 
 Floats = NDArray[np.float64]
@@ -90,7 +90,7 @@ class Candidate(NamedTuple):  # hundreds are made for each question; see `Row` i
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RankingQuery:
     """The question: its text, its stemmed terms without stop-words, and when it is asked."""
 
     text: str
@@ -108,7 +108,7 @@ class Corpus:
     frequency: Mapping[str, int]  # in how many documents each term occurs
 
 
-class Parts(NamedTuple):
+class ScoreParts(NamedTuple):
     """What made a score; they add up to it."""
 
     words: float
@@ -125,13 +125,13 @@ class Parts(NamedTuple):
     deed: float = 0.0  # below zero: what a tool printed holds many words, and rarely the conclusion
 
 
-class Ranked(NamedTuple):
+class RankedCandidate(NamedTuple):
     seq: int
     score: float
-    parts: Parts
+    parts: ScoreParts
 
 
-def rank(asked: Asked, candidates: Sequence[Candidate], corpus: Corpus, limit: int) -> list[Ranked]:
+def rank(asked: RankingQuery, candidates: Sequence[Candidate], corpus: Corpus, limit: int) -> list[RankedCandidate]:
     """The best candidates, best first; the same whatever order they come in."""
     if not candidates or limit <= 0:
         return []
@@ -141,21 +141,21 @@ def rank(asked: Asked, candidates: Sequence[Candidate], corpus: Corpus, limit: i
     seqs = np.array([row.seq for row in rows])
     # Rounded, so that equal matches are equal whatever the order of the sums.
     best = np.lexsort((-seqs, -moments, -np.round(scored.total, 9)))[:limit]
-    return list(map(Ranked, seqs[best].tolist(), scored.total[best].tolist(), scored.parts(best)))
+    return list(map(RankedCandidate, seqs[best].tolist(), scored.total[best].tolist(), scored.parts(best)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
+class _ScoredTable:
     total: Floats
     added: dict[str, Floats]
     beside: Floats
 
-    def parts(self, places: NDArray[np.intp]) -> list[Parts]:
+    def parts(self, places: NDArray[np.intp]) -> list[ScoreParts]:
         columns = {name: values[places].tolist() for name, values in (*self.added.items(), ("neighbours", self.beside))}
-        return list(map(Parts, *(columns[name] for name in Parts._fields)))
+        return list(map(ScoreParts, *(columns[name] for name in ScoreParts._fields)))
 
 
-def _score(asked: Asked, rows: Sequence[Candidate], moments: NDArray[np.int64], corpus: Corpus) -> _Scored:
+def _score(asked: RankingQuery, rows: Sequence[Candidate], moments: NDArray[np.int64], corpus: Corpus) -> _ScoredTable:
     texts = [row.text for row in rows]
     lengths = np.maximum(1.0, np.array([row.length for row in rows], float))
     asking = signals.asking(texts)
@@ -177,10 +177,10 @@ def _score(asked: Asked, rows: Sequence[Candidate], moments: NDArray[np.int64], 
         **_tie_breakers(rows, moments, asked.now, matched=bool(words.any() or meaning.any())),
     }
     beside = share * (words - own_words) + (1 - share) * (meaning - own_meaning)
-    return _Scored(np.sum(list(added.values()), axis=0), added, beside)
+    return _ScoredTable(np.sum(list(added.values()), axis=0), added, beside)
 
 
-def _dated(asked: Asked, moments: NDArray[np.int64]) -> Floats:
+def _dated(asked: RankingQuery, moments: NDArray[np.int64]) -> Floats:
     """How near each row is to the days that the question names."""
     days = spans(asked.text, asked.now)
     alone = bool(days) and signals.asks_for_days_alone(asked.text, asked.now)
@@ -196,7 +196,7 @@ def _frequencies(terms: Sequence[str], rows: Sequence[Candidate]) -> Floats:
 
 
 def _words(
-    frequencies: Floats, lengths: Floats, near: Neighbours, terms: Sequence[str], corpus: Corpus
+    frequencies: Floats, lengths: Floats, near: NeighbourPairs, terms: Sequence[str], corpus: Corpus
 ) -> tuple[Floats, Floats]:
     """BM25 of each row with its neighbours, and of it alone, on one scale."""
     if not terms:
@@ -220,7 +220,7 @@ def _rarity(terms: Sequence[str], corpus: Corpus) -> Floats:
     return np.log1p((documents - held + 0.5) / (held + 0.5))
 
 
-def _meaning(cosines: Sequence[float | None], words: Floats, near: Neighbours) -> tuple[Floats, Floats]:
+def _meaning(cosines: Sequence[float | None], words: Floats, near: NeighbourPairs) -> tuple[Floats, Floats]:
     """Nearness in meaning of each row with its neighbours, and of it alone; all zero if nothing has a vector."""
     values = _with_guesses(np.array([np.nan if cosine is None else cosine for cosine in cosines], float), words)
     together = near.sums(values) / near.sums(np.ones(len(values)))

@@ -19,7 +19,7 @@ UNANSWERED = 0.4  # share of its score that a prompt keeps that states nothing a
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class _TurnHits:
     prompt: Observation | None
     messages: tuple[Observation, ...]
 
@@ -35,7 +35,7 @@ class _Turn:
 
 def as_turns(ctx: CallContext, reader: Reader, hits: Sequence[Hit]) -> list[Hit]:
     """The hits with those of one turn in one place, the best of them; its record is the answer."""
-    known: dict[str, _Turn] = {}
+    known: dict[str, _TurnHits] = {}
     seen: set[str] = set()
     found: list[Hit] = []
     for hit in hits:
@@ -73,7 +73,7 @@ def _weight(hit: Hit, worth: float) -> float:
     return hit.score + WORTH * worth
 
 
-def _turn(ctx: CallContext, reader: Reader, row: Observation) -> _Turn:
+def _turn(ctx: CallContext, reader: Reader, row: Observation) -> _TurnHits:
     found = turn_of(reader, ctx.tenant, row, MOST_MESSAGES, *where(hook=MESSAGE_HOOK))
     prompt = found.prompt if found.prompt is not None and ctx.may_see(found.prompt) else None
-    return _Turn(prompt, tuple(one for one in found.rows if ctx.may_see(one)))
+    return _TurnHits(prompt, tuple(one for one in found.rows if ctx.may_see(one)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from holdfast.core.model import CleanText
-from holdfast.redact.json_walk import Walk, is_quiet
+from holdfast.redact.json_walk import JsonRedaction, is_quiet
 from holdfast.redact.plain import Counts, findings, to_bytes
 from holdfast.redact.result import PRIVATE_MARK, SECRET_MARK, Finding, Redacted
 from holdfast.redact.rules import default_rules
@@ -25,7 +25,7 @@ def redact_text(text: str) -> Redacted[CleanText]:
     if is_quiet(book, data):
         return Redacted(CleanText(text), ())
     counts = Counts()
-    clean = Walk(book, counts).loud(text, data, 0)
+    clean = JsonRedaction(book, counts).loud(text, data, 0)
     return Redacted(CleanText(clean), findings(book, counts))
 
 
@@ -36,5 +36,5 @@ def redact_value(value: T) -> Redacted[T]:
         InvalidRequest: it is no JSON value, or nested deeper than 200 levels.
     """
     book, counts = default_rules(), Counts()
-    clean: T = Walk(book, counts).value(value)
+    clean: T = JsonRedaction(book, counts).value(value)
     return Redacted(clean, findings(book, counts))

@@ -18,7 +18,7 @@ from holdfast.redact.traits import (
     TOKEN,
     TYPE,
     Candidate,
-    Words,
+    WordFlags,
     decoded,
     entropy,
     has_digit,
@@ -34,7 +34,7 @@ from holdfast.redact.traits import (
 )
 
 
-def check_password(candidate: Candidate, words: Words) -> bool:
+def check_password(candidate: Candidate, words: WordFlags) -> bool:
     """Short and guessable values count too; only what is plainly a type, a reference, code or prose is let through."""
     value = candidate.value
     if len(value) < 4 or is_plain(candidate, words) or names_itself(candidate, words):
@@ -71,7 +71,7 @@ def is_bare_word(candidate: Candidate) -> bool:
     )
 
 
-def check_prose(candidate: Candidate, words: Words) -> bool:
+def check_prose(candidate: Candidate, words: WordFlags) -> bool:
     """A word in a sentence that is no word: it has a digit or a mark inside."""
     value = candidate.value.rstrip(".,:;!?)]}*")
     inner = Candidate(value, name=candidate.name)
@@ -84,7 +84,7 @@ def check_prose(candidate: Candidate, words: Words) -> bool:
     return (has_digit(value) or bool(set(value) & PROSE_MARKS)) and not is_named_word(value)
 
 
-def check_secret(candidate: Candidate, words: Words) -> bool:
+def check_secret(candidate: Candidate, words: WordFlags) -> bool:
     """Tokens and keys: long enough, and not made of plain words unless the name leaves no doubt."""
     value = candidate.value
     strong = "secret" in candidate.name or "api" in candidate.name or "private" in candidate.name
@@ -122,7 +122,7 @@ def is_lettered_secret(candidate: Candidate, strong: bool) -> bool:
     return len(value) >= 16 and not is_wordy(value)
 
 
-def check_key(candidate: Candidate, words: Words) -> bool:
+def check_key(candidate: Candidate, words: WordFlags) -> bool:
     """A field named key may hold anything, so only a long random string of all kinds of characters counts."""
     value = candidate.value
     if len(value) < 20 or not re.fullmatch(r"[\w+/=.~-]+", value, re.ASCII) or is_plain(candidate, words):
@@ -132,7 +132,7 @@ def check_key(candidate: Candidate, words: Words) -> bool:
     return check_mixed(candidate, words) and entropy(value) >= 3.7 and not is_wordy(value) and not digest
 
 
-def check_header(candidate: Candidate, words: Words) -> bool:
+def check_header(candidate: Candidate, words: WordFlags) -> bool:
     value = candidate.value
     if len(value) < 6 or is_plain(candidate, words) or names_itself(candidate, words) or NUMBER.match(value):
         return False
@@ -141,44 +141,44 @@ def check_header(candidate: Candidate, words: Words) -> bool:
     return len(value) >= 8 and not is_wordy(value)
 
 
-def check_login(candidate: Candidate, words: Words) -> bool:
+def check_login(candidate: Candidate, words: WordFlags) -> bool:
     """In an address or after a flag everything is the password, unless it stands for one."""
     return not is_reference(candidate.value)
 
 
-def check_flag(candidate: Candidate, words: Words) -> bool:
+def check_flag(candidate: Candidate, words: WordFlags) -> bool:
     value = candidate.value
     return not is_plain(candidate, words) and (has_digit(value) or has_mark(value)) and not is_named_word(value)
 
 
-def check_env(candidate: Candidate, words: Words) -> bool:
+def check_env(candidate: Candidate, words: WordFlags) -> bool:
     value = candidate.value
     return len(value) >= 4 and not is_plain(candidate, words) and not names_itself(candidate, words)
 
 
-def check_quoted(candidate: Candidate, words: Words) -> bool:
+def check_quoted(candidate: Candidate, words: WordFlags) -> bool:
     value = candidate.value
     return not is_plain(candidate, words) and not names_itself(candidate, words) and is_passphrase(value, words)
 
 
-def check_mixed(candidate: Candidate, words: Words) -> bool:
+def check_mixed(candidate: Candidate, words: WordFlags) -> bool:
     value = candidate.value
     return has_digit(value) and value != value.lower() and value != value.upper()
 
 
-def check_digit(candidate: Candidate, words: Words) -> bool:
+def check_digit(candidate: Candidate, words: WordFlags) -> bool:
     return has_digit(candidate.value)
 
 
-def check_any(candidate: Candidate, words: Words) -> bool:
+def check_any(candidate: Candidate, words: WordFlags) -> bool:
     return True
 
 
-def check_base64_login(candidate: Candidate, words: Words) -> bool:
+def check_base64_login(candidate: Candidate, words: WordFlags) -> bool:
     return b":" in decoded(candidate.value)[1:-1]
 
 
-Check = Callable[[Candidate, Words], bool]
+Check = Callable[[Candidate, WordFlags], bool]
 
 CHECKS: dict[str, Check] = {
     "any": check_any,

@@ -38,7 +38,7 @@ PAIR_VALUES = frozenset({"value", "Value", "val", "default", "content"})
 BRACKETS = {"{": "}", "[": "]", '"': '"'}
 
 
-class Walk:
+class JsonRedaction:
     """One redaction of one value; `counts` gathers what was removed."""
 
     def __init__(self, book: RuleBook, counts: Counts) -> None:

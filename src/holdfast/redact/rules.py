@@ -13,7 +13,7 @@ import re2
 
 from holdfast.core.errors import InvalidSettings
 from holdfast.redact.checks import CHECKS
-from holdfast.redact.traits import Words
+from holdfast.redact.traits import WordFlags
 
 Form = Literal["pattern", "near", "names"]
 
@@ -28,7 +28,7 @@ OPTIONAL: dict[Form, frozenset[str]] = {
     "near": frozenset({"entropy", "check"}),
     "names": frozenset({"keywords", "gate"}),
 }
-WORD_LISTS = frozenset(Words.__dataclass_fields__)
+WORD_LISTS = frozenset(WordFlags.__dataclass_fields__)
 
 # A name with the vendor's word, an operator, and the value; group 1 is the rest of the name, group 2 the value.
 # 32 characters of name cover "datadog_application_access_key"; more would reach into the next sentence.
@@ -76,7 +76,7 @@ class RuleBook:
     """All rules, and the one automaton that tells which of them a text calls for."""
 
     rules: tuple[Rule, ...]
-    words: Words
+    words: WordFlags
     gate: Any
     called: tuple[tuple[int, ...], ...]
 
@@ -224,13 +224,13 @@ def _check_keyword(name: str, word: object) -> None:
         raise _refused(f"rule {name}: a keyword must be two printable characters or more, no quotes, no backslash")
 
 
-def _words(lists: Mapping[str, Any]) -> Words:
+def _words(lists: Mapping[str, Any]) -> WordFlags:
     if set(lists) != WORD_LISTS:
         raise _refused(f"the lists of words must be {', '.join(sorted(WORD_LISTS))}")
     for name, words in lists.items():
         if not isinstance(words, list) or not all(isinstance(word, str) and word == word.lower() for word in words):
             raise _refused(f"the words of {name} must be a list of lower-case words")
-    return Words(**{name: frozenset(words) for name, words in lists.items()})
+    return WordFlags(**{name: frozenset(words) for name, words in lists.items()})
 
 
 def _refused(reason: str) -> InvalidSettings:

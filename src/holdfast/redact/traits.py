@@ -14,7 +14,7 @@ JUDGED = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordFlags:
     """Words that tell a value or a name from a secret; see rules.toml for what each list is for."""
 
     plain: frozenset[str]
@@ -96,7 +96,7 @@ def name_parts(text: str) -> list[str]:
     return [part.lower() for part in SEPARATORS.split(CAMEL.sub("_", text)) if part]
 
 
-def names_itself(candidate: Candidate, words: Words) -> bool:
+def names_itself(candidate: Candidate, words: WordFlags) -> bool:
     """A name such as db-password or your_api_key_here: letters only, and one of its words says what it is."""
     parts = name_parts(candidate.value)
     if len(parts) < 2 or has_digit(candidate.value):
@@ -122,7 +122,7 @@ def is_spelled(text: str) -> bool:
     return sum(len(run) for run in runs if run.isalpha()) >= 6 * max(1, len(runs))
 
 
-def is_harmless(candidate: Candidate, words: Words) -> bool:
+def is_harmless(candidate: Candidate, words: WordFlags) -> bool:
     """Whether the name before the telling word makes it a page token, a public key and the like."""
     return any(part in words.harmless for part in name_parts(f"{candidate.before}_{candidate.name}")[-3:])
 
@@ -135,7 +135,7 @@ def is_code(candidate: Candidate) -> bool:
     return candidate.after in {"(", "[", "{"} or bool(CHAIN.match(value)) or bool(ACCESS.match(value))
 
 
-def is_plain(candidate: Candidate, words: Words) -> bool:
+def is_plain(candidate: Candidate, words: WordFlags) -> bool:
     """Whether the value cannot be a secret of any kind."""
     value = candidate.value
     return (
@@ -147,7 +147,7 @@ def is_plain(candidate: Candidate, words: Words) -> bool:
     )
 
 
-def is_passphrase(value: str, words: Words) -> bool:
+def is_passphrase(value: str, words: WordFlags) -> bool:
     """One word, or several that are no sentence about passwords."""
     parts = value.lower().split()
     return len(parts) < 2 or (len(value) <= 200 and not any(part.strip(".,:;!?'") in words.prose for part in parts))

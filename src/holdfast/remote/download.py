@@ -13,7 +13,7 @@ from holdfast.core.ports import Clock, Entropy
 from holdfast.remote.address_policy import Site, checked_site, is_local
 from holdfast.remote.exchange import CONNECT_SECONDS, HEADERS, answered
 from holdfast.remote.failure import EMBEDDER, TIMED_OUT, Failure
-from holdfast.remote.guard import Guard
+from holdfast.remote.guard import AddressGuard
 
 # A hub sends one on to where the file lies, sometimes by way of a second address.
 MOST_REDIRECTS = 5
@@ -25,7 +25,7 @@ NO_ROOM = Failure("the file could not be written", hint="Check that the data fol
 
 
 @dataclass(slots=True)
-class _Way:
+class _RedirectPolicy:
     """The way to the file. A public site may send one on to another, never to this machine or its network."""
 
     url: httpx.URL
@@ -90,11 +90,11 @@ class Download:
 
     def _into(self, part: Path, path: str, size: int) -> Failure | None:
         deadline = self._clock.steady() + self._seconds
-        way = _Way(self._site.to(path))
+        way = _RedirectPolicy(self._site.to(path))
         # trust_env: proxies and netrc are not taken from the environment, which only settings.py reads.
         with httpx.Client(headers={**HEADERS, "accept": "*/*"}, trust_env=False, follow_redirects=False) as client:
             for _ in range(MOST_REDIRECTS + 1):
-                guard = Guard(way.refusal, max(deadline - self._clock.steady(), 0.001))
+                guard = AddressGuard(way.refusal, max(deadline - self._clock.steady(), 0.001))
                 outcome = self._hop(client, guard, way, part, size)
                 if guard.expired:
                     return TIMED_OUT
@@ -104,7 +104,9 @@ class Download:
                     return refused
         return Failure("too many redirects")
 
-    def _hop(self, client: httpx.Client, guard: Guard, way: _Way, part: Path, size: int) -> Failure | str | None:
+    def _hop(
+        self, client: httpx.Client, guard: AddressGuard, way: _RedirectPolicy, part: Path, size: int
+    ) -> Failure | str | None:
         """None when the file is there, a location to go on to, or a failure."""
         timeout = httpx.Timeout(30.0, connect=CONNECT_SECONDS)
         request = client.build_request("GET", way.url, timeout=timeout, extensions={"trace": guard.trace})

@@ -16,7 +16,7 @@ from holdfast.remote.failure import MALFORMED, MISCOUNTED, MISSIZED, NOT_NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class EmbedRequest:
     """Vectors to ask for. A question and what answers it may be embedded differently."""
 
     model: str
@@ -34,12 +34,12 @@ class EmbedDialect:
     usual_dims: Mapping[str, int]
     most_texts: int  # in one request
     headers: Callable[[str | None], dict[str, str]]
-    path: Callable[[Order], str]
-    body: Callable[[Order], Json]
+    path: Callable[[EmbedRequest], str]
+    body: Callable[[EmbedRequest], Json]
     rows: Callable[[Json], list[Any]]
 
 
-def vectors_in(reply: Json, dialect: EmbedDialect, order: Order) -> Vectors | Failure:
+def vectors_in(reply: Json, dialect: EmbedDialect, order: EmbedRequest) -> Vectors | Failure:
     """One row of length 1 per text of the order, or why there is none."""
     try:
         rows = dialect.rows(reply)
@@ -81,15 +81,15 @@ def _gemini_headers(key: str | None) -> dict[str, str]:
     return {"x-goog-api-key": key or ""}
 
 
-def _gemini_path(order: Order) -> str:
+def _gemini_path(order: EmbedRequest) -> str:
     return f"/models/{quote(_gemini_model(order), safe='')}:batchEmbedContents"
 
 
-def _gemini_model(order: Order) -> str:
+def _gemini_model(order: EmbedRequest) -> str:
     return order.model.removeprefix("models/")
 
 
-def _gemini_body(order: Order) -> Json:
+def _gemini_body(order: EmbedRequest) -> Json:
     task = "RETRIEVAL_QUERY" if order.question else "RETRIEVAL_DOCUMENT"
     common = {"model": f"models/{_gemini_model(order)}", "taskType": task, "outputDimensionality": order.dims}
     return {"requests": [{**common, "content": {"parts": [{"text": text}]}} for text in order.texts]}
@@ -127,11 +127,11 @@ def _openai_headers(key: str | None) -> dict[str, str]:
     return {"authorization": f"Bearer {key}"} if key else {}
 
 
-def _openai_path(order: Order) -> str:
+def _openai_path(order: EmbedRequest) -> str:
     return "/embeddings"
 
 
-def _openai_body(order: Order) -> Json:
+def _openai_body(order: EmbedRequest) -> Json:
     body: Json = {"model": order.model, "input": list(order.texts), "encoding_format": "float"}
     # Only these can be shortened; other models and servers refuse the field or ignore it.
     return {**body, "dimensions": order.dims} if order.model.startswith("text-embedding-3-") else body

@@ -14,8 +14,8 @@ from holdfast.core.model import CleanText
 from holdfast.core.ports import Clock, Entropy, Vectors
 from holdfast.remote.address_policy import checked_site
 from holdfast.remote.budget import HourlyBudget
-from holdfast.remote.embed_dialects import GEMINI, OPENAI, EmbedDialect, Order, texts_per_request, vectors_in
-from holdfast.remote.endpoint import Access, Endpoint, Pause
+from holdfast.remote.embed_dialects import GEMINI, OPENAI, EmbedDialect, EmbedRequest, texts_per_request, vectors_in
+from holdfast.remote.endpoint import ApiAccess, Endpoint, Pause
 from holdfast.remote.exchange import MAX_ANSWER_BYTES
 from holdfast.remote.failure import EMBEDDER, Failure
 from holdfast.remote.summarizer import OPENAI_URL
@@ -104,10 +104,10 @@ class RemoteEmbedder:
         """All of it: most remote models know many scripts, and none says which."""
         return 1.0
 
-    def _order(self, texts: Sequence[CleanText], question: bool = False) -> Order:
-        return Order(self._model, self._dims, [text[:MAX_CHARS].strip() or EMPTY for text in texts], question)
+    def _order(self, texts: Sequence[CleanText], question: bool = False) -> EmbedRequest:
+        return EmbedRequest(self._model, self._dims, [text[:MAX_CHARS].strip() or EMPTY for text in texts], question)
 
-    def _ask(self, endpoint: Endpoint, order: Order) -> Vectors:
+    def _ask(self, endpoint: Endpoint, order: EmbedRequest) -> Vectors:
         operation = self._dialect.operation
         reply = endpoint.post(self._dialect.path(order), self._dialect.body(order), operation=operation)
         vectors = vectors_in(reply, self._dialect, order)
@@ -123,7 +123,7 @@ def _parts(text: CleanText) -> list[CleanText]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class _ProviderSettings:
     """A provider as the settings describe it."""
 
     provider: str
@@ -160,19 +160,25 @@ def remote_embedder_from(
     )
 
 
-def _choice(settings: Settings) -> _Choice:
+def _choice(settings: Settings) -> _ProviderSettings:
     named = settings.embedder
     dialect = GEMINI if named == "gemini" else OPENAI
     if settings.embedder_url:
         # A server of the operator's choice gets the key that is meant for it, never the provider's.
-        return _Choice(named, EMBEDDER, dialect, settings.embedder_url, settings.embedder_key, needs_key=False)
+        return _ProviderSettings(
+            named, EMBEDDER, dialect, settings.embedder_url, settings.embedder_key, needs_key=False
+        )
     if named == "gemini":
-        return _Choice(named, "HOLDFAST_GEMINI", dialect, settings.gemini_url, settings.gemini_key, needs_key=True)
+        return _ProviderSettings(
+            named, "HOLDFAST_GEMINI", dialect, settings.gemini_url, settings.gemini_key, needs_key=True
+        )
     hosted = settings.openai_url.rstrip("/") == OPENAI_URL
-    return _Choice(named, "HOLDFAST_OPENAI", dialect, settings.openai_url, settings.openai_key, needs_key=hosted)
+    return _ProviderSettings(
+        named, "HOLDFAST_OPENAI", dialect, settings.openai_url, settings.openai_key, needs_key=hosted
+    )
 
 
-def _dims(settings: Settings, choice: _Choice, model: str) -> int:
+def _dims(settings: Settings, choice: _ProviderSettings, model: str) -> int:
     dims = settings.embedder_dims or choice.dialect.usual_dims.get(model.removeprefix("models/").split(":")[0], 0)
     if not dims:
         raise InvalidSettings(
@@ -182,7 +188,7 @@ def _dims(settings: Settings, choice: _Choice, model: str) -> int:
     return dims
 
 
-def _access(choice: _Choice) -> Access:
+def _access(choice: _ProviderSettings) -> ApiAccess:
     key = choice.key
     if key is None and choice.needs_key:
         raise InvalidSettings(
@@ -193,4 +199,4 @@ def _access(choice: _Choice) -> Access:
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
         raise InvalidSettings(f"{choice.env}_KEY: has characters that no key has")
     site = checked_site(f"{choice.env}_URL", choice.url, keyed=key is not None)
-    return Access(choice.provider, choice.env, site, choice.dialect.headers(key), EMBEDDER)
+    return ApiAccess(choice.provider, choice.env, site, choice.dialect.headers(key), EMBEDDER)

@@ -16,7 +16,7 @@ from holdfast.core.model import Json
 from holdfast.core.ports import Clock, Entropy
 from holdfast.remote.address_policy import Site
 from holdfast.remote.budget import HourlyBudget
-from holdfast.remote.exchange import Exchange
+from holdfast.remote.exchange import HttpExchange
 from holdfast.remote.failure import LLM, Failure
 
 ATTEMPTS = 3
@@ -28,7 +28,7 @@ Pause = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ApiAccess:
     """Where an API is and how one gets in. `env` is what its settings begin with: HOLDFAST_OPENAI."""
 
     provider: str
@@ -55,7 +55,7 @@ class Endpoint:
 
     def __init__(
         self,
-        access: Access,
+        access: ApiAccess,
         *,
         seconds: float,
         budget: HourlyBudget,
@@ -70,7 +70,7 @@ class Endpoint:
         self._clock = clock
         self._entropy = entropy
         self._pause = pause
-        self._exchange = Exchange(access.site, access.headers, clock)
+        self._exchange = HttpExchange(access.site, access.headers, clock)
 
     def post(self, path: str, body: Json, *, operation: str) -> Json:
         """The API's answer. The time limit covers all attempts and the waits between them.

@@ -14,7 +14,7 @@ from holdfast.core.model import Json
 from holdfast.core.ports import Clock
 from holdfast.remote.address_policy import Site
 from holdfast.remote.failure import MALFORMED, TIMED_OUT, TOO_LARGE, Failure
-from holdfast.remote.guard import AddressRefused, Guard
+from holdfast.remote.guard import AddressGuard, AddressRefused
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ PASSING_STATUS = frozenset({408, 429, *range(500, 600)})
 
 
 def answered(
-    client: httpx.Client, request: httpx.Request, guard: Guard, read: Callable[[httpx.Response], T]
+    client: httpx.Client, request: httpx.Request, guard: AddressGuard, read: Callable[[httpx.Response], T]
 ) -> T | Failure:
     """What `read` makes of the answer, or why there is none.
 
@@ -57,7 +57,7 @@ def answered(
         return Failure(f"the connection broke ({type(error).__name__})", passing=True)
 
 
-class Exchange:
+class HttpExchange:
     """Posts to one site, from any thread. No connection outlives its call, so there is nothing to close."""
 
     def __init__(self, site: Site, headers: Mapping[str, str], clock: Clock):
@@ -77,11 +77,11 @@ class Exchange:
         left = deadline - self._clock.steady()
         if left <= 0:
             return TIMED_OUT
-        guard = Guard(self._site.refusal, left)
+        guard = AddressGuard(self._site.refusal, left)
         outcome = self._sent(path, content, guard, left)
         return TIMED_OUT if guard.expired else outcome
 
-    def _sent(self, path: str, content: bytes, guard: Guard, left: float) -> Json | Failure:
+    def _sent(self, path: str, content: bytes, guard: AddressGuard, left: float) -> Json | Failure:
         request = self._client.build_request(
             "POST",
             self._site.to(path),

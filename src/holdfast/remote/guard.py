@@ -20,7 +20,7 @@ class AddressRefused(Exception):
     """The connection reached an address that nothing may be sent to."""
 
 
-class Guard:
+class AddressGuard:
     """A context around one request. Hand `trace` to httpx as the request's `trace` extension.
 
     Each request must open its own connection: one from a pool was not seen by this guard, and is refused.
@@ -34,7 +34,7 @@ class Guard:
         self._timer = Timer(seconds, self._expire)
         self._timer.daemon = True
 
-    def __enter__(self) -> Guard:
+    def __enter__(self) -> AddressGuard:
         self._timer.start()
         return self
 

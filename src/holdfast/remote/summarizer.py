@@ -12,7 +12,7 @@ from holdfast.remote import anthropic, gemini, openai
 from holdfast.remote.address_policy import checked_site
 from holdfast.remote.budget import HourlyBudget
 from holdfast.remote.dialect import Dialect, Prompt, answer_in
-from holdfast.remote.endpoint import Access, Endpoint, Pause
+from holdfast.remote.endpoint import ApiAccess, Endpoint, Pause
 from holdfast.remote.failure import Failure
 from holdfast.settings import SETTINGS, Settings
 
@@ -113,10 +113,10 @@ def _chosen(settings: Settings) -> Candidate | None:
     return named
 
 
-def _access(candidate: Candidate) -> Access:
+def _access(candidate: Candidate) -> ApiAccess:
     key = candidate.key
     # Anything else could not stand in a header, and the error would quote it.
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
         raise InvalidSettings(f"{candidate.env}_KEY: has characters that no key has")
     site = checked_site(f"{candidate.env}_URL", candidate.url, keyed=key is not None)
-    return Access(candidate.provider, candidate.env, site, candidate.dialect.headers(key))
+    return ApiAccess(candidate.provider, candidate.env, site, candidate.dialect.headers(key))

@@ -20,13 +20,13 @@ from holdfast.core.errors import Fault, Forbidden, InvalidRequest, MethodNotAllo
 from holdfast.core.metrics import MEDIA_TYPE
 from holdfast.engine import Engine
 from holdfast.ops.openapi import openapi
-from holdfast.serve.background.learning_thread import Learning
+from holdfast.serve.background.learning_thread import LearningThread
 from holdfast.serve.background.maintenance import Maintenance
-from holdfast.serve.background.schedule import Schedule
+from holdfast.serve.background.schedule import SnapshotSchedule
 from holdfast.serve.background.spool_intake import SpoolIntake
 from holdfast.serve.events.broker import Broker
-from holdfast.serve.events.websocket import Live
-from holdfast.serve.http.admission import Guard, wait_header
+from holdfast.serve.events.websocket import LiveSocket
+from holdfast.serve.http.admission import AdmissionControl, wait_header
 from holdfast.serve.http.auth import Auth
 from holdfast.serve.http.request_body import read_body
 from holdfast.serve.http.rest import PREFIX, Rest
@@ -50,10 +50,10 @@ class App:
         self.pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="op")
         self.batcher = WriteBatcher(lambda: engine.store)
         self.rest = Rest(engine, self.auth, self.pool, self.batcher)
-        self.live = Live(engine, self.auth)
+        self.live = LiveSocket(engine, self.auth)
         self.maintenance = Maintenance(engine)
-        self.learning = Learning(engine)
-        self.schedule = Schedule(engine)
+        self.learning = LearningThread(engine)
+        self.schedule = SnapshotSchedule(engine)
         self.spool = SpoolIntake(engine)
         self.broker = Broker(engine) if engine.settings.nats_url else None
         surface = McpSurface(self._connection_of, self.pool, engine.settings.mcp_tools)
@@ -80,7 +80,9 @@ class App:
         ]
         faults = {404: _no_such_path, 405: _no_such_method}
         self._others = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=faults)
-        self.asgi: ASGIApp = Guard(self._route, engine.settings, clock=engine.clock, recognise=self._recognise)
+        self.asgi: ASGIApp = AdmissionControl(
+            self._route, engine.settings, clock=engine.clock, recognise=self._recognise
+        )
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Operations go straight to REST: at thousands of requests a second a route table is felt."""

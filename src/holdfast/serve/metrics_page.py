@@ -19,7 +19,7 @@ from holdfast.engine import CANNOT_OPEN, Engine
 from holdfast.serve.events.broker import Broker
 from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.status import age_of_newest
-from holdfast.snapshot.sync.pending import waiting
+from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.store.tables import MEMORIES, TABLES
 
 

@@ -15,7 +15,7 @@ from holdfast.core.errors import DataLocked, InvalidSettings
 from holdfast.daemon import running_server
 from holdfast.engine import Engine
 from holdfast.serve.app import App
-from holdfast.serve.background.idle_shutdown import IdleStop, Usage
+from holdfast.serve.background.idle_shutdown import IdleStop, ServerUsage
 from holdfast.serve.http.listener import Listener
 from holdfast.settings import Settings
 from holdfast.settings.fingerprint import marks_of
@@ -56,7 +56,7 @@ class RunningServer:
         self.engine = Engine(settings, rescue=True)
         self._run_token = self.engine.entropy.hex(RUN_TOKEN_CHARS)
         self.app = App(self.engine, self._run_token)
-        self._usage = Usage(self.app.asgi, self.engine.clock)
+        self._usage = ServerUsage(self.app.asgi, self.engine.clock)
         self._idle = IdleStop(self._usage, self.engine, self.stop)
         self._listener = self._listen_on(settings.port)
 

@@ -150,7 +150,7 @@ def origin(settings: Settings, name: str, environ: Mapping[str, str] | None = No
     "default"."""
     environ, row = os.environ if environ is None else environ, BY_NAME[name]
     variable = named_by(name, environ)
-    said = environ[variable] if variable else row.default
+    said = row.written(variable, environ[variable]) if variable else row.default
     try:
         same = row.parse(said) == getattr(settings, name)
     except ValueError:  # an option stood in for it, or the process would not run
@@ -160,7 +160,8 @@ def origin(settings: Settings, name: str, environ: Mapping[str, str] | None = No
 
 def _value(row: Setting, environ: Mapping[str, str]) -> Any:
     variable = named_by(row.name, environ)
-    return _parsed(row, environ[variable] if variable else row.default, variable or row.env)
+    raw = row.written(variable, environ[variable]) if variable else row.default
+    return _parsed(row, raw, variable or row.env)
 
 
 def _parsed(row: Setting, raw: str, where: str) -> Any:

@@ -126,6 +126,11 @@ class Setting:
     parse: Parse = text
     also: tuple[str, ...] = ()
     hidden: bool = False  # the value is a secret and is never shown
+    also_form: str = "{}"  # what a value under one of the older names means here
+
+    def written(self, variable: str, raw: str) -> str:
+        """The value of a variable as it would be written under the setting's own name."""
+        return self.also_form.format(raw.strip()) if variable in self.also else raw
 
     @property
     def env(self) -> str:

@@ -9,7 +9,11 @@ ROWS: tuple[Setting, ...] = (
         "vault",
         "",
         "Where snapshots are copied to, and an empty memory is restored from: a folder, file:///…, s3://bucket/…, "
-        "gs://bucket/…, az://container/…, hf://datasets/owner/name or colony:label.",
+        "gs://bucket/…, az://container/…, hf://datasets/owner/name or colony:label. AGENTMEMORY_DATASET_REPO holds "
+        "owner/name alone.",
+        text,
+        ("AGENTMEMORY_DATASET_REPO",),
+        also_form="hf://datasets/{}",
     ),
     Setting(
         "vault_credentials",

@@ -14,13 +14,20 @@ from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.orphans import changing_names
 from holdfast.snapshot.repo.store_cache import drop, keep, place_of_opened, reading_kept
-from holdfast.snapshot.resolve import SHELF, Found, Named, identities_of, sought, trusted
+from holdfast.snapshot.resolve import (
+    LOCAL_REPOSITORY,
+    ResolvedSnapshot,
+    SnapshotSelector,
+    identities_of,
+    sought,
+    trusted,
+)
 from holdfast.snapshot.sources.capture import STORE
 from holdfast.store.portable import PastStore, open_past, reopen_past, store_schema
 
 
 @dataclass(frozen=True, slots=True)
-class LaidOut:
+class ExtractedSnapshot:
     """A verified snapshot's members in a folder of this process alone."""
 
     manifest: Manifest
@@ -32,7 +39,7 @@ class LaidOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
+class PastMemory:
     """The memory of a snapshot, to be read, and which snapshot that is."""
 
     manifest: Manifest
@@ -40,7 +47,7 @@ class Then:
 
 
 @contextmanager
-def laid_out(archive: Archive, named: Named, *, reading: bool = True) -> Iterator[LaidOut]:
+def laid_out(archive: Archive, named: SnapshotSelector, *, reading: bool = True) -> Iterator[ExtractedSnapshot]:
     """All of the snapshot as files for the length of a block. It is not removed meanwhile. Without `reading` it has to
     be one that may become live, though it is only looked at now.
 
@@ -58,11 +65,11 @@ def laid_out(archive: Archive, named: Named, *, reading: bool = True) -> Iterato
             identities_of(archive, named),
             hasty=lambda path: True,
         )
-        yield LaidOut(manifest, staging)
+        yield ExtractedSnapshot(manifest, staging)
 
 
 @contextmanager
-def past(archive: Archive, named: Named) -> Iterator[Then]:
+def past(archive: Archive, named: SnapshotSelector) -> Iterator[PastMemory]:
     """The memory of that moment. Faults as of `laid_out`."""
     named = replace(named, reading=True)
     with sought(archive, named) as found:
@@ -73,7 +80,7 @@ def past(archive: Archive, named: Named) -> Iterator[Then]:
                     if is_kept and (store := _reopened(place)):
                         # The bytes it came from were verified then; who sealed them and whose they are is asked anew.
                         with closing(store):
-                            yield Then(trusted(archive, named, found, raw=False), store)
+                            yield PastMemory(trusted(archive, named, found, raw=False), store)
                             return
             except DataDamaged:  # the snapshot itself may be whole: the next question unpacks it again
                 drop(place)
@@ -82,9 +89,9 @@ def past(archive: Archive, named: Named) -> Iterator[Then]:
             yield then
 
 
-def _place(archive: Archive, found: Found) -> Path | None:
+def _place(archive: Archive, found: ResolvedSnapshot) -> Path | None:
     """Where the store of the snapshot is kept, or would be; None if it is not to be."""
-    if found.place != SHELF:
+    if found.place != LOCAL_REPOSITORY:
         return None
     manifest = archive.repo.find(found.id).manifest
     return place_of_opened(found.folder, manifest, store_schema()) if manifest and not manifest.encrypted else None
@@ -98,13 +105,15 @@ def _reopened(place: Path) -> PastStore | None:
 
 
 @contextmanager
-def _unpacked(archive: Archive, named: Named, found: Found, place: Path | None) -> Iterator[Then]:
+def _unpacked(
+    archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, place: Path | None
+) -> Iterator[PastMemory]:
     with archive.repo.staging() as staging:
         manifest = trusted(archive, named, found)
         body, identities = found.folder / manifest.body_name, identities_of(archive, named)
         unpack(body, manifest, staging, identities, lambda path: path == STORE)
         with closing(open_past(staging / STORE)) as store:
-            yield Then(manifest, store)
+            yield PastMemory(manifest, store)
         # Kept once nobody reads it under its first name. A disk that does not take it leaves the next one to unpack it.
         if place == place_of_opened(found.folder, manifest, store_schema()):
             with suppress(Fault), disk_faults(f"keep {found.id} unpacked"), changing_names(found.folder):

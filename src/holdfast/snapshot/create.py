@@ -22,7 +22,7 @@ from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes, signed_
 from holdfast.snapshot.bundle.types import (
     ASKED_FOR,
     FORMAT_VERSION,
-    Body,
+    BundleFile,
     Capture,
     Identity,
     Maker,
@@ -30,13 +30,13 @@ from holdfast.snapshot.bundle.types import (
     Redaction,
 )
 from holdfast.snapshot.bundle.writer import pack
-from holdfast.snapshot.remote.layout import Fresh
+from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.remote.local_chunks import cut, foreseeing, lies_in_chunks, staged_bytes
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import new_id
 from holdfast.snapshot.repo.repository import SnapshotRepository
-from holdfast.snapshot.repo.unsent import note_unsent
+from holdfast.snapshot.repo.send_marks import note_unsent
 from holdfast.snapshot.resolve import made_here
 from holdfast.snapshot.sources.capture import capture_memory, live_bytes
 from holdfast.snapshot.sources.change_check import note_seen, seen_now
@@ -50,7 +50,7 @@ CHANCE_CHARS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CreateOptions:
     """How a snapshot is to be made; what is not said comes from the settings."""
 
     label: str = ""
@@ -62,7 +62,7 @@ class Wish:
     most_per_hour: int | None = None  # of those made by hand, for whoever may not ask for as many as he likes
 
 
-def create(archive: Archive, wish: Wish) -> SnapshotEntry:
+def create(archive: Archive, options: CreateOptions) -> SnapshotEntry:
     """A snapshot of the memory as it is now, in the repository and, where one is set, in the vault.
 
     Raises:
@@ -71,29 +71,29 @@ def create(archive: Archive, wish: Wish) -> SnapshotEntry:
         StorageFull, StorageFailed: it could not be written; no snapshot was made.
         RateLimited: as many were made in the last hour as the wish allows.
     """
-    with making(archive, wish) as made:
-        put_in_vault(archive, made.stored.id, wish.vault, made.fresh)
+    with making(archive, options) as made:
+        put_in_vault(archive, made.stored.id, options.vault, made.fresh)
     return made.stored
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedSnapshot:
     """A snapshot in the repository, and what it was packed from as long as that is staged."""
 
     stored: SnapshotEntry
-    fresh: Fresh
+    fresh: StagedMemory
 
 
 @contextmanager
-def making(archive: Archive, wish: Wish) -> Iterator[Made]:
+def making(archive: Archive, options: CreateOptions) -> Iterator[CreatedSnapshot]:
     """A new snapshot in the repository. Within the block its plain bytes are still at hand, so that an encrypted one
     can go to a vault as chunks though nobody here could open it; others may make snapshots meanwhile. Faults as of
     `create`.
     """
     with archive.repo.staging() as staging:
         with archive.locked("create") as result:
-            _check_pace(archive, wish.most_per_hour)
-            made = _make(archive, wish, staging)
+            _check_pace(archive, options.most_per_hour)
+            made = _make(archive, options, staging)
             result.about = made.stored.id
         yield made
 
@@ -116,30 +116,30 @@ def _check_pace(archive: Archive, most: int | None) -> None:
     )
 
 
-def create_locked(archive: Archive, wish: Wish) -> SnapshotEntry:
+def create_locked(archive: Archive, options: CreateOptions) -> SnapshotEntry:
     """The same for whoever holds the lock already; the vault gets it later (`sending.py`)."""
     with archive.repo.staging() as staging:
-        return _make(archive, wish, staging).stored
+        return _make(archive, options, staging).stored
 
 
-def _make(archive: Archive, wish: Wish, staging: Path) -> Made:
+def _make(archive: Archive, options: CreateOptions, staging: Path) -> CreatedSnapshot:
     repo = archive.repo
     repo.sweep()
     _check_undamaged(archive)
     seen = seen_now(archive)
-    identity = _identity(archive, repo, wish)
+    identity = _identity(archive, repo, options)
     if archive.settings.vault:
         note_unsent(repo.root, identity.id)
-    recipients = tuple(_said(wish.recipients, archive.settings.snapshot_recipients))
-    capture, body = _packed(archive, wish, staging, identity.id, recipients)
-    manifest = _sealed(archive, wish, identity, capture, body, recipients)
+    recipients = tuple(_said(options.recipients, archive.settings.snapshot_recipients))
+    capture, body = _packed(archive, options, staging, identity.id, recipients)
+    manifest = _sealed(archive, options, identity, capture, body, recipients)
     repo.put(staging / body.name, manifest, manifest_bytes(manifest))
     note_seen(archive, seen)
     archive.keyring.raise_mark(manifest.signer, made_here(archive), identity.sequence)
     made = repo.find(identity.id)
     archive.moved("create", body.size)
-    archive.tell("created", entry_wire(made))
-    return Made(made, Fresh(capture, body, recipients))
+    archive.publish("created", entry_wire(made))
+    return CreatedSnapshot(made, StagedMemory(capture, body, recipients))
 
 
 def _check_undamaged(archive: Archive) -> None:
@@ -149,11 +149,13 @@ def _check_undamaged(archive: Archive) -> None:
         raise fault
 
 
-def _packed(archive: Archive, wish: Wish, staging: Path, id: str, recipients: tuple[str, ...]) -> tuple[Capture, Body]:
+def _packed(
+    archive: Archive, options: CreateOptions, staging: Path, id: str, recipients: tuple[str, ...]
+) -> tuple[Capture, BundleFile]:
     """The memory as it is now, found sound, and the same as a body: one file, or chunks that the repository partly
     has."""
-    redact = _said(wish.redact, archive.settings.snapshot_redact)
-    vaults = (wish.vault, archive.settings.vault)
+    redact = _said(options.redact, archive.settings.snapshot_redact)
+    vaults = (options.vault, archive.settings.vault)
     with foreseeing(archive, vaults, live_bytes(archive), recipients) as foreseen:
         capture = capture_memory(archive, staging, redact=redact, check=False)
         if lies_in_chunks(archive, vaults, staged_bytes(capture)):
@@ -189,23 +191,28 @@ def _checked_beside(capture: Capture) -> Iterator[None]:
         checked.result()  # nothing leaves the block before this
 
 
-def _identity(archive: Archive, repo: SnapshotRepository, wish: Wish) -> Identity:
+def _identity(archive: Archive, repo: SnapshotRepository, options: CreateOptions) -> Identity:
     sequence, now = repo.next_sequence(), archive.clock.now_ms()
     before = repo.newest()
     return Identity(
         id=new_id(sequence, now, archive.entropy.hex(CHANCE_CHARS)),
         tenant=archive.tenant,
         agent=archive.agent,
-        label=wish.label,
+        label=options.label,
         sequence=sequence,
         parent=before.id if before else None,
         created_at=now,
-        created_by=wish.made_by,
+        created_by=options.made_by,
     )
 
 
 def _sealed(
-    archive: Archive, wish: Wish, identity: Identity, capture: Capture, body: Body, recipients: Sequence[str]
+    archive: Archive,
+    options: CreateOptions,
+    identity: Identity,
+    capture: Capture,
+    body: BundleFile,
+    recipients: Sequence[str],
 ) -> Manifest:
     manifest = Manifest(
         identity=identity,
@@ -223,7 +230,7 @@ def _sealed(
     keyring = archive.keyring
     # Where there is a key, what is not signed is not trusted: then all is signed unless that is not wanted. A memory
     # that came back with a trusted key and none of its own gets one, or it could not restore what it makes.
-    if not _said(wish.sign, archive.settings.snapshot_sign or keyring.demands()):
+    if not _said(options.sign, archive.settings.snapshot_sign or keyring.demands()):
         return manifest
     claimed = replace(manifest, signer=keyring.own() or keyring.new())
     return replace(claimed, signature=keyring.sign(signed_bytes(claimed)))

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.core.errors import DataDamaged
-from holdfast.snapshot.browse import LaidOut, laid_out
-from holdfast.snapshot.recovery.damaged import live_name
+from holdfast.snapshot.browse import ExtractedSnapshot, laid_out
+from holdfast.snapshot.damaged_generations import live_name
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.resolve import Named
+from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.snapshot.sources.capture import capture_around, live_memory
-from holdfast.snapshot.sources.diff import FolderDiff, StateChange, diff_folders, diff_state
+from holdfast.snapshot.sources.folder_diff import FolderDiff, StateChange, diff_folders, diff_state
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.portable import TableDiff, compare_stores, make_empty, salvage
 
@@ -21,7 +21,7 @@ NOW = "now"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MemoryDiff:
     """From `a` to `b`, by table, by folder and by state."""
 
     a: str
@@ -37,7 +37,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class DiffSide:
     """One of the two that are compared."""
 
     name: str
@@ -45,7 +45,7 @@ class Side:
     folder: Path  # its other members lie under it
 
 
-def difference(archive: Archive, one: Named, other: Named | None, limit: int) -> Difference:
+def difference(archive: Archive, one: SnapshotSelector, other: SnapshotSelector | None, limit: int) -> MemoryDiff:
     """What changed from one snapshot to the other, or to now. Encrypted ones need their identity.
 
     Raises:
@@ -57,11 +57,11 @@ def difference(archive: Archive, one: Named, other: Named | None, limit: int) ->
         return compared(archive, a, b, limit)
 
 
-def compared(archive: Archive, a: Side, b: Side, limit: int) -> Difference:
+def compared(archive: Archive, a: DiffSide, b: DiffSide, limit: int) -> MemoryDiff:
     tables = compare_stores(a.database, b.database, archive.tenant, limit=limit)
     with archive.repo.staging() as scratch:
         folders = diff_folders(a.folder, b.folder, scratch)
-    return Difference(
+    return MemoryDiff(
         a.name,
         b.name,
         tuple(one for one in tables if one.added or one.removed or one.changed),
@@ -71,26 +71,26 @@ def compared(archive: Archive, a: Side, b: Side, limit: int) -> Difference:
 
 
 @contextmanager
-def _then(archive: Archive, named: Named) -> Iterator[Side]:
+def _then(archive: Archive, named: SnapshotSelector) -> Iterator[DiffSide]:
     with laid_out(archive, named) as laid:
         yield side_of(laid)
 
 
-def side_of(laid: LaidOut) -> Side:
-    return Side(laid.manifest.identity.id, laid.database, laid.folder)
+def side_of(laid: ExtractedSnapshot) -> DiffSide:
+    return DiffSide(laid.manifest.identity.id, laid.database, laid.folder)
 
 
 @contextmanager
-def live_side(archive: Archive) -> Iterator[Side]:
+def live_side(archive: Archive) -> Iterator[DiffSide]:
     """The live memory: its database as it is, its folders and state as a snapshot would have them."""
     with archive.repo.staging() as staging:
         database = live_memory(archive).as_file(staging, archive.tenant)
         capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
-        yield Side(NOW, database, staging)
+        yield DiffSide(NOW, database, staging)
 
 
 @contextmanager
-def readable_side(archive: Archive, folder: Path) -> Iterator[Side]:
+def readable_side(archive: Archive, folder: Path) -> Iterator[DiffSide]:
     """In the place of a damaged live memory: its sound rows, or none. Its folders count as the other side's."""
     live = live_name(DataFolder(archive.home))
     with archive.repo.staging() as staging:
@@ -100,4 +100,4 @@ def readable_side(archive: Archive, folder: Path) -> Iterator[Side]:
             salvage(archive.home / live / DATABASE, staging / DATABASE, archive.tenant)
         except DataDamaged:
             make_empty(staging / DATABASE)
-        yield Side(NOW, staging / DATABASE, folder)
+        yield DiffSide(NOW, staging / DATABASE, folder)

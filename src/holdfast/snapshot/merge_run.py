@@ -17,24 +17,24 @@ from holdfast.core.disk import disk_faults, write_durably
 from holdfast.core.errors import InvalidRequest
 from holdfast.snapshot.browse import laid_out
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.create import Wish
+from holdfast.snapshot.create import CreateOptions
 from holdfast.snapshot.diff import NOW
 from holdfast.snapshot.merge.conflict_rules import Prefer
-from holdfast.snapshot.merge.records import Merged, merge_into
+from holdfast.snapshot.merge.records import MergedRecords, merge_into
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.latest import BY_RESTORE
-from holdfast.snapshot.resolve import Named
+from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.snapshot.sources.capture import capture_around, live_memory
-from holdfast.snapshot.sources.diff import diff_folders
+from holdfast.snapshot.sources.folder_diff import diff_folders
 from holdfast.snapshot.sources.restore_plan import drop_kept, settle_folders
 from holdfast.snapshot.sources.swap import intend
-from holdfast.snapshot.switch import ORIGIN, give_up, keep, keep_last, live_of, switched, wish_of
+from holdfast.snapshot.switch import ORIGIN, give_up, keep, keep_last, live_of, safety_options, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.lifecycle import FrozenStore
 from holdfast.store.portable import open_file, open_past, prepare
 
-BEFORE = Wish(label="before merge", made_by=BY_RESTORE)
+BEFORE = CreateOptions(label="before merge", made_by=BY_RESTORE)
 Choice = Literal["a", "b", "newest"]
 
 # Other tenants go on writing until the switch, and their numbers must stay free. Nobody writes so many meanwhile.
@@ -42,13 +42,13 @@ _ROOM = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class MergedMemories:
+class MergeResult:
     """What a merge did, or would do."""
 
     a: str
     b: str
     base: Literal["a", "b"]  # into which of them the other came
-    done: Merged
+    done: MergedRecords
     folders: tuple[str, ...]  # that differ, and stay as they are here
     generation: str | None = None  # None: nothing was changed
     before: str | None = None
@@ -56,7 +56,7 @@ class MergedMemories:
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _MergeSide:
     name: str
     database: Path  # private: it may be written to
     folder: Path  # its other members lie under it
@@ -65,8 +65,13 @@ class _Side:
 
 
 def merge(
-    archive: Archive, one: Named | None, other: Named | None, prefer: Choice = "newest", *, dry_run: bool = False
-) -> MergedMemories:
+    archive: Archive,
+    one: SnapshotSelector | None,
+    other: SnapshotSelector | None,
+    prefer: Choice = "newest",
+    *,
+    dry_run: bool = False,
+) -> MergeResult:
     """Make one memory of two, and that the live one; None is the memory as it is now.
 
     Raises:
@@ -83,22 +88,24 @@ def merge(
         for side in sides.values():
             if side.manifest is not None and not dry_run:
                 archive.repo.begin_after(side.manifest.identity.sequence)
-        wish = _wish(archive, sides.values(), one or other or Named(""))
-        before = None if dry_run else keep(archive, wish)
+        options = _options(archive, sides.values(), one or other or SnapshotSelector(""))
+        before = None if dry_run else keep(archive, options)
         for at in {0, 1} - sides.keys():
             sides[at] = stack.enter_context(_now(archive))
-        work = _Work(archive, sides[0], sides[1], prefer, stack.enter_context(archive.repo.staging()))
+        work = _MergeFiles(archive, sides[0], sides[1], prefer, stack.enter_context(archive.repo.staging()))
         if dry_run:
             with archive.repo.staging() as place:
                 return work.told(work.merged(place))
-        told = _made_live(archive, folder, work, wish, before)
+        told = _made_live(archive, folder, work, options, before)
         result.about = told.generation
     if told.generation is not None:
-        archive.tell("restored", {"id": None, "generation": told.generation, "before": told.before})
+        archive.publish("restored", {"id": None, "generation": told.generation, "before": told.before})
     return replace(told, waiting=offer_waiting(archive))
 
 
-def merge_file(archive: Archive, name: str, database: Path, named: Named, *, dry_run: bool = False) -> MergedMemories:
+def merge_file(
+    archive: Archive, name: str, database: Path, named: SnapshotSelector, *, dry_run: bool = False
+) -> MergeResult:
     """Bring the memory of a private database file into the live one, for a caller that holds the lock of snapshots.
     `named` says how what is live is kept.
 
@@ -106,42 +113,42 @@ def merge_file(archive: Archive, name: str, database: Path, named: Named, *, dry
         DataDamaged: one of the two is not sound.
     """
     with ExitStack() as stack:
-        wish = wish_of(archive, BEFORE, named, None)
-        before = None if dry_run else keep(archive, wish)
+        options = safety_options(archive, BEFORE, named, None)
+        before = None if dry_run else keep(archive, options)
         now = stack.enter_context(_now(archive))
-        guest = _Side(name, database, now.folder, None)  # without folders of its own
-        work = _Work(archive, guest, now, "newest", stack.enter_context(archive.repo.staging()))
+        guest = _MergeSide(name, database, now.folder, None)  # without folders of its own
+        work = _MergeFiles(archive, guest, now, "newest", stack.enter_context(archive.repo.staging()))
         if dry_run:
             return work.told(work.merged(stack.enter_context(archive.repo.staging())))
-        return _made_live(archive, DataFolder(archive.home), work, wish, before)
+        return _made_live(archive, DataFolder(archive.home), work, options, before)
 
 
-def _wish(archive: Archive, sides: Iterable[_Side], named: Named) -> Wish:
+def _options(archive: Archive, sides: Iterable[_MergeSide], named: SnapshotSelector) -> CreateOptions:
     """What is live is sealed no weaker than what comes into it."""
     manifests = [one.manifest for one in sides]
     sealed = next((one for one in manifests if one is not None and one.encrypted), None)
-    return wish_of(archive, BEFORE, named, sealed)
+    return safety_options(archive, BEFORE, named, sealed)
 
 
 @contextmanager
-def _then(archive: Archive, named: Named) -> Iterator[_Side]:
+def _then(archive: Archive, named: SnapshotSelector) -> Iterator[_MergeSide]:
     with laid_out(archive, named, reading=False) as laid:
-        yield _Side(laid.manifest.identity.id, laid.database, laid.folder, laid.manifest)
+        yield _MergeSide(laid.manifest.identity.id, laid.database, laid.folder, laid.manifest)
 
 
 @contextmanager
-def _now(archive: Archive) -> Iterator[_Side]:
+def _now(archive: Archive) -> Iterator[_MergeSide]:
     with archive.repo.staging() as staging:
         database = staging / DATABASE
         captured = live_memory(archive).capture(database, archive.tenant)
         capture_around(archive, staging, database, redact=archive.settings.snapshot_redact)
-        yield _Side(NOW, database, staging, None, captured.last_seq)
+        yield _MergeSide(NOW, database, staging, None, captured.last_seq)
 
 
-class _Work:
+class _MergeFiles:
     """The two sides, and the file in which they become one."""
 
-    def __init__(self, archive: Archive, a: _Side, b: _Side, prefer: Choice, scratch: Path):
+    def __init__(self, archive: Archive, a: _MergeSide, b: _MergeSide, prefer: Choice, scratch: Path):
         self._archive, self._scratch = archive, scratch
         self._a, self._b = a, b
         self._base, self._guest = (b, a) if b.manifest is None else (a, b)
@@ -157,7 +164,7 @@ class _Work:
         """The other side comes into the memory as it is now."""
         return self._base.manifest is None
 
-    def merged(self, place: Path) -> Merged:
+    def merged(self, place: Path) -> MergedRecords:
         """The merged store in a folder, every row of both sides checked before."""
         tenant = self._archive.tenant
         with disk_faults("merge"):
@@ -177,7 +184,7 @@ class _Work:
         old.capture(late, self._archive.tenant)
         self._bring(merged, late)
 
-    def _bring(self, into: Path, guest: Path) -> Merged:
+    def _bring(self, into: Path, guest: Path) -> MergedRecords:
         store, other = open_file(into), open_past(guest)
         try:
             store.skip_to(store.last_seq() + _ROOM)
@@ -186,14 +193,16 @@ class _Work:
             other.close()
             store.close()
 
-    def told(self, done: Merged, generation: str | None = None, before: str | None = None) -> MergedMemories:
+    def told(self, done: MergedRecords, generation: str | None = None, before: str | None = None) -> MergeResult:
         with self._archive.repo.staging() as scratch:
             folders = tuple(one.name for one in diff_folders(self._a.folder, self._b.folder, scratch))
         base: Literal["a", "b"] = "a" if self._base is self._a else "b"
-        return MergedMemories(self._a.name, self._b.name, base, done, folders, generation, before)
+        return MergeResult(self._a.name, self._b.name, base, done, folders, generation, before)
 
 
-def _made_live(archive: Archive, folder: DataFolder, work: _Work, wish: Wish, before: str | None) -> MergedMemories:
+def _made_live(
+    archive: Archive, folder: DataFolder, work: _MergeFiles, options: CreateOptions, before: str | None
+) -> MergeResult:
     """The merged memory as the live one. Any failure before the switch leaves what is live untouched; and so does a
     merge that brings nothing, for a switch would take away what undo goes back to."""
     building = folder.new_generation()
@@ -207,7 +216,7 @@ def _made_live(archive: Archive, folder: DataFolder, work: _Work, wish: Wish, be
 
         def build(old: FrozenStore | None) -> str:
             if old is not None:
-                later[0] = keep_last(archive, wish)
+                later[0] = keep_last(archive, options)
                 work.catch_up(building / DATABASE, old)
                 old.take_along(building / DATABASE, archive.tenant)
             name = folder.finish(building)

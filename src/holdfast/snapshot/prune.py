@@ -9,12 +9,12 @@ from holdfast.settings import Settings
 from holdfast.snapshot.bundle.types import ASKED_FOR
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import SnapshotEntry
-from holdfast.snapshot.repo.retention import Item, Plan, Policy, plan
+from holdfast.snapshot.repo.retention import RetentionItem, RetentionPlan, RetentionPolicy, plan
 
 
-def policy_of(settings: Settings) -> Policy:
+def policy_of(settings: Settings) -> RetentionPolicy:
     """How long snapshots are kept that nobody asked for."""
-    return Policy(
+    return RetentionPolicy(
         last=settings.snapshot_keep_last,
         within_days=settings.snapshot_keep_days,
         daily=settings.snapshot_keep_daily,
@@ -24,17 +24,22 @@ def policy_of(settings: Settings) -> Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class PruneResult:
     """What a policy keeps and why, what it removes, and what could not be removed for it was in use."""
 
-    plan: Plan
+    plan: RetentionPlan
     removed: tuple[str, ...]
     in_use: tuple[str, ...]
 
 
 def prune(
-    archive: Archive, policy: Policy, *, automatic_only: bool = False, damaged: bool = False, dry_run: bool = False
-) -> Pruned:
+    archive: Archive,
+    policy: RetentionPolicy,
+    *,
+    automatic_only: bool = False,
+    damaged: bool = False,
+    dry_run: bool = False,
+) -> PruneResult:
     """Remove what the policy does not keep.
 
     Raises:
@@ -44,7 +49,7 @@ def prune(
         repo, now = archive.repo, archive.clock.now_ms()
         decided = plan([_item(archive, one) for one in repo.each()], policy, now, automatic_only, damaged=damaged)
         if dry_run:
-            return Pruned(decided, (), ())
+            return PruneResult(decided, (), ())
         repo.sweep()
         removed, in_use = [], []
         for id in decided.remove:
@@ -55,8 +60,8 @@ def prune(
                 in_use.append(id)
         repo.sweep()  # the packs that nobody needs any more, once for all of them
     if removed:
-        archive.tell("pruned", {"ids": removed})
-    return Pruned(decided, tuple(removed), tuple(in_use))
+        archive.publish("pruned", {"ids": removed})
+    return PruneResult(decided, tuple(removed), tuple(in_use))
 
 
 def delete(archive: Archive, id: str) -> str:
@@ -70,13 +75,13 @@ def delete(archive: Archive, id: str) -> str:
     with archive.locked("delete") as result:
         whole = result.about = archive.repo.find(id).id
         archive.repo.delete(whole)
-    archive.tell("deleted", {"id": whole})
+    archive.publish("deleted", {"id": whole})
     return whole
 
 
-def _item(archive: Archive, one: SnapshotEntry) -> Item:
+def _item(archive: Archive, one: SnapshotEntry) -> RetentionItem:
     about = one.manifest.identity if one.manifest else None
-    return Item(
+    return RetentionItem(
         id=one.id,
         sequence=one.sequence,
         created_at=about.created_at if about else 0,

@@ -16,24 +16,24 @@ from holdfast.snapshot.bundle.encryption import read_identities
 from holdfast.snapshot.bundle.manifest import is_id
 from holdfast.snapshot.bundle.types import Manifest, Report
 from holdfast.snapshot.remote.cache_rebuild import forget
-from holdfast.snapshot.remote.colony import Compacts, is_colony
+from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.transfer import fetch, id_in, latest_in, list_vault, must_be_there
-from holdfast.snapshot.repo.check_results import Checked, Looks, looks_of, looks_of_body
+from holdfast.snapshot.repo.check_results import CheckResult, FileStamp, stamp_of, stamp_of_bundle
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import read_manifest_of
 from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.packs import packs_needed
 from holdfast.snapshot.repo.repository import SnapshotRepository
-from holdfast.snapshot.verify import Expect, fault_of, is_genuine, verify
+from holdfast.snapshot.verify import Expectations, fault_of, is_genuine, verify
 from holdfast.store.portable import store_schema
 from holdfast.vault.read_only import ReadOnly
 
 LATEST = "latest"
-SHELF = "shelf"
+LOCAL_REPOSITORY = "shelf"  # as keyrings and cache keys on disk call it
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class SnapshotSelector:
     """What the caller said about a snapshot it wants to use."""
 
     name: str  # an id, the beginning of one, `latest`, or a path
@@ -49,7 +49,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResolvedSnapshot:
     """A bundle's folder and id. `own`: it lies on this memory's repository and was named, so it may be an older one."""
 
     folder: Path
@@ -61,7 +61,7 @@ class Found:
 
 
 @contextmanager
-def sought(archive: Archive, named: Named) -> Iterator[Found]:
+def sought(archive: Archive, named: SnapshotSelector) -> Iterator[ResolvedSnapshot]:
     """The bundle that is meant, for the length of a block in which nobody removes it.
 
     One in a vault is fetched to a private place: until it is verified it has no business in the repository.
@@ -71,11 +71,11 @@ def sought(archive: Archive, named: Named) -> Iterator[Found]:
         Conflict: the beginning fits several.
     """
     if named.vault and is_colony(named.vault):
-        compacts = Compacts(archive, named.vault, named.identity)
+        compacts = ColonySnapshots(archive, named.vault, named.identity)
         id = None if named.name == LATEST else named.name
         with archive.repo.staging() as private:
             repo = SnapshotRepository(private / "fetched")
-            yield Found(repo.root, compacts.fetch(id, repo).id, id is not None, compacts.place, vouched=True)
+            yield ResolvedSnapshot(repo.root, compacts.fetch(id, repo).id, id is not None, compacts.place, vouched=True)
         return
     if named.vault:
         vault = ReadOnly(archive.vault(named.vault))
@@ -91,7 +91,7 @@ def sought(archive: Archive, named: Named) -> Iterator[Found]:
                 fault.hint = f"Use another one: holdfast vault list {quote(named.vault)} shows them."
                 raise
             own = named.name != LATEST and not named.newest
-            yield Found(repo.root, fetched.id, own, vault.place, passed=passed)
+            yield ResolvedSnapshot(repo.root, fetched.id, own, vault.place, passed=passed)
         return
     found = _find(archive, named.name)
     if found.folder != archive.repo.root:
@@ -110,19 +110,19 @@ def _in_vault(archive: Archive, vault: Vault, name: str) -> tuple[str, int]:
     return latest.id, max(genuine, default=0)
 
 
-def _find(archive: Archive, name: str) -> Found:
+def _find(archive: Archive, name: str) -> ResolvedSnapshot:
     if not is_bundle_path(name):
         # What is damaged or was given up lies here and is passed over; what is gone is missed.
         may_be_older = name != LATEST or archive.repo.is_complete()
-        return Found(archive.repo.root, archive.repo.find(name).id, may_be_older, SHELF)
+        return ResolvedSnapshot(archive.repo.root, archive.repo.find(name).id, may_be_older, LOCAL_REPOSITORY)
     path = user_path(name, "id")
     try:
         folder, id = (path if path.is_dir() else path.parent), _id_of(path)
     except OSError as error:
         raise NotFound(f"snapshot: the path cannot be read: {error.strerror}") from error
     if path.parent.resolve() != archive.repo.root.resolve():
-        return Found(folder.resolve(), id, False, made_here(archive))
-    return Found(archive.repo.root, archive.repo.find(id).id, True, SHELF)
+        return ResolvedSnapshot(folder.resolve(), id, False, made_here(archive))
+    return ResolvedSnapshot(archive.repo.root, archive.repo.find(id).id, True, LOCAL_REPOSITORY)
 
 
 def made_here(archive: Archive) -> str:
@@ -144,10 +144,12 @@ def _id_of(path: Path) -> str:
     return id
 
 
-def examine(archive: Archive, named: Named, found: Found, *, members: bool = True, raw: bool = True) -> Report:
+def examine(
+    archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, *, members: bool = True, raw: bool = True
+) -> Report:
     """What verification says about the bundle, for this memory. Without `raw` its body is not read."""
-    here = found.place == SHELF
-    expect = Expect(
+    here = found.place == LOCAL_REPOSITORY
+    expect = Expectations(
         tenant=archive.tenant,
         agent=None if named.take_over else archive.agent,
         mark=archive.repo.newest_expected() if here else 0,
@@ -159,12 +161,14 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
     )
     identities = identities_of(archive, named)
     place = None if here else found.place
-    looks = looks_of_body(found.folder, found.id)  # before its bytes are read: what changes meanwhile is not remembered
+    looks = stamp_of_bundle(
+        found.folder, found.id
+    )  # before its bytes are read: what changes meanwhile is not remembered
     with archive.counted("verify"):
         report = verify(found.folder, found.id, archive.keyring, expect, identities, members, place, raw)
     if here and looks is not None:
         _remember(archive, found.id, looks, report)
-        _tell_others(archive, found.id, report)
+        _mark_other_snapshots(archive, found.id, report)
     if report.sound and "members" in report.checked and report.manifest is not None:
         note_opened(archive, report.manifest, identities)
     return replace(
@@ -172,29 +176,29 @@ def examine(archive: Archive, named: Named, found: Found, *, members: bool = Tru
     )  # latest may be another one soon
 
 
-def _remember(archive: Archive, id: str, looks: Looks, report: Report) -> None:
+def _remember(archive: Archive, id: str, looks: FileStamp, report: Report) -> None:
     """For the list. A disk that takes no note of it does not change what was found."""
     if report.digest is None or "bytes" not in report.checked:
         return
     damage = next((one.message for one in report.findings if one.code == "damaged"), None)
     with suppress(Fault):
-        archive.repo.remember(id, Checked(looks, report.digest, archive.clock.now_ms(), damage))
+        archive.repo.remember(id, CheckResult(looks, report.digest, archive.clock.now_ms(), damage))
 
 
-def _tell_others(archive: Archive, id: str, report: Report) -> None:
+def _mark_other_snapshots(archive: Archive, id: str, report: Report) -> None:
     """A damaged pack is damage of every snapshot that needs it, also of those that were read while it was whole."""
     repo, damaged = archive.repo, set(report.packs)
     others = [one for one in repo.each() if one.id != id and not one.damaged] if damaged else []
     for one in others:
         with suppress(Fault, OSError):  # as above; and one that just goes need not be told
-            looks, digest = looks_of(one.path), read_manifest_of(repo.root, one.id)[1]
+            looks, digest = stamp_of(one.path), read_manifest_of(repo.root, one.id)[1]
             shared = damaged & packs_needed(one)
             if looks is not None and shared:
                 reason = f"snapshot: pack {min(shared)} is damaged"
-                repo.remember(one.id, Checked(looks, digest, archive.clock.now_ms(), reason))
+                repo.remember(one.id, CheckResult(looks, digest, archive.clock.now_ms(), reason))
 
 
-def trusted(archive: Archive, named: Named, found: Found, *, raw: bool = True) -> Manifest:
+def trusted(archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, *, raw: bool = True) -> Manifest:
     """The manifest of a bundle that may be used. Its members are checked as they are unpacked. Without `raw` its body
     is not read: for whoever has what is in it already.
 
@@ -212,18 +216,18 @@ def trusted(archive: Archive, named: Named, found: Found, *, raw: bool = True) -
         raise InvalidRequest(
             f"as: this memory is that of {archive.agent}", hint="Say --as with the name of this memory's own agent."
         )
-    if found.place != SHELF:
+    if found.place != LOCAL_REPOSITORY:
         archive.keyring.raise_mark(manifest.signer, found.place, manifest.identity.sequence)
     return manifest
 
 
-def identities_of(archive: Archive, named: Named) -> tuple[str, ...]:
+def identities_of(archive: Archive, named: SnapshotSelector) -> tuple[str, ...]:
     """The age identities that may open it."""
     file = named.identity or archive.settings.snapshot_identity
     return read_identities(file) if file else ()
 
 
-def highest_at(archive: Archive, named: Named, manifest: Manifest) -> int:
+def highest_at(archive: Archive, named: SnapshotSelector, manifest: Manifest) -> int:
     """The highest number of a snapshot of this memory where this one comes from. What is made afterwards gets a higher
     one, so that it is the newest there."""
     if not named.vault or is_colony(named.vault):

@@ -16,17 +16,25 @@ from holdfast.core.errors import Conflict, DataDamaged, DataTooNew, Fault, Resto
 from holdfast.snapshot.browse import laid_out
 from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.create import Wish
-from holdfast.snapshot.diff import Difference, compared, live_side, readable_side, side_of
-from holdfast.snapshot.recovery.damaged import keep_aside, leaving, no_longer_copied
+from holdfast.snapshot.create import CreateOptions
+from holdfast.snapshot.damaged_generations import damaged_by_restore, keep_damaged, no_longer_copied
+from holdfast.snapshot.diff import MemoryDiff, compared, live_side, readable_side, side_of
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.key_warnings import note_opened
 from holdfast.snapshot.repo.paths import repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
-from holdfast.snapshot.resolve import SHELF, Found, Named, highest_at, identities_of, sought, trusted
+from holdfast.snapshot.resolve import (
+    LOCAL_REPOSITORY,
+    ResolvedSnapshot,
+    SnapshotSelector,
+    highest_at,
+    identities_of,
+    sought,
+    trusted,
+)
 from holdfast.snapshot.sources.capture import STORE
 from holdfast.snapshot.sources.restore_plan import drop_kept, drop_staged, settle_folders, stage_folders
-from holdfast.snapshot.sources.swap import Exchange, intend, pending
+from holdfast.snapshot.sources.swap import FolderSwap, intend, pending
 from holdfast.snapshot.switch import (
     BEFORE_RESTORE,
     ORIGIN,
@@ -34,8 +42,8 @@ from holdfast.snapshot.switch import (
     keep,
     keep_last,
     live_of,
+    safety_options,
     switched,
-    wish_of,
 )
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
@@ -49,7 +57,7 @@ _BUNDLE = "bundle"  # in a generation that is being built: the members as they w
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """What is live now, and what would bring back what was live before."""
 
     manifest: Manifest
@@ -62,7 +70,7 @@ class Restored:
     waiting: str | None = None  # why the vault has not got the snapshot of what was live
 
 
-def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
+def restore(archive: Archive, named: SnapshotSelector, *, alone: bool = False) -> RestoreResult:
     """Make the snapshot's memory the live one. Any failure before the switch leaves the live one untouched.
 
     After it memory folders may fail to follow; the next start or restore lets them.
@@ -82,19 +90,19 @@ def restore(archive: Archive, named: Named, *, alone: bool = False) -> Restored:
         settle_folders(DataFolder(archive.home))
         manifest = trusted(archive, named, found)
         archive.repo.begin_after(highest_at(archive, named, manifest))
-        wish = wish_of(archive, BEFORE_RESTORE, named, manifest)
-        before = keep(archive, wish)
+        options = safety_options(archive, BEFORE_RESTORE, named, manifest)
+        before = keep(archive, options)
         archive.moved("restore", manifest.body_size)
-        damaged = leaving(archive, live)
-        name, rows, folders, later, behind = _restored(archive, live, named, found, manifest, wish, alone, damaged)
+        damaged = damaged_by_restore(archive, live)
+        name, rows, folders, later, behind = _restored(archive, live, named, found, manifest, options, alone, damaged)
         before = later or before
         result.about = name
-    archive.tell("restored", {"id": manifest.identity.id, "generation": name, "before": before})
+    archive.publish("restored", {"id": manifest.identity.id, "generation": name, "before": before})
     waiting = offer_waiting(archive)
-    return Restored(manifest, name, before, dict(rows), folders, behind, damaged, waiting)
+    return RestoreResult(manifest, name, before, dict(rows), folders, behind, damaged, waiting)
 
 
-def preview(archive: Archive, named: Named, limit: int, *, replaces: bool = True) -> Difference:
+def preview(archive: Archive, named: SnapshotSelector, limit: int, *, replaces: bool = True) -> MemoryDiff:
     """What restoring a snapshot would change: from now to then. What a restore would refuse is refused here too.
 
     Raises:
@@ -102,7 +110,7 @@ def preview(archive: Archive, named: Named, limit: int, *, replaces: bool = True
     """
     with laid_out(archive, named, reading=False) as laid:
         if replaces:
-            wish_of(archive, BEFORE_RESTORE, named, laid.manifest)
+            safety_options(archive, BEFORE_RESTORE, named, laid.manifest)
         try:
             with live_side(archive) as now:
                 return compared(archive, now, side_of(laid), limit)
@@ -121,7 +129,7 @@ def _unread(fault: Fault) -> str:
     return "The live memory is damaged: what can be read of it is compared."
 
 
-def branch(archive: Archive, named: Named, target: Path) -> Restored:
+def branch(archive: Archive, named: SnapshotSelector, target: Path) -> RestoreResult:
     """Start a second memory from a snapshot in a new folder; the live one is not touched.
 
     Raises:
@@ -143,7 +151,7 @@ def branch(archive: Archive, named: Named, target: Path) -> Restored:
             raise
 
 
-def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
+def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> RestoreResult:
     """Begin an empty data folder with a snapshot; call it with that folder's lock held."""
     with sought(archive, named) as found:
         manifest = trusted(archive, named, found)
@@ -162,16 +170,16 @@ def plant(archive: Archive, named: Named, folder: DataFolder) -> Restored:
             raise
     folder.switch(name)
     settle_folders(folder)
-    return Restored(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))
+    return RestoreResult(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))
 
 
 def _restored(
     archive: Archive,
     live: Home,
-    named: Named,
-    found: Found,
+    named: SnapshotSelector,
+    found: ResolvedSnapshot,
     manifest: Manifest,
-    wish: Wish,
+    options: CreateOptions,
     alone: bool,
     damaged: Names,
 ) -> tuple[str, Rows, Names, str | None, bool]:
@@ -179,7 +187,7 @@ def _restored(
     later: list[str | None] = []
     whole: list[bool] = []  # whether all that is to come along could be read
     building = folder.new_generation()
-    exchanges: tuple[Exchange, ...] = ()
+    exchanges: tuple[FolderSwap, ...] = ()
     try:
         rows = _built(archive, named, found, manifest, building)
         exchanges = stage_folders(archive, building / _BUNDLE, archive.home)
@@ -187,10 +195,10 @@ def _restored(
 
         def build(old: FrozenStore | None) -> str:
             if old is not None:
-                later.append(keep_last(archive, wish))
+                later.append(keep_last(archive, options))
             if not alone:
                 whole.extend(_take_along(archive, building / DATABASE, old, damaged))
-            keep_aside(archive.home, damaged)
+            keep_damaged(archive.home, damaged)
             no_longer_copied(archive.home)
             name = folder.finish(building)
             intend(archive.home, name, exchanges)
@@ -223,7 +231,9 @@ def _left(home: Path, damaged: Names) -> Path | None:
     return home / damaged[0] / DATABASE
 
 
-def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, building: Path) -> Rows:
+def _built(
+    archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, manifest: Manifest, building: Path
+) -> Rows:
     """The snapshot's store in the folder of the next generation, checked; its other members beside it."""
     identities = identities_of(archive, named)
     # The store becomes durable with its generation, and on its way there while its rows are checked.
@@ -235,6 +245,6 @@ def _built(archive: Archive, named: Named, found: Found, manifest: Manifest, bui
         raise disk_fault(error, "restore the store") from error
     owner = manifest.identity.agent
     renamed = (owner, archive.agent) if named.take_over and owner != archive.agent else None
-    rows, _ = prepare(building / DATABASE, archive.tenant, agent=renamed, own=found.place == SHELF)
+    rows, _ = prepare(building / DATABASE, archive.tenant, agent=renamed, own=found.place == LOCAL_REPOSITORY)
     write_durably(building / ORIGIN, archive.tenant.encode())
     return rows

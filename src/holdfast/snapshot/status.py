@@ -14,7 +14,7 @@ GLANCES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class RepositoryHealth:
     """What a person asks first: is there a good snapshot, how old is it, who can read it."""
 
     count: int
@@ -27,11 +27,11 @@ class Health:
         return self.newest.manifest if self.newest else None
 
 
-def snapshot_health(archive: Archive) -> Health:
+def snapshot_health(archive: Archive) -> RepositoryHealth:
     """The state of the repository: counts of all, a look at the newest."""
     repo = archive.repo
     damaged = tuple(one.id for one in islice(repo.each(), GLANCES) if one.damaged)
-    return Health(repo.count(), repo.bytes(), repo.newest(), damaged)
+    return RepositoryHealth(repo.count(), repo.bytes(), repo.newest(), damaged)
 
 
 def age_of_newest(archive: Archive) -> int | None:

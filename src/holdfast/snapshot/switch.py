@@ -1,4 +1,8 @@
-"""Going over to another generation, as a restore, an undo and a merge do: what is live is kept, then left."""
+"""The switch to another generation, as a restore, an undo and a merge do it: what is live is kept in a snapshot first.
+
+That snapshot is encrypted if what replaces the memory, or the newest snapshot, is: a user who encrypts snapshots does
+not want the same memory beside them in the clear.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from holdfast.core.errors import Conflict, DataDamaged, Fault
+from holdfast.core.errors import Conflict, DataDamaged, Fault, IdentityNeeded
 from holdfast.core.model import Json, Lifecycle
+from holdfast.snapshot.bundle.encryption import recipient_beside, recipients_of
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.create import Wish, create_locked
+from holdfast.snapshot.create import CreateOptions, create_locked
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.latest import BY_RESTORE, RESTORE_LABEL
-from holdfast.snapshot.resolve import Named
-from holdfast.snapshot.safety_snapshot import sealed_alike
+from holdfast.snapshot.resolve import SnapshotSelector, identities_of
 from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.sources.change_check import is_changed
 from holdfast.snapshot.sources.restore_plan import settle_folders
@@ -22,7 +26,7 @@ from holdfast.store.lifecycle import Build, Home
 from holdfast.store.port import is_damaged
 from holdfast.store.tables import ANSWERS, AUDIT, TABLES, TOKENS
 
-BEFORE_RESTORE = Wish(label=RESTORE_LABEL, made_by=BY_RESTORE)
+BEFORE_RESTORE = CreateOptions(label=RESTORE_LABEL, made_by=BY_RESTORE)
 ORIGIN = "origin"  # in a generation that was restored or merged: whose memory was
 
 
@@ -37,9 +41,11 @@ def live_of(archive: Archive) -> Home:
     return archive.live
 
 
-def wish_of(archive: Archive, wish: Wish, named: Named, manifest: Manifest | None) -> Wish:
+def safety_options(
+    archive: Archive, options: CreateOptions, named: SnapshotSelector, manifest: Manifest | None
+) -> CreateOptions:
     """How what is live is to be kept; nobody needs to know for whom if nothing will be."""
-    return sealed_alike(archive, wish, named, manifest) if _will_be_kept(archive) else wish
+    return encrypted_like_newest(archive, options, named, manifest) if _will_be_kept(archive) else options
 
 
 def _will_be_kept(archive: Archive) -> bool:
@@ -60,12 +66,12 @@ def _is_empty(archive: Archive, live: Home) -> bool:
     return not stored and not any(folder.path.exists() for folder in folders_of(archive))
 
 
-def keep(archive: Archive, wish: Wish) -> str | None:
+def keep(archive: Archive, options: CreateOptions) -> str | None:
     """A snapshot of what is live, unless the settings want none or it cannot be opened; then its files stay."""
     if not _will_be_kept(archive):
         return None
     try:
-        return create_locked(archive, wish).id
+        return create_locked(archive, options).id
     except DataDamaged:  # it opens, and is damaged inside: that is what a restore is for, and its files are kept
         if _is_sound(
             archive
@@ -74,13 +80,13 @@ def keep(archive: Archive, wish: Wish) -> str | None:
         return None
 
 
-def keep_last(archive: Archive, wish: Wish) -> str | None:
+def keep_last(archive: Archive, options: CreateOptions) -> str | None:
     """A snapshot of what the newest one does not hold, while nobody writes: what was acknowledged a moment ago must
     not be in the old generation alone, which the next restore removes. Nobody is told: that would be a write."""
-    return keep(replace(archive, tell=_nobody), wish) if is_changed(archive) else None
+    return keep(replace(archive, publish=_no_listener), options) if is_changed(archive) else None
 
 
-def _nobody(kind: Lifecycle, body: Json) -> None:
+def _no_listener(kind: Lifecycle, body: Json) -> None:
     """Nobody is told."""
 
 
@@ -104,3 +110,41 @@ def switched(archive: Archive, live: Home, build: Build) -> str:
         return live.exchange(build, archive.tenant)
     finally:
         settle_folders(folder)
+
+
+def encrypted_like_newest(
+    archive: Archive, options: CreateOptions, named: SnapshotSelector, manifest: Manifest | None
+) -> CreateOptions:
+    """The options as the settings have them, but encrypted if need be, for the holders of the current identities.
+
+    Raises:
+        IdentityNeeded: what is restored is encrypted, and no identity was given that could open it.
+        Conflict: no recipient is configured.
+    """
+    if manifest is not None and manifest.encrypted and not identities_of(archive, named):
+        raise IdentityNeeded("snapshot: it is encrypted, and no identity was given")
+    usual = archive.settings.snapshot_recipients
+    if usual or named.plain_before or not _must_be_encrypted(archive, manifest):
+        return replace(options, recipients=usual)
+    found = _known_recipients(archive, named)
+    if not found:
+        raise Conflict(
+            f"{options.label}: snapshots of this memory are encrypted, and nothing says for whom to encrypt this one",
+            hint="Set HOLDFAST_SNAPSHOT_RECIPIENTS, give an age identity with --identity, or lay the public key beside "
+            "an SSH one (id_ed25519.pub). With --plain-before it is kept in the clear.",
+        )
+    return replace(options, recipients=found)
+
+
+def _must_be_encrypted(archive: Archive, manifest: Manifest | None) -> bool:
+    if manifest is not None and manifest.encrypted:
+        return True
+    newest = archive.repo.newest()
+    return newest is not None and newest.manifest is not None and newest.manifest.encrypted
+
+
+def _known_recipients(archive: Archive, named: SnapshotSelector) -> tuple[str, ...]:
+    """Of the identities at hand; an SSH key does not tell its public one, which then lies beside it."""
+    identities = identities_of(archive, named)
+    file = named.identity or archive.settings.snapshot_identity
+    return recipients_of(identities) or (recipient_beside(file, identities) if file else ())

@@ -8,9 +8,9 @@ from typing import Literal
 
 from holdfast.context import CallContext
 from holdfast.snapshot.bundle.types import Maker
-from holdfast.snapshot.create import Wish, making
+from holdfast.snapshot.create import CreateOptions, making
 from holdfast.snapshot.prune import policy_of, prune
-from holdfast.snapshot.remote.layout import Fresh
+from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.sources.change_check import is_changed
 from holdfast.snapshot.sync.queue import offer_waiting
@@ -35,17 +35,17 @@ def before(ctx: CallContext, work: Work) -> None:
     if ctx.home is None or work not in ctx.settings.snapshot_before or not ctx.store.last_seq():
         return
     archive = archive_of(ctx)
-    with making_if_changed(archive, Wish(label=f"before {work}", made_by=_MAKERS[work])) as fresh:
+    with making_if_changed(archive, CreateOptions(label=f"before {work}", made_by=_MAKERS[work])) as fresh:
         offer_waiting(archive, fresh)  # a vault that is away gets it from the schedule; the work need not wait for that
 
 
 @contextmanager
-def making_if_changed(archive: Archive, wish: Wish) -> Iterator[Mapping[str, Fresh]]:
+def making_if_changed(archive: Archive, options: CreateOptions) -> Iterator[Mapping[str, StagedMemory]]:
     """A snapshot in the repository if the newest one does not hold what is there; older automatic ones leave as the
     settings say. The vault comes after that: while it is away, the repository must not fill the disk."""
     if not is_changed(archive):
         yield {}
         return
-    with making(archive, wish) as made:
+    with making(archive, options) as made:
         prune(archive, policy_of(archive.settings), automatic_only=True)
         yield {made.stored.id: made.fresh}

@@ -7,26 +7,26 @@ from dataclasses import dataclass
 
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
-from holdfast.snapshot.create import Wish
-from holdfast.snapshot.recovery.damaged import SEE, no_longer_copied
+from holdfast.snapshot.create import CreateOptions
+from holdfast.snapshot.damaged_generations import SEE, no_longer_copied
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.latest import BY_RESTORE, UNDO_LABEL
-from holdfast.snapshot.resolve import LATEST, Named
+from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 from holdfast.snapshot.sources.change_check import forget_seen
 from holdfast.snapshot.sources.restore_plan import folders_of_generation, settle_folders
 from holdfast.snapshot.sources.swap import intend
-from holdfast.snapshot.switch import ORIGIN, keep, keep_last, live_of, switched, wish_of
+from holdfast.snapshot.switch import ORIGIN, keep, keep_last, live_of, safety_options, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import read_damage
 from holdfast.store.data_folder import DataFolder
 from holdfast.store.lifecycle import FrozenStore
 
-BEFORE_UNDO = Wish(label=UNDO_LABEL, made_by=BY_RESTORE)
-LAST = Named(LATEST)
+BEFORE_UNDO = CreateOptions(label=UNDO_LABEL, made_by=BY_RESTORE)
+LAST = SnapshotSelector(LATEST)
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class UndoResult:
     """What is live again, and the snapshot of what was left."""
 
     generation: str
@@ -34,7 +34,7 @@ class Undone:
     waiting: str | None
 
 
-def undo(archive: Archive, named: Named = LAST) -> Undone:
+def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
     """Make the generation live again that was live before the last switch; `named` says how what is left is kept.
 
     Raises:
@@ -52,13 +52,13 @@ def undo(archive: Archive, named: Named = LAST) -> Undone:
         _check_origin(archive, now)
         _check_whole(archive, name)
         # The next restore removes the generation that is left, with what was remembered in it since it became live.
-        wish = wish_of(archive, BEFORE_UNDO, named, None)
-        before = keep(archive, wish)
+        options = safety_options(archive, BEFORE_UNDO, named, None)
+        before = keep(archive, options)
         later: list[str | None] = [None]
 
         def build(old: FrozenStore | None) -> str:
             if old is not None:
-                later[0] = keep_last(archive, wish)
+                later[0] = keep_last(archive, options)
                 old.give_back(name, archive.tenant)
             intend(archive.home, name, folders_of_generation(archive, name, now))
             no_longer_copied(archive.home, leaving=now)
@@ -71,8 +71,8 @@ def undo(archive: Archive, named: Named = LAST) -> Undone:
             raise
         before = later[0] or before
         result.about = name
-    archive.tell("restored", {"id": None, "generation": name, "before": before})
-    return Undone(name, before, offer_waiting(archive))
+    archive.publish("restored", {"id": None, "generation": name, "before": before})
+    return UndoResult(name, before, offer_waiting(archive))
 
 
 def _check_whole(archive: Archive, name: str) -> None:

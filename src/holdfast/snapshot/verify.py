@@ -50,11 +50,10 @@ _FAULTS: dict[Code, type[Fault]] = {
 
 UNSIGNED_HINT = "There is a key here, so signatures are expected. If you know its origin, pass --allow-unsigned."
 TRUST_HINT = "If you know that this key is yours or a friend's, trust it: holdfast key trust {}"
-UNUSABLE = tuple(_FAULTS.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Expect:
+class Expectations:
     """What a snapshot must be to be accepted."""
 
     tenant: str | None  # None: any
@@ -72,7 +71,7 @@ def verify(
     folder: Path,
     id: str,
     keyring: Keyring,
-    expect: Expect,
+    expect: Expectations,
     identities: Sequence[str] = (),
     members: bool = True,
     place: str | None = None,
@@ -85,7 +84,7 @@ def verify(
     Raises:
         DataDamaged: the keyring's own files cannot be relied on.
     """
-    looking = _Looking(folder, id)
+    looking = _Verification(folder, id)
     manifest = looking.manifest(expect)
     if manifest is not None:
         looking.body(manifest, expect, raw)
@@ -105,16 +104,16 @@ def is_genuine(manifest: Manifest, keyring: Keyring) -> bool:
     return signed and keyring.accepts(manifest.signer)
 
 
-def fault_of(report: Verified) -> Fault | None:
+def fault_of(report: VerifyReport) -> Fault | None:
     """The fault of the gravest finding; None if nothing speaks against the snapshot."""
     for code, fault in _FAULTS.items():
         for one in report.findings:
             if one.code == code and not one.note:
-                return _told(fault(one.message), report)
+                return _with_hint(fault(one.message), report)
     return None
 
 
-def _told(fault: Fault, report: Verified) -> Fault:
+def _with_hint(fault: Fault, report: VerifyReport) -> Fault:
     """The fault with what can be done about this one snapshot."""
     if not isinstance(fault, SnapshotUntrusted):
         return fault
@@ -127,7 +126,7 @@ def _told(fault: Fault, report: Verified) -> Fault:
     return fault
 
 
-class Verified(Protocol):
+class VerifyReport(Protocol):
     """Any report of a verification."""
 
     @property
@@ -135,7 +134,7 @@ class Verified(Protocol):
 
 
 @dataclass
-class _Looking:
+class _Verification:
     """One verification as it goes on: what was found, and what was looked at."""
 
     folder: Path
@@ -146,7 +145,7 @@ class _Looking:
     digest: str | None = None  # of the manifest's file
     packs: list[str] = field(default_factory=list)  # that are damaged
 
-    def manifest(self, expect: Expect) -> Manifest | None:
+    def manifest(self, expect: Expectations) -> Manifest | None:
         """The manifest, if it can be read at all."""
         if not is_id(self.id):
             self._find("damaged", "no snapshot has an id of that form")
@@ -163,7 +162,7 @@ class _Looking:
             self._find("damaged", "snapshot: the manifest is that of another id")
         return manifest
 
-    def body(self, manifest: Manifest, expect: Expect, raw: bool) -> None:
+    def body(self, manifest: Manifest, expect: Expectations, raw: bool) -> None:
         """The sidecar, then the raw bytes if they are wanted."""
         self._sidecar(manifest.body_name, manifest.body_sha256, expect.require_sidecars)
         self.checked.append("files")
@@ -192,7 +191,7 @@ class _Looking:
                 self.packs.append(one.name)
                 self._find("damaged", fault.message)
 
-    def signature(self, manifest: Manifest, keyring: Keyring, expect: Expect) -> None:
+    def signature(self, manifest: Manifest, keyring: Keyring, expect: Expectations) -> None:
         if manifest.signer is None or manifest.signature is None:
             if keyring.demands():
                 self._find("untrusted", "snapshot: it is not signed", note=expect.allow_unsigned)
@@ -204,7 +203,7 @@ class _Looking:
             self._find("untrusted", f"snapshot: it is signed by {manifest.signer}, which is not trusted here")
         self.checked.append("signature")
 
-    def sequence(self, manifest: Manifest, keyring: Keyring, expect: Expect, place: str | None) -> None:
+    def sequence(self, manifest: Manifest, keyring: Keyring, expect: Expectations, place: str | None) -> None:
         seen = keyring.mark(manifest.signer, place) if place is not None else 0
         mark, own = max(expect.mark, seen), manifest.identity.sequence
         if max(own, expect.passed) < mark:
@@ -212,7 +211,7 @@ class _Looking:
             self._find("older", message, note=expect.older_is_note)
         self.checked.append("sequence")
 
-    def owner(self, manifest: Manifest, expect: Expect) -> None:
+    def owner(self, manifest: Manifest, expect: Expectations) -> None:
         for name, is_, should in (
             ("tenant", manifest.identity.tenant, expect.tenant),
             ("agent", manifest.identity.agent, expect.agent),
@@ -249,7 +248,7 @@ class _Looking:
             return "encrypted, no identity given"
         return None
 
-    def _too_new(self, manifest: Manifest, expect: Expect) -> None:
+    def _too_new(self, manifest: Manifest, expect: Expectations) -> None:
         own = dict(manifest.schema)
         for name, highest in expect.schema:
             if own.get(name, 0) > highest:

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from holdfast.core.model import Json
 from holdfast.core.times import iso
 from holdfast.snapshot.bundle.types import Manifest, Report
-from holdfast.snapshot.diff import Difference
+from holdfast.snapshot.diff import MemoryDiff
 from holdfast.snapshot.nexo.reader import NexoReport
 from holdfast.snapshot.repo.entries import SnapshotEntry
-from holdfast.snapshot.sources.diff import FolderDiff
+from holdfast.snapshot.sources.folder_diff import FolderDiff
 
 _STATUS = ("not checked", "verified")
 
@@ -68,7 +68,7 @@ def report_shape(report: Report | NexoReport) -> Json:
     }
 
 
-def difference_shape(found: Difference) -> Json:
+def difference_shape(found: MemoryDiff) -> Json:
     """What changed, for people and programs."""
     return {
         "a": found.a,

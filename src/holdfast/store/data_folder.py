@@ -289,7 +289,10 @@ class DataFolder:
         write_durably(self._card, orjson.dumps(card))
 
     def withdraw(self) -> None:
-        self._card.unlink(missing_ok=True)
+        """Remove this process's card. A folder that was removed and made again holds the card of another server."""
+        card = self.card()
+        if card and card.get("pid") == os.getpid():
+            self._card.unlink(missing_ok=True)
 
     def announced(self) -> Json | None:
         """The running server's card, or None if the lock is free or there is none."""

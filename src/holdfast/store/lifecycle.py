@@ -16,7 +16,7 @@ from holdfast.store.port import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedFile:
     """What stands in a captured file."""
 
     schema: int
@@ -29,7 +29,7 @@ class FrozenStore(Protocol):
 
     def last_seq(self) -> int: ...
 
-    def capture(self, into: Path, tenant: str) -> Captured:
+    def capture(self, into: Path, tenant: str) -> CapturedFile:
         """As `Memory.capture`."""
         ...
 
@@ -68,7 +68,7 @@ class Memory(Protocol):
         """About how many bytes a capture will have."""
         ...
 
-    def capture(self, into: Path, tenant: str, *, check: bool = True) -> Captured:
+    def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
         """Write the tenant's memory as it is at one moment into a new portable file, which is not synced.
 
         Without `check` the caller has to call `portable.check_store` before it believes in the file.
@@ -146,6 +146,10 @@ class Home(Memory, Protocol):
     @property
     def store(self) -> Store:
         """The live store; another one after each exchange."""
+        ...
+
+    def try_again(self) -> None:
+        """Open the memory if it could not be opened before."""
         ...
 
     def trouble(self) -> Fault | None:

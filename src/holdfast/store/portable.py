@@ -20,7 +20,7 @@ from holdfast.store.sqlite.files.graft import prepare
 from holdfast.store.sqlite.files.past_store import PastStore, open_past, reopen_past
 from holdfast.store.sqlite.files.row_transfer import FileReader, FileVector, FileWriter
 from holdfast.store.sqlite.files.runtime_state import runtime_state
-from holdfast.store.sqlite.files.salvage_rows import Salvaged, make_empty, salvage
+from holdfast.store.sqlite.files.salvage_rows import SalvagedRows, make_empty, salvage
 from holdfast.store.sqlite.store import SqliteStore
 
 __all__ = (
@@ -28,7 +28,7 @@ __all__ = (
     "FileVector",
     "FileWriter",
     "PastStore",
-    "Salvaged",
+    "SalvagedRows",
     "TableDiff",
     "check_store",
     "compare_stores",

@@ -49,7 +49,7 @@ _SAME: dict[Any, type[Any]] = {int: int, float: float}
 
 
 @dataclasses.dataclass(frozen=True)
-class Shape:
+class RowCodec:
     """How a table's records become rows and back."""
 
     table: str
@@ -117,11 +117,11 @@ def row_checksum(text: bytes) -> int:
 
 
 @cache
-def shape_of(table: Table[Any]) -> Shape:
+def shape_of(table: Table[Any]) -> RowCodec:
     hints = typing.get_type_hints(table.record)
     names = tuple(field.name for field in dataclasses.fields(table.record))
     codecs = [_CODECS[_plain(hints[name])] for name in names]
-    return Shape(
+    return RowCodec(
         table=table.name,
         columns=names,
         writers=tuple((at, codec[0], _SAME.get(codec[0])) for at, codec in enumerate(codecs) if codec[0]),

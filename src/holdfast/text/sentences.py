@@ -79,15 +79,15 @@ def _sentences(text: str) -> Iterator[Sentence]:
 
 
 @dataclass(slots=True)
-class _Block:
+class _TextBlock:
     kind: str  # prose, item, heading, code
     text: str
     lines: int = 1
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def _blocks(text: str) -> Iterator[_TextBlock]:
     """Paragraphs, list items, headings and code blocks. Wrapped lines of a paragraph or an item are one."""
-    held: _Block | None = None
+    held: _TextBlock | None = None
     code: list[str] | None = None
     for line in text.splitlines():
         if _FENCE.match(line):
@@ -96,7 +96,7 @@ def _blocks(text: str) -> Iterator[_Block]:
                     yield held
                 held, code = None, []
             else:
-                yield _Block("code", "\n".join(code), len(code))
+                yield _TextBlock("code", "\n".join(code), len(code))
                 code = None
             continue
         if code is not None:
@@ -109,7 +109,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             continue
         if held is not None:
             yield held
-        held = fresh if fresh is not None else _Block("prose", line.strip()) if line.strip() else None
+        held = fresh if fresh is not None else _TextBlock("prose", line.strip()) if line.strip() else None
         if held is not None and held.kind in ("heading",):
             yield held
             held = None
@@ -117,19 +117,19 @@ def _blocks(text: str) -> Iterator[_Block]:
         yield held
 
 
-def _fresh(line: str) -> _Block | None:
+def _fresh(line: str) -> _TextBlock | None:
     """What a line begins, if it does not go on with the one before."""
     if not line.strip():
         return None
     if heading := _HEADING.match(line):
-        return _Block("heading", _plain(heading.group(1) or heading.group(2)))
+        return _TextBlock("heading", _plain(heading.group(1) or heading.group(2)))
     if _RULE.match(line):
-        return _Block("heading", "") if line.strip().startswith(("---", "***", "===")) else _Block("code", "")
+        return _TextBlock("heading", "") if line.strip().startswith(("---", "***", "===")) else _TextBlock("code", "")
     if _TABLE.match(line):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        return _Block("item", ": ".join(filter(None, [cells[0], " · ".join(filter(None, cells[1:]))])))
+        return _TextBlock("item", ": ".join(filter(None, [cells[0], " · ".join(filter(None, cells[1:]))])))
     if bullet := _BULLET.match(line):
-        return _Block("item", line[bullet.end() :].strip())
+        return _TextBlock("item", line[bullet.end() :].strip())
     return None
 
 

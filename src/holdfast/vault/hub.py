@@ -31,7 +31,7 @@ from holdfast.core.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.core.ports import Can, Named, Parcel, VaultState
+from holdfast.core.ports import Capabilities, Upload, VaultObject, VaultState
 from holdfast.core.version import VERSION
 from holdfast.vault.names import check_name, check_prefix, folder_of, is_name
 
@@ -70,15 +70,15 @@ class HubVault:
         return own if self._url == "https://huggingface.co" else f"{own} at {self._url}"
 
     @property
-    def can(self) -> Can:
-        return Can(together=True)
+    def can(self) -> Capabilities:
+        return Capabilities(together=True)
 
     def put(self, name: str, data: BinaryIO) -> None:
         check_name(name)
         with _kept([(name, data)]) as files:
             self._put_files(files)
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         for parcel in parcels:
             check_name(parcel.name)
         with ExitStack() as stack:
@@ -93,7 +93,7 @@ class HubVault:
                 raise Conflict(f"vault: {taken.name} exists already")
 
         with _opened(files) as additions:
-            self._commit(additions, check, f"Add {_told(list(files))}")
+            self._commit(additions, check, f"Add {_names_for_message(list(files))}")
 
     def replace(self, name: str, data: BinaryIO, tag: str) -> None:
         check_name(name)
@@ -114,14 +114,14 @@ class HubVault:
             )
             return Path(path).open("rb")
 
-    def look(self, name: str) -> Named:
+    def stat(self, name: str) -> VaultObject:
         check_name(name)
         found = self._files_at(_MAIN, [name])
         if not found:
             raise NotFound(f"vault: there is no {name}")
         return found[0]
 
-    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         check_prefix(prefix)
         with _faults("list"):
             found = [_named(one) for one in self._tree(folder_of(prefix)) if is_name(one.path)]
@@ -166,7 +166,7 @@ class HubVault:
             raise VaultDamaged("vault: the hub names no newest commit of the dataset")
         return about.sha, not about.private
 
-    def _files_at(self, revision: str, names: Sequence[str]) -> Sequence[Named]:
+    def _files_at(self, revision: str, names: Sequence[str]) -> Sequence[VaultObject]:
         with _faults("look at files"):
             found = self._api.get_paths_info(self._dataset, [*names], repo_type=_KIND, revision=revision)
         return [_named(one) for one in found if isinstance(one, RepoFile)]
@@ -202,13 +202,13 @@ class HubVault:
         return True
 
 
-def _told(names: Sequence[str]) -> str:
+def _names_for_message(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[-1]} and {len(names) - 1} more"
 
 
-def _named(file: RepoFile) -> Named:
+def _named(file: RepoFile) -> VaultObject:
     sha256 = file.lfs.sha256 if file.lfs else None
-    return Named(file.path, file.size, sha256 or file.blob_id, sha256)
+    return VaultObject(file.path, file.size, sha256 or file.blob_id, sha256)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from holdfast.core.disk import FULL, claim, make_folder, publish, release, sync_folder
 from holdfast.core.errors import Conflict, Fault, NotFound, VaultFull, VaultRefused, VaultUnreachable
-from holdfast.core.ports import Can, Named, Parcel, VaultState
+from holdfast.core.ports import Capabilities, Upload, VaultObject, VaultState
 from holdfast.vault.names import check_name, check_prefix, is_part
 from holdfast.vault.sequential_put import put_each
 
@@ -35,8 +35,8 @@ class LocalVault:
         return str(self._root)
 
     @property
-    def can(self) -> Can:
-        return Can(increments=True)
+    def can(self) -> Capabilities:
+        return Capabilities(increments=True)
 
     def put(self, name: str, data: BinaryIO) -> None:
         check_name(name)
@@ -56,7 +56,7 @@ class LocalVault:
                     raise Conflict(f"vault: {name} exists already") from error
             sync_folder(path.parent)
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         put_each(self, parcels)
 
     def replace(self, name: str, data: BinaryIO, tag: str) -> None:
@@ -91,7 +91,7 @@ class LocalVault:
             raise NotFound(f"vault: there is no {name}")
         return os.fdopen(handle, "rb")
 
-    def look(self, name: str) -> Named:
+    def stat(self, name: str) -> VaultObject:
         check_name(name)
         self._reachable()
         path = self._root / name
@@ -100,9 +100,9 @@ class LocalVault:
             seen = _seen(path)
         if seen is None:
             raise NotFound(f"vault: there is no {name}")
-        return Named(name, seen.st_size, _tag(seen))
+        return VaultObject(name, seen.st_size, _tag(seen))
 
-    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         check_prefix(prefix)
         self._reachable()
         if self._root.exists():
@@ -202,7 +202,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
         release(handle)
 
 
-def _walk(folder: Path, before: str, prefix: str, after: str) -> Iterator[Named]:
+def _walk(folder: Path, before: str, prefix: str, after: str) -> Iterator[VaultObject]:
     """What lies below in the order of whole names: a folder stands where its name with a slash does."""
     try:
         with os.scandir(folder) as entries:
@@ -217,7 +217,7 @@ def _walk(folder: Path, before: str, prefix: str, after: str) -> Iterator[Named]
         elif name.startswith(prefix) and name > after and names[name].is_file(follow_symlinks=False):
             with suppress(FileNotFoundError):
                 seen = names[name].stat(follow_symlinks=False)
-                yield Named(name, seen.st_size, _tag(seen))
+                yield VaultObject(name, seen.st_size, _tag(seen))
 
 
 def _all_before(folder: str, after: str) -> bool:

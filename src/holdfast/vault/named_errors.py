@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from holdfast.core.errors import UpstreamFailed, VaultFull
-from holdfast.core.ports import Named, Parcel, VaultState
-from holdfast.vault.wrapper import Around
+from holdfast.core.ports import Upload, VaultObject, VaultState
+from holdfast.vault.wrapper import VaultWrapper
 
 
-class Told(Around):
+class NamedErrors(VaultWrapper):
     """The inner vault, named in what goes wrong with it."""
 
     def put(self, name: str, data: BinaryIO) -> None:
         with self._named():
             self._vault.put(name, data)
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         with self._named():
             self._vault.put_all(parcels)
 
@@ -30,11 +30,11 @@ class Told(Around):
         with self._named():
             return self._vault.open(name)
 
-    def look(self, name: str) -> Named:
+    def stat(self, name: str) -> VaultObject:
         with self._named():
-            return self._vault.look(name)
+            return self._vault.stat(name)
 
-    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         with self._named():
             yield from self._vault.list(prefix, after)
 

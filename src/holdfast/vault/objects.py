@@ -29,12 +29,12 @@ from holdfast.core.errors import (
     VaultUnauthorized,
     VaultUnreachable,
 )
-from holdfast.core.ports import Can, Entropy, Named, Parcel, VaultState
+from holdfast.core.ports import Capabilities, Entropy, Upload, VaultObject, VaultState
 from holdfast.settings import Settings
 from holdfast.vault.names import check_name, check_prefix, folder_of, is_name
 from holdfast.vault.sequential_put import put_each
-from holdfast.vault.signed_put import Answer, Broken, NoWay, put_new
-from holdfast.vault.streams import pieces_of, read_whole, stream_of, watched
+from holdfast.vault.signed_put import ConnectionBroken, HostUnreachable, PutResponse, put_new
+from holdfast.vault.streams import counted_stream, pieces_of, read_whole, stream_of
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -130,8 +130,8 @@ class ObjectVault:
         return self._place
 
     @property
-    def can(self) -> Can:
-        return Can(most_bytes=_MOST, increments=True)
+    def can(self) -> Capabilities:
+        return Capabilities(most_bytes=_MOST, increments=True)
 
     def put(self, name: str, data: BinaryIO) -> None:
         check_name(name)
@@ -144,12 +144,12 @@ class ObjectVault:
             with self._uploaded(name, head, data) as hidden:
                 obstore.copy(self._store, hidden, name, overwrite=False)
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         for parcel in parcels:
             if not self._put_streamed(parcel):
                 put_each(self, [parcel])
 
-    def _put_streamed(self, parcel: Parcel) -> bool:
+    def _put_streamed(self, parcel: Upload) -> bool:
         """Whether the parcel was stored in one request; False if it has to go another way, and nothing was sent."""
         if not isinstance(self._store, S3Store) or not _STREAMED <= parcel.size <= _MOST:
             return False
@@ -160,9 +160,9 @@ class ObjectVault:
         with closing(parcel.open()) as data:
             try:
                 answer = put_new(url, parcel.size, _exactly(parcel, data))
-            except NoWay:
+            except HostUnreachable:
                 return False
-            except Broken:
+            except ConnectionBroken:
                 raise VaultUnreachable(f"vault: put {parcel.name}: the connection broke") from None
         if fault := _refusal(answer, f"vault: put {parcel.name}"):
             raise fault
@@ -190,7 +190,7 @@ class ObjectVault:
             size = found.meta["size"]
             return stream_of(_checked_pieces(found.stream(min_chunk_size=_READ), name, size))
 
-    def look(self, name: str) -> Named:
+    def stat(self, name: str) -> VaultObject:
         check_name(name)
         with _faults(f"look at {name}"):
             try:
@@ -199,7 +199,7 @@ class ObjectVault:
                 self.state()  # the answer to a HEAD has no body that would say what is missing
                 raise
 
-    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         check_prefix(prefix)
         with _faults("list"):
             found = [_named(one) for one in self._below(folder_of(prefix)) if is_name(one["path"])]
@@ -272,10 +272,10 @@ def _bounded(name: str, head: bytes, rest: BinaryIO) -> Iterator[bytes]:
 
     for start in range(0, len(head), _PART):
         yield head[start : start + _PART]
-    yield from pieces_of(watched(rest, passed), _PART)
+    yield from pieces_of(counted_stream(rest, passed), _PART)
 
 
-def _exactly(parcel: Parcel, data: BinaryIO) -> Iterator[bytes]:
+def _exactly(parcel: Upload, data: BinaryIO) -> Iterator[bytes]:
     """The parcel's bytes; more or fewer than were announced must not become an object."""
     left = parcel.size
     for piece in pieces_of(data, _READ):
@@ -287,7 +287,7 @@ def _exactly(parcel: Parcel, data: BinaryIO) -> Iterator[bytes]:
         raise VaultDamaged(f"vault: {parcel.name} has not the {parcel.size} bytes that were announced")
 
 
-def _refusal(answer: Answer, doing: str) -> Fault | None:
+def _refusal(answer: PutResponse, doing: str) -> Fault | None:
     """Why the store did not take a put; None if it did."""
     if 200 <= answer.status < 300:
         return None
@@ -313,10 +313,10 @@ def _checked_pieces(pieces: Iterator[Any], name: str, size: int) -> Iterator[mem
         raise VaultDamaged(f"vault: {name} has {seen} bytes, and {size} were announced")
 
 
-def _named(meta: ObjectMeta) -> Named:
+def _named(meta: ObjectMeta) -> VaultObject:
     version = meta.get("version")
     tag = f"{meta['e_tag']}\n{version}" if version else meta["e_tag"] or ""
-    return Named(meta["path"], meta["size"], tag)
+    return VaultObject(meta["path"], meta["size"], tag)
 
 
 @contextmanager

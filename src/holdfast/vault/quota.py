@@ -11,15 +11,15 @@ from threading import Lock
 from typing import BinaryIO
 
 from holdfast.core.errors import VaultBusy, VaultFull
-from holdfast.core.ports import Clock, Named, Parcel, Vault, VaultState
-from holdfast.vault.streams import watched
-from holdfast.vault.wrapper import Around
+from holdfast.core.ports import Clock, Upload, Vault, VaultObject, VaultState
+from holdfast.vault.streams import counted_stream
+from holdfast.vault.wrapper import VaultWrapper
 
 HOUR = 3_600.0
 PAGE = 1_000  # names in one answer of a list, as S3 and the others give them
 
 
-class Quota(Around):
+class Quota(VaultWrapper):
     """The inner vault, kept below so many bytes. What does not fit is refused before anything of it is sent, if its
     size is known, and otherwise where it passes the limit, with nothing stored.
 
@@ -33,7 +33,7 @@ class Quota(Around):
     def put(self, name: str, data: BinaryIO) -> None:
         self._vault.put(name, self._limited(data, self._free()))
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         free = self._free()
         if sum(one.size for one in parcels) > free:
             raise self._full()
@@ -63,13 +63,13 @@ class Quota(Around):
             if left < 0:
                 raise self._full()
 
-        return watched(data, passed)
+        return counted_stream(data, passed)
 
     def _full(self) -> VaultFull:
         return VaultFull(f"vault: more than its quota of {self._most} bytes")
 
 
-class Pace:
+class RequestRate:
     """So many requests in any hour, shared by all who ask the same vault from this process.
 
     Requests of one call are reserved together before the first of them is made: a snapshot is not left half sent
@@ -110,10 +110,10 @@ class Pace:
         return wait
 
 
-class Paced(Around):
+class RateLimitedVault(VaultWrapper):
     """The inner vault, asked no faster than its pace."""
 
-    def __init__(self, vault: Vault, pace: Pace):
+    def __init__(self, vault: Vault, pace: RequestRate):
         super().__init__(vault)
         self._pace = pace
 
@@ -121,7 +121,7 @@ class Paced(Around):
         self._pace.wait_for(1)
         super().put(name, data)
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         self._pace.wait_for(len(parcels))
         super().put_all(parcels)
 
@@ -133,11 +133,11 @@ class Paced(Around):
         self._pace.wait_for(1)
         return super().open(name)
 
-    def look(self, name: str) -> Named:
+    def stat(self, name: str) -> VaultObject:
         self._pace.wait_for(1)
-        return super().look(name)
+        return super().stat(name)
 
-    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         self._pace.wait_for(1)
         for number, one in enumerate(super().list(prefix, after), 1):
             yield one

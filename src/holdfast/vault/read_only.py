@@ -7,22 +7,22 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from holdfast.core.errors import VaultRefused
-from holdfast.core.ports import Can, Parcel, VaultState
+from holdfast.core.ports import Capabilities, Upload, VaultState
 from holdfast.vault.names import check_name
-from holdfast.vault.wrapper import Around
+from holdfast.vault.wrapper import VaultWrapper
 
 
-class ReadOnly(Around):
+class ReadOnly(VaultWrapper):
     """The inner vault without putting, replacing and deleting."""
 
     @property
-    def can(self) -> Can:
+    def can(self) -> Capabilities:
         return replace(self._vault.can, replace=False, together=False, delete=False, most_bytes=0, increments=False)
 
     def put(self, name: str, data: BinaryIO) -> None:
         raise _refusal(name)
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         for parcel in parcels:
             raise _refusal(parcel.name)
 

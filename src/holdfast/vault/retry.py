@@ -11,9 +11,9 @@ from functools import partial
 from typing import BinaryIO, TypeVar
 
 from holdfast.core.errors import Conflict, NotFound, VaultBusy, VaultUnreachable
-from holdfast.core.ports import Entropy, Named, Parcel, Vault, VaultState
+from holdfast.core.ports import Entropy, Upload, Vault, VaultObject, VaultState
 from holdfast.vault.streams import read_whole, start_of, unclosed
-from holdfast.vault.wrapper import Around
+from holdfast.vault.wrapper import VaultWrapper
 
 T = TypeVar("T")
 
@@ -24,14 +24,14 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class Reopenable:
     """Bytes under a name that can be read from their start as often as needed."""
 
     name: str
     open: Callable[[], BinaryIO]
 
 
-class Retrying(Around):
+class RetryingVault(VaultWrapper):
     """The inner vault, tried so many times. What it asks to wait beyond `patience` seconds is left to the caller.
 
     A stream that cannot be brought back to its start is sent once. An answer that was lost on its way is no conflict:
@@ -59,20 +59,20 @@ class Retrying(Around):
             data.seek(start)
             return unclosed(data)
 
-        self._put_opened([Opening(name, from_the_start)], lambda: self._put_one(name, from_the_start))
+        self._put_opened([Reopenable(name, from_the_start)], lambda: self._put_one(name, from_the_start))
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         if self.can.together:
-            openings = [Opening(one.name, one.open) for one in parcels]
+            openings = [Reopenable(one.name, one.open) for one in parcels]
             return self._put_opened(openings, lambda: self._vault.put_all(parcels))
         for one in parcels:  # as parcels: a vault that knows the size beforehand may send it a better way
-            self._put_opened([Opening(one.name, one.open)], partial(self._vault.put_all, [one]))
+            self._put_opened([Reopenable(one.name, one.open)], partial(self._vault.put_all, [one]))
 
     def _put_one(self, name: str, opened: Callable[[], BinaryIO]) -> None:
         with closing(opened()) as data:
             self._vault.put(name, data)
 
-    def _put_opened(self, openings: Sequence[Opening], put: Callable[[], None]) -> None:
+    def _put_opened(self, openings: Sequence[Reopenable], put: Callable[[], None]) -> None:
         tries = itertools.count()
 
         def once() -> None:
@@ -85,7 +85,7 @@ class Retrying(Around):
 
         self._insist(once)
 
-    def _holds(self, opening: Opening) -> bool:
+    def _holds(self, opening: Reopenable) -> bool:
         """Whether the vault has exactly these bytes under the name."""
         try:
             stored = self.open(opening.name)
@@ -112,10 +112,10 @@ class Retrying(Around):
     def open(self, name: str) -> BinaryIO:
         return self._insist(lambda: self._vault.open(name))
 
-    def look(self, name: str) -> Named:
-        return self._insist(lambda: self._vault.look(name))
+    def stat(self, name: str) -> VaultObject:
+        return self._insist(lambda: self._vault.stat(name))
 
-    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         """After a failed page it goes on behind the last name it gave; each page has all tries of its own."""
         failed = 0
         while True:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 
-from holdfast.core.ports import Parcel, Vault
+from holdfast.core.ports import Upload, Vault
 
 
-def put_each(vault: Vault, parcels: Sequence[Parcel]) -> None:
+def put_each(vault: Vault, parcels: Sequence[Upload]) -> None:
     """Put them in their order; those before one that fails stay."""
     for parcel in parcels:
         with closing(parcel.open()) as data:

@@ -18,25 +18,25 @@ _MOST_ANSWER = 65_536
 _CONDITION = {"If-None-Match": "*", "Content-Type": "application/octet-stream"}
 
 
-class NoWay(Exception):
+class HostUnreachable(Exception):
     """The host cannot be reached from here, as behind a proxy; nothing was sent."""
 
 
-class Broken(Exception):
+class ConnectionBroken(Exception):
     """The connection ended before there was an answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PutResponse:
     status: int
     text: str
 
 
-def put_new(url: str, size: int, pieces: Iterator[bytes]) -> Answer:
+def put_new(url: str, size: int, pieces: Iterator[bytes]) -> PutResponse:
     """The answer to a put of exactly so many bytes.
 
     Raises:
-        NoWay: no connection; the pieces were not touched.
+        HostUnreachable: no connection; the pieces were not touched.
         Broken: it was cut off. A store may do so to say that the name is taken.
     """
     parts = urlsplit(url)
@@ -57,10 +57,10 @@ def _connect(connection: http.client.HTTPConnection) -> None:
     try:
         connection.connect()
     except OSError:
-        raise NoWay from None
+        raise HostUnreachable from None
 
 
-def _sent(connection: http.client.HTTPConnection, path: str, size: int, pieces: Iterator[bytes]) -> Answer:
+def _sent(connection: http.client.HTTPConnection, path: str, size: int, pieces: Iterator[bytes]) -> PutResponse:
     connection.putrequest("PUT", path, skip_accept_encoding=True)
     for name, value in {**_CONDITION, "Content-Length": str(size)}.items():
         connection.putheader(name, value)
@@ -69,14 +69,14 @@ def _sent(connection: http.client.HTTPConnection, path: str, size: int, pieces: 
         for piece in pieces:
             _send(connection, piece)
         answer = connection.getresponse()
-        return Answer(answer.status, answer.read(_MOST_ANSWER).decode("utf-8", "replace"))
-    except _Cut:
+        return PutResponse(answer.status, answer.read(_MOST_ANSWER).decode("utf-8", "replace"))
+    except _ConnectionCut:
         return _early(connection)
     except (http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError):
-        raise Broken from None
+        raise ConnectionBroken from None
 
 
-class _Cut(Exception):
+class _ConnectionCut(Exception):
     """The store reads no more."""
 
 
@@ -85,12 +85,12 @@ def _send(connection: http.client.HTTPConnection, piece: bytes) -> None:
     try:
         connection.send(piece)
     except OSError:
-        raise _Cut from None
+        raise _ConnectionCut from None
 
 
-def _early(connection: http.client.HTTPConnection) -> Answer:
+def _early(connection: http.client.HTTPConnection) -> PutResponse:
     """A store that refuses before it has read everything has said why."""
     with suppress(http.client.HTTPException, OSError):
         answer = connection.getresponse()
-        return Answer(answer.status, answer.read(_MOST_ANSWER).decode("utf-8", "replace"))
-    raise Broken
+        return PutResponse(answer.status, answer.read(_MOST_ANSWER).decode("utf-8", "replace"))
+    raise ConnectionBroken

@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 _PIECE = 1 << 20
 
 
-class _Watched(io.RawIOBase):
+class _CountedStream(io.RawIOBase):
     def __init__(self, source: BinaryIO, passed: Callable[[int], None]):
         self._source, self._passed = source, passed
 
@@ -28,12 +28,12 @@ class _Watched(io.RawIOBase):
         super().close()
 
 
-def watched(source: BinaryIO, passed: Callable[[int], None]) -> BinaryIO:
+def counted_stream(source: BinaryIO, passed: Callable[[int], None]) -> BinaryIO:
     """The same stream; `passed` is told of each piece how many bytes it has, and may raise."""
-    return io.BufferedReader(_Watched(source, passed), _PIECE)
+    return io.BufferedReader(_CountedStream(source, passed), _PIECE)
 
 
-class _Pieces(io.RawIOBase):
+class _PieceStream(io.RawIOBase):
     """Pieces of any size as a stream."""
 
     def __init__(self, pieces: Iterator[memoryview]):
@@ -57,7 +57,7 @@ class _Pieces(io.RawIOBase):
 
 def stream_of(pieces: Iterator[memoryview]) -> BinaryIO:
     """A stream of the pieces; what is not read is not fetched."""
-    return io.BufferedReader(_Pieces(pieces), _PIECE)
+    return io.BufferedReader(_PieceStream(pieces), _PIECE)
 
 
 def pieces_of(data: BinaryIO, size: int) -> Iterator[bytes]:
@@ -80,7 +80,7 @@ def start_of(data: BinaryIO) -> int | None:
     return data.tell() if seekable is not None and seekable() else None
 
 
-class Rereading(io.RawIOBase):
+class UnclosableStream(io.RawIOBase):
     """A stream that whoever took it cannot close: it may have to be read once more."""
 
     def __init__(self, source: BinaryIO):
@@ -96,4 +96,4 @@ class Rereading(io.RawIOBase):
 
 
 def unclosed(source: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, Rereading(source))
+    return cast(BinaryIO, UnclosableStream(source))

@@ -18,10 +18,10 @@ from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.settings import Settings
 from holdfast.vault.credentials import with_credentials
 from holdfast.vault.local import LocalVault
-from holdfast.vault.named_errors import Told
+from holdfast.vault.named_errors import NamedErrors
 from holdfast.vault.names import is_name
-from holdfast.vault.quota import Pace, Paced, Quota
-from holdfast.vault.retry import Retrying
+from holdfast.vault.quota import Quota, RateLimitedVault, RequestRate
+from holdfast.vault.retry import RetryingVault
 
 KINDS = "a folder, file:///path, s3://bucket, gs://bucket, az://container, hf://datasets/owner/name or colony:label"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://.*", re.DOTALL)
@@ -30,7 +30,7 @@ _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,221}", re.ASCII)
 _DATASET = re.compile(r"datasets/([A-Za-z0-9][A-Za-z0-9._-]{0,95})/([A-Za-z0-9][A-Za-z0-9._-]{0,95})", re.ASCII)
 
 # An hour is the vault's, not the request's: who names the same vault again goes on counting.
-_paces: dict[tuple[str, int], Pace] = {}
+_paces: dict[tuple[str, int], RequestRate] = {}
 _paces_lock = Lock()
 
 
@@ -52,15 +52,15 @@ def vault_from(text: str, settings: Settings, clock: Clock | None = None, entrop
         # The rest may hold a password.
         raise InvalidSettings(f"vault: {scheme[:20]}:// is not known", hint=f"Name {KINDS}.")
     vault = _limited(open_kind(text, with_credentials(settings), entropy), settings, clock)
-    return Told(Retrying(vault, entropy, settings.vault_attempts))
+    return NamedErrors(RetryingVault(vault, entropy, settings.vault_attempts))
 
 
 def _limited(vault: Vault, settings: Settings, clock: Clock | None) -> Vault:
     if calls := settings.vault_calls_per_hour:
         key = (vault.place, calls)
         with _paces_lock:
-            pace = _paces.setdefault(key, Pace(calls, clock or SystemClock()))
-        vault = Paced(vault, pace)
+            pace = _paces.setdefault(key, RequestRate(calls, clock or SystemClock()))
+        vault = RateLimitedVault(vault, pace)
     return Quota(vault, settings.vault_quota) if settings.vault_quota else vault
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from holdfast.core.ports import Can, Named, Parcel, Vault, VaultState
+from holdfast.core.ports import Capabilities, Upload, Vault, VaultObject, VaultState
 
 
-class Around:
+class VaultWrapper:
     """All that the inner vault does."""
 
     def __init__(self, vault: Vault):
@@ -19,13 +19,13 @@ class Around:
         return self._vault.place
 
     @property
-    def can(self) -> Can:
+    def can(self) -> Capabilities:
         return self._vault.can
 
     def put(self, name: str, data: BinaryIO) -> None:
         self._vault.put(name, data)
 
-    def put_all(self, parcels: Sequence[Parcel]) -> None:
+    def put_all(self, parcels: Sequence[Upload]) -> None:
         self._vault.put_all(parcels)
 
     def replace(self, name: str, data: BinaryIO, tag: str) -> None:
@@ -34,10 +34,10 @@ class Around:
     def open(self, name: str) -> BinaryIO:
         return self._vault.open(name)
 
-    def look(self, name: str) -> Named:
-        return self._vault.look(name)
+    def stat(self, name: str) -> VaultObject:
+        return self._vault.stat(name)
 
-    def list(self, prefix: str = "", after: str = "") -> Iterator[Named]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
         return self._vault.list(prefix, after)
 
     def delete(self, name: str) -> None:

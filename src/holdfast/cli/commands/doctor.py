@@ -10,6 +10,7 @@ import stat
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from shlex import quote
 
 from holdfast.connection import Connection, RemoteConnection, open_connection
@@ -90,10 +91,17 @@ def _folder(settings: Settings) -> Iterator[Check]:
         yield _no_folder(settings)
         return
     writable = os.access(home, os.W_OK | os.X_OK)
-    yield Check("data folder", writable, str(home), "" if writable else f"Make it yours: chown -R $USER {home}")
+    yield Check("data folder", writable, str(home), "" if writable else _closed(home))
     loose = stat.S_IMODE(home.stat().st_mode) & 0o077
     hint = f"Close it to others: chmod 700 {home}" if loose else ""
     yield Check("folder permissions", not loose, oct(stat.S_IMODE(home.stat().st_mode)), hint)
+
+
+def _closed(home: Path) -> str:
+    """How a folder that cannot be written becomes writable."""
+    if os.statvfs(home).f_flag & os.ST_RDONLY:
+        return "Its file system is mounted read-only: mount it for writing, or name another folder with HOLDFAST_HOME."
+    return f"Make it yours: chown -R $USER {home}"
 
 
 def _no_folder(settings: Settings) -> Check:

@@ -16,7 +16,7 @@ from holdfast.intake.foreign_import import REFUSALS_SHOWN, adopt
 from holdfast.intake.transcripts.reader import find_transcripts
 from holdfast.local.project_key import project_key
 from holdfast.protocol.importers import (
-    Reading,
+    ImportResult,
     read_basic_memory,
     read_letta,
     read_markdown,
@@ -112,7 +112,7 @@ def import_foreign(
     }
 
 
-def _read_foreign(path: Path, system: str) -> Reading:
+def _read_foreign(path: Path, system: str) -> ImportResult:
     if system in FOLDERS:
         if not path.is_dir():
             raise InvalidRequest(f"import: {path} is no folder")

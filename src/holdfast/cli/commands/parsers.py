@@ -96,7 +96,7 @@ def _mcp(given: argparse.Namespace) -> int:
 
     from holdfast.cli.hook.hook_payload import project
     from holdfast.cli.memory_location import settings_of
-    from holdfast.connection import LateConnection, OpenConnection
+    from holdfast.connection import LazyConnection, OpenConnection
     from holdfast.core.model import Chat
     from holdfast.serve.mcp.stdio import serve_stdio
     from holdfast.settings import environment
@@ -108,7 +108,7 @@ def _mcp(given: argparse.Namespace) -> int:
     tools = given.tools or settings.mcp_tools
     here = None if chat else project(os.getcwd(), environment())
     if settings.daemon and not settings.url:
-        with closing(LateConnection(settings, chat)) as late:
+        with closing(LazyConnection(settings, chat)) as late:
             asyncio.run(serve_stdio(late, tools, here))
         return 0
     with OpenConnection(settings, chat) as connection:
@@ -196,12 +196,12 @@ def _add_connect(parser: argparse.ArgumentParser) -> None:
 
 def _connect(given: argparse.Namespace) -> int:
     from holdfast.cli.commands.service import service_hint
-    from holdfast.cli.connect import Place, connect_command
+    from holdfast.cli.connect import ConnectTarget, connect_command
     from holdfast.cli.memory_location import settings_of
     from holdfast.cli.output.render import print_json, print_report
     from holdfast.settings import environment
 
-    place = Place(
+    place = ConnectTarget(
         home=Path.home(),
         command=Path(holdfast_command()),
         project=Path(given.project or ".").resolve(),
@@ -302,14 +302,14 @@ def _hook(given: argparse.Namespace) -> int:
 
 
 def _watch(given: argparse.Namespace) -> int:
-    from holdfast.cli.commands.watch import Lines, print_event, watch
+    from holdfast.cli.commands.watch import EventPrinter, print_event, watch
     from holdfast.cli.memory_location import settings_of
-    from holdfast.cli.output.render import say
+    from holdfast.cli.output.render import print_notice
 
     url, credential = _server_of(settings_of(given))
-    show = print_event if given.json else Lines().show
+    show = print_event if given.json else EventPrinter().show
     signal.signal(signal.SIGINT, _leave)
-    watch(url, credential, show, greet=lambda: say(f"Watching {url}. Stop with Ctrl-C."))
+    watch(url, credential, show, greet=lambda: print_notice(f"Watching {url}. Stop with Ctrl-C."))
     return 0
 
 

@@ -15,7 +15,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.cli.output.render import print_json, say
+from holdfast.cli.output.render import print_json, print_notice
 from holdfast.core.errors import DataLocked, Fault
 from holdfast.daemon import ensure_server, running_server
 from holdfast.local.launcher import LOG, LOG_BYTES
@@ -87,7 +87,9 @@ def _greet(settings: Settings, url: str, as_json: bool, stop: str) -> None:
     if as_json:
         print_json({"url": url, "data": str(settings.folder)})
     else:
-        say(f"Holdfast listens on {url}, memory in {settings.folder}. See it at {url}/viewer. Stop it with {stop}.")
+        print_notice(
+            f"Holdfast listens on {url}, memory in {settings.folder}. See it at {url}/viewer. Stop it with {stop}."
+        )
 
 
 def _stop(settings: Settings, as_json: bool) -> int:
@@ -98,7 +100,7 @@ def _stop(settings: Settings, as_json: bool) -> int:
     if as_json:
         print_json({"stopped": card is not None, "data": str(settings.folder)})
     else:
-        say(f"The server of {settings.folder} has ended." if card else f"No server runs on {settings.folder}.")
+        print_notice(f"The server of {settings.folder} has ended." if card else f"No server runs on {settings.folder}.")
     return 0
 
 

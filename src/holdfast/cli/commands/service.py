@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from holdfast.cli.commands.service_unit import Unit, unit_of
+from holdfast.cli.commands.service_unit import ServiceUnit, unit_of
 from holdfast.cli.memory_location import settings_of
 from holdfast.cli.output.render import print_answer, print_json
 from holdfast.core.disk import disk_faults, make_folder, write_durably
@@ -36,7 +36,7 @@ def install(given: argparse.Namespace) -> int:
         else:
             unit.settings_path.unlink(missing_ok=True)
         write_durably(unit.path, unit.text.encode())
-    notes += _told(unit, "start")
+    notes += _run_commands(unit, "start")
     if unit.system == "systemd":
         notes.append("To start it at boot and not at login: loginctl enable-linger")
     return _show(given, {"installed": True, **answer, "notes": notes})
@@ -65,7 +65,7 @@ def remove(given: argparse.Namespace) -> int:
         return _show(given, {"removed": False, **_described(unit), "notes": ["It is not installed."]})
     if given.dry_run:
         return _show(given, {"removed": False, "dryRun": True, **_described(unit)})
-    notes = _told(unit, "stop")
+    notes = _run_commands(unit, "stop")
     with disk_faults(f"remove {unit.path}"):
         unit.path.unlink(missing_ok=True)
         unit.settings_path.unlink(missing_ok=True)
@@ -85,16 +85,16 @@ def service_hint(settings: Settings) -> str:
     return f"{said}, which starts by itself when it is needed. To keep it running: holdfast service install"
 
 
-def _described(unit: Unit) -> Json:
+def _described(unit: ServiceUnit) -> Json:
     return {"unit": unit.name, "path": str(unit.path), "folder": str(unit.folder), "port": unit.port}
 
 
-def _about_settings(unit: Unit) -> str:
+def _about_settings(unit: ServiceUnit) -> str:
     names = ", ".join(line.partition("=")[0] for line in unit.settings_text.splitlines())
     return f"Settings of this environment ({names}) go to {unit.settings_path}, which only you can read."
 
 
-def _told(unit: Unit, to: str) -> list[str]:
+def _run_commands(unit: ServiceUnit, to: str) -> list[str]:
     """Tell the system; what the user has to type where that cannot be done here."""
     commands = unit.commands("start" if to == "start" else "stop")
     typed = " && ".join(shlex.join(command) for command in commands)

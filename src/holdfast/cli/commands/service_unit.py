@@ -27,7 +27,7 @@ System = Literal["systemd", "launchd"]
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ServiceUnit:
     """A service of one data folder."""
 
     system: System
@@ -52,7 +52,7 @@ class Unit:
         return [[*systemctl, "disable", "--now", self.name]]
 
 
-def unit_of(settings: Settings, environ: Mapping[str, str], system: System | None = None) -> Unit:
+def unit_of(settings: Settings, environ: Mapping[str, str], system: System | None = None) -> ServiceUnit:
     """The service of the settings' folder.
 
     Raises:
@@ -72,7 +72,7 @@ def unit_of(settings: Settings, environ: Mapping[str, str], system: System | Non
         config = environ.get("XDG_CONFIG_HOME", "").strip() or "~/.config"
         path = Path(config).expanduser() / "systemd" / "user" / name
         text = _systemd(folder, port, kept)
-    return Unit(system, name, path, text, kept, _settings_text(environ), folder, port)
+    return ServiceUnit(system, name, path, text, kept, _settings_text(environ), folder, port)
 
 
 def _usual_port() -> int:

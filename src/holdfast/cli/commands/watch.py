@@ -15,7 +15,7 @@ from rich.text import Text
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from holdfast.cli.output.render import one_line, say
+from holdfast.cli.output.render import one_line, print_notice
 from holdfast.core.errors import ServerUnreachable, Unauthorized
 from holdfast.core.model import Json
 from holdfast.core.ports import Clock
@@ -39,7 +39,7 @@ _STYLES = {
 }
 
 
-class Place:
+class EventPosition:
     """How far the events were read. The server goes on from there when the connection comes back."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ def watch(
         ServerUnreachable: nobody answers at the first try.
         Unauthorized: the credential is not good.
     """
-    place, wait, reached = Place(), FIRST_WAIT, False
+    place, wait, reached = EventPosition(), FIRST_WAIT, False
     while True:
         try:
             with _open(place.address(url), credential) as socket:
@@ -82,13 +82,13 @@ def watch(
             if not reached:
                 raise ServerUnreachable(f"watch: no answer from {url}") from error
         if wait == FIRST_WAIT:
-            say("The connection is lost; trying again. Stop with Ctrl-C.")
+            print_notice("The connection is lost; trying again. Stop with Ctrl-C.")
         pause(wait)
         wait = min(2 * wait, LONGEST_WAIT)
 
 
 def _greet_again() -> None:
-    say("Connected again.")
+    print_notice("Connected again.")
 
 
 def _open(address: str, credential: str | None) -> ClientConnection:
@@ -101,14 +101,14 @@ def _open(address: str, credential: str | None) -> ClientConnection:
         raise
 
 
-def _events(socket: ClientConnection, place: Place) -> Iterator[Json]:
+def _events(socket: ClientConnection, place: EventPosition) -> Iterator[Json]:
     """Events as they come, a hello once nothing more was missed. Ends where the connection does."""
     try:
         for message in socket:
             event = orjson.loads(message)
             place.at = str(event.get("place") or place.at)
             if event.get("type") == "gap":
-                say("Some events were missed; holdfast show has the present state.")
+                print_notice("Some events were missed; holdfast show has the present state.")
                 yield {"type": "hello"}
             else:
                 yield event
@@ -123,7 +123,7 @@ def print_event(event: Json) -> None:
     sys.stdout.buffer.flush()
 
 
-class Lines:
+class EventPrinter:
     """Events as lines for a person, on one console."""
 
     def __init__(self, console: Console | None = None, clock: Clock | None = None) -> None:

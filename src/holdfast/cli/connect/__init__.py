@@ -8,7 +8,7 @@ from __future__ import annotations
 from holdfast.cli.connect.agents import AGENTS, Agent
 from holdfast.cli.connect.command import AgentStatus, ConnectReport, ReportedChange, connect_command
 from holdfast.cli.connect.config_plan import FileChange, Plan, diff, plan
-from holdfast.cli.connect.environment import Place
+from holdfast.cli.connect.environment import ConnectTarget
 from holdfast.cli.connect.journal import apply, plan_undo, undo
 
 __all__ = [
@@ -16,8 +16,8 @@ __all__ = [
     "Agent",
     "AgentStatus",
     "ConnectReport",
+    "ConnectTarget",
     "FileChange",
-    "Place",
     "Plan",
     "ReportedChange",
     "apply",

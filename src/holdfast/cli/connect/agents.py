@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.cli.connect.config_entries import Entry, HookRow, JsonHooks, JsonServer, TomlServer, WholeFile
-from holdfast.cli.connect.environment import Place
+from holdfast.cli.connect.environment import ConnectTarget
 from holdfast.cli.connect.opencode_plugin import MARK, plugin_text
 from holdfast.core.errors import InvalidRequest
 
-Locate = Callable[[Place], Path]
+Locate = Callable[[ConnectTarget], Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,16 @@ class Agent:
     project: tuple[str, Entry] | None = None
 
 
-def plain_server(place: Place) -> dict[str, object]:
+def plain_server(place: ConnectTarget) -> dict[str, object]:
     env = place.server_env()
     return {"command": str(place.command), "args": ["mcp"], **({"env": env} if env else {})}
 
 
-def typed_server(place: Place) -> dict[str, object]:
+def typed_server(place: ConnectTarget) -> dict[str, object]:
     return {"type": "stdio", **plain_server(place)}
 
 
-def opencode_server(place: Place) -> dict[str, object]:
+def opencode_server(place: ConnectTarget) -> dict[str, object]:
     env = place.server_env()
     command = [str(place.command), "mcp"]
     return {"type": "local", "command": command, **({"environment": env} if env else {})}
@@ -129,32 +129,32 @@ WINDSURF_EVENTS = {
 JSON_SERVERS = JsonServer(("mcpServers",), plain_server)
 
 
-def _claude(place: Place) -> Path:
+def _claude(place: ConnectTarget) -> Path:
     given = place.environ.get("CLAUDE_CONFIG_DIR", "")
     return Path(given) if given else place.home / ".claude"
 
 
-def _claude_json(place: Place) -> Path:
+def _claude_json(place: ConnectTarget) -> Path:
     given = place.environ.get("CLAUDE_CONFIG_DIR", "")
     return (Path(given) if given else place.home) / ".claude.json"
 
 
-def _codex(place: Place) -> Path:
+def _codex(place: ConnectTarget) -> Path:
     given = place.environ.get("CODEX_HOME", "")
     return Path(given) if given else place.home / ".codex"
 
 
-def _opencode(place: Place) -> Path:
+def _opencode(place: ConnectTarget) -> Path:
     return place.config_home() / "opencode"
 
 
-def _opencode_config(place: Place) -> Path:
+def _opencode_config(place: ConnectTarget) -> Path:
     """The file that is there; both names are read, and a second one beside it would only confuse."""
     plain, commented = _opencode(place) / "opencode.json", _opencode(place) / "opencode.jsonc"
     return commented if commented.exists() and not plain.exists() else plain
 
 
-def _devin(place: Place) -> Path:
+def _devin(place: ConnectTarget) -> Path:
     return (place.app_data() if place.platform == "win32" else place.config_home()) / "devin"
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 from holdfast.cli.connect.agents import AGENTS, Agent
 from holdfast.cli.connect.config_plan import Plan, diff, plan, read, wanted_files
-from holdfast.cli.connect.environment import Place
+from holdfast.cli.connect.environment import ConnectTarget
 from holdfast.cli.connect.journal import apply, plan_undo, undo as take_back
 from holdfast.cli.connect.refusal import Refusal
 from holdfast.core.errors import Fault
@@ -50,7 +50,7 @@ class ConnectReport:
 
 
 def connect_command(
-    agent: str | None, *, place: Place, dry_run: bool, undo: bool, list_: bool, hooks: bool
+    agent: str | None, *, place: ConnectTarget, dry_run: bool, undo: bool, list_: bool, hooks: bool
 ) -> ConnectReport:
     """Run connect as the command line asks; without an agent it lists them.
 
@@ -71,7 +71,7 @@ def connect_command(
     return _report("connected", planned, tuple(str(copy) for copy in apply(planned)))
 
 
-def status(agent: Agent, place: Place) -> AgentStatus:
+def status(agent: Agent, place: ConnectTarget) -> AgentStatus:
     """Whether the agent is installed here and whether connect has been run for it."""
     folder, problem = agent.folder(place), None
     found: dict[bool, list[bool]] = {True: [], False: []}
@@ -93,7 +93,7 @@ def status(agent: Agent, place: Place) -> AgentStatus:
     )
 
 
-def _undo(agent: str, place: Place, dry_run: bool) -> ConnectReport:
+def _undo(agent: str, place: ConnectTarget, dry_run: bool) -> ConnectReport:
     planned = plan_undo(agent, place) if dry_run else take_back(agent, place)
     if not planned.changes:
         return _report("nothing to undo", planned)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from holdfast.cli.connect import toml_text
-from holdfast.cli.connect.environment import EARLIER_NAME, OWN_ENV, SERVER_NAME, Place
-from holdfast.cli.connect.hook_lists import Line, lines, swapped, without
+from holdfast.cli.connect.environment import EARLIER_NAME, OWN_ENV, SERVER_NAME, ConnectTarget
+from holdfast.cli.connect.hook_lists import CommandChange, lines, swapped, without
 from holdfast.cli.connect.jsonc import parse
 from holdfast.cli.connect.jsonc_edit import rewrite, same
 from holdfast.cli.connect.refusal import Refusal
@@ -34,18 +34,18 @@ class Entry(Protocol):
         """What it is, for the summary."""
         ...
 
-    def added(self, text: str, place: Place) -> str:
+    def added(self, text: str, place: ConnectTarget) -> str:
         """The text with the entry; the same text when it is there already."""
         ...
 
-    def removed(self, text: str, place: Place, original: str) -> str | None:
+    def removed(self, text: str, place: ConnectTarget, original: str) -> str | None:
         """The text without it; None when nothing but the entry was in the file.
 
         `original` is the text before connect, as far as known: what was empty in it stays, empty.
         """
         ...
 
-    def found(self, text: str, place: Place) -> bool:
+    def found(self, text: str, place: ConnectTarget) -> bool:
         """Whether the text has the entry."""
         ...
 
@@ -59,23 +59,23 @@ class JsonServer:
     """The MCP server in a JSON file; `nested`, where that object exists already, is preferred to `keys`."""
 
     keys: tuple[str, ...]
-    shape: Callable[[Place], Object]
+    shape: Callable[[ConnectTarget], Object]
     env: str = "env"
     nested: tuple[str, ...] = ()
     is_hook: ClassVar[bool] = False
     what: ClassVar[str] = f"MCP server {SERVER_NAME}"
 
-    def added(self, text: str, place: Place) -> str:
+    def added(self, text: str, place: ConnectTarget) -> str:
         value = _object(parse(text).value)
         keys = self._keys(value)
         known = _at(value, keys).get(SERVER_NAME)
         return rewrite(text, _put(value, (*keys, SERVER_NAME), merged(known, self.shape(place), self.env)))
 
-    def removed(self, text: str, place: Place, original: str) -> str:
+    def removed(self, text: str, place: ConnectTarget, original: str) -> str:
         value = _object(parse(text).value)
         return rewrite(text, _drop(value, (*self._keys(value), SERVER_NAME), parse(original).value))
 
-    def found(self, text: str, place: Place) -> bool:
+    def found(self, text: str, place: ConnectTarget) -> bool:
         return SERVER_NAME in self._servers(text)
 
     def earlier(self, text: str) -> bool:
@@ -99,18 +99,18 @@ class TomlServer:
     """The MCP server as a table of a TOML file."""
 
     table: tuple[str, ...]
-    shape: Callable[[Place], Object]
+    shape: Callable[[ConnectTarget], Object]
     is_hook: ClassVar[bool] = False
     what: ClassVar[str] = f"MCP server {SERVER_NAME}"
 
-    def added(self, text: str, place: Place) -> str:
+    def added(self, text: str, place: ConnectTarget) -> str:
         known = self._servers(text).get(SERVER_NAME)
         return toml_text.set_table(text, (*self.table, SERVER_NAME), merged(known, self.shape(place), "env"))
 
-    def removed(self, text: str, place: Place, original: str) -> str:
+    def removed(self, text: str, place: ConnectTarget, original: str) -> str:
         return toml_text.drop_table(text, (*self.table, SERVER_NAME))
 
-    def found(self, text: str, place: Place) -> bool:
+    def found(self, text: str, place: ConnectTarget) -> bool:
         return SERVER_NAME in self._servers(text)
 
     def earlier(self, text: str) -> bool:
@@ -142,14 +142,14 @@ class JsonHooks:
     def what(self) -> str:
         return f"hooks for {len(self.rows)} events"
 
-    def added(self, text: str, place: Place) -> str:
+    def added(self, text: str, place: ConnectTarget) -> str:
         value = _object(parse(text).value)
         hooks = dict(_at(value, ("hooks",)))
         for row in self.rows:
             hooks[row.event] = self._with_row(hooks.get(row.event, []), row, place)
         return rewrite(text, {**self.defaults, **value, "hooks": hooks})
 
-    def removed(self, text: str, place: Place, original: str) -> str:
+    def removed(self, text: str, place: ConnectTarget, original: str) -> str:
         # Twice: first our lines out of groups shared with others, then whole groups. One step each keeps
         # every other group's text where it stands.
         was = parse(original).value
@@ -163,7 +163,7 @@ class JsonHooks:
                 text = rewrite(text, {**value, "hooks": kept} if keep else _drop(value, ("hooks",), was))
         return text
 
-    def found(self, text: str, place: Place) -> bool:
+    def found(self, text: str, place: ConnectTarget) -> bool:
         hooks = _hooks(_object(parse(text).value))
         return any(place.own_hook(line) for line in lines(list(hooks.values())))
 
@@ -171,7 +171,7 @@ class JsonHooks:
         hooks = _hooks(_object(parse(text).value))
         return any(EARLIER_NAME in line for line in lines(list(hooks.values())))
 
-    def _with_row(self, groups: object, row: HookRow, place: Place) -> list[Any]:
+    def _with_row(self, groups: object, row: HookRow, place: ConnectTarget) -> list[Any]:
         if not isinstance(groups, list):
             raise Refusal(f"hooks.{row.event} is not a list")
         wanted = place.hook_line(row.hook)
@@ -180,11 +180,11 @@ class JsonHooks:
         if wanted in known:
             return groups
         if stale is not None:
-            return [swapped(group, Line(stale, wanted)) for group in groups]
+            return [swapped(group, CommandChange(stale, wanted)) for group in groups]
         # At the end: Codex remembers which hooks the user allowed by their position.
         return [*groups, self.shape(row, wanted)]
 
-    def _without_own(self, groups: Any, place: Place, whole: bool) -> Any:
+    def _without_own(self, groups: Any, place: ConnectTarget, whole: bool) -> Any:
         return without(groups, lambda line: place.own_hook(line) is not None, whole=whole)
 
 
@@ -193,19 +193,19 @@ class WholeFile:
     """A file that is Holdfast's alone; `mark` is in every one that connect wrote."""
 
     what: str
-    content: Callable[[Place], str]
+    content: Callable[[ConnectTarget], str]
     mark: str
     is_hook: ClassVar[bool] = True
 
-    def added(self, text: str, place: Place) -> str:
+    def added(self, text: str, place: ConnectTarget) -> str:
         if text.strip() and self.mark not in text:
             raise Refusal("the file is there already and was not written by connect")
         return self.content(place)
 
-    def removed(self, text: str, place: Place, original: str) -> str | None:
+    def removed(self, text: str, place: ConnectTarget, original: str) -> str | None:
         return None if self.mark in text else text
 
-    def found(self, text: str, place: Place) -> bool:
+    def found(self, text: str, place: ConnectTarget) -> bool:
         return self.mark in text
 
     def earlier(self, text: str) -> bool:
@@ -227,7 +227,7 @@ def merged(known: object, wanted: Object, env: str) -> Object:
     return result
 
 
-def snippet(entry: Entry, place: Place) -> str:
+def snippet(entry: Entry, place: ConnectTarget) -> str:
     """What to paste by hand when the file cannot be edited."""
     return entry.added("", place).strip()
 

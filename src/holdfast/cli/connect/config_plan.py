@@ -10,7 +10,7 @@ from pathlib import Path
 
 from holdfast.cli.connect.agents import Agent, ConfigFile, find
 from holdfast.cli.connect.config_entries import Entry, snippet
-from holdfast.cli.connect.environment import EARLIER_NAME, SERVER_NAME, Place
+from holdfast.cli.connect.environment import EARLIER_NAME, SERVER_NAME, ConnectTarget
 from holdfast.cli.connect.refusal import Refusal
 from holdfast.core.errors import Fault, InvalidRequest
 
@@ -37,12 +37,12 @@ class Plan:
     """What would be done for one agent; no changes means that everything is there already."""
 
     agent: str
-    place: Place
+    place: ConnectTarget
     changes: tuple[FileChange, ...]
     notes: tuple[str, ...]
 
 
-def plan(agent: str, place: Place) -> Plan:
+def plan(agent: str, place: ConnectTarget) -> Plan:
     """What connecting the agent would write.
 
     Raises:
@@ -67,7 +67,7 @@ def diff(plan: Plan) -> str:
     return "".join(line for change in plan.changes for line in _diff(change))
 
 
-def wanted_files(agent: Agent, place: Place) -> Iterator[ConfigFile]:
+def wanted_files(agent: Agent, place: ConnectTarget) -> Iterator[ConfigFile]:
     """The agent's files that have a place on this machine."""
     for file in agent.files:
         if file.only_with is None or file.only_with(place).is_dir():
@@ -93,7 +93,7 @@ def read(path: Path) -> str | None:
         ) from error
 
 
-def refused(path: Path, entries: list[Entry], place: Place, why: Refusal) -> InvalidRequest:
+def refused(path: Path, entries: list[Entry], place: ConnectTarget, why: Refusal) -> InvalidRequest:
     """The fault for a file that cannot be edited: it names the file and shows what to paste instead."""
     paste = "\n".join(snippet(entry, place) for entry in entries)
     return InvalidRequest(
@@ -103,7 +103,7 @@ def refused(path: Path, entries: list[Entry], place: Place, why: Refusal) -> Inv
     )
 
 
-def _change(file: ConfigFile, path: Path, before: str | None, place: Place) -> list[FileChange]:
+def _change(file: ConfigFile, path: Path, before: str | None, place: ConnectTarget) -> list[FileChange]:
     entries = [entry for entry in file.entries if place.hooks or not entry.is_hook]
     after, done = before or "", []
     for entry in entries:
@@ -129,7 +129,7 @@ def _earlier(file: ConfigFile, path: Path, text: str) -> list[str]:
     ]
 
 
-def _project_notes(agent: Agent, place: Place) -> list[str]:
+def _project_notes(agent: Agent, place: ConnectTarget) -> list[str]:
     """A project's own config wins over the user's: say so when it names one of the two servers."""
     if agent.project is None or place.project is None:
         return []

@@ -31,7 +31,7 @@ _HOOK_LINE = re.compile(r"""(?:^|[\\/"'\s])holdfast(?:\.exe|\.cmd)?["']?\s+hook\
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConnectTarget:
     """The home and project folders, the holdfast command, the server, and whether hooks are wanted."""
 
     home: Path
@@ -43,7 +43,7 @@ class Place:
     platform: str = sys.platform
     environ: Mapping[str, str] = field(default_factory=dict)
 
-    def checked(self) -> Place:
+    def checked(self) -> ConnectTarget:
         """This place, once everything that would be written into a config is fit to be there.
 
         Raises:

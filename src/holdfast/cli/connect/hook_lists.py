@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 
-class Line(NamedTuple):
+class CommandChange(NamedTuple):
     """A command line and the one to put in its place."""
 
     old: str
@@ -27,7 +27,7 @@ def lines(value: Any) -> Iterator[str]:
         yield from lines(value.get("hooks"))
 
 
-def swapped(value: Any, line: Line) -> Any:
+def swapped(value: Any, line: CommandChange) -> Any:
     """The lists with one command line changed and everything beside it kept."""
     if isinstance(value, list):
         return [swapped(item, line) for item in value]

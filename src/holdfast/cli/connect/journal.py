@@ -16,7 +16,7 @@ from typing import Any
 from holdfast.cli.connect.agents import Agent, ConfigFile, find
 from holdfast.cli.connect.atomic_write import backup, naming, put, write_all
 from holdfast.cli.connect.config_plan import FileChange, Plan, read, wanted_files
-from holdfast.cli.connect.environment import SERVER_NAME, Place
+from holdfast.cli.connect.environment import SERVER_NAME, ConnectTarget
 from holdfast.cli.connect.refusal import Refusal
 from holdfast.core.disk import make_folder
 from holdfast.core.errors import InvalidRequest
@@ -25,7 +25,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JournalRecord:
     """One written file: digests of its original (None: there was none) and of what connect wrote.
 
     `exact` is false when the user edited the file between two connects: then the original lacks those edits.
@@ -69,7 +69,7 @@ def apply(plan: Plan) -> tuple[Path, ...]:
     return tuple(copies.values())
 
 
-def plan_undo(agent: str, place: Place) -> Plan:
+def plan_undo(agent: str, place: ConnectTarget) -> Plan:
     """What taking the agent's entries back would write; reads only.
 
     Raises:
@@ -89,7 +89,7 @@ def plan_undo(agent: str, place: Place) -> Plan:
     return Plan(declared.name, place, tuple(changes), tuple(notes))
 
 
-def undo(agent: str, place: Place) -> Plan:
+def undo(agent: str, place: ConnectTarget) -> Plan:
     """Take the agent's entries back; returns what was done.
 
     Raises:
@@ -110,11 +110,11 @@ def undo(agent: str, place: Place) -> Plan:
     return plan
 
 
-def journal_path(agent: str, place: Place) -> Path:
+def journal_path(agent: str, place: ConnectTarget) -> Path:
     return place.home / ".holdfast" / "connect" / f"{agent}.json"
 
 
-def records(agent: str, place: Place) -> dict[str, Record]:
+def records(agent: str, place: ConnectTarget) -> dict[str, JournalRecord]:
     """What was written for the agent, by path.
 
     Raises:
@@ -128,7 +128,7 @@ def records(agent: str, place: Place) -> dict[str, Record]:
         kept: dict[str, Any] = json.loads(text)
         if kept["version"] != _VERSION:
             raise ValueError
-        return {row["path"]: Record(**row) for row in kept["files"]}
+        return {row["path"]: JournalRecord(**row) for row in kept["files"]}
     except (ValueError, KeyError, TypeError):
         raise InvalidRequest(
             f"connect cannot read its journal {path}",
@@ -139,7 +139,9 @@ def records(agent: str, place: Place) -> dict[str, Record]:
 _EDITED = "take the Holdfast entries out"
 
 
-def _undone(path: Path, file: ConfigFile | None, record: Record | None, place: Place) -> FileChange | None:
+def _undone(
+    path: Path, file: ConfigFile | None, record: JournalRecord | None, place: ConnectTarget
+) -> FileChange | None:
     text, original = read(path), _original(record)
     if text is None or (record and _digest(text) == record.original):
         return None
@@ -152,13 +154,13 @@ def _undone(path: Path, file: ConfigFile | None, record: Record | None, place: P
     return FileChange(path, text, after, _EDITED) if after != text else None
 
 
-def _original(record: Record | None) -> str | None:
+def _original(record: JournalRecord | None) -> str | None:
     """The text before connect, from the backup; None when that is gone or no longer the same."""
     copy = read(Path(record.backup)) if record and record.backup else None
     return copy if record and copy is not None and _digest(copy) == record.original else None
 
 
-def _without_ours(path: Path, file: ConfigFile, text: str, original: str, place: Place) -> str | None:
+def _without_ours(path: Path, file: ConfigFile, text: str, original: str, place: ConnectTarget) -> str | None:
     after: str | None = text
     for entry in file.entries:
         try:
@@ -171,7 +173,9 @@ def _without_ours(path: Path, file: ConfigFile, text: str, original: str, place:
     return after
 
 
-def _touched(agent: Agent, known: dict[str, Record], place: Place) -> Iterator[tuple[Path, ConfigFile | None]]:
+def _touched(
+    agent: Agent, known: dict[str, JournalRecord], place: ConnectTarget
+) -> Iterator[tuple[Path, ConfigFile | None]]:
     """The agent's files as they are now, and those of the journal that have another path by now."""
     files = {file.path(place): file for file in wanted_files(agent, place)}
     yield from files.items()
@@ -180,18 +184,18 @@ def _touched(agent: Agent, known: dict[str, Record], place: Place) -> Iterator[t
             yield Path(path), None
 
 
-def _record(change: FileChange, known: dict[str, Record], copy: Path | None) -> Record:
+def _record(change: FileChange, known: dict[str, JournalRecord], copy: Path | None) -> JournalRecord:
     earlier, path = known.get(str(change.path)), str(change.path)
     written = _digest(change.after) or ""
     before = _digest(change.before)
     if earlier and before == earlier.written:
-        return Record(path, earlier.original, earlier.backup, written, earlier.exact)
+        return JournalRecord(path, earlier.original, earlier.backup, written, earlier.exact)
     # Not what connect wrote and not what it found: the user's edits are in it, and ours as well.
     edited = earlier is not None and before not in (None, earlier.original)
-    return Record(path, before, str(copy) if copy else None, written, exact=not edited)
+    return JournalRecord(path, before, str(copy) if copy else None, written, exact=not edited)
 
 
-def _encoded(agent: str, rows: dict[str, Record]) -> str:
+def _encoded(agent: str, rows: dict[str, JournalRecord]) -> str:
     body = {"version": _VERSION, "agent": agent, "files": [asdict(row) for row in rows.values()]}
     return json.dumps(body, indent=2) + "\n"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from holdfast.cli.connect.environment import Place
+from holdfast.cli.connect.environment import ConnectTarget
 
 MARK = "Written by holdfast connect opencode"
 
@@ -148,7 +148,7 @@ export default { id: "holdfast", server, setup }
 """
 
 
-def plugin_text(place: Place) -> str:
+def plugin_text(place: ConnectTarget) -> str:
     """The plugin for this place's command and server."""
     filled = _TEMPLATE.replace("@MARK@", MARK)
     filled = filled.replace("@OPTIONS@", json.dumps(place.hook_options()))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from holdfast.cli.hook.server_address import Place, card_of
+from holdfast.cli.hook.server_address import ServerAddress, card_of
 
 ELSEWHERE = "elsewhere"
 DRAINED_AT_ONCE = 20
@@ -29,13 +29,14 @@ LEAST_SECONDS = 0.1
 class Delivery:
     """The way to one server. No call raises."""
 
-    def __init__(self, place: Place, environ: Mapping[str, str], now_ms: Callable[[], int]):
+    def __init__(self, place: ServerAddress, environ: Mapping[str, str], now_ms: Callable[[], int]):
         self._place = place
         self._environ = environ
         self._now_ms = now_ms
         self._away = not place.url
         self._kept = 0
         self._launched = False
+        self._unwritable = ""
         self._remaining: Callable[[], float] | None = None
 
     def awaken(self, steady: Callable[[], float], pause: Callable[[float], None] = time.sleep) -> None:
@@ -48,7 +49,7 @@ class Delivery:
         if not self._place.own or not self._place.daemon or self._listens():
             return
         self._launch()
-        while self._remaining() > ANSWER_SECONDS:
+        while not self._unwritable and self._remaining() > ANSWER_SECONDS:
             if self._moved() and self._listens():
                 self._away = False
                 return
@@ -56,9 +57,15 @@ class Delivery:
         self._away = True
 
     def send(self, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
-        """The server's answer; None when there was none in time. A server that did not answer is not asked again."""
-        if self._away:
-            return None
+        """The server's answer; None when there was none in time. A server that did not answer is not asked again.
+
+        The start of a session gets the reason instead of None: the agent has to know that its memory is missing.
+        """
+        answer = None if self._away else self._ask(method, path, body, timeout)
+        silent = answer is None and self._remaining is not None and self._place.daemon
+        return {"unavailable": self._why()} if silent and self._has_room() else answer
+
+    def _ask(self, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
         from holdfast.cli.hook.http import ask
 
         answer = ask(self._place.url, self._place.secret, method, path, body, self._left(timeout))
@@ -66,6 +73,20 @@ class Delivery:
             answer = ask(self._place.url, self._place.secret, method, path, body, self._left(timeout))
         self._away = answer is None
         return answer
+
+    def _why(self) -> str:
+        """Why there is no answer, and what to do."""
+        if self._unwritable:
+            return f"{self._place.folder} cannot be written: {self._unwritable}. Tell the user to run: holdfast doctor"
+        kept = "What happens in this session is kept and taken in later."
+        return f"its server does not answer. {kept} Tell the user to run: holdfast doctor"
+
+    def _has_room(self) -> bool:
+        """Whether the disk is not full; if it is, that is the reason, and the event says so itself."""
+        from holdfast.local.spool_space import FULL_BYTES, free_bytes
+
+        free = free_bytes(self._place.folder)
+        return free is None or free >= FULL_BYTES
 
     def _left(self, timeout: float) -> float:
         return timeout if self._remaining is None else min(timeout, max(LEAST_SECONDS, self._remaining()))
@@ -122,8 +143,8 @@ class Delivery:
             environ.setdefault("HOLDFAST_PORT", self._place.port())
         try:
             launch_server(self._place.folder, environ)
-        except OSError:
-            return  # what was told waits in the spool
+        except OSError as error:
+            self._unwritable = error.strerror or type(error).__name__  # what was told waits in the spool, if it can
 
     def _elsewhere(self) -> str:
         """A folder for what waits for one server and credential."""

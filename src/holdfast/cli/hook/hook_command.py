@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from holdfast.cli.hook import hook_payload as read
-from holdfast.cli.hook.hook_events import EVENTS, WITHOUT_PAYLOAD, Call, Keep, Send
+from holdfast.cli.hook.hook_events import EVENTS, WITHOUT_PAYLOAD, HookCall, SendEvent, SpoolEvent
 
 __all__ = ["EVENTS", "HookOutcome", "hook_main", "run_hook", "server"]
 
@@ -47,9 +47,9 @@ def run_hook(
     event: str,
     stdin_text: str,
     environ: Mapping[str, str],
-    send: Send,
+    send: SendEvent,
     now_ms: Callable[[], int] | None = None,
-    keep: Keep | None = None,
+    keep: SpoolEvent | None = None,
     folder: str | None = None,
 ) -> HookOutcome:
     """Send the requests of one event; the outcome holds what the agent should read."""
@@ -59,7 +59,7 @@ def run_hook(
         known = EVENTS.get(event)
         if known is None or data is None or _inside_summary(data, environ):
             return HookOutcome()
-        return HookOutcome(known.act(Call(data, environ, send, now_ms or _now_ms, keep or _no_spool, folder)))
+        return HookOutcome(known.act(HookCall(data, environ, send, now_ms or _now_ms, keep or _no_spool, folder)))
     except Exception:  # noqa: BLE001 — the edge to the agent: its work must go on whatever is wrong here
         return HookOutcome()
 
@@ -93,7 +93,7 @@ def help_text() -> str:
     return _HELP.format(events="\n".join(rows))
 
 
-def server(url: str, secret: str | None) -> Send:
+def server(url: str, secret: str | None) -> SendEvent:
     """The plain way to a server, over HTTP."""
 
     def send(method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:

@@ -26,26 +26,26 @@ _FILE_TOOLS = frozenset({"edit", "write", "create", "read", "view", "glob", "gre
 _OBSERVE, _PIECE = "/agentmemory/observe", "/agentmemory/session/transcript"
 
 
-class Send(Protocol):
+class SendEvent(Protocol):
     def __call__(self, method: str, path: str, body: object, timeout: float) -> dict[str, Any] | None:
         """The server's answer; None when there was none in time or it refused. Never raises."""
         ...
 
 
-class Keep(Protocol):
+class SpoolEvent(Protocol):
     def __call__(self, path: str, body: object) -> bool:
         """Put a request into the spool; whether it is safe there. Never raises."""
         ...
 
 
-class Call(NamedTuple):
+class HookCall(NamedTuple):
     """One hook call: the agent's payload, its environment, the way to the server, the time and the data folder."""
 
     data: dict[str, Any]
     environ: Mapping[str, str]
-    send: Send
+    send: SendEvent
     now_ms: Callable[[], int]
-    keep: Keep
+    keep: SpoolEvent
     folder: str | None = None
 
     @property
@@ -70,7 +70,7 @@ class Call(NamedTuple):
         """What the user set a switch of the earlier system to."""
         return self.environ.get(name, "").strip().lower()
 
-    def tell(self, path: str, body: object, timeout: float) -> dict[str, Any] | None:
+    def deliver(self, path: str, body: object, timeout: float) -> dict[str, Any] | None:
         """Deliver what must not be lost: now, or by the spool."""
         answer = self.send("POST", path, body, timeout)
         if not is_taken(answer):
@@ -78,18 +78,18 @@ class Call(NamedTuple):
         return answer
 
 
-def session_start(call: Call) -> str:
+def session_start(call: HookCall) -> str:
     """Open the session; its context goes to the agent unless the user turned that off."""
     session = read.session(call.data, f"ses_{call.now_ms():x}")
     body = {"sessionId": session, **call.place, "timestamp": call.now}
-    answer = call.tell("/agentmemory/session/start", body, START)
+    answer = call.deliver("/agentmemory/session/start", body, START)
     if call.wants("AGENTMEMORY_INJECT_CONTEXT") == "false":
         return ""
-    told = (_context(answer), _missing(answer), _lost(call, answer))
+    told = (_context(answer) or _readable(call, answer), _missing(answer), _lost(call, answer))
     return _shaped(call, "SessionStart", "\n\n".join(filter(None, told)))
 
 
-def prompt_submit(call: Call) -> str:
+def prompt_submit(call: HookCall) -> str:
     """Keep the prompt; what clearly bears on it goes to the agent, unless the user turned that off."""
     prompt = read.prompt(call.data)
     _observe(call, "prompt_submit", {"prompt": prompt})
@@ -102,7 +102,7 @@ def prompt_submit(call: Call) -> str:
     return _shaped(call, event, _context(call.send("POST", "/agentmemory/context/prompt", body, QUICK)))
 
 
-def pre_tool_use(call: Call) -> str:
+def pre_tool_use(call: HookCall) -> str:
     """Ask what is known about the files a tool is going to touch; only when the user wants it."""
     name, given = call.field("tool_name", "toolName"), call.field("tool_input", "toolArgs")
     kind = name.lower() if isinstance(name, str) else ""
@@ -116,18 +116,18 @@ def pre_tool_use(call: Call) -> str:
     return _shaped(call, "PreToolUse", _context(call.send("POST", "/agentmemory/enrich", body, QUICK)))
 
 
-def post_tool_use(call: Call) -> str:
+def post_tool_use(call: HookCall) -> str:
     name = call.field("tool_name", "toolName")
     if isinstance(name, str) and read.is_own_tool(name):
         return ""
-    image, output = read.image_apart(read.tool_output(call.data))
+    image, output = read.split_image(read.tool_output(call.data))
     given = read.clipped(call.field("tool_input", "toolArgs"))
     data = {"tool_name": name, "tool_input": given, "tool_output": read.cut(output), "image_data": image}
     _observe(call, "post_tool_use", {**data, "tool_use_id": read.call_id(call.data)})
     return ""
 
 
-def post_tool_failure(call: Call) -> str:
+def post_tool_failure(call: HookCall) -> str:
     if call.field("is_interrupt", "isInterrupt"):
         return ""  # the user stopped it: nothing failed
     error = read.as_text(call.field("error", "errorMessage", "error_message"))
@@ -141,7 +141,7 @@ def post_tool_failure(call: Call) -> str:
     return ""
 
 
-def pre_compact(call: Call) -> str:
+def pre_compact(call: HookCall) -> str:
     """The context as plain text: Claude Code hands what PreCompact prints to the model that writes the summary."""
     _said_since(call, time.monotonic() + TRANSCRIPT)
     if call.wants("CLAUDE_MEMORY_BRIDGE") == "true":
@@ -150,12 +150,12 @@ def pre_compact(call: Call) -> str:
     return _context(call.send("POST", "/agentmemory/context", body, COMPACT))
 
 
-def subagent_start(call: Call) -> str:
+def subagent_start(call: HookCall) -> str:
     _observe(call, "subagent_start", _subagent(call))
     return ""
 
 
-def subagent_stop(call: Call) -> str:
+def subagent_stop(call: HookCall) -> str:
     """What the subagent came to: its own transcript tells it; without one, its last message."""
     last, path = read.last_message(call.data), read.transcript(call.data, "agent_transcript_path")
     ends = time.monotonic() + TRANSCRIPT
@@ -164,7 +164,7 @@ def subagent_stop(call: Call) -> str:
     return ""
 
 
-def notification(call: Call) -> str:
+def notification(call: HookCall) -> str:
     kind = call.field("notification_type", "notificationType")
     if kind == "permission_prompt":  # the others say that the agent waits, which is no event worth keeping
         data = {"notification_type": kind, "title": call.field("title"), "message": call.field("message")}
@@ -172,7 +172,7 @@ def notification(call: Call) -> str:
     return ""
 
 
-def task_completed(call: Call) -> str:
+def task_completed(call: HookCall) -> str:
     about = call.field("task_description")
     names = ("task_id", "task_subject", "teammate_name", "team_name")
     data = {name: call.field(name) for name in names}
@@ -181,13 +181,13 @@ def task_completed(call: Call) -> str:
     return ""
 
 
-def stop(call: Call) -> str:
+def stop(call: HookCall) -> str:
     """What was said and done since the last time; the session goes on until its own end."""
     _said_since(call, time.monotonic() + TRANSCRIPT)
     return ""
 
 
-def agent_message(call: Call) -> str:
+def agent_message(call: HookCall) -> str:
     """What the agent said, where the agent's own event carries it."""
     message = read.last_message(call.data)
     if message:
@@ -195,17 +195,17 @@ def agent_message(call: Call) -> str:
     return ""
 
 
-def session_end(call: Call) -> str:
+def session_end(call: HookCall) -> str:
     """Close the session; what the transcript has gained is sent first."""
     ends = time.monotonic() + END
     _said_since(call, ends)
     if call.wants("CLAUDE_MEMORY_BRIDGE") == "true":
         call.send("POST", "/agentmemory/claude-bridge/sync", None, _left(ends))
-    call.tell("/agentmemory/session/end", {"sessionId": call.session, "timestamp": call.now}, _left(ends))
+    call.deliver("/agentmemory/session/end", {"sessionId": call.session, "timestamp": call.now}, _left(ends))
     return ""
 
 
-def post_commit(call: Call) -> str:
+def post_commit(call: HookCall) -> str:
     """Link a commit to the session; for .git/hooks/post-commit."""
     from holdfast.cli.hook.git import commit_at  # starts git: only here
 
@@ -214,14 +214,14 @@ def post_commit(call: Call) -> str:
         return ""
     session = read.session(call.data, call.environ.get("AGENTMEMORY_SESSION_ID", ""))
     body = {"sessionId": session, **commit} if session else commit
-    call.tell("/agentmemory/session/commit", body, QUICK)
+    call.deliver("/agentmemory/session/commit", body, QUICK)
     return ""
 
 
 class HookEvent(NamedTuple):
     """An event: what it does, and what `holdfast hook --help` says of it."""
 
-    act: Callable[[Call], str]
+    act: Callable[[HookCall], str]
     help: str
 
 
@@ -250,7 +250,7 @@ EVENTS: dict[str, HookEvent] = {
 WITHOUT_PAYLOAD = frozenset({"post-commit"})  # git hands its hooks nothing on standard input
 
 
-def _observe(call: Call, kind: str, data: dict[str, Any], timeout: float = QUICK) -> None:
+def _observe(call: HookCall, kind: str, data: dict[str, Any], timeout: float = QUICK) -> None:
     body = {
         "hookType": kind,
         "sessionId": call.session,
@@ -258,7 +258,7 @@ def _observe(call: Call, kind: str, data: dict[str, Any], timeout: float = QUICK
         "timestamp": call.now,
         "data": {name: value for name, value in data.items() if value is not None},
     }
-    call.tell(_OBSERVE, body, timeout)
+    call.deliver(_OBSERVE, body, timeout)
 
 
 def _left(ends: float) -> float:
@@ -266,7 +266,7 @@ def _left(ends: float) -> float:
     return max(LEAST, ends - time.monotonic())
 
 
-def _said_since(call: Call, ends: float) -> None:
+def _said_since(call: HookCall, ends: float) -> None:
     """Send what the transcript has gained; without one, what the agent said last."""
     last, path = read.last_message(call.data), read.transcript(call.data)
     sent = path is not None and call.folder is not None and _transcript(call, path, call.folder, last, ends)
@@ -274,7 +274,7 @@ def _said_since(call: Call, ends: float) -> None:
         _observe(call, "assistant_message", {"message": last}, _left(ends))
 
 
-def _transcript(call: Call, path: str, folder: str, last: str, ends: float) -> bool:
+def _transcript(call: HookCall, path: str, folder: str, last: str, ends: float) -> bool:
     """Send the pieces of a transcript that are new, to the spool once the time is up; whether there were any."""
     from holdfast.cli.hook.transcript_position import keep_mark, next_piece
 
@@ -308,13 +308,20 @@ def _context(answer: dict[str, Any] | None) -> str:
     return context if isinstance(context, str) else ""
 
 
+def _readable(call: HookCall, answer: dict[str, Any] | None) -> str:
+    """The context where the session could not be written: a full disk or a damaged memory can still be read."""
+    if answer is None or "unavailable" not in answer:
+        return ""
+    return _context(call.send("POST", "/agentmemory/context", {"sessionId": call.session, **call.place}, START))
+
+
 def _missing(answer: dict[str, Any] | None) -> str:
     """Why the agent is told nothing, or not all, where that is not because nothing is known."""
     said = answer.get("unavailable") or answer.get("notice") if answer else None
     return f"Holdfast cannot tell all that it remembers: {said}" if said else ""
 
 
-def _lost(call: Call, answer: dict[str, Any] | None) -> str:
+def _lost(call: HookCall, answer: dict[str, Any] | None) -> str:
     """What the user has to know of the spool: events that were lost, and a disk that is full now."""
     if call.folder is None:
         return ""
@@ -338,7 +345,7 @@ def is_taken(answer: dict[str, Any] | None) -> bool:
     return answer is not None and "unavailable" not in answer
 
 
-def _shaped(call: Call, event: str, context: str) -> str:
+def _shaped(call: HookCall, event: str, context: str) -> str:
     """The context in the form that the agent reads. Claude Code, Codex, Gemini CLI and VS Code share one."""
     if not context:
         return ""
@@ -347,6 +354,6 @@ def _shaped(call: Call, event: str, context: str) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
 
 
-def _subagent(call: Call) -> dict[str, Any]:
+def _subagent(call: HookCall) -> dict[str, Any]:
     named = call.field("agent_id", "agentName")
     return {"agent_id": named, "agent_type": call.field("agent_type", "agentDisplayName", "agentName")}

@@ -118,7 +118,7 @@ def tool_output(data: Payload) -> Any:
     return first(result, "text_result_for_llm", "textResultForLlm") or result
 
 
-def image_apart(output: Any) -> tuple[str | None, Any]:
+def split_image(output: Any) -> tuple[str | None, Any]:
     """An image in the output, and the output with a mark in its place."""
     if _is_image(output):
         return output, IMAGE_TAKEN

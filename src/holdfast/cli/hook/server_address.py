@@ -23,7 +23,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _NO = frozenset({"0", "false", "no", "off"})
 
 
-class Place(NamedTuple):
+class ServerAddress(NamedTuple):
     """The data folder, the address and credential of the server, and whether that is the folder's own.
 
     The address is empty where no server is known to run.
@@ -40,7 +40,7 @@ class Place(NamedTuple):
         return self.url.rstrip("/").rpartition(":")[2] if self.url else ""
 
 
-def place_of(words: Sequence[str], environ: Mapping[str, str]) -> Place:
+def place_of(words: Sequence[str], environ: Mapping[str, str]) -> ServerAddress:
     """Where the hook's options and the environment lead."""
     data, url = _option(words, "--data"), _option(words, "--url")
     folder = os.path.abspath(os.path.expanduser(data or _named(environ, HOME) or DEFAULT_HOME))
@@ -50,13 +50,13 @@ def place_of(words: Sequence[str], environ: Mapping[str, str]) -> Place:
     card = card_of(folder)
     at = card.get("url", "")
     if named and not (_is_loopback(named) and (not at or _port(at) == _port(named))):
-        return Place(folder, named.rstrip("/"), secret, False, daemon)
+        return ServerAddress(folder, named.rstrip("/"), secret, False, daemon)
     if at:
         is_token = bool(secret) and str(secret).startswith(TOKEN)
-        return Place(folder, at, secret if is_token else card.get("token") or secret, not is_token, daemon)
+        return ServerAddress(folder, at, secret if is_token else card.get("token") or secret, not is_token, daemon)
     if not named and _named(environ, PORT) and not _named(environ, HOME) and not data:
         named = f"http://127.0.0.1:{_named(environ, PORT)}"
-    return Place(folder, named.rstrip("/"), secret, not (secret or "").startswith(TOKEN), daemon)
+    return ServerAddress(folder, named.rstrip("/"), secret, not (secret or "").startswith(TOKEN), daemon)
 
 
 def card_of(folder: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ HEAD_BYTES = 200
 STATE_BYTES = 4_000
 
 
-class Mark(NamedTuple):
+class SentPosition(NamedTuple):
     """Where a transcript was sent up to: bytes and lines. `head` tells a new file of the same name apart."""
 
     offset: int = 0
@@ -30,23 +30,23 @@ class Mark(NamedTuple):
     head: str = ""
 
 
-class Piece(NamedTuple):
+class UnsentLines(NamedTuple):
     """Whole lines of a transcript from a mark on."""
 
     raw: bytes
-    mark: Mark
+    mark: SentPosition
     more: bool  # whether the file goes on behind it
 
     @property
     def text(self) -> str:
         return self.raw.decode("utf-8", "replace")
 
-    def after(self, lines: int) -> Mark:
+    def after(self, lines: int) -> SentPosition:
         """The mark behind so many of its lines."""
         end = 0
         for _ in range(lines):
             end = self.raw.index(b"\n", end) + 1
-        return Mark(self.mark.offset + end, self.mark.lines + lines, self.mark.head)
+        return SentPosition(self.mark.offset + end, self.mark.lines + lines, self.mark.head)
 
     def settled_lines(self) -> int:
         """How many of its lines come before the first tool call that has no result yet."""
@@ -82,7 +82,7 @@ def _calls(line: bytes) -> list[tuple[str, bool]]:
         return []
 
 
-def next_piece(path: str, folder: str) -> Piece | None:
+def next_piece(path: str, folder: str) -> UnsentLines | None:
     """What the transcript has beyond its mark; None if that is no whole line, or there is no such file."""
     try:
         with open(path, "rb") as file:
@@ -95,10 +95,10 @@ def next_piece(path: str, folder: str) -> Piece | None:
     except OSError:
         return None
     end = raw.rfind(b"\n") + 1
-    return Piece(raw[:end], mark, mark.offset + end < size) if end else None
+    return UnsentLines(raw[:end], mark, mark.offset + end < size) if end else None
 
 
-def keep_mark(path: str, folder: str, mark: Mark) -> bool:
+def keep_mark(path: str, folder: str, mark: SentPosition) -> bool:
     """Remember how far the transcript was sent; False if that cannot be written: then the same is sent once more."""
     file = _file(path, folder)
     data = json.dumps({"path": path, **mark._asdict()}).encode()
@@ -127,18 +127,18 @@ def _replace(file: str, data: bytes) -> None:
         raise
 
 
-def _mark(path: str, folder: str, head: str, size: int) -> Mark:
-    fresh = Mark(head=head)
+def _mark(path: str, folder: str, head: str, size: int) -> SentPosition:
+    fresh = SentPosition(head=head)
     try:
         with open(_file(path, folder), "rb") as file:
             known: Any = json.loads(file.read(STATE_BYTES))
-        mark = Mark(int(known["offset"]), int(known["lines"]), str(known["head"]))
+        mark = SentPosition(int(known["offset"]), int(known["lines"]), str(known["head"]))
     except (OSError, ValueError, TypeError, KeyError):
         return fresh
     return mark if mark.head == head and 0 <= mark.offset <= size else fresh
 
 
-def _beyond_long_line(file: Any, mark: Mark, raw: bytes) -> tuple[Mark, bytes]:
+def _beyond_long_line(file: Any, mark: SentPosition, raw: bytes) -> tuple[SentPosition, bytes]:
     """Pass over a line that is longer than a piece: a screenshot, which is no text to remember."""
     while len(raw) == PIECE_BYTES and b"\n" not in raw:
         skipped = len(raw)
@@ -149,7 +149,7 @@ def _beyond_long_line(file: Any, mark: Mark, raw: bytes) -> tuple[Mark, bytes]:
                 break
         else:
             return mark, b""  # its end is not written yet
-        mark = Mark(mark.offset + skipped, mark.lines + 1, mark.head)
+        mark = SentPosition(mark.offset + skipped, mark.lines + 1, mark.head)
         file.seek(mark.offset)
         raw = file.read(PIECE_BYTES)
     return mark, raw

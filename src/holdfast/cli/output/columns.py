@@ -18,7 +18,7 @@ LEAST = 10  # characters below which a cell that is cut says nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ColumnTitle:
     """The title of a column; what is `whole` is never cut or broken: it is there to be copied, or read to its end.
 
     A cell that is cut keeps `least` characters. Where that does not fit, `spare` columns go, the highest number first.
@@ -30,7 +30,7 @@ class Head:
     least: int = LEAST
 
 
-def print_table(console: Console, heads: Sequence[Head], rows: Sequence[Sequence[str]], title: str = "") -> None:
+def print_table(console: Console, heads: Sequence[ColumnTitle], rows: Sequence[Sequence[str]], title: str = "") -> None:
     """The rows as a table, or as a few lines each on a terminal that is too narrow for one."""
     if title:
         console.print(Text(title, style="bold"), soft_wrap=True)
@@ -49,7 +49,7 @@ def print_table(console: Console, heads: Sequence[Head], rows: Sequence[Sequence
     console.print(table, soft_wrap=False, crop=False)
 
 
-def _fitting(heads: Sequence[Head], rows: Sequence[Sequence[str]], room: int) -> list[int]:
+def _fitting(heads: Sequence[ColumnTitle], rows: Sequence[Sequence[str]], room: int) -> list[int]:
     """The places of the columns that stand beside each other; all of them if even the fewest do not."""
     shown = list(range(len(heads)))
     while fitted([heads[at] for at in shown], [[row[at] for at in shown] for row in rows], room) is None:
@@ -60,7 +60,7 @@ def _fitting(heads: Sequence[Head], rows: Sequence[Sequence[str]], room: int) ->
     return shown
 
 
-def fitted(heads: Sequence[Head], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
+def fitted(heads: Sequence[ColumnTitle], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
     """The width of each column; None if they cannot stand beside each other without cutting what must be whole."""
     wanted = [max([cell_len(head.title), *(cell_len(row[at]) for row in rows)]) for at, head in enumerate(heads)]
     room -= GAP * (len(heads) - 1)
@@ -77,7 +77,7 @@ def fitted(heads: Sequence[Head], rows: Sequence[Sequence[str]], room: int) -> l
     return widths if room >= 0 else None
 
 
-def _print_lines(console: Console, heads: Sequence[Head], rows: Sequence[Sequence[str]]) -> None:
+def _print_lines(console: Console, heads: Sequence[ColumnTitle], rows: Sequence[Sequence[str]]) -> None:
     """Each row as lines of title and text, an empty line between two rows."""
     margin = max(len(head.title) for head in heads) + GAP
     for number, row in enumerate(rows):

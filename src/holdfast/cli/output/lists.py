@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.cli.output.columns import LEAST, Head, print_table
+from holdfast.cli.output.columns import LEAST, ColumnTitle, print_table
 from holdfast.cli.output.render import moment, one_line, size
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def print_listing(page: str, answer: Json, console: Console | None = None, *, na
         out.print(Text(said), soft_wrap=True)
         return
     cells = [[one_line(column.cell(row), _LONGEST) for column in listing.columns] for row in rows]
-    heads = [Head(one.title, one.whole, one.spare, one.least) for one in listing.columns]
+    heads = [ColumnTitle(one.title, one.whole, one.spare, one.least) for one in listing.columns]
     print_table(out, heads, cells)
     if isinstance(total, int) and total > len(rows):
         out.print(Text(f"{len(rows)} of {total:,}", style="dim"))

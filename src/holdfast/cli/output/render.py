@@ -16,7 +16,7 @@ from rich.segment import Segment, Segments
 from rich.style import Style
 from rich.text import Text
 
-from holdfast.cli.output.columns import Head, print_table
+from holdfast.cli.output.columns import ColumnTitle, print_table
 from holdfast.cli.output.summary import BRIEF, reasons
 from holdfast.core.errors import Fault
 
@@ -70,7 +70,7 @@ def print_answer(answer: Any, operation: str = "") -> None:
     else:
         _print_fields(console, answer)
     if answer.get("notice"):
-        say(_printable(str(answer["notice"])))
+        print_notice(_printable(str(answer["notice"])))
 
 
 def _print_fields(console: Console, answer: Json) -> None:
@@ -199,7 +199,7 @@ def _print_table(console: Console, name: str, rows: list[Json]) -> None:
     spare = _SPARE if name in _OWN else {}
     named = ("label",) if name == "flags" else ()
     heads = [
-        Head(one, one in named or (one in _WHOLE and not (one == "uri" and "id" in columns)), spare.get(one, 0))
+        ColumnTitle(one, one in named or (one in _WHOLE and not (one == "uri" and "id" in columns)), spare.get(one, 0))
         for one in columns
     ]
     print_table(console, heads, cells, f"{name} ({len(rows)})")
@@ -282,7 +282,7 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-def say(message: str) -> None:
+def print_notice(message: str) -> None:
     """A line for the person at the terminal, apart from the answer."""
     Console(stderr=True, highlight=False).print(Text(message), soft_wrap=True)
 

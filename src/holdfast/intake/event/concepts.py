@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from holdfast.intake.event.details import Details
-from holdfast.intake.event.hook_event import Happening
-from holdfast.intake.event.paths import has_known_ending, patch_of
+from holdfast.intake.event.hook_event import HookEvent
 from holdfast.intake.event.stopwords import CJK_STOPS, STOPWORDS
 from holdfast.intake.event.text_cleanup import body_text, values_text
+from holdfast.intake.event.touched_files import has_known_ending, patch_of
 
 MAX_CONCEPTS = 8
 _WORD_CHARS = 40
@@ -37,7 +37,7 @@ _DULL_PROGRAMS = frozenset(
 )
 
 
-def concepts_of(happening: Happening, details: Details) -> tuple[str, ...]:
+def concepts_of(happening: HookEvent, details: Details) -> tuple[str, ...]:
     """Highest score first; equal scores in order of appearance."""
     scores: dict[str, float] = {}
     for term, score in _scored(happening, details):
@@ -46,7 +46,7 @@ def concepts_of(happening: Happening, details: Details) -> tuple[str, ...]:
     return tuple(ranked[:MAX_CONCEPTS])
 
 
-def _scored(happening: Happening, details: Details) -> Iterator[tuple[str, float]]:
+def _scored(happening: HookEvent, details: Details) -> Iterator[tuple[str, float]]:
     printed = body_text(happening.output) or values_text(happening.output)
     output = _FIELD_NAME.sub(" ", printed[:3_000] if happening.kind != "file_read" else printed[:1_500])
     for name in _ERROR_NAME.findall(f"{details.outcome.error_line}\n{happening.error[:4_000]}"):
@@ -67,7 +67,7 @@ def _scored(happening: Happening, details: Details) -> Iterator[tuple[str, float
         yield from ((term, weight * (1.5 if special else 1.0)) for term, special in terms_of(text))
 
 
-def _written(happening: Happening) -> str:
+def _written(happening: HookEvent) -> str:
     """The beginning of what an edit put into a file."""
     patch = patch_of(happening)
     if patch:
@@ -76,7 +76,7 @@ def _written(happening: Happening) -> str:
     return "\n".join(text[:3_000] for text in texts if isinstance(text, str))
 
 
-def _aim_of(happening: Happening, details: Details) -> str:
+def _aim_of(happening: HookEvent, details: Details) -> str:
     """What the step was for, in the client's own words."""
     said = [happening.input.get(key) for key in ("description", "prompt", "explanation")]
     plain = "" if patch_of(happening) else happening.input_text[:1_000]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core.model import Json
-from holdfast.intake.event.hook_event import Happening
+from holdfast.intake.event.hook_event import HookEvent
 from holdfast.intake.event.outcome import Outcome, outcome_of
-from holdfast.intake.event.paths import files_of, patch_of
 from holdfast.intake.event.text_cleanup import cut, one_line
+from holdfast.intake.event.touched_files import files_of, patch_of
 
 _COMMAND_KEYS = ("command", "cmd", "CommandLine", "commandLine", "script", "argv")
 _QUERY_KEYS = ("query", "pattern", "q", "Query", "search_term", "searchTerm", "glob_pattern", "regex")
@@ -30,7 +30,7 @@ _CONTENT_KEYS = ("content", "file_text", "contents", "CodeContent", "text")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DetailChange:
     path: str
     verb: str
     added: int | None = None
@@ -43,12 +43,12 @@ class Details:
     query: str
     url: str
     files: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[DetailChange, ...]
     outcome: Outcome
     cwd: str = ""
 
 
-def details_of(happening: Happening, cwd: str = "") -> Details:
+def details_of(happening: HookEvent, cwd: str = "") -> Details:
     command = command_of(happening)
     files = files_of(happening, command)
     return Details(
@@ -62,7 +62,7 @@ def details_of(happening: Happening, cwd: str = "") -> Details:
     )
 
 
-def command_of(happening: Happening) -> str:
+def command_of(happening: HookEvent) -> str:
     """The command line as a person would type it: without the shell around it and without a leading cd."""
     if happening.hook == "command_executed":
         name, rest = happening.fields.get("name"), happening.fields.get("arguments")
@@ -82,14 +82,14 @@ def _text_at(fields: Json, keys: tuple[str, ...]) -> str:
     return next((cut(item, 400) for key in keys if isinstance(item := fields.get(key), str) and item), "")
 
 
-def _url_of(happening: Happening) -> str:
+def _url_of(happening: HookEvent) -> str:
     url = _text_at(happening.input, _URL_KEYS)
     if not url and happening.input_text.startswith(("http://", "https://")):
         url = happening.input_text.split()[0][:400]
     return url if "://" in url else ""
 
 
-def _changes_of(happening: Happening, files: tuple[str, ...]) -> tuple[Change, ...]:
+def _changes_of(happening: HookEvent, files: tuple[str, ...]) -> tuple[DetailChange, ...]:
     if happening.kind not in ("file_edit", "file_write"):
         return ()
     patch = patch_of(happening)
@@ -99,26 +99,28 @@ def _changes_of(happening: Happening, files: tuple[str, ...]) -> tuple[Change, .
         return ()
     if happening.kind == "file_write":
         content = next((item for key in _CONTENT_KEYS if isinstance(item := happening.whole_input.get(key), str)), None)
-        return (Change(files[0], "Wrote", None if content is None else line_count(content)),)
+        return (DetailChange(files[0], "Wrote", None if content is None else line_count(content)),)
     verb = "Deleted" if "delete" in happening.tool.lower() or "remove" in happening.tool.lower() else "Edited"
     if happening.hook in ("session_diff", "patch_applied"):
-        return tuple(Change(path, verb) for path in files)
-    return (Change(files[0], verb, *_counted(happening.whole_input)),)
+        return tuple(DetailChange(path, verb) for path in files)
+    return (DetailChange(files[0], verb, *_counted(happening.whole_input)),)
 
 
-def _whole_patch(happening: Happening) -> str:
+def _whole_patch(happening: HookEvent) -> str:
     texts = (happening.whole_input.get(key) for key in ("input", "patch", "patchText", "diff"))
     return next((text for text in texts if isinstance(text, str) and "*** Begin Patch" in text), "")
 
 
-def _patch_changes(patch: str) -> tuple[Change, ...]:
+def _patch_changes(patch: str) -> tuple[DetailChange, ...]:
     heads = list(_PATCH_PART.finditer(patch))[:20]
     ends = [head.start() for head in heads[1:]] + [len(patch)]
     changes = []
     for head, end in zip(heads, ends, strict=True):
         added, removed = patch.count("\n+", head.end(), end), patch.count("\n-", head.end(), end)
         verb = _VERBS[head.group(1)]
-        changes.append(Change(head.group(2).strip(), verb, *((None, None) if verb == "Deleted" else (added, removed))))
+        changes.append(
+            DetailChange(head.group(2).strip(), verb, *((None, None) if verb == "Deleted" else (added, removed)))
+        )
     return tuple(changes)
 
 
@@ -149,7 +151,7 @@ def line_count(text: str) -> int:
     return text.count("\n") + (1 if text and not text.endswith("\n") else 0)
 
 
-def todo_items(happening: Happening) -> list[tuple[str, bool]]:
+def todo_items(happening: HookEvent) -> list[tuple[str, bool]]:
     """The items of a plan or to-do list that the event carries, each with whether it is done."""
     items: list[tuple[str, bool]] = []
     for fields in (happening.input, happening.fields):

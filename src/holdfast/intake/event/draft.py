@@ -20,7 +20,7 @@ from holdfast.intake.event.titles import narrative_of, subtitle_of, title_of
 
 
 @dataclass(frozen=True, slots=True)
-class Compressed:
+class EventDraft:
     """What one event says, in brief. The last four fields are the client's own values, untouched."""
 
     type: str
@@ -38,7 +38,7 @@ class Compressed:
     tool_output: Any
 
 
-def compress(hook: str, data: Json | str | None, cwd: str = "") -> Compressed:
+def compress(hook: str, data: Json | str | None, cwd: str = "") -> EventDraft:
     """The observation that an event amounts to; never raises, whatever the data looks like.
 
     Paths below `cwd` are shown as they are seen from there.
@@ -47,7 +47,7 @@ def compress(hook: str, data: Json | str | None, cwd: str = "") -> Compressed:
     found = read_as_found(content)
     happening = read_happening(hook, content, found)
     details = details_of(happening, cwd)
-    return Compressed(
+    return EventDraft(
         type=happening.kind,
         title=title_of(happening, details),
         subtitle=subtitle_of(happening, details),

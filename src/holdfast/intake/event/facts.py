@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from holdfast.intake.event.details import Change, Details, todo_items
-from holdfast.intake.event.hook_event import Happening
+from holdfast.intake.event.details import DetailChange, Details, todo_items
+from holdfast.intake.event.hook_event import HookEvent
 from holdfast.intake.event.text_cleanup import clip, one_line
 
 MAX_FACTS = 8
@@ -21,7 +21,7 @@ _BARE_EXIT = re.compile(r"exit(?:ed)?(?: with)?(?: code| status)?:? \d+", re.IGN
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 
-def facts_of(happening: Happening, details: Details) -> tuple[str, ...]:
+def facts_of(happening: HookEvent, details: Details) -> tuple[str, ...]:
     found = [
         *_done(happening, details),
         *_ended(details),
@@ -31,7 +31,7 @@ def facts_of(happening: Happening, details: Details) -> tuple[str, ...]:
     return tuple(dict.fromkeys(clip(fact, _FACT_CHARS) for fact in found if fact))[:MAX_FACTS]
 
 
-def _done(happening: Happening, details: Details) -> list[str]:
+def _done(happening: HookEvent, details: Details) -> list[str]:
     facts = [_changed(change) for change in details.changes] if not details.outcome.failed else []
     if details.command:
         facts.append(f"Ran `{clip(details.command, 160)}`")
@@ -46,7 +46,7 @@ def _done(happening: Happening, details: Details) -> list[str]:
     return facts
 
 
-def _changed(change: Change) -> str:
+def _changed(change: DetailChange) -> str:
     if change.verb == "Wrote":
         counts = "" if change.added is None else f" ({_lines(change.added)})"
     else:
@@ -69,7 +69,7 @@ def _ended(details: Details) -> list[str]:
     return facts
 
 
-def _planned(happening: Happening) -> list[str]:
+def _planned(happening: HookEvent) -> list[str]:
     items = todo_items(happening)
     if not items:
         return []

@@ -28,7 +28,7 @@ _VIEW_COMMANDS = {"view": "file_read", "create": "file_write"}
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class HookEvent:
     """One event, cut to a few thousand characters and free of images; what was said is whole up to 64,000."""
 
     hook: str
@@ -48,7 +48,7 @@ class Happening:
 
 
 @dataclass(frozen=True, slots=True)
-class AsFound:
+class RawValues:
     """The client's own values, untouched."""
 
     prompt: str | None
@@ -57,10 +57,10 @@ class AsFound:
     tool_output: Any
 
 
-def read_as_found(data: Any) -> AsFound:
+def read_as_found(data: Any) -> RawValues:
     fields = data if isinstance(data, dict) else {}
     prompt, tool = _first(fields, _PROMPT_KEYS), _first(fields, _TOOL_KEYS)
-    return AsFound(
+    return RawValues(
         prompt if isinstance(prompt, str) else None,
         tool if isinstance(tool, str) and tool.strip() else None,
         _first(fields, _INPUT_KEYS),
@@ -68,7 +68,7 @@ def read_as_found(data: Any) -> AsFound:
     )
 
 
-def read_happening(hook: str, data: Any, found: AsFound) -> Happening:
+def read_happening(hook: str, data: Any, found: RawValues) -> HookEvent:
     fields = trim({key: item for key, item in data.items() if not _is_tool_key(key)}) if isinstance(data, dict) else {}
     whole, output = parsed(found.tool_input), trim(parsed(found.tool_output))
     given, tool = trim(whole), cut((found.tool_name or "").strip(), 200)
@@ -77,7 +77,7 @@ def read_happening(hook: str, data: Any, found: AsFound) -> Happening:
     printed = body_text(output) or readable(output)
     talk = kind_of_tool(tool) == "conversation" if tool else False
     error = _error_of(name, fields, printed)
-    return Happening(
+    return HookEvent(
         hook=name,
         kind=_kind_of(name, tool, given, fields),
         tool=tool,

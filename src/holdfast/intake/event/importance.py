@@ -10,7 +10,7 @@ import re
 
 from holdfast.intake.event.details import Details
 from holdfast.intake.event.facts import WEIGHTY
-from holdfast.intake.event.hook_event import Happening
+from holdfast.intake.event.hook_event import HookEvent
 from holdfast.intake.event.tool_kinds import HOUSEKEEPING_HOOKS
 
 _BASE = {
@@ -38,7 +38,7 @@ _NOD = re.compile(
 _MILESTONE = re.compile(r"\b(?:git (?:commit|push|merge|revert)|deploy|migrate|release|publish)\b")
 
 
-def importance_of(happening: Happening, details: Details) -> int:
+def importance_of(happening: HookEvent, details: Details) -> int:
     if happening.hook in HOUSEKEEPING_HOOKS and not details.outcome.failed:
         return 1 if not happening.said else 2
     weight = _BASE.get(happening.kind, 3)
@@ -54,7 +54,7 @@ def importance_of(happening: Happening, details: Details) -> int:
     return max(1, min(10, weight))
 
 
-def _spoken_weight(happening: Happening) -> int:
+def _spoken_weight(happening: HookEvent) -> int:
     spoken = (happening.prompt or happening.said).strip()
     if not spoken or _NOD.fullmatch(spoken):
         return -3
@@ -69,7 +69,7 @@ def _command_weight(details: Details) -> int:
     return 1 if details.outcome.tests or _MILESTONE.search(details.command) else 0
 
 
-def confidence_of(happening: Happening) -> float:
+def confidence_of(happening: HookEvent) -> float:
     """High when the client named its fields and the tool is known; low when there was little or nothing."""
     if happening.kind == "other":
         return 0.4 if happening.tool or happening.said else 0.2

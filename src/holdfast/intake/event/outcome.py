@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.intake.event.failures import failing_names, is_runner
-from holdfast.intake.event.hook_event import Happening
+from holdfast.intake.event.hook_event import HookEvent
 from holdfast.intake.event.text_cleanup import clip
 
 _EXIT_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status")
@@ -51,7 +51,7 @@ class Outcome:
     """The names of what failed: tests, tasks, resources."""
 
 
-def outcome_of(happening: Happening, command: str = "") -> Outcome:
+def outcome_of(happening: HookEvent, command: str = "") -> Outcome:
     text = "\n".join(part for part in (happening.output_text, happening.error) if part)
     code = _exit_code(happening.output, text, happening.failed)
     runs = happening.kind in ("command_run", "error")
@@ -102,7 +102,7 @@ def _other_counts(tail: str) -> dict[str, int]:
     return {"failed": int(gradle.group(2)), "passed": int(gradle.group(1)) - int(gradle.group(2))} if gradle else {}
 
 
-def _error_line(happening: Happening, text: str) -> str:
+def _error_line(happening: HookEvent, text: str) -> str:
     """The last line that names an error class; else the last that sounds like one; else the first."""
     if happening.error and "\n" not in happening.error and len(happening.error) <= 200:
         return _PREFIX.sub("", clip(happening.error, 200))

@@ -83,7 +83,7 @@ def _unescaped(raw: str) -> str:
         return raw.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
 
 
-class _Room:
+class _CopyBudget:
     """How much more of a value may be copied."""
 
     def __init__(self) -> None:
@@ -101,10 +101,10 @@ class _Room:
 
 def trim(value: Any) -> Any:
     """A copy of any JSON value that is small, shallow and free of images."""
-    return _trimmed(value, _Room(), _DEPTH)
+    return _trimmed(value, _CopyBudget(), _DEPTH)
 
 
-def _trimmed(value: Any, room: _Room, depth: int) -> Any:
+def _trimmed(value: Any, room: _CopyBudget, depth: int) -> Any:
     room.nodes -= 1
     if isinstance(value, str):
         return room.text(value)
@@ -120,7 +120,7 @@ def _trimmed(value: Any, room: _Room, depth: int) -> Any:
     return value if value is None or isinstance(value, (bool, int, float)) else room.text(str(value))
 
 
-def _trimmed_object(value: dict[Any, Any], room: _Room, depth: int) -> Any:
+def _trimmed_object(value: dict[Any, Any], room: _CopyBudget, depth: int) -> Any:
     if _squeezed(value.get("type")) in _IMAGE_BLOCKS:
         return "[image]"
     fields: dict[str, Any] = {}

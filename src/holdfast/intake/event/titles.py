@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from holdfast.intake.event.details import Change, Details, todo_items
-from holdfast.intake.event.hook_event import Happening
-from holdfast.intake.event.paths import short_path
+from holdfast.intake.event.details import DetailChange, Details, todo_items
+from holdfast.intake.event.hook_event import HookEvent
 from holdfast.intake.event.text_cleanup import clip, one_line, readable
 from holdfast.intake.event.tool_kinds import split_tool
+from holdfast.intake.event.touched_files import short_path
 
 TITLE_CHARS = 80
 SUBTITLE_CHARS = 120
@@ -18,7 +18,7 @@ SPOKEN_HOOKS = frozenset({"prompt_submit", "assistant_message", "subagent_stop"}
 _TAIL_PIPE = re.compile(r"(?: 2>&1| ?\| ?(?:tail|head)\b[^|&;]*)+$")
 
 
-def title_of(happening: Happening, details: Details) -> str:
+def title_of(happening: HookEvent, details: Details) -> str:
     """At most 80 characters; never empty."""
     given = happening.fields.get("title")
     make = _TITLES.get(happening.kind, _other)
@@ -28,13 +28,13 @@ def title_of(happening: Happening, details: Details) -> str:
     return clip(title, TITLE_CHARS) or "Observed"
 
 
-def _error(happening: Happening, details: Details) -> str:
+def _error(happening: HookEvent, details: Details) -> str:
     what = happening.tool or _spoken_hook(happening.hook)
     reason = _failure(details) or details.outcome.tests or details.outcome.error_line
     return f"{_tool_words(what)} failed: {reason}" if reason else f"{_tool_words(what)} failed"
 
 
-def _command(happening: Happening, details: Details) -> str:
+def _command(happening: HookEvent, details: Details) -> str:
     outcome = details.outcome
     end = outcome.tests or (f"exit {outcome.exit_code}" if outcome.exit_code else "failed" if outcome.failed else "")
     failure = _failure(details)
@@ -57,8 +57,8 @@ def _failure(details: Details) -> str:
     return clip(failing[0], FAILURE_CHARS - len(more)) + more
 
 
-def _change(happening: Happening, details: Details) -> str:
-    changes = details.changes or tuple(Change(path, "Edited") for path in details.files)
+def _change(happening: HookEvent, details: Details) -> str:
+    changes = details.changes or tuple(DetailChange(path, "Edited") for path in details.files)
     if not changes:
         return ""
     verbs = {change.verb for change in changes}
@@ -68,7 +68,7 @@ def _change(happening: Happening, details: Details) -> str:
     return f"{verb} {short_path(changes[0].path, details.cwd)}{more}{failed}"
 
 
-def _read(happening: Happening, details: Details) -> str:
+def _read(happening: HookEvent, details: Details) -> str:
     listing = "list" in happening.tool.lower() or happening.tool.lower() == "ls"
     verb = "Listed" if listing else "Read"
     if not details.files:
@@ -77,20 +77,20 @@ def _read(happening: Happening, details: Details) -> str:
     return f"{verb} {short_path(details.files[0], details.cwd)}{more}"
 
 
-def _search(happening: Happening, details: Details) -> str:
+def _search(happening: HookEvent, details: Details) -> str:
     if not details.query:
         return ""
     where = f" in {short_path(details.files[0], details.cwd)}" if details.files else ""
     return f"Searched for {clip(details.query, max(16, 66 - len(where)))}{where}"
 
 
-def _web(happening: Happening, details: Details) -> str:
+def _web(happening: HookEvent, details: Details) -> str:
     if details.url:
         return f"Fetched {details.url}"
     return f"Searched the web for {details.query}" if details.query else ""
 
 
-def _conversation(happening: Happening, details: Details) -> str:
+def _conversation(happening: HookEvent, details: Details) -> str:
     if happening.prompt:
         return f"Asked: {happening.prompt}"
     if happening.hook == "prompt_submit" and happening.said:
@@ -99,7 +99,7 @@ def _conversation(happening: Happening, details: Details) -> str:
     return f"{verb}: {happening.said}" if happening.said else ""
 
 
-def _subagent(happening: Happening, details: Details) -> str:
+def _subagent(happening: HookEvent, details: Details) -> str:
     items = todo_items(happening)
     if items:
         return f"Tasks: {sum(done for _, done in items)} of {len(items)} done"
@@ -116,7 +116,7 @@ def _subagent(happening: Happening, details: Details) -> str:
     return f"Delegated to {name}: {about}" if isinstance(about, str) and about else ""
 
 
-def _agent_name(happening: Happening) -> str:
+def _agent_name(happening: HookEvent) -> str:
     names = [
         happening.fields.get("agent_type"),
         happening.fields.get("agent"),
@@ -125,13 +125,13 @@ def _agent_name(happening: Happening) -> str:
     return next((name for name in names if isinstance(name, str) and name), "agent")
 
 
-def _notification(happening: Happening, details: Details) -> str:
+def _notification(happening: HookEvent, details: Details) -> str:
     title, said = happening.fields.get("title"), happening.said
     parts = [part for part in (title, said) if isinstance(part, str) and part.strip()]
     return ": ".join(parts)
 
 
-def _other(happening: Happening, details: Details) -> str:
+def _other(happening: HookEvent, details: Details) -> str:
     if happening.tool:
         items = todo_items(happening)
         if items:
@@ -164,18 +164,18 @@ def _spoken_hook(hook: str) -> str:
     return hook.replace("_", " ").capitalize()
 
 
-def subtitle_of(happening: Happening, details: Details) -> str:
+def subtitle_of(happening: HookEvent, details: Details) -> str:
     """The input in brief, at most 120 characters; empty when the title or the narrative has said it all."""
     if happening.hook in SPOKEN_HOOKS:
         return ""
     return clip(details.command or _brief_input(happening), SUBTITLE_CHARS)
 
 
-def _brief_input(happening: Happening) -> str:
+def _brief_input(happening: HookEvent) -> str:
     return happening.input_text or readable(happening.input) or happening.prompt
 
 
-def narrative_of(happening: Happening, details: Details) -> str:
+def narrative_of(happening: HookEvent, details: Details) -> str:
     """What was said, whole; else prompt | input | output on one line of at most 400 characters, each its fair share."""
     if happening.hook in SPOKEN_HOOKS and (happening.prompt or happening.said):
         return happening.prompt or happening.said

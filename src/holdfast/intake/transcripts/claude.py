@@ -8,7 +8,15 @@ from typing import Any
 
 from holdfast.core.model import Json
 from holdfast.intake.event.text_cleanup import SAID_CHARS, cut
-from holdfast.intake.transcripts.lines import Line, Tally, Thread, ToolCall, TranscriptEvent, blocks_text, tool_event
+from holdfast.intake.transcripts.lines import (
+    ReadCounts,
+    SessionPosition,
+    ToolCall,
+    TranscriptEvent,
+    TranscriptLine,
+    blocks_text,
+    tool_event,
+)
 
 _MAX_PENDING = 10_000
 _KINDS = frozenset({"user", "assistant", "system", "summary", "file-history-snapshot", "queue-operation", "progress"})
@@ -31,7 +39,7 @@ _COMMAND_ARGS = re.compile(r"<command-args>([^<]{1,4000})")
 class ClaudeLines:
     """One file's state: the session, and the tool calls that wait for their results."""
 
-    def __init__(self, thread: Thread, tally: Tally) -> None:
+    def __init__(self, thread: SessionPosition, tally: ReadCounts) -> None:
         self._thread = thread
         self._tally = tally
         self._pending: dict[str, ToolCall] = {}
@@ -40,7 +48,7 @@ class ClaudeLines:
     def knows(fields: Json) -> bool:
         return str(fields.get("type")) in _KINDS and bool(_MARKS & fields.keys())
 
-    def take(self, line: Line) -> Iterator[TranscriptEvent]:
+    def take(self, line: TranscriptLine) -> Iterator[TranscriptEvent]:
         fields = line.fields
         session = fields.get("sessionId")
         if isinstance(session, str) and session:

@@ -15,7 +15,15 @@ from typing import Any
 
 from holdfast.core.model import Json
 from holdfast.intake.event.text_cleanup import SAID_CHARS, cut, parsed
-from holdfast.intake.transcripts.lines import Line, Tally, Thread, ToolCall, TranscriptEvent, blocks_text, tool_event
+from holdfast.intake.transcripts.lines import (
+    ReadCounts,
+    SessionPosition,
+    ToolCall,
+    TranscriptEvent,
+    TranscriptLine,
+    blocks_text,
+    tool_event,
+)
 
 _MAX_PENDING = 10_000
 _WRAPPERS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
@@ -34,7 +42,7 @@ _CWD = re.compile(r"<cwd>([^<\n]{1,1000})</cwd>|Current working directory: ([^\n
 class CodexLines:
     """One file's state: the session, the calls that wait for their outputs, and what was said already."""
 
-    def __init__(self, thread: Thread, tally: Tally) -> None:
+    def __init__(self, thread: SessionPosition, tally: ReadCounts) -> None:
         self._thread = thread
         self._tally = tally
         self._named = thread.named
@@ -50,7 +58,7 @@ class CodexLines:
         )
         return bare or ("id" in fields and "timestamp" in fields and ("instructions" in fields or "git" in fields))
 
-    def take(self, line: Line) -> Iterator[TranscriptEvent]:
+    def take(self, line: TranscriptLine) -> Iterator[TranscriptEvent]:
         fields = line.fields
         self._thread.pass_time(fields.get("timestamp"))
         payload, kind = fields.get("payload"), fields.get("type")

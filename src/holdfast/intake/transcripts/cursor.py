@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from holdfast.core.model import Json
 from holdfast.intake.event.text_cleanup import SAID_CHARS, cut
-from holdfast.intake.transcripts.lines import Line, Tally, Thread, TranscriptEvent, blocks_text
+from holdfast.intake.transcripts.lines import ReadCounts, SessionPosition, TranscriptEvent, TranscriptLine, blocks_text
 
 _USER_QUERY = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
 
@@ -18,14 +18,14 @@ _USER_QUERY = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
 class CursorLines:
     """One file's state: the session."""
 
-    def __init__(self, thread: Thread, tally: Tally) -> None:
+    def __init__(self, thread: SessionPosition, tally: ReadCounts) -> None:
         self._thread = thread
 
     @staticmethod
     def knows(fields: Json) -> bool:
         return fields.get("role") in ("user", "assistant") and isinstance(fields.get("message"), dict)
 
-    def take(self, line: Line) -> Iterator[TranscriptEvent]:
+    def take(self, line: TranscriptLine) -> Iterator[TranscriptEvent]:
         message, role = line.fields.get("message"), line.fields.get("role")
         self._thread.pass_time(line.fields.get("timestamp"))
         text = blocks_text(message.get("content")) if isinstance(message, dict) else ""

@@ -28,14 +28,14 @@ _LONE_SURROGATE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TranscriptLine:
     number: int
     digest: str
     fields: Json
 
 
 @dataclass(slots=True)
-class Tally:
+class ReadCounts:
     """What was met while reading; right once the file was read to its end."""
 
     lines: int = 0
@@ -69,7 +69,7 @@ class ToolCall:
 
 
 @dataclass(slots=True)
-class Thread:
+class SessionPosition:
     """Where the reader is: the session, its folder and the last time seen."""
 
     session_id: str
@@ -100,7 +100,7 @@ class Thread:
         self.at_ms, self.dated = at or self.at_ms, at is not None
 
 
-def tool_event(thread: Thread, call: ToolCall, output: Any, failed: bool, *identity: str) -> TranscriptEvent:
+def tool_event(thread: SessionPosition, call: ToolCall, output: Any, failed: bool, *identity: str) -> TranscriptEvent:
     """A tool call joined with its result, as the post-tool hooks report it."""
     data: Json = {"tool_name": call.name, "tool_input": trim(call.given)}
     if call.id:
@@ -125,7 +125,7 @@ def time_of(stamp: Any) -> int | None:
     return ms if 0 < ms <= _LAST_MS else None
 
 
-def read_lines(stream: BinaryIO, max_line_bytes: int, tally: Tally) -> Iterator[Line]:
+def read_lines(stream: BinaryIO, max_line_bytes: int, tally: ReadCounts) -> Iterator[TranscriptLine]:
     """Every line that is a JSON object, with its number in the file."""
     for number, raw in enumerate(_raw_lines(stream, max_line_bytes), 1):
         tally.lines = number
@@ -137,10 +137,10 @@ def read_lines(stream: BinaryIO, max_line_bytes: int, tally: Tally) -> Iterator[
                 yield line
 
 
-def read_line(number: int, raw: bytes) -> Line | None:
+def read_line(number: int, raw: bytes) -> TranscriptLine | None:
     """The line, or None if it is no JSON object."""
     fields = _object(raw)
-    return None if fields is None else Line(number, sha256(raw).hexdigest()[:16], fields)
+    return None if fields is None else TranscriptLine(number, sha256(raw).hexdigest()[:16], fields)
 
 
 def _raw_lines(stream: BinaryIO, max_line_bytes: int) -> Iterator[bytes | None]:

@@ -16,7 +16,7 @@ from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.intake.transcripts.claude import ClaudeLines
 from holdfast.intake.transcripts.codex import CodexLines
 from holdfast.intake.transcripts.cursor import CursorLines
-from holdfast.intake.transcripts.lines import Line, Tally, Thread, TranscriptEvent, read_lines
+from holdfast.intake.transcripts.lines import ReadCounts, SessionPosition, TranscriptEvent, TranscriptLine, read_lines
 
 __all__ = ["MAX_LINE_BYTES", "Transcript", "TranscriptEvent", "find_transcripts", "read_transcript"]
 
@@ -28,7 +28,7 @@ _ROLLOUT = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)")
 class Dialect(Protocol):
     """How one agent writes its transcripts."""
 
-    def take(self, line: Line) -> Iterator[TranscriptEvent]: ...
+    def take(self, line: TranscriptLine) -> Iterator[TranscriptEvent]: ...
 
     def waiting(self) -> Iterable[str]: ...
 
@@ -41,7 +41,7 @@ class Transcript:
     def __init__(self, path: Path, max_line_bytes: int) -> None:
         self.path = path
         self._max_line_bytes = max_line_bytes
-        self._tally = Tally()
+        self._tally = ReadCounts()
 
     @property
     def lines(self) -> int:
@@ -63,7 +63,7 @@ class Transcript:
             NotFound: there is no such file.
             InvalidRequest: the file cannot be opened or read.
         """
-        self._tally = tally = Tally()
+        self._tally = tally = ReadCounts()
         try:
             with self.path.open("rb") as stream:
                 thread = _thread_of(self.path, os.fstat(stream.fileno()).st_mtime)
@@ -78,7 +78,7 @@ def read_transcript(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Tran
     return Transcript(path, max_line_bytes)
 
 
-def _events(lines: Iterator[Line], thread: Thread, tally: Tally) -> Iterator[TranscriptEvent]:
+def _events(lines: Iterator[TranscriptLine], thread: SessionPosition, tally: ReadCounts) -> Iterator[TranscriptEvent]:
     dialect: Dialect | None = None
     for line in lines:
         dialect = dialect or dialect_of(line, thread, tally)
@@ -90,7 +90,7 @@ def _events(lines: Iterator[Line], thread: Thread, tally: Tally) -> Iterator[Tra
         yield from dialect.finish()
 
 
-def dialect_of(line: Line, thread: Thread, tally: Tally) -> Dialect | None:
+def dialect_of(line: TranscriptLine, thread: SessionPosition, tally: ReadCounts) -> Dialect | None:
     """The reader for the transcript that has this line; None if it is of no known kind."""
     for dialect in (ClaudeLines, CursorLines, CodexLines):
         if dialect.knows(line.fields):
@@ -98,11 +98,11 @@ def dialect_of(line: Line, thread: Thread, tally: Tally) -> Dialect | None:
     return None
 
 
-def _thread_of(path: Path, modified: float) -> Thread:
+def _thread_of(path: Path, modified: float) -> SessionPosition:
     """What the file's own name and place tell, until its lines tell better."""
     rollout = _ROLLOUT.fullmatch(path.stem)
     project = "" if rollout else path.resolve().parent.name.strip("-")
-    return Thread(rollout.group(1) if rollout else path.stem, max(1, round(modified * 1000)), "", project)
+    return SessionPosition(rollout.group(1) if rollout else path.stem, max(1, round(modified * 1000)), "", project)
 
 
 def find_transcripts(path: Path, max_files: int) -> list[Path]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 
-from holdfast.intake.transcripts.lines import Line, Tally, Thread, TranscriptEvent, read_line
+from holdfast.intake.transcripts.lines import ReadCounts, SessionPosition, TranscriptEvent, TranscriptLine, read_line
 from holdfast.intake.transcripts.reader import Dialect, dialect_of
 
 # How far back a piece may have to begin again for a tool call whose result has not come. A call that was cut off
@@ -18,19 +18,19 @@ MOST_REPEATED = 1_000_000
 
 
 @dataclass
-class Slice:
+class TranscriptSlice:
     """The events of a piece; the rest is right once they were read."""
 
     text: bytes
-    thread: Thread
+    thread: SessionPosition
     first_line: int = 1
     consumed: int = 0  # bytes that need not be sent again
     consumed_lines: int = 0
-    tally: Tally = field(default_factory=Tally)
+    tally: ReadCounts = field(default_factory=ReadCounts)
 
     def __iter__(self) -> Iterator[TranscriptEvent]:
         self.consumed = self.consumed_lines = 0
-        self.tally = Tally()
+        self.tally = ReadCounts()
         dialect: Dialect | None = None
         calls: dict[str, int] = {}  # where the lines of open calls begin
         at = end = 0
@@ -53,7 +53,7 @@ class Slice:
         self.consumed = self._without_open(end, dialect, calls)
         self.consumed_lines = self.text.count(b"\n", 0, self.consumed)
 
-    def _events(self, dialect: Dialect, line: Line, calls: dict[str, int]) -> Iterator[TranscriptEvent]:
+    def _events(self, dialect: Dialect, line: TranscriptLine, calls: dict[str, int]) -> Iterator[TranscriptEvent]:
         for event in dialect.take(line):
             if event.hook == "prompt_submit":
                 calls.clear()  # the user went on: what is still open was cut off

@@ -10,14 +10,14 @@ from holdfast.core.model import CleanText
 from holdfast.intake.event.event import CleanEvent
 from holdfast.intake.event.tool_kinds import is_own_tool
 from holdfast.intake.observe import Stored, observe
-from holdfast.intake.transcripts.lines import Thread, TranscriptEvent
-from holdfast.intake.transcripts.slice import Slice
+from holdfast.intake.transcripts.lines import SessionPosition, TranscriptEvent
+from holdfast.intake.transcripts.slice import TranscriptSlice
 from holdfast.projects import project_of_event
 from holdfast.redact import redact_text, redact_value
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SessionFolder:
     """Where a session works, as its hooks say."""
 
     session_id: CleanText
@@ -36,11 +36,11 @@ class SliceReport:
     consumed_lines: int = 0
 
 
-def take_slice(ctx: CallContext, place: Place, text: str, first_line: int, now: int) -> SliceReport:
+def take_slice(ctx: CallContext, place: SessionFolder, text: str, first_line: int, now: int) -> SliceReport:
     """Store the events of a piece of a transcript that still grows."""
     named = first_line > 1
-    thread = Thread(place.session_id, now, cwd=place.cwd, named=named)
-    piece = Slice(text.encode("utf-8", "surrogatepass"), thread, first_line)
+    thread = SessionPosition(place.session_id, now, cwd=place.cwd, named=named)
+    piece = TranscriptSlice(text.encode("utf-8", "surrogatepass"), thread, first_line)
     stored = duplicates = 0
     for event in piece:
         if take_event(ctx, replace(event, project=place.project or event.project)):

@@ -39,7 +39,7 @@ Sources = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SlotLine:
     """A line for a slot, and where it came from."""
 
     text: str

@@ -66,7 +66,7 @@ def summarize(ctx: CallContext, session_id: str, *, extractive: bool = False) ->
                     ctx, tx, f"session:{session_name(session.id)}", f"concept:{concept}", "mentions", session.agent
                 )
         ctx.audit(tx, "summarize", (session.id,), session.agent, maker=maker)
-        ctx.tell(tx, "summary", kept)
+        ctx.publish(tx, "summary", kept)
         return kept, insight
 
     return ctx.store.write(store)

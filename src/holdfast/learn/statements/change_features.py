@@ -12,7 +12,7 @@ from holdfast.learn.statements.values import THINGS, Value, values, without_valu
 
 
 @dataclass(frozen=True, slots=True)
-class Nearness:
+class Similarity:
     """How near two statements are in meaning: as they are, the newer with its prompt, and both without values."""
 
     said: float = 0.0
@@ -91,7 +91,7 @@ _APART = tuple(
 )
 
 
-def is_kept_apart(old: str, new: str) -> bool:
+def are_alternatives(old: str, new: str) -> bool:
     one, other = tokens(old), tokens(new)
     return any((a := one & row) and (b := other & row) and not a & b for row in _APART)
 
@@ -137,7 +137,7 @@ def _share(part: frozenset[str], whole: frozenset[str]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Both:
+class _StatementPair:
     """An older and a newer statement, and what is worked out of them once."""
 
     old: Claim
@@ -150,7 +150,7 @@ class _Both:
     prompt: frozenset[str]
 
     @classmethod
-    def of(cls, old: Claim, new: Claim) -> _Both:
+    def of(cls, old: Claim, new: Claim) -> _StatementPair:
         return cls(
             old, new, edit_signs(old, new), tuple(values(old.text)), tuple(values(new.text)),
             stems(without_values(old.text)), stems(without_values(new.text)), stems(new.prompt),
@@ -165,15 +165,15 @@ class _Both:
         return [one for one in self.before if not any(one.same(other) for other in self.after)]
 
 
-def signs(old: Claim, new: Claim, near: Nearness) -> dict[str, float]:
+def signs(old: Claim, new: Claim, near: Similarity) -> dict[str, float]:
     """What the model weighs, by name."""
-    both = _Both.of(old, new)
+    both = _StatementPair.of(old, new)
     found = {**_of_edits(both), **_of_values(both), **_of_subjects(both), **_of_words(both)}
     found |= {"near": near.said, "near with prompt": near.asked, "near without values": near.subject}
     return {name: float(value) for name, value in found.items()}
 
 
-def _of_edits(both: _Both) -> dict[str, float]:
+def _of_edits(both: _StatementPair) -> dict[str, float]:
     edit = both.edit
     return {
         "edit": bool(both.new.edits),
@@ -190,7 +190,7 @@ def _of_edits(both: _Both) -> dict[str, float]:
     }
 
 
-def _of_values(both: _Both) -> dict[str, float]:
+def _of_values(both: _StatementPair) -> dict[str, float]:
     said, asked, before, fresh, gone = both.new.text, both.new.prompt, both.before, both.fresh, both.gone
     things, others = _things(before), _things(both.after)
     in_prompt = bool(asked) and any(one.stands_in(asked) for one in before)
@@ -226,7 +226,7 @@ def _of_values(both: _Both) -> dict[str, float]:
     }
 
 
-def _of_subjects(both: _Both) -> dict[str, float]:
+def _of_subjects(both: _StatementPair) -> dict[str, float]:
     subject, other, turn = both.subject, both.other, both.other | both.prompt
     return {
         "subject lost": not subject & turn,
@@ -238,12 +238,12 @@ def _of_subjects(both: _Both) -> dict[str, float]:
         "old subject kept": _share(other, subject),
         "new subject known": _share(subject, other),
         "old subject in turn": _share(turn, subject),
-        "kept apart": is_kept_apart(both.old.text, both.new.text),
+        "kept apart": are_alternatives(both.old.text, both.new.text),
         "narrowed": _narrowed(both.old.text, f"{both.new.text} {both.new.prompt}"),
     }
 
 
-def _of_words(both: _Both) -> dict[str, float]:
+def _of_words(both: _StatementPair) -> dict[str, float]:
     said, asked = both.new.text, both.new.prompt
     patterns = {
         "change": CHANGE, "clear change": _CLEAR_CHANGE, "supposed": _SUPPOSED, "taken back": _TAKEN_BACK,

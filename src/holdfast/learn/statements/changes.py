@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from holdfast.learn.statements.change_features import CHANGE, Nearness, is_gone, is_kept_apart, is_put_back, signs
+from holdfast.learn.statements.change_features import CHANGE, Similarity, are_alternatives, is_gone, is_put_back, signs
 from holdfast.learn.statements.edits import Claim, EditSigns, edit_signs
 from holdfast.learn.statements.stems import COMMON
 from holdfast.learn.statements.values import THINGS, Value, values
@@ -59,7 +59,7 @@ def _relabelled(old: Claim, new: Claim) -> bool:
 
 def of_two_things(old: Claim, new: Claim) -> bool:
     """Whether they speak of different things beyond doubt, or the newer one claims nothing: no weighing needed."""
-    if new.text.rstrip().endswith("?") or is_kept_apart(old.text, new.text) or _relabelled(old, new):
+    if new.text.rstrip().endswith("?") or are_alternatives(old.text, new.text) or _relabelled(old, new):
         return True
     if _begins_with_another(old.text, new.text):
         return True
@@ -142,12 +142,12 @@ def _is_replaced(edit: EditSigns, found: Mapping[str, float], chance: float) -> 
 Verdict = Literal["replaced", "newer", "related", "apart"]
 
 
-def verdict(old: Claim, new: Claim, near: Nearness | None) -> Verdict:
+def verdict(old: Claim, new: Claim, near: Similarity | None) -> Verdict:
     """`replaced`: the older one holds no longer. `newer`: the newer one probably gives another value of the same.
     `related`: both may speak of one subject, so the newer is told first. `apart`: two facts."""
     if of_two_things(old, new):
         return "apart"
-    found = signs(old, new, near or Nearness())
+    found = signs(old, new, near or Similarity())
     chance = likelihood(found, meaning=near is not None)
     if _is_replaced(edit_signs(old, new), found, chance):
         return "newer" if _says_several(old.text) else "replaced"

@@ -11,9 +11,9 @@ from holdfast.core.model import CleanText, Observation
 from holdfast.core.ports import Embedder, Vectors
 from holdfast.learn.sessions.steps import said_of
 from holdfast.learn.statements.edits import names_what_was_put
-from holdfast.learn.statements.sentence_features import Setting
+from holdfast.learn.statements.sentence_features import SentencePosition
 from holdfast.learn.statements.session_turns import Turn
-from holdfast.learn.statements.worth import Weighed, weigh
+from holdfast.learn.statements.worth import SentenceWorth, weigh
 from holdfast.text.sentences import Sentence, sentences
 
 LEAST_WORTH = 0.12  # below it three of four sentences are filler (docs/benchmarks/agent_day.md)
@@ -32,7 +32,7 @@ _PREAMBLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class ExtractedStatement:
     """A sentence of a turn, who said it where, and what it amounts to."""
 
     source: Observation
@@ -42,17 +42,17 @@ class Drawn:
     worth: float
 
 
-def draw(turn: Turn, embedder: Embedder | None) -> list[Drawn]:
+def draw(turn: Turn, embedder: Embedder | None) -> list[ExtractedStatement]:
     """The sentences of a turn that may be worth keeping, in the order in which they were said."""
     asked = turn.asked
-    rows: list[tuple[Observation, Sentence, Setting]] = []
+    rows: list[tuple[Observation, Sentence, SentencePosition]] = []
     if turn.prompt is not None and not _INSERTED.search(asked):
         rows += _rows(turn.prompt, asked, asked, in_prompt=True)
     for message in turn.said:
         rows += _rows(message, said_of(message), asked, in_prompt=False)
     weighed = _weighed([(sentence, setting) for _, sentence, setting in rows], embedder)
     drawn = [
-        Drawn(source, sentence.place, _text(sentence), one.kind, _worth(one.worth, sentence.text, turn))
+        ExtractedStatement(source, sentence.place, _text(sentence), one.kind, _worth(one.worth, sentence.text, turn))
         for (source, sentence, _), one in zip(rows, weighed, strict=True)
     ]
     kept = _with_referents(drawn, rows)
@@ -66,14 +66,14 @@ def _worth(worth: float, text: str, turn: Turn) -> float:
 
 def _rows(
     source: Observation, text: str, asked: str, *, in_prompt: bool
-) -> list[tuple[Observation, Sentence, Setting]]:
+) -> list[tuple[Observation, Sentence, SentencePosition]]:
     said = [one for one in sentences(text) if sum(map(str.isalnum, one.text)) >= FEWEST_LETTERS]
     found = [one for one in said if not _PREAMBLE.match(one.text)]
-    setting = Setting(asked, in_prompt, len(found))
+    setting = SentencePosition(asked, in_prompt, len(found))
     return [(source, one, setting) for one in found]
 
 
-def _weighed(said: Sequence[tuple[Sentence, Setting]], embedder: Embedder | None) -> list[Weighed]:
+def _weighed(said: Sequence[tuple[Sentence, SentencePosition]], embedder: Embedder | None) -> list[SentenceWorth]:
     vectors: Vectors | None = None
     if embedder is not None and said:
         try:
@@ -91,9 +91,11 @@ def _text(sentence: Sentence) -> str:
     return f"{lead}: {sentence.text}"
 
 
-def _with_referents(drawn: Sequence[Drawn], rows: Sequence[tuple[Observation, Sentence, Setting]]) -> list[Drawn]:
+def _with_referents(
+    drawn: Sequence[ExtractedStatement], rows: Sequence[tuple[Observation, Sentence, SentencePosition]]
+) -> list[ExtractedStatement]:
     """A sentence that begins with "it" says little without the one before; that one is kept with it, as one text."""
-    kept: list[Drawn] = []
+    kept: list[ExtractedStatement] = []
     for place, one in enumerate(drawn):
         before = drawn[place - 1] if place else None
         refers = (

@@ -13,7 +13,7 @@ from holdfast.context import CallContext
 from holdfast.core.model import Memory, Note, Observation, Statement
 from holdfast.core.session_keys import key_of
 from holdfast.learn.statements.changes import Verdict
-from holdfast.learn.statements.extraction import MOST_OF_ONE, Drawn, draw
+from holdfast.learn.statements.extraction import MOST_OF_ONE, ExtractedStatement, draw
 from holdfast.learn.statements.session_turns import Turn, turn_around
 from holdfast.learn.statements.supersession import (
     WORTH_COMPARING,
@@ -34,7 +34,7 @@ CURSOR = "learner"
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class LearningStep:
     """What one step did; `more` says that there is more to do."""
 
     statements: int = 0
@@ -42,7 +42,7 @@ class Learnt:
     more: bool = False
 
 
-def learn_step(ctx: CallContext) -> Learnt:
+def learn_step(ctx: CallContext) -> LearningStep:
     """Read the next turns and memories of a tenant, and keep what they state."""
     reader = ctx.store.read()
     last = ctx.store.last_seq(ctx.tenant)
@@ -50,7 +50,7 @@ def learn_step(ctx: CallContext) -> Learnt:
     seen = reader.find(OBSERVATIONS, ctx.tenant, fresh, order="seq", limit=ROWS)
     kept = reader.find(MEMORIES, ctx.tenant, fresh, order="seq", limit=ROWS)
     if not seen and not kept:
-        return Learnt()
+        return LearningStep()
     # Where one of the two was cut off, the other goes no further than it did.
     ends = [rows[-1].seq for rows in (seen, kept) if len(rows) == ROWS]
     upto = min(ends, default=last)
@@ -63,7 +63,7 @@ def learn_step(ctx: CallContext) -> Learnt:
         if memory.seq <= upto and memory.latest and is_knowledge(memory):
             superseded += _learn_memory(ctx, comparer, memory)
     _move(ctx, upto)
-    return Learnt(statements, superseded, upto < last)
+    return LearningStep(statements, superseded, upto < last)
 
 
 def cursor(ctx: CallContext, reader: Reader) -> int:
@@ -146,9 +146,9 @@ def _say(ctx: CallContext, new: str, old: Mapping[str, Verdict], agent: str | No
     return ctx.store.write(lambda tx: sum(supersede(ctx, tx, new, id, said, agent) for id, said in old.items()))
 
 
-def _best(drawn: Sequence[Drawn]) -> list[Drawn]:
+def _best(drawn: Sequence[ExtractedStatement]) -> list[ExtractedStatement]:
     """The best of each message, in the order in which they were said."""
-    kept: list[Drawn] = []
+    kept: list[ExtractedStatement] = []
     for source in dict.fromkeys(one.source.id for one in drawn):
         own = [one for one in drawn if one.source.id == source]
         best = sorted(own, key=lambda one: -one.worth)[:MOST_OF_ONE]
@@ -156,7 +156,7 @@ def _best(drawn: Sequence[Drawn]) -> list[Drawn]:
     return kept
 
 
-def _statement(ctx: CallContext, tx: Tx, drawn: Drawn) -> Statement:
+def _statement(ctx: CallContext, tx: Tx, drawn: ExtractedStatement) -> Statement:
     return Statement(
         tenant=ctx.tenant,
         id=statement_id(drawn.source.id, drawn.place),

@@ -134,10 +134,12 @@ _QUANTITY = re.compile(
 _IDENTIFIER = re.compile(r"\b[A-Z][A-Z0-9_]{2,}\b|\b[a-z]+[A-Z]\w+|\b\w+_\w+|\b[A-Z][a-z]+[A-Z]\w*")
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]{2,}\b")
 _QUESTION_START = _words(r"^(?:what|why|how|where|which|who|when|is|are|does|do|did|can|could|any)\b")
+_WHY = _words(r"\b(?:why|how come|reason|cause|warum|wieso|weshalb)\b")
+FEW_WORDS, MANY_WORDS, MANY_SENTENCES = 6, 20, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SentencePosition:
     """Where a sentence stands: in the user's prompt or in the answer, among how many, and what was asked."""
 
     prompt: str
@@ -148,11 +150,12 @@ class Setting:
 NAMES = (
     *WAYS, "code", "codes", "path", "number", "quantity", "identifier", "name", "asks", "announces list", "length",
     "short", "long", "listed", "under open", "under done", "of the user", "answers", "answers briefly",
-    "names of things",
+    "names of things", "asked to do", "asked why", "told what fails", "asked in few words", "asked at length",
+    "long answer",
 )  # fmt: skip
 
 
-def signs(sentence: Sentence, setting: Setting) -> Floats:
+def signs(sentence: Sentence, setting: SentencePosition) -> Floats:
     """The signs of a sentence, in the order of NAMES."""
     text = sentence.text
     words = len(text.split())
@@ -184,8 +187,26 @@ def signs(sentence: Sentence, setting: Setting) -> Floats:
         asked,
         asked and setting.total <= 3 and (quantity or named),
         named + quantity + (_NAME.search(text) is not None),
+        *_of_the_prompt(setting),
     ]
     return np.array(values, float)
+
+
+def _of_the_prompt(setting: SentencePosition) -> tuple[bool, ...]:
+    """What the prompt tells of the sentences that answer it: a chore leaves less than a failure that was looked into.
+
+    All false for sentences of the prompt itself.
+    """
+    prompt, words = setting.prompt, len(setting.prompt.split())
+    found = (
+        WAYS["orders"].search(prompt) is not None,
+        _WHY.search(prompt) is not None,
+        WAYS["complains"].search(prompt) is not None,
+        words < FEW_WORDS,
+        words > MANY_WORDS,
+        setting.total > MANY_SENTENCES,
+    )
+    return tuple(one and not setting.in_prompt for one in found)
 
 
 def _asks(prompt: str) -> bool:

@@ -22,7 +22,7 @@ from holdfast.core.model import RULE_TYPES, CleanText, Memory, Statement
 from holdfast.core.ports import Embedder, Vectors
 from holdfast.learn.relations import keep_relation
 from holdfast.learn.slots import drop_reflected_line
-from holdfast.learn.statements.change_features import Nearness, signs
+from holdfast.learn.statements.change_features import Similarity, signs
 from holdfast.learn.statements.changes import Verdict, is_stated, likelihood, of_two_things, verdict
 from holdfast.learn.statements.edits import Claim, names_what_was_taken
 from holdfast.learn.statements.session_turns import Turn, turn_around
@@ -79,7 +79,7 @@ class Comparer:
     def _verdict(self, old: Claim, new: Claim) -> Verdict:
         if of_two_things(old, new):
             return "apart"
-        found = signs(old, new, Nearness())
+        found = signs(old, new, Similarity())
         if likelihood(found, meaning=False) < WORTH_A_LOOK and not is_stated(found):
             return "apart"
         return verdict(old, new, self._nearness(old, new))
@@ -91,14 +91,14 @@ class Comparer:
             self._turns[old.source_id] = turn_around(self._ctx, reader, row) if row else Turn(None)
         return Claim(old.text, "", tuple(self._turns[old.source_id].edits))
 
-    def _nearness(self, old: Claim, new: Claim) -> Nearness | None:
+    def _nearness(self, old: Claim, new: Claim) -> Similarity | None:
         texts = [old.text, new.text, f"{new.prompt} {new.text}".strip()]
         texts += [without_values(old.text), without_values(new.text)]
         vectors = self._embedded(texts)
         if vectors is None:
             return None
         one, other, asked, bare, bare_other = vectors
-        return Nearness(float(one @ other), float(one @ asked), float(bare @ bare_other))
+        return Similarity(float(one @ other), float(one @ asked), float(bare @ bare_other))
 
     def _embedded(self, texts: Sequence[str]) -> list[Vectors] | None:
         if self._embedder is None:

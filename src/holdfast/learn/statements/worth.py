@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.core.ports import Vectors
-from holdfast.learn.statements.sentence_features import NAMES, Setting, signs
+from holdfast.learn.statements.sentence_features import NAMES, SentencePosition, signs
 from holdfast.text.sentences import Sentence
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,7 @@ OF_THE_USER = "preference"
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class SentenceWorth:
     """What a sentence amounts to. `worth` is the chance that it is worth keeping, 0 to 1."""
 
     kind: str
@@ -51,7 +51,9 @@ class _Model:
         return total
 
 
-def weigh(said: Sequence[tuple[Sentence, Setting]], vectors: Vectors | None, model: str = "") -> list[Weighed]:
+def weigh(
+    said: Sequence[tuple[Sentence, SentencePosition]], vectors: Vectors | None, model: str = ""
+) -> list[SentenceWorth]:
     """What each sentence amounts to; `vectors` are those of the named model, a row for each sentence."""
     if not said:
         return []
@@ -61,7 +63,7 @@ def weigh(said: Sequence[tuple[Sentence, Setting]], vectors: Vectors | None, mod
     kinds = [
         _kind(row, _may_wish(seen, setting)) for row, seen, (_, setting) in zip(scores[:, 1:], rows, said, strict=True)
     ]
-    return [Weighed(kind, round(float(one), 4)) for kind, one in zip(kinds, worth, strict=True)]
+    return [SentenceWorth(kind, round(float(one), 4)) for kind, one in zip(kinds, worth, strict=True)]
 
 
 def _kind(scores: Floats, may_wish: bool) -> str:
@@ -69,7 +71,7 @@ def _kind(scores: Floats, may_wish: bool) -> str:
     return next(KINDS[at] for at in order if may_wish or KINDS[at] != OF_THE_USER)
 
 
-def _may_wish(row: Floats, setting: Setting) -> bool:
+def _may_wish(row: Floats, setting: SentencePosition) -> bool:
     """Whether it can be a standing wish: said by the user, in words of one, and no question, order or complaint."""
     seen = dict(zip(NAMES, row, strict=True))
     once = seen["asks"] or seen["complains"] or seen["orders"]

@@ -16,10 +16,10 @@ from pydantic.alias_generators import to_camel
 from holdfast.context import CallContext
 from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.model import Scope
-from holdfast.intake.audience_migration import tell_chats
+from holdfast.intake.audience_migration import add_audience_keys
+from holdfast.ops.framework.argument_errors import explain
 from holdfast.ops.framework.fields import CleanName, Name, collect_findings
 from holdfast.ops.framework.notices import news, words_only
-from holdfast.ops.framework.wording import explain
 from holdfast.protocol.access import Viewer
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
@@ -203,7 +203,7 @@ class Operation:
             ctx.store.write(lambda tx: ctx.audit(tx, "see_all_chats", (), asked=self.name))
         seeing = ctx if ctx.viewer == viewer else dataclasses.replace(ctx, viewer=viewer)
         if seeing.in_chat:
-            tell_chats(ctx.store, ctx.tenant)
+            add_audience_keys(ctx.store, ctx.tenant)
         return seeing
 
     def call(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:

@@ -14,10 +14,10 @@ from holdfast.learn.profile import profile
 from holdfast.learn.slots import pinned_slots
 from holdfast.local.project_key import is_path
 from holdfast.projects import of_project, project_names
-from holdfast.recall.context.build import ContextBlock, Sources, build, past_sessions
+from holdfast.recall.context.build import ContextBlock, ContextSources, build, past_sessions
+from holdfast.recall.context.current_statements import standing
 from holdfast.recall.context.escape import line
 from holdfast.recall.context.salience import hits_here, ranked_lessons, ranked_memories, topic
-from holdfast.recall.context.standing import standing
 from holdfast.recall.hits import Hit, Question
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, SESSIONS
@@ -42,7 +42,7 @@ def context_for(ctx: CallContext, project: str, session_id: str | None, budget: 
     memories, others = ranked_memories(ctx, project, agent, topic(ctx, session_id, agent))
     names = project_names(ctx, project)
     statements = standing(ctx, names, agent)
-    sources = Sources(
+    sources = ContextSources(
         slots=tuple(pinned_slots(ctx, project)),
         lessons=ranked_lessons(lessons_for(ctx, project, SURE_ENOUGH, LESSONS_RANKED)),
         memories=memories,

@@ -13,7 +13,7 @@ from holdfast.core.wire import shape
 from holdfast.ops.framework.answers import MemoryShape
 from holdfast.ops.framework.fields import Name, Offset, limit
 from holdfast.ops.framework.operation import ChatRequest, Operation
-from holdfast.recall.views.memory_map import Drawn, draw, memories_at
+from holdfast.recall.views.memory_map import MapGraph, draw, memories_at
 
 MOST_NODES = 2_000
 
@@ -56,7 +56,7 @@ def folder_graph(ctx: CallContext, ask: FolderGraph) -> FolderGraphAnswer:
     }
 
 
-def _nodes(drawn: Drawn) -> list[Json]:
+def _nodes(drawn: MapGraph) -> list[Json]:
     return [
         {
             "id": f"{kind}:{name}",
@@ -69,7 +69,7 @@ def _nodes(drawn: Drawn) -> list[Json]:
     ]
 
 
-def _edges(drawn: Drawn) -> list[Json]:
+def _edges(drawn: MapGraph) -> list[Json]:
     shared = [(edge, "shares", count) for edge, count in drawn.shared]
     parents = [(edge, "parent", 0) for edge in drawn.parents]
     return [

@@ -10,13 +10,13 @@ from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
 from holdfast.core.errors import Forbidden
-from holdfast.core.recall_counter import Recalls
+from holdfast.core.recall_counter import RecallCounter
 from holdfast.core.times import iso
 from holdfast.ops.framework.fields import moment
 from holdfast.snapshot.browse import at_moment, past
 from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.repo.paths import is_id_prefix
-from holdfast.snapshot.resolve import LATEST, Named
+from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 
 
 class SnapshotShape(TypedDict):
@@ -37,18 +37,18 @@ def past_ctx(ctx: CallContext, at: int | str, identity: str | None) -> Iterator[
     """
     if identity and not ctx.caller.may("root"):
         raise Forbidden("identity: this credential reaches no files of the server")
-    with snapshot_ctx(ctx, Named(_id(ctx, at), identity=identity)) as then:
+    with snapshot_ctx(ctx, SnapshotSelector(_id(ctx, at), identity=identity)) as then:
         yield then
 
 
 @contextmanager
-def snapshot_ctx(ctx: CallContext, named: Named) -> Iterator[tuple[CallContext, SnapshotShape]]:
+def snapshot_ctx(ctx: CallContext, named: SnapshotSelector) -> Iterator[tuple[CallContext, SnapshotShape]]:
     """The same in the snapshot that is named."""
     with past(archive_of(ctx), named) as then:
         about = then.manifest.identity
         told: SnapshotShape = {"id": about.id, "label": about.label, "createdAt": iso(about.created_at)}
         # What is recalled there must not count here: its sequence numbers may belong to other records.
-        yield dataclasses.replace(ctx, store=then.store, home=None, recalls=Recalls()), told
+        yield dataclasses.replace(ctx, store=then.store, home=None, recalls=RecallCounter()), told
 
 
 def _id(ctx: CallContext, at: int | str) -> str:

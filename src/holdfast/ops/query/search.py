@@ -24,7 +24,7 @@ from holdfast.ops.query.context import context_for, enrichment, profile_shape
 from holdfast.ops.query.past_context import SnapshotShape, past_ctx
 from holdfast.projects import is_known, project_names, project_of_event
 from holdfast.recall.context.chat import chat_context
-from holdfast.recall.context.reminders import note_told, reminder
+from holdfast.recall.context.reminders import note_shown, reminder
 from holdfast.recall.explain import why
 from holdfast.recall.flow import search as search_records
 from holdfast.recall.hit_text import shown
@@ -386,7 +386,7 @@ def context_prompt(ctx: CallContext, ask: ContextPrompt) -> ContextPromptAnswer:
     session = reader.get(SESSIONS, ctx.tenant, key)
     named = session.project if session is not None and ctx.may_see(session) else ask.project or ""
     found = reminder(ctx, ask.session_id, project_of_event(ctx, named, ask.cwd or ""), ask.prompt, ask.agent_id)
-    note_told(ctx, key, found.ids)
+    note_shown(ctx, key, found.ids)
     return {"context": found.text, "ids": list(found.ids)}
 
 

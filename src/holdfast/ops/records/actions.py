@@ -86,7 +86,7 @@ def action_create(ctx: CallContext, ask: ActionCreate) -> ActionAnswer:
         )
         tx.add(ACTIONS, action)
         ctx.audit(tx, "action_create", (action.id,), action.agent)
-        ctx.tell(tx, "action", action)
+        ctx.publish(tx, "action", action)
         return action
 
     return {"success": True, "action": shape(ctx.store.write(store))}
@@ -114,7 +114,7 @@ def action_update(ctx: CallContext, ask: ActionUpdate) -> ActionAnswer:
         action = dataclasses.replace(known, **changes, updated_at=ctx.clock.now_ms())
         tx.replace(ACTIONS, action)
         ctx.audit(tx, "action_update", (action.id,), action.agent, fields=sorted(changes))
-        ctx.tell(tx, "action", action)
+        ctx.publish(tx, "action", action)
         return action
 
     return {"success": True, "action": shape(ctx.store.write(store))}

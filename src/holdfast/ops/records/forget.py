@@ -12,7 +12,7 @@ from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.core.model import CleanText
 from holdfast.core.session_keys import session_name
-from holdfast.intake.derived import Tally
+from holdfast.intake.dependents import RemovalCounts
 from holdfast.intake.forget import forget_memories, forget_observations, forget_session, plan_sweep, sweep
 from holdfast.learn.sessions.summarize import summarize
 from holdfast.ops.framework.fields import CleanLine, Name, Names
@@ -95,7 +95,7 @@ def _how_to_remove(ctx: CallContext, held: list[str]) -> str:
     return f"These snapshots may still hold it.{first}{vault} Remove one with: holdfast snapshot delete {held[0]}"
 
 
-def _forget_named(ctx: CallContext, ask: Forget, id: str) -> Tally:
+def _forget_named(ctx: CallContext, ask: Forget, id: str) -> RemovalCounts:
     """Forget a memory, or the observation that has this id."""
     seen = None if ctx.in_chat else ctx.store.read().get(OBSERVATIONS, ctx.tenant, id)
     if seen is None or not ctx.may_see(seen, ask.agent_id):
@@ -103,9 +103,9 @@ def _forget_named(ctx: CallContext, ask: Forget, id: str) -> Tally:
     return _forget_observations(ctx, session_name(seen.session_id), (id,), ask.agent_id)
 
 
-def _forget_of_session(ctx: CallContext, ask: Forget, session_id: str) -> Tally:
+def _forget_of_session(ctx: CallContext, ask: Forget, session_id: str) -> RemovalCounts:
     if ctx.in_chat:  # where there are no sessions
-        return Tally()
+        return RemovalCounts()
     if ask.observation_ids:
         if len(ask.observation_ids) >= BULK:
             before(ctx, "forget")
@@ -113,13 +113,13 @@ def _forget_of_session(ctx: CallContext, ask: Forget, session_id: str) -> Tally:
     reader = ctx.store.read()
     key = ctx.session_key(reader, session_id)
     if reader.get(SESSIONS, ctx.tenant, key) is None:
-        return Tally()
+        return RemovalCounts()
     if reader.count(OBSERVATIONS, ctx.tenant, *where(session_id=key)) >= BULK:
         before(ctx, "forget")
     return forget_session(ctx, session_id, agent=ask.agent_id)
 
 
-def _forget_observations(ctx: CallContext, session_id: str, ids: Sequence[str], agent: str | None) -> Tally:
+def _forget_observations(ctx: CallContext, session_id: str, ids: Sequence[str], agent: str | None) -> RemovalCounts:
     """Forget some observations of a session; its summary is made anew from what is left."""
     tally = forget_observations(ctx, session_id, ids, agent=agent)
     reader = ctx.store.read()

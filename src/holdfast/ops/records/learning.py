@@ -18,7 +18,7 @@ from holdfast.ops.framework.answers import InsightShape, RelationShape, SlotShap
 from holdfast.ops.framework.fields import Name, Offset, limit
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.projects import of_project, project_names
-from holdfast.recall.context.standing import standing
+from holdfast.recall.context.current_statements import standing
 from holdfast.snapshot.triggers import before
 from holdfast.store.port import where
 from holdfast.store.tables import INSIGHTS

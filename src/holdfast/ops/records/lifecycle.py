@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
 from holdfast.core.wire import shape
-from holdfast.intake.expiry import Aged, age, deprecate, plan_aging, restore, rules_of
+from holdfast.intake.expiry import ExpiryResult, age, deprecate, plan_aging, restore, rules_of
 from holdfast.ops.framework.answers import MemoryShape
 from holdfast.ops.framework.fields import Name
 from holdfast.ops.framework.operation import ChatRequest, Operation, SeeingAll
@@ -45,9 +45,9 @@ def lifecycle(ctx: CallContext, ask: Lifecycle) -> LifecycleAnswer:
     """
     rules = rules_of(ask.expire_days, ask.fold_days, ask.grace_days)
     due = plan_aging(ctx, rules)
-    folds = tuple(id for group in due.fold for id in group.sources)
+    summary_groups = tuple(id for group in due.summarise for id in group.sources)
     if ask.dry_run:
-        done = Aged(due.purge, due.deprecate, folds)
+        done = ExpiryResult(due.purge, due.deprecate, summary_groups)
     else:
         if len(due.purge) >= BULK:
             before(ctx, "forget")
@@ -55,7 +55,7 @@ def lifecycle(ctx: CallContext, ask: Lifecycle) -> LifecycleAnswer:
     return {
         "success": True,
         "dryRun": ask.dry_run,
-        "folded": list(done.folded),
+        "folded": list(done.summarised),
         "summaries": list(done.summaries),
         "deprecated": list(done.deprecated),
         "purged": list(done.purged),

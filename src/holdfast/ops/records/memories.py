@@ -38,7 +38,7 @@ from holdfast.ops.framework.operation import ChatRequest, Operation
 from holdfast.projects import of_project, written_project
 from holdfast.protocol.address import check_address
 from holdfast.protocol.ownership import owned
-from holdfast.recall.context.chat import Page, chat_list
+from holdfast.recall.context.chat import ListPage, chat_list
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import MEMORIES
 
@@ -275,7 +275,7 @@ def memories(ctx: CallContext, ask: Memories) -> MemoriesAnswer:
     found = [one for one in rows if ctx.may_see(one, ask.agent_id)]
     answer: MemoriesAnswer = {"memories": [shape(one) for one in found], "total": total}
     if ask.format == "text":
-        answer["text"] = chat_list(ctx, found, Page(ask.offset, ask.limit, total), ask.locale)
+        answer["text"] = chat_list(ctx, found, ListPage(ask.offset, ask.limit, total), ask.locale)
     return answer
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from holdfast.context import CallContext
 from holdfast.core.errors import InvalidRequest
 from holdfast.core.wire import shape
-from holdfast.intake.attributes import Change, change
+from holdfast.intake.attributes import AttributeChange, change
 from holdfast.ops.framework.operation import Operation
 from holdfast.ops.records.lifecycle import MemoryName, MemoryStateAnswer
 
@@ -29,8 +29,8 @@ def memory_change(ctx: CallContext, ask: MemoryChange) -> MemoryStateAnswer:
 
     A scope holds for all versions. In a chat only the owner of a memory changes whom it concerns.
     """
-    wanted = Change(ask.pinned, ask.scope, ask.visibility)
-    if wanted == Change():
+    wanted = AttributeChange(ask.pinned, ask.scope, ask.visibility)
+    if wanted == AttributeChange():
         raise InvalidRequest("memory_change: say what to change: pinned, scope or visibility")
     return {"success": True, "memory": shape(change(ctx, ask.id, wanted, ask.agent_id))}
 

@@ -14,7 +14,7 @@ from holdfast.core.wire import shape
 from holdfast.intake.event.event import CleanEvent
 from holdfast.intake.observe import Duplicate, Stored, observe as observe_event
 from holdfast.intake.sessions import CommitDraft, end_session, link_commit, start_session
-from holdfast.intake.transcripts.transcript_store import Place, take_slice
+from holdfast.intake.transcripts.transcript_store import SessionFolder, take_slice
 from holdfast.ops.framework.answers import CommitShape, ObservationShape, SessionShape
 from holdfast.ops.framework.fields import (
     CleanJson,
@@ -30,7 +30,7 @@ from holdfast.ops.framework.fields import (
 from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.query.context import context_for
 from holdfast.projects import of_project, project_for_write, project_of_event
-from holdfast.recall.context.reminders import note_told
+from holdfast.recall.context.reminders import note_shown
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import COMMITS, OBSERVATIONS, SESSIONS, SUMMARIES
 
@@ -166,7 +166,7 @@ def session_start(ctx: CallContext, ask: SessionStart) -> SessionStartAnswer:
     text = ""
     if ask.context:
         made = context_for(ctx, session.project, ask.session_id, ctx.settings.token_budget, ask.agent_id)
-        note_told(ctx, session.id, (id for one in made.told for id in one.ids))
+        note_shown(ctx, session.id, (id for one in made.told for id in one.ids))
         text = made.text
     return {"session": _with_summary(shape(session), summary), "context": text}
 
@@ -200,7 +200,7 @@ def session_transcript(ctx: CallContext, ask: SessionTranscript) -> SessionTrans
     yet. Repeating a piece, or importing the whole file later, adds nothing twice.
     """
     at = ctx.clock.now_ms() if ask.timestamp is None else ask.timestamp
-    place = Place(ask.session_id, CleanText(project_of_event(ctx, ask.project, ask.cwd)), ask.cwd)
+    place = SessionFolder(ask.session_id, CleanText(project_of_event(ctx, ask.project, ask.cwd)), ask.cwd)
     report = take_slice(ctx, place, ask.text, ask.first_line, at)
     stored, duplicates = report.stored, report.duplicates
     if ask.last_message.strip():

@@ -22,12 +22,12 @@ from holdfast.ops.framework.fields import CleanLine, CleanName, Name, Offset, li
 from holdfast.ops.framework.operation import Nothing, Operation, Request, SeeingAll
 from holdfast.ops.server.features import flags
 from holdfast.ops.snapshots.restore import damaged_shape
-from holdfast.snapshot.recovery.damaged import damaged_generations
+from holdfast.snapshot.damaged_generations import damaged_generations
 from holdfast.snapshot.recovery.repair import repair_index
 from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.repo.key_warnings import key_texts
 from holdfast.snapshot.status import age_of_newest
-from holdfast.snapshot.sync.pending import waiting
+from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.store.damage import REPAIR
 from holdfast.store.port import Reader, Table, Tx, where
 from holdfast.store.tables import AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TABLES, TOKENS

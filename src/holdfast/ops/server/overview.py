@@ -18,19 +18,19 @@ from holdfast.ops.framework.operation import ChatRequest, Nothing, Operation
 from holdfast.ops.server.admin import EventsHealth, HealthAnswer, IndexHealth, health
 from holdfast.ops.server.warnings import STORAGE, Measured, warnings
 from holdfast.recall.views.growth import Growth, growth
+from holdfast.snapshot.damaged_generations import damaged_generations, live_name
 from holdfast.snapshot.recovery.auto_restore import first_restore
-from holdfast.snapshot.recovery.damaged import damaged_generations, live_name
 from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.repo.key_warnings import key_warnings
-from holdfast.snapshot.status import Health, snapshot_health
-from holdfast.snapshot.sync.pending import waiting_ms
+from holdfast.snapshot.status import RepositoryHealth, snapshot_health
+from holdfast.snapshot.sync.send_backlog import waiting_ms
 from holdfast.store.data_folder import DataFolder
 from holdfast.store.lifecycle import Home
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import ACTIONS, LESSONS, MEMORIES, OBSERVATIONS
 
 RECENT = 20
-_EMPTY = Health(0, 0, None, ())
+_EMPTY = RepositoryHealth(0, 0, None, ())
 
 
 class Overview(ChatRequest):
@@ -146,7 +146,7 @@ def _growth_shape(grown: Growth) -> GrowthAnswer:
     }
 
 
-def _snapshot_shape(ctx: CallContext, repo: Health) -> SnapshotHealth:
+def _snapshot_shape(ctx: CallContext, repo: RepositoryHealth) -> SnapshotHealth:
     root = ctx.caller.may("root")
     place = ctx.settings.vault
     return {
@@ -160,7 +160,7 @@ def _snapshot_shape(ctx: CallContext, repo: Health) -> SnapshotHealth:
     }
 
 
-def _newest_shape(ctx: CallContext, repo: Health) -> Json | None:
+def _newest_shape(ctx: CallContext, repo: RepositoryHealth) -> Json | None:
     if repo.newest is None or (manifest := repo.manifest) is None:
         return None
     about = manifest.identity
@@ -176,7 +176,7 @@ def _newest_shape(ctx: CallContext, repo: Health) -> Json | None:
     }
 
 
-def _disk(ctx: CallContext, repo: Health) -> DiskAnswer | None:
+def _disk(ctx: CallContext, repo: RepositoryHealth) -> DiskAnswer | None:
     """What the data folder takes, without walking it: a generation is a folder of a few files."""
     home = ctx.home
     if home is None:
@@ -244,7 +244,9 @@ def _observation_line(one: Observation) -> Json:
     }
 
 
-def _measured(ctx: CallContext, state: HealthAnswer, repo: Health, disk: DiskAnswer | None, grown: Growth) -> Measured:
+def _measured(
+    ctx: CallContext, state: HealthAnswer, repo: RepositoryHealth, disk: DiskAnswer | None, grown: Growth
+) -> Measured:
     newest = repo.manifest
     archive = archive_of(ctx) if ctx.home else None
     return Measured(

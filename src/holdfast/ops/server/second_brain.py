@@ -17,7 +17,7 @@ from holdfast.core.session_keys import key_of
 from holdfast.core.times import iso
 from holdfast.ops.framework.fields import CleanLoose, CleanName, Name
 from holdfast.ops.framework.operation import Nothing, Operation, Request
-from holdfast.ops.server.transfer import ImportJsonl, import_jsonl
+from holdfast.ops.server.export_import import ImportJsonl, import_jsonl
 from holdfast.recall.context.escape import line
 from holdfast.store.port import Tx, where
 from holdfast.store.tables import MEMORIES, NOTES

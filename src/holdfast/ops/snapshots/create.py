@@ -21,13 +21,13 @@ from holdfast.ops.snapshots.nexo import examine_nexo, is_nexo
 from holdfast.ops.snapshots.selection import SnapshotName, SnapshotUse, check_whole, root_for, shown
 from holdfast.snapshot.bundle.manifest import is_id
 from holdfast.snapshot.bundle.types import Report
-from holdfast.snapshot.create import Wish, create
+from holdfast.snapshot.create import CreateOptions, create
 from holdfast.snapshot.diff import difference
 from holdfast.snapshot.nexo.reader import NexoReport
 from holdfast.snapshot.recovery.alternatives import instead
 from holdfast.snapshot.recovery.auto_restore import FirstRestore, first_restore
 from holdfast.snapshot.repo.context import Archive, archive_of
-from holdfast.snapshot.repo.jobs import State, Work, told_works
+from holdfast.snapshot.repo.jobs import Job, State, recent_jobs
 from holdfast.snapshot.repo.key_warnings import key_texts
 from holdfast.snapshot.resolve import LATEST, examine, sought
 from holdfast.snapshot.scrub import check_these
@@ -63,7 +63,7 @@ def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
         raise Forbidden("encrypt: only an admin may say who can open a snapshot")
     archive = archive_of(ctx)
     _check_sign(ctx, archive, ask.sign)
-    wish = Wish(
+    options = CreateOptions(
         label=ask.label,
         sign=ask.sign,
         recipients=ask.encrypt or None,
@@ -72,7 +72,7 @@ def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
         most_per_hour=None if ctx.caller.may("admin") else ctx.settings.snapshot_hand_per_hour,
     )
     key_before = archive.keyring.own()
-    made = create(archive, wish)
+    made = create(archive, options)
     answer: SnapshotAnswer = {"success": True, "id": made.id, "snapshot": shown(ctx, made)}
     warnings = [*_key_made(archive, key_before), *key_texts(archive)]
     if ctx.caller.may("admin") and warnings:
@@ -238,7 +238,7 @@ def snapshot_status(ctx: CallContext, ask: Nothing) -> SnapshotStatusAnswer:
     Ask it when making or restoring one took longer than you waited: it goes on without you.
     """
     archive = archive_of(ctx)
-    every = told_works(archive.home)
+    every = recent_jobs(archive.home)
     own = [(one, state) for one, state in every if (one.tenant, one.agent) == (archive.tenant, archive.agent)]
     # What other tenants do is told to whoever runs the server alone.
     seen = every if ctx.caller.may("root") else own
@@ -257,7 +257,7 @@ def _restored_shape(found: FirstRestore) -> Json:
     }
 
 
-def _work_shape(work: Work, state: State) -> Json:
+def _work_shape(work: Job, state: State) -> Json:
     return {
         "operation": work.operation,
         "status": state,

@@ -17,10 +17,10 @@ from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.snapshots.restore import PREVIEW_FIRST, WAITING
 from holdfast.ops.snapshots.selection import SnapshotUse, audit_snapshot, offering, root_for
 from holdfast.snapshot.diff import NOW
-from holdfast.snapshot.merge_run import MergedMemories, merge
+from holdfast.snapshot.merge_run import MergeResult, merge
 from holdfast.snapshot.recovery.alternatives import also_in_vault
 from holdfast.snapshot.repo.context import archive_of
-from holdfast.snapshot.resolve import Named
+from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.store.merge_notes import MERGED
 from holdfast.store.port import where
 from holdfast.store.tables import NOTES
@@ -40,12 +40,14 @@ class SnapshotMerge(Request):
     yes: bool = Field(default=False, description="Really replace the live memory by the merged one.")
     limit: int = limit(100, 10_000)
 
-    def sides(self, ctx: CallContext) -> tuple[Named | None, Named | None]:
+    def sides(self, ctx: CallContext) -> tuple[SnapshotSelector | None, SnapshotSelector | None]:
         """What both mean; None is the memory as it is now."""
         root_for(ctx, trust=self.trust)
         return self._named(ctx, self.a, self.source, self.trust), self._named(ctx, self.b, None)
 
-    def _named(self, ctx: CallContext, name: str, source: str | None, trust: str | None = None) -> Named | None:
+    def _named(
+        self, ctx: CallContext, name: str, source: str | None, trust: str | None = None
+    ) -> SnapshotSelector | None:
         if name == NOW:
             return None
         # An older one is fine: what is newer wins, whichever side has it.
@@ -85,7 +87,7 @@ def snapshot_merge(ctx: CallContext, ask: SnapshotMerge) -> SnapshotMergeAnswer:
         raise InvalidRequest("snapshot_merge: both are the memory as it is now", hint="Name a snapshot.")
     archive = archive_of(ctx)
     one, other = (also_in_vault(archive, side) if side else None for side in ask.sides(ctx))
-    with offering(ctx, archive, one or other or Named(""), "holdfast snapshot merge {} now --yes"):
+    with offering(ctx, archive, one or other or SnapshotSelector(""), "holdfast snapshot merge {} now --yes"):
         done = merge(archive, one, other, ask.prefer, dry_run=ask.dry_run)
     answer = merged_shape(done, ask.limit)
     if ask.dry_run:
@@ -98,7 +100,7 @@ def snapshot_merge(ctx: CallContext, ask: SnapshotMerge) -> SnapshotMergeAnswer:
     return {"success": True, "dryRun": False, **answer, **made}  # type: ignore[typeddict-item]
 
 
-def merged_shape(done: MergedMemories, most: int) -> Json:
+def merged_shape(done: MergeResult, most: int) -> Json:
     """Sides are called as they were named: a and b."""
     sides = ("a", "b") if done.base == "a" else ("b", "a")
     names = {"base": sides[0], "other": sides[1]}

@@ -14,7 +14,7 @@ from holdfast.ops.framework.operation import Operation, Request
 from holdfast.ops.snapshots.selection import SnapshotName, audit_snapshot, shown
 from holdfast.snapshot import prune
 from holdfast.snapshot.repo.context import archive_of
-from holdfast.snapshot.repo.retention import Policy
+from holdfast.snapshot.repo.retention import RetentionPolicy
 
 
 class SnapshotDelete(SnapshotName):
@@ -57,13 +57,13 @@ class KeepRules(Request):
     keep_weekly: int = Field(default=0, ge=0, le=100_000, description="The last of so many weeks.")
     keep_monthly: int = Field(default=0, ge=0, le=100_000, description="The last of so many months.")
 
-    def policy(self, operation: str, *, may_be_empty: bool = False) -> Policy:
+    def policy(self, operation: str, *, may_be_empty: bool = False) -> RetentionPolicy:
         """The rules as one value.
 
         Raises:
             InvalidRequest: there is none, and that would remove all that may go.
         """
-        policy = Policy(self.keep, self.keep_days, self.keep_daily, self.keep_weekly, self.keep_monthly)
+        policy = RetentionPolicy(self.keep, self.keep_days, self.keep_daily, self.keep_weekly, self.keep_monthly)
         if policy.empty and not may_be_empty:
             raise InvalidRequest(
                 f"{operation}: no rule says what to keep", hint="For example --keep 10 --keep-daily 7."

@@ -17,13 +17,13 @@ from holdfast.core.model import Json
 from holdfast.ops.framework.fields import Name, limit
 from holdfast.ops.framework.operation import Nothing, Operation, Request
 from holdfast.ops.snapshots.selection import SnapshotUse, audit_snapshot, check_did, check_whole, offering, root_for
+from holdfast.snapshot.damaged_generations import SEE, DamagedGeneration, damaged_generations
 from holdfast.snapshot.recovery.alternatives import RESTORE_COMMAND, also_in_vault, damaged_after
-from holdfast.snapshot.recovery.damaged import SEE, DamagedGeneration, damaged_generations
-from holdfast.snapshot.remote.forks import told_of
+from holdfast.snapshot.remote.forks import fork_notices_of
 from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.repo.paths import sequence_of
-from holdfast.snapshot.resolve import LATEST, Named
-from holdfast.snapshot.restore import Restored, branch, preview, restore
+from holdfast.snapshot.resolve import LATEST, SnapshotSelector
+from holdfast.snapshot.restore import RestoreResult, branch, preview, restore
 from holdfast.snapshot.sources.swap_recovery import mend_folders
 from holdfast.snapshot.undo import undo
 from holdfast.snapshot.wire import difference_shape
@@ -103,7 +103,7 @@ def snapshot_restore(ctx: CallContext, ask: SnapshotRestore) -> SnapshotRestoreA
     return answer
 
 
-def _previewed(archive: Archive, named: Named, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
+def _previewed(archive: Archive, named: SnapshotSelector, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
     changes = preview(archive, named, ask.limit, replaces=not ask.into)
     answer: SnapshotRestoreAnswer = {"success": True, "snapshot": changes.b, "dryRun": True}
     warnings = [changes.unread] if changes.unread else []
@@ -112,7 +112,7 @@ def _previewed(archive: Archive, named: Named, ask: SnapshotRestore) -> Snapshot
     return {**answer, "difference": difference_shape(changes)}
 
 
-def _with_notes(archive: Archive, named: Named, made: Restored) -> SnapshotRestoreAnswer:
+def _with_notes(archive: Archive, named: SnapshotSelector, made: RestoreResult) -> SnapshotRestoreAnswer:
     """The answer with all that is to be known beside it."""
     answer = _restored_shape(made)
     if made.damaged:
@@ -130,7 +130,7 @@ def _with_notes(archive: Archive, named: Named, made: Restored) -> SnapshotResto
     return answer
 
 
-def _passed_over(archive: Archive, named: Named, id: str) -> list[str]:
+def _passed_over(archive: Archive, named: SnapshotSelector, id: str) -> list[str]:
     """That `latest` is not the newest, as a newer one is damaged."""
     if named.vault or named.name != LATEST:
         return []
@@ -143,12 +143,12 @@ def _passed_over(archive: Archive, named: Named, id: str) -> list[str]:
 def _of_lines(archive: Archive, place: str) -> list[str]:
     """What is restored is restored, whatever the vault answers now."""
     try:
-        return told_of(archive, place)
+        return fork_notices_of(archive, place)
     except Fault:
         return []
 
 
-def _restored_shape(made: Restored) -> SnapshotRestoreAnswer:
+def _restored_shape(made: RestoreResult) -> SnapshotRestoreAnswer:
     return {
         "success": True,
         "snapshot": made.manifest.identity.id,
@@ -182,7 +182,7 @@ class SnapshotUndoAnswer(TypedDict):
 def snapshot_undo(ctx: CallContext, ask: SnapshotUndo) -> SnapshotUndoAnswer:
     """Take the last restore back: what was live before it is live again."""
     root_for(ctx, identity=ask.identity)
-    done = undo(archive_of(ctx), Named(LATEST, identity=ask.identity, plain_before=ask.plain_before))
+    done = undo(archive_of(ctx), SnapshotSelector(LATEST, identity=ask.identity, plain_before=ask.plain_before))
     audit_snapshot(ctx, "snapshot_undo", done.generation)
     answer: SnapshotUndoAnswer = {"success": True, "generation": done.generation, "before": done.before}
     return {**answer, "waiting": f"{WAITING} {done.waiting}"} if done.waiting else answer

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from holdfast.context import CallContext
 from holdfast.core.bundle_names import is_bundle_path
-from holdfast.core.didkey import NoKey, public_key
+from holdfast.core.didkey import InvalidDidKey, public_key
 from holdfast.core.disk import user_path
 from holdfast.core.errors import Forbidden, InvalidRequest
 from holdfast.core.model import Json
@@ -19,7 +19,7 @@ from holdfast.ops.framework.operation import Request
 from holdfast.snapshot.recovery.alternatives import offered
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import SnapshotEntry
-from holdfast.snapshot.resolve import Named
+from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.snapshot.wire import entry_wire
 
 
@@ -43,7 +43,7 @@ def check_did(**given: str | None) -> None:
         try:
             if did:
                 public_key(did)
-        except NoKey as error:
+        except InvalidDidKey as error:
             raise InvalidRequest(
                 f"{name}: {error}", hint="Copy the whole did:key of the signer; snapshot show and the refusal name it."
             ) from error
@@ -68,7 +68,7 @@ class SnapshotUse(Request):
     allow_older: bool = Field(default=False, description="Though a newer one is known.")
     allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
 
-    def named(self, ctx: CallContext, *, take_over: str | None = None, trust: str | None = None) -> Named:
+    def named(self, ctx: CallContext, *, take_over: str | None = None, trust: str | None = None) -> SnapshotSelector:
         """What it means.
 
         Raises:
@@ -80,7 +80,7 @@ class SnapshotUse(Request):
         check_whole(id=path)
         if (self.allow_older or self.allow_unsigned) and not ctx.caller.may("admin"):
             raise Forbidden("allowOlder, allowUnsigned: only an admin may waive a check")
-        return Named(
+        return SnapshotSelector(
             self.id,
             self.source,
             self.identity,
@@ -91,7 +91,7 @@ class SnapshotUse(Request):
         )
 
 
-def offering(ctx: CallContext, archive: Archive, named: Named, command: str) -> AbstractContextManager[None]:
+def offering(ctx: CallContext, archive: Archive, named: SnapshotSelector, command: str) -> AbstractContextManager[None]:
     """Let a refusal name what to use instead, which may be a place of the server: for root alone."""
     return offered(archive, named, command) if ctx.caller.may("root") else nullcontext()
 

@@ -21,12 +21,12 @@ from holdfast.ops.snapshots.remove import KeepRules
 from holdfast.snapshot.bundle.types import Code, Report
 from holdfast.snapshot.recovery.pending_restore import end_waiting, is_waiting
 from holdfast.snapshot.remote.colony import is_colony
-from holdfast.snapshot.remote.forks import Line, held_by, told
-from holdfast.snapshot.remote.transfer import Vaulted, is_missing
+from holdfast.snapshot.remote.forks import Fork, fork_notices, held_by
+from holdfast.snapshot.remote.transfer import VaultEntry, is_missing
 from holdfast.snapshot.repo.context import Archive, archive_of
-from holdfast.snapshot.resolve import Named, examine, sought
-from holdfast.snapshot.sync.vault_maintenance import Moved
-from holdfast.snapshot.sync.vault_target import Depot, copy_depot, depot_of
+from holdfast.snapshot.resolve import SnapshotSelector, examine, sought
+from holdfast.snapshot.sync.vault_maintenance import CopyResult
+from holdfast.snapshot.sync.vault_target import VaultTarget, copy_between_vaults, target_of
 from holdfast.snapshot.verify import fault_of
 from holdfast.snapshot.wire import report_shape
 from holdfast.store.damage import RESTORE
@@ -56,16 +56,16 @@ class VaultName(Request):
             raise InvalidRequest("vault: none is named", hint="Name one, or set HOLDFAST_VAULT.")
         return text
 
-    def depot(self, archive: Archive) -> Depot:
-        return depot_of(archive, self.named(archive))
+    def target(self, archive: Archive) -> VaultTarget:
+        return target_of(archive, self.named(archive))
 
 
-def _shape(one: Vaulted) -> Json:
+def _shape(one: VaultEntry) -> Json:
     layout = "chunks" if one.chunked else "whole"
     return {"id": one.id, "size": one.size, "layout": layout, "status": one.damaged or "complete"}
 
 
-def _line_shape(number: int, line: Line, held: set[str]) -> Json:
+def _line_shape(number: int, line: Fork, held: set[str]) -> Json:
     return {
         "line": number,
         "id": line.newest,
@@ -77,13 +77,13 @@ def _line_shape(number: int, line: Line, held: set[str]) -> Json:
     }
 
 
-def _with_lines(archive: Archive, lines: Sequence[Line], place: str) -> Json:
+def _with_lines(archive: Archive, lines: Sequence[Fork], place: str) -> Json:
     """What an answer says of them beyond the rest: the lines, and how to bring in those that are not here."""
     if not lines:
         return {}
     held = held_by(archive)
     shown = [_line_shape(number, line, held) for number, line in enumerate(lines, 1)]
-    warnings = told(lines, held, place)
+    warnings = fork_notices(lines, held, place)
     return {"lines": shown, **({"warnings": warnings} if warnings else {})}
 
 
@@ -107,7 +107,7 @@ class VaultStatusAnswer(TypedDict):
 def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
     """Show how a vault is: whether it can be reached, what it holds of this memory, and what it lacks."""
     archive = archive_of(ctx)
-    vault = ask.depot(archive)
+    vault = ask.target(archive)
     found = vault.standing()
     absent = {"warnings": [ABSENT]} if found.absent else {}
     return {
@@ -127,7 +127,7 @@ def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
     }
 
 
-def _is_here(archive: Archive, snapshots: Sequence[Vaulted]) -> bool:
+def _is_here(archive: Archive, snapshots: Sequence[VaultEntry]) -> bool:
     return not snapshots or not held_by(archive).isdisjoint(one.id for one in snapshots)
 
 
@@ -143,19 +143,21 @@ def vault_init(ctx: CallContext, ask: VaultName) -> VaultInitAnswer:
     The folder of the vault is made if it is missing. A vault that holds snapshots of this memory is refused.
     """
     archive = archive_of(ctx)
-    depot = ask.depot(archive)
+    target = ask.target(archive)
     vault = None if is_colony(ask.named(archive)) else archive.vault(ask.named(archive))
     if vault is not None and is_missing(vault):
         with disk_faults(f"make {vault.place}"):
             make_folder(Path(vault.place))
-    if found := depot.standing().snapshots:
+    if found := target.standing().snapshots:
         raise Conflict(
-            f"vault: {depot.place} holds snapshots of this memory; the newest is {found[0].id}",
+            f"vault: {target.place} holds snapshots of this memory; the newest is {found[0].id}",
             hint=f"Restore it: {RESTORE}",
         )
     waited = is_waiting(archive.home)
     end_waiting(archive.home)
-    return {"success": True, "place": depot.place, "waited": waited}
+    if ctx.home is not None:
+        ctx.home.try_again()
+    return {"success": True, "place": target.place, "waited": waited}
 
 
 class VaultList(VaultName):
@@ -177,7 +179,7 @@ def vault_list(ctx: CallContext, ask: VaultList) -> VaultListAnswer:
     Where several hosts sent, `line` says which belong together.
     """
     archive = archive_of(ctx)
-    vault = ask.depot(archive)
+    vault = ask.target(archive)
     found = vault.list()
     lines = vault.lines(found)
     numbers = {id: number for number, line in enumerate(lines, 1) for id in line.ids}
@@ -209,8 +211,8 @@ class VaultVerifyAnswer(TypedDict):
 def vault_verify(ctx: CallContext, ask: VaultVerify) -> VaultVerifyAnswer:
     """Fetch every snapshot of this memory from a vault and check it, without trusting the vault; nothing is kept."""
     archive = archive_of(ctx)
-    vault = ask.depot(archive)
-    named = Named(ask.id or "", ask.named(archive), ask.identity, allow_unsigned=ask.allow_unsigned)
+    vault = ask.target(archive)
+    named = SnapshotSelector(ask.id or "", ask.named(archive), ask.identity, allow_unsigned=ask.allow_unsigned)
     reports = [_one(archive, named)] if ask.id else list(vault.reports(named))
     faults = {report.place: fault for report in reports if (fault := fault_of(report))}
     damaged = [id for id, fault in faults.items() if isinstance(fault, SnapshotDamaged)]
@@ -246,7 +248,7 @@ def _about_damaged(archive: Archive, place: str, damaged: Sequence[str]) -> Iter
         yield f"Damaged, and no whole copy is on this machine: {', '.join(gone)}. Keep these; use another one."
 
 
-def _one(archive: Archive, named: Named) -> Report:
+def _one(archive: Archive, named: SnapshotSelector) -> Report:
     with sought(archive, named) as found:
         return examine(archive, named, found)
 
@@ -273,7 +275,7 @@ def vault_prune(ctx: CallContext, ask: VaultPrune) -> VaultPruneAnswer:
     """
     policy = ask.policy("vault_prune", may_be_empty=ask.tidy)
     archive = archive_of(ctx)
-    vault = ask.depot(archive)
+    vault = ask.target(archive)
     done = vault.prune(policy, tidy=ask.tidy, dry_run=ask.dry_run)
     if done.removed:
         ctx.store.write(lambda tx: ctx.audit(tx, "vault_prune", done.removed, None, place=vault.place))
@@ -304,7 +306,7 @@ class VaultMovedAnswer(TypedDict):
     damaged: list[Json]
 
 
-def _moved(place: str, done: Moved) -> VaultMovedAnswer:
+def _moved(place: str, done: CopyResult) -> VaultMovedAnswer:
     return {
         "sound": not done.damaged,
         "exitCode": SnapshotDamaged.exit_code if done.damaged else 0,
@@ -325,7 +327,7 @@ class VaultCopy(Request):
 
 def vault_copy(ctx: CallContext, ask: VaultCopy) -> VaultMovedAnswer:
     """Copy this memory's snapshots from one vault to another that lacks them; each is checked on its way."""
-    return _moved(*copy_depot(archive_of(ctx), ask.source, ask.to, ask.limit))
+    return _moved(*copy_between_vaults(archive_of(ctx), ask.source, ask.to, ask.limit))
 
 
 class VaultSync(VaultName):
@@ -335,7 +337,7 @@ class VaultSync(VaultName):
 def vault_sync(ctx: CallContext, ask: VaultSync) -> VaultMovedAnswer:
     """Send every snapshot to a vault that it lacks, the newest first; what was interrupted is taken up again."""
     archive = archive_of(ctx)
-    vault = ask.depot(archive)
+    vault = ask.target(archive)
     return _moved(vault.place, vault.sync(ask.limit))
 
 

@@ -12,7 +12,15 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from holdfast.protocol.importers.import_types import MOST_NAMES, Reader, Reading, Taken, name_of, names_of, time_of
+from holdfast.protocol.importers.import_types import (
+    MOST_NAMES,
+    ImportedMemory,
+    ImportReader,
+    ImportResult,
+    name_of,
+    names_of,
+    time_of,
+)
 from holdfast.protocol.importers.markdown import sections
 from holdfast.protocol.importers.notes import Note, notes
 from holdfast.protocol.terms import MemoryDomain
@@ -41,20 +49,20 @@ class _Parts:
     rest: list[str] = field(default_factory=list)
 
 
-def read_basic_memory(files: Iterable[tuple[str, bytes]]) -> Reading:
+def read_basic_memory(files: Iterable[tuple[str, bytes]]) -> ImportResult:
     """The memories of a folder, given as relative paths and bytes of its files."""
-    reader = Reader("basic-memory")
+    reader = ImportReader("basic-memory")
     for note in notes(files, reader):
         _read(reader, note)
     return reader.reading()
 
 
-def _read(reader: Reader, note: Note) -> None:
+def _read(reader: ImportReader, note: Note) -> None:
     reader.pass_over("lines of front matter", note.odd_lines)
     parts = _parts(note.body)
     path = name_of(note.front.get("permalink")) or note.path.rsplit(".", 1)[0]
     title = name_of(note.title)
-    common = Taken(
+    common = ImportedMemory(
         reader.system,
         note.path,
         content="",
@@ -71,7 +79,7 @@ def _read(reader: Reader, note: Note) -> None:
         reader.take(taken if number else replace(taken, links=tuple(parts.relations[:MOST_NAMES])))
 
 
-def _prose(note: Note, parts: _Parts, common: Taken) -> Iterator[Taken]:
+def _prose(note: Note, parts: _Parts, common: ImportedMemory) -> Iterator[ImportedMemory]:
     kind = name_of(note.front.get("type"))
     for number, (heading, text) in enumerate(sections(_without_empty_headings(parts.rest)), 1):
         yield replace(
@@ -84,7 +92,7 @@ def _prose(note: Note, parts: _Parts, common: Taken) -> Iterator[Taken]:
         )
 
 
-def _observations(parts: _Parts, common: Taken) -> Iterator[Taken]:
+def _observations(parts: _Parts, common: ImportedMemory) -> Iterator[ImportedMemory]:
     for number, (category, text) in enumerate(parts.observations, 1):
         yield replace(
             common,

@@ -32,7 +32,7 @@ class Block:
 
 
 @dataclass
-class _Open:
+class _OpenBlock:
     """A list item or a paragraph to which further lines may belong."""
 
     kind: Kind
@@ -56,7 +56,7 @@ def blocks(markdown: str) -> Iterator[Block]:
 class _Reader:
     lines: list[str]
     at: int = 0  # the line that is read next
-    open: _Open | None = None
+    open: _OpenBlock | None = None
     done: list[Block] = field(default_factory=list)
 
     def blocks(self) -> Iterator[Block]:
@@ -115,13 +115,13 @@ class _Reader:
         item = _ITEM.fullmatch(line)
         if item is not None:
             self._close()
-            self.open = _Open("item", _width(item[1]), [item[3].rstrip()], item[2])
+            self.open = _OpenBlock("item", _width(item[1]), [item[3].rstrip()], item[2])
             return
         text = line.strip().removeprefix(">").strip()
         if self.open is not None:
             self.open.lines.append(text)
         else:
-            self.open = _Open("text", _width(line[: len(line) - len(line.lstrip())]), [text])
+            self.open = _OpenBlock("text", _width(line[: len(line) - len(line.lstrip())]), [text])
 
     def _skip_until(self, ends: Callable[[str], bool]) -> None:
         """Go on after the next line that ends something, or after the last line of all."""

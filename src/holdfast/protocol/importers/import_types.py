@@ -33,7 +33,7 @@ _MILLISECONDS = 100_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ImportedMemory:
     """A memory of another system."""
 
     system: System
@@ -61,7 +61,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedRecord:
     """Something that was not taken."""
 
     ref: str
@@ -69,12 +69,12 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ImportResult:
     """An export, read: what can be taken, what not, and what it held besides."""
 
     system: System
-    taken: tuple[Taken, ...]
-    refused: tuple[Refused, ...]  # the first of them
+    taken: tuple[ImportedMemory, ...]
+    refused: tuple[RefusedRecord, ...]  # the first of them
     refusals: int  # all of them
     passed_over: Mapping[str, int]  # what is no memory, by kind: messages, tools, relations
 
@@ -89,17 +89,17 @@ class Reading:
         }
 
 
-class Reader:
+class ImportReader:
     """Gathers a reading, one record at a time: a bad one is noted and the next is read."""
 
     def __init__(self, system: System):
         self.system: System = system
-        self._taken: list[Taken] = []
-        self._refused: list[Refused] = []
+        self._taken: list[ImportedMemory] = []
+        self._refused: list[RefusedRecord] = []
         self._refusals = 0
         self._passed: Counter[str] = Counter()
 
-    def take(self, taken: Taken) -> None:
+    def take(self, taken: ImportedMemory) -> None:
         """Note a memory, if it says something and can be stored."""
         try:
             if len(self._taken) >= MOST_RECORDS:
@@ -108,7 +108,7 @@ class Reader:
         except InvalidRequest as fault:
             self.refuse(taken.ref, fault.message)
 
-    def _with_address(self, taken: Taken) -> Taken:
+    def _with_address(self, taken: ImportedMemory) -> ImportedMemory:
         """A memory whose address cannot be kept is taken without it."""
         try:
             if taken.uri:
@@ -121,14 +121,14 @@ class Reader:
     def refuse(self, ref: str, reason: str) -> None:
         self._refusals += 1
         if len(self._refused) < REFUSALS_SHOWN:
-            self._refused.append(Refused(shown_ref(ref), reason))
+            self._refused.append(RefusedRecord(shown_ref(ref), reason))
 
     def pass_over(self, kind: str, count: int = 1) -> None:
         if count:
             self._passed[kind] += count
 
-    def reading(self) -> Reading:
-        return Reading(self.system, tuple(self._taken), tuple(self._refused), self._refusals, dict(self._passed))
+    def reading(self) -> ImportResult:
+        return ImportResult(self.system, tuple(self._taken), tuple(self._refused), self._refusals, dict(self._passed))
 
 
 def shown_ref(ref: str) -> str:
@@ -136,7 +136,7 @@ def shown_ref(ref: str) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in ref[:NAME_CHARS])
 
 
-def _checked(taken: Taken) -> Taken:
+def _checked(taken: ImportedMemory) -> ImportedMemory:
     if not taken.content.strip():
         raise InvalidRequest("it has no text")
     if len(taken.content) > CONTENT_CHARS:
@@ -148,14 +148,14 @@ def _checked(taken: Taken) -> Taken:
     return replace(taken, ref=shown_ref(taken.ref))
 
 
-def _texts(taken: Taken) -> Iterator[str]:
+def _texts(taken: ImportedMemory) -> Iterator[str]:
     yield from (taken.content, taken.title, taken.domain, taken.uri, taken.disclosure, taken.subject)
     yield from (taken.owner, taken.agent, taken.session, *taken.entities, *taken.topics)
     for kind, target in taken.links:
         yield from (kind, target)
 
 
-def placed(taken: Taken, platform: str = "", owner: str = "") -> MemoryFacts:
+def placed(taken: ImportedMemory, platform: str = "", owner: str = "") -> MemoryFacts:
     """Who may see the memory here.
 
     A system without chats says whose a memory was, not where that person speaks. The platform that the importer

@@ -8,9 +8,9 @@ from typing import Any
 from holdfast.core.errors import InvalidRequest
 from holdfast.protocol.importers.documents import document, objects
 from holdfast.protocol.importers.import_types import (
-    Reader,
-    Reading,
-    Taken,
+    ImportedMemory,
+    ImportReader,
+    ImportResult,
     metadata_of,
     name_of,
     names_of,
@@ -26,7 +26,7 @@ _OTHERS = ("messages", "tools", "sources", "files", "groups", "mcp_servers")
 _ABOUT_PEOPLE = ("human", "user")
 
 
-def read_letta(data: bytes) -> Reading:
+def read_letta(data: bytes) -> ImportResult:
     """Memory blocks, which the agent always had before its eyes, as permanent; archival passages as normal.
 
     Messages, tools and sources of an agent file are counted, not taken.
@@ -36,7 +36,7 @@ def read_letta(data: bytes) -> Reading:
         TooLarge: it is larger than one import may be.
     """
     value = document(data)
-    reader = Reader("letta")
+    reader = ImportReader("letta")
     if isinstance(value, list):
         _parts(reader, value, "")
     elif isinstance(value, dict):
@@ -46,7 +46,7 @@ def read_letta(data: bytes) -> Reading:
     return reader.reading()
 
 
-def _agent_file(reader: Reader, value: dict[str, Any]) -> None:
+def _agent_file(reader: ImportReader, value: dict[str, Any]) -> None:
     agents = [one for one in value["agents"] if isinstance(one, dict)] if _is_list(value, "agents") else []
     # What stands beside the agents is theirs together; of one agent alone its name is known.
     shared = name_of(agents[0].get("name")) if len(agents) == 1 else name_of(value.get("name"))
@@ -70,7 +70,7 @@ def _is_list(holder: dict[str, Any], name: str) -> bool:
     return isinstance(holder.get(name), list)
 
 
-def _parts(reader: Reader, parts: list[Any], agent: str) -> None:
+def _parts(reader: ImportReader, parts: list[Any], agent: str) -> None:
     for place, part in objects(parts):
         # A search gives each passage beside its score.
         inner = part.get("passage") if part else None
@@ -85,11 +85,11 @@ def _parts(reader: Reader, parts: list[Any], agent: str) -> None:
             reader.refuse(place, "it is neither a block nor a passage")
 
 
-def _block(reader: Reader, place: str, block: dict[str, Any], agent: str) -> None:
+def _block(reader: ImportReader, place: str, block: dict[str, Any], agent: str) -> None:
     label = name_of(block.get("label"))
     about_user = label.lower() in _ABOUT_PEOPLE
     reader.take(
-        Taken(
+        ImportedMemory(
             reader.system,
             text_of(block.get("id")) or label or place,
             content=text_of(block.get("value")),
@@ -106,12 +106,12 @@ def _block(reader: Reader, place: str, block: dict[str, Any], agent: str) -> Non
     )
 
 
-def _passage(reader: Reader, place: str, passage: dict[str, Any], agent: str) -> None:
+def _passage(reader: ImportReader, place: str, passage: dict[str, Any], agent: str) -> None:
     if passage.get("is_deleted") is True:
         reader.pass_over("deleted")
         return
     reader.take(
-        Taken(
+        ImportedMemory(
             reader.system,
             text_of(passage.get("id")) or place,
             content=text_of(passage.get("text")),

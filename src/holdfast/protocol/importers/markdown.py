@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from holdfast.protocol.importers.import_types import CONTENT_CHARS, Reader, Reading, Taken, name_of, names_of, time_of
+from holdfast.protocol.importers.import_types import (
+    CONTENT_CHARS,
+    ImportedMemory,
+    ImportReader,
+    ImportResult,
+    name_of,
+    names_of,
+    time_of,
+)
 from holdfast.protocol.importers.notes import Note, notes
 from holdfast.protocol.terms import MemoryDomain
 
@@ -16,22 +24,22 @@ _HEADING = re.compile(r"#{1,3} +(\S.*)")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 
 
-def read_markdown(files: Iterable[tuple[str, bytes]]) -> Reading:
+def read_markdown(files: Iterable[tuple[str, bytes]]) -> ImportResult:
     """The memories of a folder, given as relative paths and bytes of its files."""
-    reader = Reader("markdown")
+    reader = ImportReader("markdown")
     for note in notes(files, reader):
         _read(reader, note)
     return reader.reading()
 
 
-def _read(reader: Reader, note: Note) -> None:
+def _read(reader: ImportReader, note: Note) -> None:
     reader.pass_over("lines of front matter", note.odd_lines)
     title = name_of(note.title)
     created = note.front.get("created") or note.front.get("date")
     parts = list(sections(note.body))
     for number, (heading, text) in enumerate(parts, 1):
         reader.take(
-            Taken(
+            ImportedMemory(
                 reader.system,
                 note.path if len(parts) == 1 else f"{note.path}#{number}",
                 content=text,

@@ -7,9 +7,9 @@ from typing import Any
 from holdfast.core.errors import InvalidRequest
 from holdfast.protocol.importers.documents import document, listed, objects
 from holdfast.protocol.importers.import_types import (
-    Reader,
-    Reading,
-    Taken,
+    ImportedMemory,
+    ImportReader,
+    ImportResult,
     metadata_of,
     name_of,
     names_of,
@@ -30,7 +30,7 @@ _DOMAINS = {
 }
 
 
-def read_mem0(data: bytes) -> Reading:
+def read_mem0(data: bytes) -> ImportResult:
     """The memories of an export. Relations of its graph are counted, not taken: they name no memories.
 
     Raises:
@@ -41,7 +41,7 @@ def read_mem0(data: bytes) -> Reading:
     found = listed(value, *_LISTS)
     if found is None:
         raise InvalidRequest("the export holds no list of memories")
-    reader = Reader("mem0")
+    reader = ImportReader("mem0")
     if isinstance(value, dict) and isinstance(value.get("relations"), list):
         reader.pass_over("relations", len(value["relations"]))
     for ref, record in objects(found):
@@ -52,12 +52,12 @@ def read_mem0(data: bytes) -> Reading:
     return reader.reading()
 
 
-def _read(reader: Reader, place: str, record: dict[str, Any]) -> None:
+def _read(reader: ImportReader, place: str, record: dict[str, Any]) -> None:
     inner = record.get("payload")
     fields = {**record, **inner} if isinstance(inner, dict) else record
     categories = names_of(fields.get("categories"))
     reader.take(
-        Taken(
+        ImportedMemory(
             reader.system,
             text_of(fields.get("id")) or place,
             content=next((found for name in _TEXTS if (found := text_of(fields.get(name)))), ""),

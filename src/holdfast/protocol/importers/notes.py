@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from holdfast.core.errors import InvalidRequest
-from holdfast.protocol.importers.import_types import MOST_NAMES, Reader
+from holdfast.protocol.importers.import_types import MOST_NAMES, ImportReader
 
 FILE_BYTES = 4_000_000
 MOST_FILES = 100_000
@@ -40,7 +40,7 @@ class Note:
         return heading[1].strip() if heading else PurePosixPath(self.path).stem
 
 
-def notes(files: Iterable[tuple[str, bytes]], reader: Reader) -> Iterator[Note]:
+def notes(files: Iterable[tuple[str, bytes]], reader: ImportReader) -> Iterator[Note]:
     """The notes of a folder, as relative paths and bytes; what is none is noted with the reader."""
     for number, (path, data) in enumerate(files):
         if number >= MOST_FILES:

@@ -8,7 +8,14 @@ from typing import Any
 from holdfast.core.errors import InvalidRequest, LimitReached
 from holdfast.protocol.access import MemoryFacts, check_writable
 from holdfast.protocol.importers.documents import document, listed, objects
-from holdfast.protocol.importers.import_types import Reader, Reading, Taken, metadata_of, text_of, time_of
+from holdfast.protocol.importers.import_types import (
+    ImportedMemory,
+    ImportReader,
+    ImportResult,
+    metadata_of,
+    text_of,
+    time_of,
+)
 from holdfast.protocol.metadata import MemoryMetadata
 from holdfast.protocol.ownership import facts_of
 from holdfast.protocol.terms import MemoryScope, MemoryVisibility, normalize_domain
@@ -18,14 +25,14 @@ _LISTS = ("memories", "records", "documents", "data", "items", "results")
 _KNOWN = frozenset(MemoryMetadata.__dataclass_fields__)
 
 
-def read_plugin(data: bytes) -> Reading:
+def read_plugin(data: bytes) -> ImportResult:
     """The memories of an export: a list of records, an object with such a list, or records by address.
 
     Raises:
         InvalidRequest: it is no JSON, or holds no records.
         TooLarge: it is larger than one import may be.
     """
-    reader = Reader("plugin")
+    reader = ImportReader("plugin")
     for ref, record in objects(_records(document(data))):
         if record is None:
             reader.refuse(ref, "it is not an object")
@@ -43,7 +50,7 @@ def _records(value: Any) -> list[Any]:
     return found
 
 
-def _read(reader: Reader, place: str, record: dict[str, Any]) -> None:
+def _read(reader: ImportReader, place: str, record: dict[str, Any]) -> None:
     about = MemoryMetadata.from_dict(record.get("metadata") if "metadata" in record else record)
     ref = about.uri or text_of(record.get("id")) or place
     if about.deprecated:
@@ -55,7 +62,7 @@ def _read(reader: Reader, place: str, record: dict[str, Any]) -> None:
         reader.refuse(ref, fault.message)
         return
     reader.take(
-        Taken(
+        ImportedMemory(
             reader.system,
             ref,
             content=display_text(record, about),

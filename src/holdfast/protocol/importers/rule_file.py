@@ -46,7 +46,7 @@ def read_rules(markdown: str) -> list[Rule]:
 
 
 @dataclass
-class _Open:
+class _OpenRule:
     """A rule to which more may be added."""
 
     indent: int  # of its list item; -1 for a paragraph
@@ -67,7 +67,7 @@ class _Open:
 class _Assembly:
     headings: list[tuple[int, str]] = field(default_factory=list)
     leads: list[tuple[int, str]] = field(default_factory=list)  # of lists, by their indent
-    open: _Open | None = None
+    open: _OpenRule | None = None
 
     def rules(self, found: list[Block]) -> Iterator[Rule]:
         title = _title(found)
@@ -85,10 +85,10 @@ class _Assembly:
             else:
                 yield from self._close()
                 self.leads = []
-                self.open = _Open(-1, [_code(block.text) if block.kind == "code" else block.text])
+                self.open = _OpenRule(-1, [_code(block.text) if block.kind == "code" else block.text])
         yield from self._close()
 
-    def _add(self, open: _Open, block: Block) -> None:
+    def _add(self, open: _OpenRule, block: Block) -> None:
         """One line of code after a colon ends the sentence; anything else is a line of its own."""
         text = _code(block.text) if block.kind == "code" else block.text
         if block.kind == "code" and open.is_lead and "\n" not in text:
@@ -111,7 +111,7 @@ class _Assembly:
                 return
         yield from self._close()
         self.leads = [(indent, text) for indent, text in self.leads if indent < block.indent]
-        self.open = _Open(block.indent, [block.text])
+        self.open = _OpenRule(block.indent, [block.text])
 
     def _close(self) -> Iterator[Rule]:
         one, self.open = self.open, None

@@ -15,8 +15,8 @@ from itertools import groupby
 from holdfast.context import CallContext
 from holdfast.core.model import RULE_TYPES, Lesson, Memory, Session, Slot, Statement, Summary
 from holdfast.core.times import iso
+from holdfast.recall.context.current_statements import CurrentStatement
 from holdfast.recall.context.escape import block, line
-from holdfast.recall.context.standing import Standing
 from holdfast.recall.context.statement_lines import (  # fmt: skip
     FOUND,
     IN_FORCE,
@@ -53,7 +53,7 @@ BRIEF_NOTE = "More was left out for space."
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ContextItem:
     """One thing to say: stored text, and how it is shown."""
 
     head: str
@@ -68,7 +68,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RenderedItem:
     """An item as it stands in the block."""
 
     head: str
@@ -81,20 +81,20 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class ContextSources:
     """What a context is made of, already ranked."""
 
     slots: tuple[Slot, ...] = ()
     lessons: tuple[Lesson, ...] = ()
     memories: tuple[Memory, ...] = ()
     other_memories: int = 0  # that matter less and are not among them
-    statements: tuple[Standing, ...] = ()  # newest first
-    sessions: tuple[Item, ...] = ()
+    statements: tuple[CurrentStatement, ...] = ()  # newest first
+    sessions: tuple[ContextItem, ...] = ()
     files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ContextLine:
     """One line of a context, why it is there, and of which records it was taken."""
 
     section: str
@@ -110,10 +110,10 @@ class ContextBlock:
     tokens: int = 0
     omitted: dict[str, int] = field(default_factory=dict)
     shortened: dict[str, int] = field(default_factory=dict)
-    told: tuple[Told, ...] = ()
+    told: tuple[ContextLine, ...] = ()
 
 
-def build(sources: Sources, budget: int) -> ContextBlock:
+def build(sources: ContextSources, budget: int) -> ContextBlock:
     """The items that fit, in order. One too large is left out and counted; later ones may fit."""
     room = budget - estimate(f"{OPENING}\n{CLOSING}")
     bound = max(SMALLEST_ITEM, room // ITEM_SHARE)
@@ -129,7 +129,9 @@ def build(sources: Sources, budget: int) -> ContextBlock:
     return made
 
 
-def _block(items: list[Shown], every: Counter[str], room: int, budget: int, note: Callable[..., str]) -> ContextBlock:
+def _block(
+    items: list[RenderedItem], every: Counter[str], room: int, budget: int, note: Callable[..., str]
+) -> ContextBlock:
     """The block with a note of that kind on what is missing; empty if nothing fits beside the note."""
     chosen = _fitting(items, room)
     if len(chosen) < every.total() or any(item.cut for item in chosen):
@@ -144,7 +146,7 @@ def _block(items: list[Shown], every: Counter[str], room: int, budget: int, note
     return ContextBlock(omitted=dict(+every))
 
 
-def _assembled(every: Counter[str], chosen: list[Shown], note: Callable[..., str]) -> ContextBlock:
+def _assembled(every: Counter[str], chosen: list[RenderedItem], note: Callable[..., str]) -> ContextBlock:
     counts = Counter(item.head for item in chosen)
     omitted = dict(every - counts)
     shortened = dict(Counter(item.head for item in chosen if item.cut))
@@ -154,7 +156,7 @@ def _assembled(every: Counter[str], chosen: list[Shown], note: Callable[..., str
     if (omitted or shortened) and (said := note(omitted, shortened)):
         lines.append(said)
     text = "\n".join([*lines, CLOSING])
-    told = tuple(Told(item.head, item.text, item.reason, item.ids) for item in chosen)
+    told = tuple(ContextLine(item.head, item.text, item.reason, item.ids) for item in chosen)
     return ContextBlock(text, len(counts), estimate(text), omitted, shortened, told)
 
 
@@ -167,7 +169,7 @@ def _note(omitted: dict[str, int], shortened: dict[str, int]) -> str:
     return ". ".join(parts) + "."
 
 
-def _fitting(items: Sequence[Shown], room: int) -> list[Shown]:
+def _fitting(items: Sequence[RenderedItem], room: int) -> list[RenderedItem]:
     """Section by section what fits, with something left for each later section that has something to say."""
     sections = [(head, list(group)) for head, group in groupby(items, key=lambda item: item.head)]
     needs = [_heading(head) + sum(item.tokens for item in group) for head, group in sections]
@@ -187,7 +189,7 @@ def _fitting(items: Sequence[Shown], room: int) -> list[Shown]:
     return chosen
 
 
-def _in_turn(group: Sequence[Shown]) -> list[int]:
+def _in_turn(group: Sequence[RenderedItem]) -> list[int]:
     """Places of the items: the first of each source, then the second, so that no source takes a section for itself."""
     nth: Counter[str] = Counter()
     rounds: list[tuple[int, int]] = []
@@ -201,13 +203,13 @@ def _heading(head: str) -> int:
     return estimate(f"\n## {head}")
 
 
-def _shown(item: Item, tokens: int) -> Shown:
+def _shown(item: ContextItem, tokens: int) -> RenderedItem:
     """The item, cut to its characters and to the tokens it may take."""
     body = item.body[: min(item.chars, tokens * CHARS_PER_TOKEN)]
     whole = item.show(body)
     cost = _cost(whole)
     if cost <= tokens and len(body) == len(item.body):
-        return Shown(item.head, whole, cost, False, item.reason, item.ids, item.source)
+        return RenderedItem(item.head, whole, cost, False, item.reason, item.ids, item.source)
     fewest, most = 0, len(body)
     while fewest < most:
         middle = (fewest + most + 1) // 2
@@ -216,7 +218,7 @@ def _shown(item: Item, tokens: int) -> Shown:
         else:
             most = middle - 1
     text = item.show(_cut(body, fewest))
-    return Shown(item.head, text, _cost(text), True, item.reason, item.ids, item.source)
+    return RenderedItem(item.head, text, _cost(text), True, item.reason, item.ids, item.source)
 
 
 def _cost(text: str) -> int:
@@ -228,7 +230,7 @@ def _cut(text: str, chars: int) -> str:
     return text[:chars].rstrip() + "…"
 
 
-def _once(items: Iterable[Item]) -> Iterable[Item]:
+def _once(items: Iterable[ContextItem]) -> Iterable[ContextItem]:
     """The items that say something, without those that repeat one before them or a line of it."""
     said: set[str] = set()
     for item in items:
@@ -244,36 +246,37 @@ def _once(items: Iterable[Item]) -> Iterable[Item]:
         yield item
 
 
-def _items(sources: Sources) -> Iterable[Item]:
+def _items(sources: ContextSources) -> Iterable[ContextItem]:
     """Everything there is to say, section by section; within one, what matters most first."""
-    items = [*map(_slot_item, sources.slots), *map(_lesson_item, sources.lessons), *map(_memory_item, sources.memories)]
-    pinned = {sentence_key(part) for slot in sources.slots for part in slot.content.splitlines()}
+    slots = [slot for slot in sources.slots if block(slot.content)]  # blank ones show nothing
+    items = [*map(_slot_item, slots), *map(_lesson_item, sources.lessons), *map(_memory_item, sources.memories)]
+    pinned = {sentence_key(part) for slot in slots for part in slot.content.splitlines()}
     items += [*map(_statement_item, statement_lines(sources.statements, pinned)), *sources.sessions]
     if sources.files:
-        items.append(Item(FILES, ", ".join(sources.files), _after("- "), reason="changed most often"))
+        items.append(ContextItem(FILES, ", ".join(sources.files), _after("- "), reason="changed most often"))
     return sorted(items, key=lambda item: list(KEPT_FOR).index(item.head))  # stable: keeps the order within a section
 
 
-def _slot_item(slot: Slot) -> Item:
+def _slot_item(slot: Slot) -> ContextItem:
     head = SLOT_SECTION.get(slot.label, RULES)
     lead = _under(f"- {line(slot.label)}:\n")
-    made = Item(head, slot.content, lead, len(slot.content), always=True, reason="pinned slot", ids=(slot.id,))
+    made = ContextItem(head, slot.content, lead, len(slot.content), always=True, reason="pinned slot", ids=(slot.id,))
     return replace(made, source="slot")
 
 
-def _lesson_item(lesson: Lesson) -> Item:
+def _lesson_item(lesson: Lesson) -> ContextItem:
     context = f" — {line(lesson.context, 200)}" if lesson.context else ""
     reason = f"lesson, confidence {lesson.confidence:.2f}"
-    return Item(RULES, lesson.content, _after("- ", context), reason=reason, ids=(lesson.id,), source="lesson")
+    return ContextItem(RULES, lesson.content, _after("- ", context), reason=reason, ids=(lesson.id,), source="lesson")
 
 
-def _memory_item(memory: Memory) -> Item:
+def _memory_item(memory: Memory) -> ContextItem:
     head = RULES if memory.type in RULE_TYPES else IN_FORCE
     reason = f"memory of {iso(memory.created_at)[:10]}, {line(memory.type, 40)}, importance {memory.importance}"
-    return Item(head, memory.content, _after("- "), reason=reason, ids=(memory.id,), source="memory")
+    return ContextItem(head, memory.content, _after("- "), reason=reason, ids=(memory.id,), source="memory")
 
 
-def _statement_item(said: StatementLine) -> Item:
+def _statement_item(said: StatementLine) -> ContextItem:
     best = said.best
     who = "the user said it" if best.kind == "preference" else "said"
     reason = f"{who} on {iso(best.at)[:10]}, {best.kind}, worth {best.worth:.2f}"
@@ -283,7 +286,7 @@ def _statement_item(said: StatementLine) -> Item:
     told = [one.statement for one in said.all]
     ids = (*dict.fromkeys(one.source_id for one in told), *(one.id for one in told))
     parts = tuple(one.text for one in told)
-    return Item(said.head, said.text, _after("- "), len(said.text), reason=reason, ids=ids, parts=parts)
+    return ContextItem(said.head, said.text, _after("- "), len(said.text), reason=reason, ids=ids, parts=parts)
 
 
 def _after(lead: str, tail: str = "") -> Callable[[str], str]:
@@ -295,8 +298,12 @@ def _under(lead: str) -> Callable[[str], str]:
 
 
 def past_sessions(
-    ctx: CallContext, projects: Sequence[str], except_id: str | None, agent: str | None, statements: Sequence[Standing]
-) -> tuple[Item, ...]:
+    ctx: CallContext,
+    projects: Sequence[str],
+    except_id: str | None,
+    agent: str | None,
+    statements: Sequence[CurrentStatement],
+) -> tuple[ContextItem, ...]:
     """The project's last sessions: when, what was wanted, and how it ended."""
     reader = ctx.store.read()
     bounds = (*ctx.sees(agent), Condition("project", "in", list(projects)))
@@ -320,14 +327,14 @@ def _outcome(summary: Summary | None, statements: Sequence[Statement]) -> str:
     return summary.narrative if summary and not statements else ""
 
 
-def _session_item(session: Session, title: str, outcome: str) -> Item:
+def _session_item(session: Session, title: str, outcome: str) -> ContextItem:
     lead = f"- {iso(session.started_at)[:10]} “{line(title, TITLE_CHARS)}”"
     told = _flat(outcome, OUTCOME_CHARS)
 
     def show(body: str) -> str:
         return f"{lead}: {line(body, len(body) + 1)}" if body else lead
 
-    return Item(PAST, told, show, always=True, reason="one of the last sessions", ids=(session.id,))
+    return ContextItem(PAST, told, show, always=True, reason="one of the last sessions", ids=(session.id,))
 
 
 def _flat(text: str, chars: int) -> str:
@@ -337,7 +344,7 @@ def _flat(text: str, chars: int) -> str:
 
 def cut_to(text: str, tokens: int) -> str:
     """Stored text as a block of reference that it cannot leave, cut to a number of tokens."""
-    item = Item(RULES, text, lambda body: f"{OPENING}\n{block(body)}\n{CLOSING}", chars=len(text))
+    item = ContextItem(RULES, text, lambda body: f"{OPENING}\n{block(body)}\n{CLOSING}", chars=len(text))
     shown = _shown(item, tokens - estimate("\n"))
     if not shown.cut:
         return shown.text

@@ -10,7 +10,7 @@ from holdfast.core.model import Json, Memory
 from holdfast.core.times import iso
 from holdfast.protocol.ids import build_user_id
 from holdfast.protocol.injection import Locale, format_memory_for_injection
-from holdfast.protocol.listing import format_memory_for_user
+from holdfast.protocol.memory_list import format_memory_for_user
 from holdfast.protocol.ownership import ownership_metadata
 from holdfast.recall.context.build import CHARS_PER_TOKEN
 from holdfast.recall.context.salience import ranked_memories
@@ -34,7 +34,7 @@ def chat_context(
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     """A part of a list: how many come before it, how many it has room for, and how many there are in all."""
 
     before: int
@@ -46,7 +46,7 @@ class Page:
         return self.before // self.size + 1
 
 
-def chat_list(ctx: CallContext, memories: Sequence[Memory], page: Page, locale: Locale) -> str:
+def chat_list(ctx: CallContext, memories: Sequence[Memory], page: ListPage, locale: Locale) -> str:
     """The memories as a numbered list for a person, with how often each was recalled."""
     used = ctx.store.read().last_recalls(ctx.tenant, [one.seq for one in memories])
     listed = [_listed(one, used.get(one.seq, (0, 0))[0]) for one in memories]

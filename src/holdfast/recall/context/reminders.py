@@ -47,7 +47,7 @@ def reminder(ctx: CallContext, session_id: str, project: str, prompt: str, agent
         return Reminder()
     reader = ctx.store.read()
     key = ctx.session_key(reader, session_id)
-    told = told_ids(ctx, reader, key)
+    told = shown_ids(ctx, reader, key)
     hits = search(ctx, Question(prompt, limit=LOOKED_AT, project=project, agent=agent))
     fresh = [hit for hit in hits if _bears(hit) and not _of_session(hit, key) and told.isdisjoint(_ids(hit))]
     fresh = [hit for hit in fresh if _says_something(ctx, reader, hit)]
@@ -90,13 +90,13 @@ def _day(hit: Hit) -> str:
     return iso(record.created_at if isinstance(record, Memory) else record.at)[:10]
 
 
-def told_ids(ctx: CallContext, reader: Reader, session_key: str) -> set[str]:
+def shown_ids(ctx: CallContext, reader: Reader, session_key: str) -> set[str]:
     """The records that a session was told of."""
     note = reader.get(NOTES, ctx.tenant, _note_id(session_key))
     return set(orjson.loads(note.content)) if note is not None else set()
 
 
-def note_told(ctx: CallContext, session_key: str, ids: Iterable[str]) -> None:
+def note_shown(ctx: CallContext, session_key: str, ids: Iterable[str]) -> None:
     """Remember that a session was told of these records."""
     new = tuple(dict.fromkeys(ids))
     if not new:

@@ -13,7 +13,7 @@ from holdfast.context import CallContext
 from holdfast.core.model import Lesson, Memory
 from holdfast.core.times import DAY_MS
 from holdfast.projects import of_project, project_names
-from holdfast.protocol.lifecycle import Life, Rules, strength
+from holdfast.protocol.lifecycle import LifecycleRules, MemoryLifetime, strength
 from holdfast.recall.flow import search
 from holdfast.recall.hits import Hit, Question
 from holdfast.recall.links import current
@@ -36,7 +36,7 @@ HALF_LIFE_MS = 30 * DAY_MS
 # An importance of one more outweighs being old and of no project; what answers the session outweighs all of it.
 BY_RELEVANCE, BY_IMPORTANCE, BY_STRENGTH, BY_FRESHNESS, BY_PROJECT = 0.6, 0.6, 0.05, 0.05, 0.05
 # In chats memories fade with time since their last use, and what was recalled often fades less.
-BY_LIFE, RULES = 0.8, Rules()
+BY_LIFE, RULES = 0.8, LifecycleRules()
 
 
 def topic(ctx: CallContext, session_id: str | None, agent: str | None) -> str:
@@ -101,7 +101,7 @@ def _strengths(ctx: CallContext, memories: Sequence[Memory], now: int) -> dict[s
     strong: dict[str, float] = {}
     for memory in memories:
         recalls, at = used.get(memory.seq, (0, 0))
-        life = Life(
+        life = MemoryLifetime(
             memory.id, memory.updated_at, at or None, recalls, memory.importance, memory.memory_type, memory.scope
         )
         strong[memory.id] = strength(life, RULES, now)

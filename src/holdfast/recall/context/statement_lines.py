@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.core.model import Statement
-from holdfast.recall.context.standing import Standing
+from holdfast.recall.context.current_statements import CurrentStatement
 
 RULES, IN_FORCE, FOUND, OPEN = (
     "The user's wishes and rules", "Decisions and facts in force", "Found out", "Open work",
@@ -36,15 +36,15 @@ class StatementLine:
     """What one message said for one section, and what was said earlier on the same subjects."""
 
     head: str
-    said: list[Standing] = field(default_factory=list)
-    earlier: list[Standing] = field(default_factory=list)
+    said: list[CurrentStatement] = field(default_factory=list)
+    earlier: list[CurrentStatement] = field(default_factory=list)
 
     @property
     def best(self) -> Statement:
         return max((one.statement for one in self.said), key=lambda one: one.worth)
 
     @property
-    def all(self) -> list[Standing]:
+    def all(self) -> list[CurrentStatement]:
         return [*self.said, *self.earlier]
 
     @property
@@ -53,20 +53,20 @@ class StatementLine:
         return " ".join([*map(_alone, own), *map(_below, self.earlier)])
 
 
-def _alone(one: Standing) -> str:
+def _alone(one: CurrentStatement) -> str:
     """The statement; what is newer stands elsewhere, or is not told."""
     return f"{one.statement.text} ({_mark(one).lower()})" if one.earlier else one.statement.text
 
 
-def _below(one: Standing) -> str:
+def _below(one: CurrentStatement) -> str:
     return f"{_mark(one)}: {one.statement.text}"
 
 
-def _mark(one: Standing) -> str:
+def _mark(one: CurrentStatement) -> str:
     return OUTDATED if one.doubtful else EARLIER
 
 
-def statement_lines(statements: Sequence[Standing], told: Collection[str] = ()) -> list[StatementLine]:
+def statement_lines(statements: Sequence[CurrentStatement], told: Collection[str] = ()) -> list[StatementLine]:
     """The lines, what matters most first. `told` are the keys of sentences that stand in slots."""
     sessions = dict.fromkeys(one.statement.session_id for one in statements)
     age = {session: place for place, session in enumerate(sessions)}
@@ -83,7 +83,7 @@ def statement_lines(statements: Sequence[Standing], told: Collection[str] = ()) 
     return sorted(lines.values(), key=lambda one: -_matters(one, age))
 
 
-def _once(statements: Sequence[Standing], told: Collection[str]) -> list[Standing]:
+def _once(statements: Sequence[CurrentStatement], told: Collection[str]) -> list[CurrentStatement]:
     """What is worth telling, newest first, each sentence as it was said last."""
     said, kept = set(told), []
     for one in sorted(statements, key=lambda one: -one.statement.at):
@@ -93,7 +93,7 @@ def _once(statements: Sequence[Standing], told: Collection[str]) -> list[Standin
     return kept
 
 
-def _roots(kept: Sequence[Standing]) -> Mapping[str, str]:
+def _roots(kept: Sequence[CurrentStatement]) -> Mapping[str, str]:
     """Of each statement that a newer one follows, the newest of that chain that is told."""
     newer = {one.statement.id: one.newer_id for one in kept}
     roots: dict[str, str] = {}
@@ -107,7 +107,7 @@ def _roots(kept: Sequence[Standing]) -> Mapping[str, str]:
     return roots
 
 
-def _join(lines: dict[tuple[str, str, int], StatementLine], one: Standing) -> StatementLine:
+def _join(lines: dict[tuple[str, str, int], StatementLine], one: CurrentStatement) -> StatementLine:
     """Put it to those of its message and section, or begin another line if that one is full."""
     head, source, number = SECTION_OF[one.statement.kind], one.statement.source_id, 0
     while line := lines.get((head, source, number)):

@@ -29,7 +29,7 @@ Edge = tuple[Node, Node]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class MapGraph:
     """Nodes with how many memories name them, heaviest first; what is left out is counted."""
 
     nodes: dict[Node, int]
@@ -44,7 +44,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _MemoryFolders:
     """What one memory names."""
 
     seq: int
@@ -52,7 +52,7 @@ class _Placed:
     concepts: tuple[str, ...]
 
 
-def draw(ctx: CallContext, project: str | None, agent: str | None, most_nodes: int) -> Drawn:
+def draw(ctx: CallContext, project: str | None, agent: str | None, most_nodes: int) -> MapGraph:
     """Folders and concepts of the newest memories that the caller may see."""
     reader = ctx.store.read()
     bounds = _bounds(ctx, project, agent)
@@ -70,7 +70,7 @@ def draw(ctx: CallContext, project: str | None, agent: str | None, most_nodes: i
     parents = list(_parents(nodes))
     room = max(0, MOST_EDGES - len(parents))
     kinds = Counter(kind for kind, _ in nodes)
-    return Drawn(
+    return MapGraph(
         nodes=nodes,
         homes=_homes(shared),
         shared=shared[:room],
@@ -95,7 +95,7 @@ def memories_at(
     return [one for one in records if ctx.may_see(one, agent)], len(found)
 
 
-def _is_at(one: _Placed, kind: str, name: str) -> bool:
+def _is_at(one: _MemoryFolders, kind: str, name: str) -> bool:
     if kind == "concept":
         return name in one.concepts
     return any(folder == name or _is_inside(folder, name) for folder in one.folders)
@@ -109,13 +109,13 @@ def _bounds(ctx: CallContext, project: str | None, agent: str | None) -> tuple[C
     return (*ctx.sees_memories(agent), *where(latest=True, project=project))
 
 
-def _placed(ctx: CallContext, reader: Reader, seqs: NDArray[np.int64]) -> Iterator[_Placed]:
+def _placed(ctx: CallContext, reader: Reader, seqs: NDArray[np.int64]) -> Iterator[_MemoryFolders]:
     """Three columns and not the records: 10,000 of these take a tenth of a second less."""
     columns = ("seq", "concepts", "files", "project")
     for seq, concepts, files, project in reader.values(MEMORIES, ctx.tenant, columns, seqs.tolist()):
         inside = sorted({_folder_of(file) for file in orjson.loads(files)})
         named = tuple(dict.fromkeys(islice(orjson.loads(concepts), CONCEPTS_OF_ONE)))
-        yield _Placed(seq, tuple(inside) or ((project,) if project else ()), named)
+        yield _MemoryFolders(seq, tuple(inside) or ((project,) if project else ()), named)
 
 
 def _folder_of(file: str) -> str:

@@ -14,7 +14,7 @@ from holdfast.core.model import Caller
 from holdfast.core.ports import Clock
 from holdfast.engine import Engine
 from holdfast.snapshot.repo.context import archive_of
-from holdfast.snapshot.sync.pending import waiting
+from holdfast.snapshot.sync.send_backlog import waiting
 
 LOOK_SECONDS = 20.0
 # Work that never gets done, as for a vault that is gone, keeps a server no longer than this many times the idle time.
@@ -23,7 +23,7 @@ MOST_TIMES = 3
 _UNCOUNTED = frozenset({"/livez", "/agentmemory/livez", "/metrics"})
 
 
-class Usage:
+class ServerUsage:
     """An app, and how long nothing was asked of it."""
 
     def __init__(self, app: ASGIApp, clock: Clock):
@@ -50,7 +50,7 @@ class Usage:
 class IdleStop:
     """A thread that stops the server once it has been idle for long enough."""
 
-    def __init__(self, usage: Usage, engine: Engine, stop: Callable[[], None]):
+    def __init__(self, usage: ServerUsage, engine: Engine, stop: Callable[[], None]):
         self._usage = usage
         self._engine = engine
         self._stop_server = stop

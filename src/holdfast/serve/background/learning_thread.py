@@ -29,7 +29,7 @@ WHOLE_LOOK_SECONDS = 3_600.0
 log = logging.getLogger("holdfast")
 
 
-class Learning:
+class LearningThread:
     """Learns from what is stored until it is stopped."""
 
     def __init__(self, engine: Engine):

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from holdfast.core.errors import Fault
 from holdfast.core.model import Caller
 from holdfast.engine import Engine
-from holdfast.snapshot.create import Wish
-from holdfast.snapshot.remote.layout import Fresh
+from holdfast.snapshot.create import CreateOptions
+from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.repo.jobs import read_works
 from holdfast.snapshot.scrub import check_next
 from holdfast.snapshot.status import age_of_newest
-from holdfast.snapshot.sync.pending import waiting
 from holdfast.snapshot.sync.queue import NOTHING, send_waiting
+from holdfast.snapshot.sync.send_backlog import waiting
 from holdfast.snapshot.triggers import making_if_changed
 from holdfast.store.port import Store
 
@@ -26,7 +26,7 @@ EXCHANGES = ("restore", "undo", "merge")
 log = logging.getLogger("holdfast")
 
 
-class Schedule:
+class SnapshotSchedule:
     """Makes a snapshot whenever the last one is old enough and something changed, and once another memory was made the
     live one; sends what waits for the vault; reads snapshots again that nobody has checked."""
 
@@ -85,7 +85,7 @@ class Schedule:
     def _look(self, archive: Archive) -> None:
         exchanged = _last_exchange(archive)
         if self._is_due(archive) or (self._every and exchanged not in (None, self._followed.get(archive.tenant))):
-            with making_if_changed(archive, Wish(label="scheduled", made_by="schedule")) as fresh:
+            with making_if_changed(archive, CreateOptions(label="scheduled", made_by="schedule")) as fresh:
                 self._made[archive.tenant] = self._engine.clock.steady()
                 self._followed[archive.tenant] = exchanged
                 self._unsent.add(archive.tenant)
@@ -93,7 +93,7 @@ class Schedule:
         check_next(archive, self._passed)
         self._send(archive)
 
-    def _send(self, archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None:
+    def _send(self, archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) -> None:
         if archive.tenant in self._unsent or waiting(archive):
             send_waiting(archive, fresh)
             self._unsent.discard(archive.tenant)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from holdfast.core.model import Event
 from holdfast.engine import Engine
-from holdfast.intake.embed_queue import Follower
+from holdfast.intake.embed_queue import EmbedQueue
 
 IDLE_SECONDS = 1.0  # between looks where no event tells of a write, as in imports
 SETTLE_SECONDS = 0.2  # what one step of an agent writes is embedded together
@@ -22,7 +22,7 @@ LONGEST_WAIT = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
+class _WriteMark:
     """A place in the order of all writes, and when it was the last one."""
 
     seq: int
@@ -38,7 +38,7 @@ class VectorWorker:
         self._written = threading.Event()
         self._follower = self._new_follower()
         self._began = engine.clock.steady()
-        self._mark = _Mark(0, self._began)
+        self._mark = _WriteMark(0, self._began)
         self._seen = 0  # the last write that was noticed
         self._thread = threading.Thread(target=self._run, name="vectors", daemon=True)
 
@@ -79,8 +79,8 @@ class VectorWorker:
             self._give_way()
             more = not self._stop.is_set() and self._follower.step()
 
-    def _new_follower(self) -> Follower:
-        return Follower(self._engine.store, self._engine.embedder, self._engine.clock, self._stop.is_set)
+    def _new_follower(self) -> EmbedQueue:
+        return EmbedQueue(self._engine.store, self._engine.embedder, self._engine.clock, self._stop.is_set)
 
     def _give_way(self) -> None:
         """Let callers who write go first if much waits, and nothing has waited too long."""
@@ -96,7 +96,7 @@ class VectorWorker:
         """Whether it has waited too long. No time is kept for each: it has waited since the mark, or longer."""
         now = self._engine.clock.steady()
         if oldest > self._mark.seq:
-            self._mark = _Mark(self._engine.store.last_seq(), now)
+            self._mark = _WriteMark(self._engine.store.last_seq(), now)
         return now - self._mark.at >= LONGEST_WAIT
 
     def _lull(self) -> None:

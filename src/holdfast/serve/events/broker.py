@@ -17,7 +17,7 @@ from holdfast.engine import Engine
 from holdfast.serve.events.subjects import message_of
 
 if TYPE_CHECKING:
-    from holdfast.serve.events.nats import Link
+    from holdfast.serve.events.nats import NatsLink
 
 BATCH = 256
 IDLE_SECONDS = 0.1
@@ -66,10 +66,10 @@ class Broker:
         await asyncio.wait({work}, timeout=STOP_SECONDS)
 
     async def _work(self) -> None:
-        from holdfast.serve.events.nats import Link
+        from holdfast.serve.events.nats import NatsLink
 
         while not self._stopping.is_set():
-            link = Link(self._engine.settings)
+            link = NatsLink(self._engine.settings)
             try:
                 await link.open()
                 self.is_connected = True
@@ -84,7 +84,7 @@ class Broker:
             await asyncio.sleep(self._pause)
             self._pause = min(2 * self._pause, MOST_PAUSE_SECONDS)
 
-    async def _feed(self, link: Link) -> None:
+    async def _feed(self, link: NatsLink) -> None:
         """Send what waits and what comes, until the connection ends."""
         while link.is_open and not self._stopping.is_set():
             sent = await self._send_some(link)
@@ -96,7 +96,7 @@ class Broker:
             if sent < BATCH:
                 await asyncio.sleep(IDLE_SECONDS)
 
-    async def _send_some(self, link: Link) -> int:
+    async def _send_some(self, link: NatsLink) -> int:
         """Send the first events that wait; how many the broker took.
 
         They are dropped from the store they were read from: a restore may open another one meanwhile.

@@ -39,7 +39,7 @@ class _Client(Client):
         return super()._connect_command()
 
 
-class Link:
+class NatsLink:
     """A connection that is open until it is closed or the server goes away."""
 
     def __init__(self, settings: Settings):

@@ -17,13 +17,13 @@ _FORGETTING = frozenset({"forgotten", "snapshot_restored"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _BufferedEvent:
     number: int
     event: Event  # without its body; says whom it concerns
     frame: bytes
 
 
-class Recent:
+class ReplayBuffer:
     """Events in their order, each with a place a reader can ask to go on from.
 
     A later event about the same record takes the place of the earlier one, so that what was changed or deleted is not
@@ -35,7 +35,7 @@ class Recent:
         self._last = 0
         self._gone = 0  # the largest number that is no longer kept
         self._bytes = 0
-        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], _BufferedEvent] = OrderedDict()
         self.left_at: float | None = None  # when the last reader left
 
     @property
@@ -51,7 +51,7 @@ class Recent:
             self._bytes, self._gone = 0, self._last - 1
         key = event.kind, _id_of(event) or str(self._last)
         self._drop(key)
-        self._kept[key] = _Kept(self._last, dataclasses.replace(event, body=None), body)
+        self._kept[key] = _BufferedEvent(self._last, dataclasses.replace(event, body=None), body)
         self._bytes += len(body)
         while len(self._kept) > EVENTS or self._bytes > BYTES:
             oldest = next(iter(self._kept))

@@ -23,7 +23,7 @@ from holdfast.core.session_keys import session_name
 from holdfast.core.wire import shape
 from holdfast.engine import Engine
 from holdfast.protocol.access import Viewer, viewer_keys
-from holdfast.serve.events.replay_buffer import Recent
+from holdfast.serve.events.replay_buffer import ReplayBuffer
 from holdfast.serve.http.auth import Auth, chat_of
 from holdfast.serve.http.strict_json import dumps
 
@@ -68,7 +68,7 @@ def frame(event: Event, place: str) -> bytes:
 
 
 @dataclass(eq=False)
-class Reader:
+class Subscriber:
     caller: Caller
     credential: str | None  # asked again before every frame: it may have been revoked or have run out
     agent: str | None  # only this agent's events; None sees all of the tenant's
@@ -88,14 +88,14 @@ class Reader:
         self.wake.set()
 
 
-class Live:
+class LiveSocket:
     """Publisher of committed events, and the ASGI app of the socket."""
 
     def __init__(self, engine: Engine, auth: Auth):
         self._engine = engine
         self._auth = auth
-        self._readers: set[Reader] = set()
-        self._recents: dict[str, Recent] = {}
+        self._readers: set[Subscriber] = set()
+        self._recents: dict[str, ReplayBuffer] = {}
         self._lock = threading.Lock()  # an event is either among the recent when a reader joins, or offered to it
 
     def publish(self, event: Event) -> None:
@@ -111,7 +111,7 @@ class Live:
             if not reader.loop.is_closed():
                 reader.loop.call_soon_threadsafe(reader.offer, body)
 
-    def _is_over(self, tenant: str, recent: Recent) -> bool:
+    def _is_over(self, tenant: str, recent: ReplayBuffer) -> bool:
         """Whether nobody reads any more and nobody will come back; the events are dropped then."""
         over = recent.left_at is not None and self._engine.clock.steady() - recent.left_at > KEPT_SECONDS
         if over:
@@ -138,13 +138,13 @@ class Live:
             listening.cancel()
             self._leave(reader)
 
-    def _join(self, reader: Reader) -> None:
+    def _join(self, reader: Subscriber) -> None:
         """Let a reader hear of all events from now on, after those it missed."""
         tenant = reader.caller.tenant
         with self._lock:
             recent = self._recents.get(tenant)
             if recent is None or self._is_over(tenant, recent):
-                recent = self._recents[tenant] = Recent(self._engine.entropy.hex(12))
+                recent = self._recents[tenant] = ReplayBuffer(self._engine.entropy.hex(12))
             recent.left_at = None
             self._readers.add(reader)
             if reader.since is None:
@@ -155,14 +155,14 @@ class Live:
             reader.frames.extend([*(missed or ()), dumps({"type": greeting, "place": recent.place})])
         reader.wake.set()
 
-    def _leave(self, reader: Reader) -> None:
+    def _leave(self, reader: Subscriber) -> None:
         tenant = reader.caller.tenant
         with self._lock:
             self._readers.discard(reader)
             if not any(one.caller.tenant == tenant for one in self._readers) and tenant in self._recents:
                 self._recents[tenant].left_at = self._engine.clock.steady()
 
-    def _admit(self, scope: Scope) -> Reader:
+    def _admit(self, scope: Scope) -> Subscriber:
         credential = self._credential(scope)
         caller = self._auth.of(credential)
         ctx = self._engine.context(caller)
@@ -173,7 +173,7 @@ class Live:
         bounds = ctx.sees(asked.get("agentId"))
         agent = str(bounds[0].value) if bounds else None
         viewer = listening(scope, asked)
-        return Reader(caller, credential, agent, viewer, asked.get("since"), asyncio.get_running_loop())
+        return Subscriber(caller, credential, agent, viewer, asked.get("since"), asyncio.get_running_loop())
 
     def _credential(self, scope: Scope) -> str | None:
         """From a page's sub-protocol, from ?token= as older clients give it, or from the header."""
@@ -183,13 +183,13 @@ class Live:
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [None])[0]
         return token or self._auth.credential(scope["headers"])
 
-    def _still_admitted(self, reader: Reader) -> bool:
+    def _still_admitted(self, reader: Subscriber) -> bool:
         try:
             return self._auth.of(reader.credential) == reader.caller
         except Fault:
             return False
 
-    async def _feed(self, reader: Reader, send: Send, listening: asyncio.Task[None]) -> None:
+    async def _feed(self, reader: Subscriber, send: Send, listening: asyncio.Task[None]) -> None:
         while not listening.done():
             await reader.wake.wait()
             reader.wake.clear()
@@ -213,7 +213,7 @@ def _unpacked(text: str) -> str:
 _IN_CHATS = ("memory", "forgotten")  # events of which somebody in a chat learns
 
 
-def _reaches(event: Event, reader: Reader) -> bool:
+def _reaches(event: Event, reader: Subscriber) -> bool:
     if event.tenant != reader.caller.tenant or reader.agent not in (None, event.agent):
         return False
     if reader.viewer.umo and event.kind not in _IN_CHATS:
@@ -229,7 +229,7 @@ def listening(scope: Scope, asked: Mapping[str, str]) -> Viewer:
     return Viewer(bound.umo or NO_CHAT, bound.sender_id)
 
 
-async def _until_gone(receive: Receive, reader: Reader) -> None:
+async def _until_gone(receive: Receive, reader: Subscriber) -> None:
     """Read and drop what the client sends until it leaves."""
     while (await receive())["type"] != "websocket.disconnect":
         continue

@@ -62,7 +62,7 @@ TRUSTED_SCHEMES = frozenset({b"vscode-webview", b"chrome-extension"})
 _NETLOC = re.compile(rb"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::\d{1,5})?")
 
 
-class Guard:
+class AdmissionControl:
     """An ASGI app around another: checks who asks from where, and dresses what is answered."""
 
     def __init__(
@@ -74,14 +74,14 @@ class Guard:
         recognise: Recognise | None = None,
     ):
         self.app = app
-        self.hosts = Hosts(settings.host, settings.allowed_hosts)
-        self.buckets = Buckets(settings.rate, clock or SystemClock()) if settings.rate else None
+        self.hosts = AllowedHosts(settings.host, settings.allowed_hosts)
+        self.buckets = RateBuckets(settings.rate, clock or SystemClock()) if settings.rate else None
         self.recognise = recognise
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             return await self.app(scope, receive, send)
-        answer = Answer(scope, send)
+        answer = SecuredResponse(scope, send)
         try:
             answer.origin, credential = self._admit(scope)
             if self.buckets is not None:
@@ -120,7 +120,7 @@ class Guard:
         return str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False)) if ":" in address else address
 
 
-class Hosts:
+class AllowedHosts:
     """The names this server answers to, and the pages that may talk to it."""
 
     def __init__(self, bound: str, allowed: Iterable[str]):
@@ -171,7 +171,7 @@ class Hosts:
         return name in self.names or _is_loopback(name) or (self.any_address and _address(name) is not None)
 
 
-class Buckets:
+class RateBuckets:
     """How much each caller may still ask for: `rate` a second, and twice that at once."""
 
     def __init__(self, rate: float, clock: Clock):
@@ -192,7 +192,7 @@ class Buckets:
             raise RateLimited("too many requests", details={"retryAfter": wait})
 
 
-class Answer:
+class SecuredResponse:
     """The way back to the client: what is sent through it leaves with the security headers."""
 
     __slots__ = ("_closed", "_scope", "_send", "_socket", "_started", "held", "origin")

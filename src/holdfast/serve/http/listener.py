@@ -1,8 +1,10 @@
-"""The listening socket and the life of its connections. Knows nothing of what is asked or answered.
+"""The listening socket and the life of its connections. Knows nothing of requests or answers.
 
-uvicorn over httptools waits without end for a request head, lets a pipelining client queue requests without
-end and lets a client that never reads keep its answer in memory. Here each of these has a bound, and what is
-refused on the wire has the same shape as every other fault.
+This stands on protocol classes of uvicorn that are not public, and pyproject.toml therefore bounds its version. The
+public options cannot do it: uvicorn waits without end for a request head, queues any number of pipelined requests, and
+keeps the answer of a client that never reads in memory (a 256 kB burst of requests became 22 MB). None of the three
+can be seen from an ASGI app or set by an option, and a proxy in front is not there on a laptop. So `Connection` and
+`Socket` override the hooks through which bytes come and go; what is refused on the wire has the shape of every fault.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ OVERHEAD_PER_BODY_BYTE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ListenerLimits:
     """How long and for how many the server waits."""
 
     header_seconds: float
@@ -58,15 +60,15 @@ class Patience:
     max_connections: int
 
     @classmethod
-    def of(cls, settings: Settings) -> Patience:
+    def of(cls, settings: Settings) -> ListenerLimits:
         return cls(settings.header_seconds, settings.body_seconds, settings.max_connections)
 
 
 class Config(uvicorn.Config):
-    patience: Patience
+    limits: ListenerLimits
 
 
-class Reader(asyncio.Protocol):
+class SlowReaderGuard(asyncio.Protocol):
     """A client that has to keep reading: one that leaves its answers lying is cut off."""
 
     config: uvicorn.Config
@@ -75,12 +77,12 @@ class Reader(asyncio.Protocol):
     _stuck: asyncio.TimerHandle | None = None
 
     @property
-    def patience(self) -> Patience:
-        return cast(Config, self.config).patience
+    def limits(self) -> ListenerLimits:
+        return cast(Config, self.config).limits
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stuck = self.loop.call_later(self.patience.write_seconds, self.transport.abort)
+        self._stuck = self.loop.call_later(self.limits.write_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -91,7 +93,7 @@ class Reader(asyncio.Protocol):
         super().connection_lost(exc)
 
 
-class Connection(Reader, HttpToolsProtocol):
+class Connection(SlowReaderGuard, HttpToolsProtocol):
     """One HTTP connection whose client also has to keep sending."""
 
     _owing: asyncio.TimerHandle | None = None
@@ -105,7 +107,7 @@ class Connection(Reader, HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.transport = transport
-        if len(self.connections) >= self.patience.max_connections:
+        if len(self.connections) >= self.limits.max_connections:
             hint = "Close idle connections, or raise HOLDFAST_MAX_CONNECTIONS."
             return self._refuse(RateLimited("the server has all the connections it takes", hint=hint), 503)
         super().connection_made(transport)
@@ -185,7 +187,7 @@ class Connection(Reader, HttpToolsProtocol):
     def _client_owes(self) -> None:
         """Bytes are due within a time that the single byte does not prolong."""
         if self._owing is None and not self.transport.is_closing():
-            self._owing = self.loop.call_later(self.patience.header_seconds, self._too_late)
+            self._owing = self.loop.call_later(self.limits.header_seconds, self._too_late)
 
     def _client_paid(self) -> None:
         _cancel(self._owing)
@@ -205,7 +207,7 @@ class Connection(Reader, HttpToolsProtocol):
         self.transport.close()
 
 
-class Socket(Reader, WebSocketsSansIOProtocol):
+class Socket(SlowReaderGuard, WebSocketsSansIOProtocol):
     """One WebSocket."""
 
     async def send(self, message: ASGISendEvent) -> None:
@@ -277,7 +279,7 @@ class Listener:
         port: int,
         settings: Settings,
         on_ready: Callable[[str], None],
-        patience: Patience | None = None,
+        limits: ListenerLimits | None = None,
         on_ending: Callable[[], None] = lambda: None,
     ):
         self.host = host
@@ -285,8 +287,8 @@ class Listener:
         self.settings = settings
         self.on_ready = on_ready
         self.url = ""
-        self.patience = patience or Patience.of(settings)
-        self._server = Server(_config(app, settings, self.patience), self._ready, on_ending)
+        self.limits = limits or ListenerLimits.of(settings)
+        self._server = Server(_config(app, settings, self.limits), self._ready, on_ending)
 
     def run(self) -> None:
         """Serve until told to stop.
@@ -295,7 +297,7 @@ class Listener:
             InvalidSettings: the address cannot be listened on, or may not be without a secret.
         """
         exposed = self.settings.secret is not None
-        with bind(self.host, self.port, exposed, self.patience.write_seconds) as listening:
+        with bind(self.host, self.port, exposed, self.limits.write_seconds) as listening:
             self.url = _url(listening)
             self._server.run(sockets=[listening])
 
@@ -304,15 +306,6 @@ class Listener:
 
     def _ready(self) -> None:
         self.on_ready(self.url)
-
-
-def serve_app(app: ASGIApp, host: str, port: int, settings: Settings, on_ready: Callable[[str], None]) -> None:
-    """Serve the app until SIGTERM or SIGINT; `on_ready` gets the URL once connections are taken.
-
-    Raises:
-        InvalidSettings: the address cannot be listened on, or may not be without a secret.
-    """
-    Listener(app, host, port, settings, on_ready).run()
 
 
 def bind(host: str, port: int, exposed: bool, unread_seconds: float = 30) -> socket.socket:
@@ -368,7 +361,7 @@ def _url(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _config(app: ASGIApp, settings: Settings, patience: Patience) -> Config:
+def _config(app: ASGIApp, settings: Settings, limits: ListenerLimits) -> Config:
     config = Config(
         app,
         interface="asgi3",
@@ -386,7 +379,7 @@ def _config(app: ASGIApp, settings: Settings, patience: Patience) -> Config:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=2 * GRACE_SECONDS,
     )
-    config.patience = patience
+    config.limits = limits
     return config
 
 

@@ -25,7 +25,7 @@ BATCH = 64
 _OF_THE_DISK = (StorageFull, StorageFailed)
 
 
-class _Ride:
+class _BatchedRequest:
     """One request on the batcher and what came of it."""
 
     __slots__ = ("answer", "error", "finish", "future", "loop", "prepare", "prepared")
@@ -46,8 +46,8 @@ class WriteBatcher:
     def __init__(self, store: Callable[[], Store]):
         """`store` gives the live one, which may become another at any time."""
         self._store = store
-        self._arrived: list[_Ride] = []  # in this turn of the event loop; touched by it only
-        self._waiting: SimpleQueue[list[_Ride]] = SimpleQueue()  # an empty list: no more will come
+        self._arrived: list[_BatchedRequest] = []  # in this turn of the event loop; touched by it only
+        self._waiting: SimpleQueue[list[_BatchedRequest]] = SimpleQueue()  # an empty list: no more will come
         self._under_way = 0  # changed by the event loop only
         self._thread = threading.Thread(target=self._drive, name="lane", daemon=True)
 
@@ -62,7 +62,7 @@ class WriteBatcher:
     async def run(self, prepare: Callable[[], Any], finish: Callable[[Any], Any], pool: Executor | None) -> Any:
         """What `finish` makes of what `prepare` gave, once it is durable. A preparation that may take long is given to
         the pool. Only `finish` runs inside the write, and maybe twice."""
-        ride = _Ride(prepare, finish, asyncio.get_running_loop())
+        ride = _BatchedRequest(prepare, finish, asyncio.get_running_loop())
         self._under_way += 1
         try:
             if pool is not None:
@@ -74,7 +74,7 @@ class WriteBatcher:
             del ride  # an error goes on through this frame, and must not find itself in it
             self._under_way -= 1
 
-    def _arrive(self, ride: _Ride) -> None:
+    def _arrive(self, ride: _BatchedRequest) -> None:
         """Those whose bytes came in the same turn of the event loop go together, instead of the first one alone."""
         if not self._arrived:
             ride.loop.call_soon(self._depart)
@@ -85,7 +85,7 @@ class WriteBatcher:
         for first in range(0, len(rides), BATCH):
             self._waiting.put(rides[first : first + BATCH])
 
-    def _board(self, ride: _Ride) -> None:
+    def _board(self, ride: _BatchedRequest) -> None:
         if not _is_prepared(ride):
             ride.loop.call_soon_threadsafe(_deliver, [ride])
         elif self._under_way == 1:  # nobody to share with: another hand-over would only cost time
@@ -110,13 +110,13 @@ class WriteBatcher:
             rides[0].loop.call_soon_threadsafe(_deliver, rides)
         return not last
 
-    def _next(self) -> list[_Ride] | None:
+    def _next(self) -> list[_BatchedRequest] | None:
         try:
             return self._waiting.get_nowait()
         except Empty:
             return None
 
-    def _carry(self, rides: list[_Ride]) -> None:
+    def _carry(self, rides: list[_BatchedRequest]) -> None:
         """Finish all in one write; if that write fails, none of them happened."""
 
         def together(_: object) -> None:
@@ -133,7 +133,7 @@ class WriteBatcher:
                 ride.error = copy(error)
 
 
-def _is_prepared(ride: _Ride) -> bool:
+def _is_prepared(ride: _BatchedRequest) -> bool:
     """Whether the request can be carried out; it is prepared now if it is not yet."""
     try:
         if ride.prepare is not None:
@@ -143,7 +143,7 @@ def _is_prepared(ride: _Ride) -> bool:
     return ride.error is None
 
 
-def _finish(ride: _Ride) -> None:
+def _finish(ride: _BatchedRequest) -> None:
     ride.answer = ride.error = None
     try:
         ride.answer = ride.finish(ride.prepared)
@@ -153,7 +153,7 @@ def _finish(ride: _Ride) -> None:
         ride.error = error
 
 
-def _deliver(rides: list[_Ride]) -> None:
+def _deliver(rides: list[_BatchedRequest]) -> None:
     for ride in rides:
         error, ride.error = ride.error, None
         if ride.future.cancelled():

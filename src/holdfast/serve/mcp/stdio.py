@@ -18,7 +18,7 @@ LAST_ANSWERS_SECONDS = 60
 THREADS = 1
 
 
-class _Open:
+class _OpenRequests:
     """Requests without an answer yet."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class _Open:
 
 async def serve_stdio(connection: Connection, tools: str = "core", here: str | None = None) -> None:
     """Speak MCP until the client hangs up and its last request is answered; `here` is the project it is started in."""
-    waiting = _Open()
+    waiting = _OpenRequests()
     with ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="mcp") as pool:
         server = McpSurface(lambda _: connection, pool, tools, here).server()
         async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:

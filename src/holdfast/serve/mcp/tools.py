@@ -158,13 +158,13 @@ class McpSurface:
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            answer = self._told_once(ctx, await self._call(ctx, lambda connection: self._answer(connection, params)))
+            answer = self._notice_once(ctx, await self._call(ctx, lambda connection: self._answer(connection, params)))
         except Fault as fault:
             content: list[types.ContentBlock] = [types.TextContent(text=text_of(fault.to_dict()))]
             return types.CallToolResult(content=content, is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text_of(answer))])
 
-    def _told_once(self, ctx: Context, answer: Any) -> Any:
+    def _notice_once(self, ctx: Context, answer: Any) -> Any:
         """The answer, without a notice that this process has given its one client before. Over HTTP, where a request
         stands alone, the server knows whom it told."""
         notice = answer.get("notice", "") if isinstance(answer, dict) and ctx.request is None else ""

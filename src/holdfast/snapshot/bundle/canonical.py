@@ -65,7 +65,7 @@ def loads(data: bytes, *, newline: bool = False, most_bytes: int = MOST_BYTES) -
 
 
 @dataclass(frozen=True, slots=True)
-class Long:
+class LongList:
     """A list of objects that may have very many, by its key, the first key of each object, and the key after it.
 
     Canonical bytes let it be cut without reading strings: an unescaped quote never follows a brace inside of one.
@@ -91,7 +91,7 @@ class Long:
             start = stop + 1
 
 
-def loads_long(data: bytes, long: Long, *, newline: bool = False) -> tuple[Any, Iterator[Any]]:
+def loads_long(data: bytes, long: LongList, *, newline: bool = False) -> tuple[Any, Iterator[Any]]:
     """The value as `loads` gives it, but with an empty list in the place of the long one, and the objects of that one
     by one: all of them at once would take five times the bytes.
 
@@ -107,7 +107,7 @@ def loads_long(data: bytes, long: Long, *, newline: bool = False) -> tuple[Any, 
     return loads(data[:start] + data[end:], newline=newline), _objects(data, long, start, end)
 
 
-def _taken_out(value: Any, long: Long) -> Iterator[Any]:
+def _taken_out(value: Any, long: LongList) -> Iterator[Any]:
     key = long.key.decode()
     rows = value.get(key) if type(value) is dict else None
     if type(rows) is not list:
@@ -116,12 +116,12 @@ def _taken_out(value: Any, long: Long) -> Iterator[Any]:
     return iter(rows)
 
 
-def _objects(data: bytes, long: Long, start: int, end: int) -> Iterator[Any]:
+def _objects(data: bytes, long: LongList, start: int, end: int) -> Iterator[Any]:
     for piece in long.pieces(data, start, end):
         yield from loads(b"[%b]" % piece)
 
 
-def dumps_long(value: dict[str, Any], long: Long, rows: Iterable[Any], *, newline: bool = False) -> bytes:
+def dumps_long(value: dict[str, Any], long: LongList, rows: Iterable[Any], *, newline: bool = False) -> bytes:
     """The one spelling of the value with these objects in the place of its empty list.
 
     Raises:

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any
 
 from holdfast.snapshot.bundle import canonical
-from holdfast.snapshot.bundle.canonical import Fields, Long, Malformed
+from holdfast.snapshot.bundle.canonical import Fields, LongList, Malformed
 from holdfast.snapshot.bundle.members import MOST_MEMBERS, check_members, kind_of
-from holdfast.snapshot.bundle.types import Artifact, Left
+from holdfast.snapshot.bundle.types import Artifact, SkippedItem
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 _MOST_PATH = 8192  # of what was left: such a path may be the very reason
@@ -25,10 +25,10 @@ class Contents:
 
     artifacts: tuple[Artifact, ...]
     files: tuple[str, ...]  # that redaction changed
-    left: tuple[Left, ...]
+    left: tuple[SkippedItem, ...]
 
 
-LONG = Long(b"artifacts", b"kind", b"files")
+LONG = LongList(b"artifacts", b"kind", b"files")
 
 
 def contents_bytes(contents: Contents) -> bytes:
@@ -55,7 +55,7 @@ def artifact_shapes(artifacts: Sequence[Artifact]) -> Iterator[dict[str, Any]]:
         yield {"path": one.path, "kind": one.kind, "size": one.size, "sha256": one.sha256}
 
 
-def left_shape(left: Sequence[Left]) -> list[dict[str, Any]]:
+def left_shape(left: Sequence[SkippedItem]) -> list[dict[str, Any]]:
     return [{"path": one.path, "reason": one.reason} for one in left]
 
 
@@ -81,12 +81,12 @@ def _artifact(value: Any) -> Artifact:
     return artifact
 
 
-def read_left(fields: Fields) -> tuple[Left, ...]:
+def read_left(fields: Fields) -> tuple[SkippedItem, ...]:
     return tuple(_left(one) for one in fields.items("left", MOST_MEMBERS))
 
 
-def _left(value: Any) -> Left:
+def _left(value: Any) -> SkippedItem:
     fields = Fields(value, "what was left")
-    left = Left(fields.text("path", most=_MOST_PATH), fields.text("reason", most=_MOST_REASON))
+    left = SkippedItem(fields.text("path", most=_MOST_PATH), fields.text("reason", most=_MOST_REASON))
     fields.end()
     return left

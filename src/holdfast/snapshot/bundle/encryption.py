@@ -25,7 +25,7 @@ from holdfast.core.age import (
 )
 from holdfast.core.disk import user_path
 from holdfast.core.errors import Fault, IdentityNeeded, InvalidRequest, SnapshotDamaged
-from holdfast.snapshot.bundle.zstd_frame import Source
+from holdfast.snapshot.bundle.zstd_frame import ByteSource
 
 _MOST_IDENTITIES = 64 * 1024
 _PIECE = 256 * 1024  # the library writes 8 kB at a time; a pipe costs two system calls for each
@@ -135,7 +135,7 @@ def sealing(recipients: Sequence[str]) -> Callable[[bytes], bytes]:
 
 
 def opening(identities: Sequence[str]) -> Callable[[bytes], bytes]:
-    """What decrypts a few bytes at a time; it raises IdentityNeeded and SnapshotDamaged as `Decrypting` does.
+    """What decrypts a few bytes at a time; it raises IdentityNeeded and SnapshotDamaged as `DecryptingReader` does.
 
     Raises:
         IdentityNeeded: no identity was given.
@@ -154,10 +154,10 @@ def opening(identities: Sequence[str]) -> Callable[[bytes], bytes]:
     return open_bytes
 
 
-class Decrypting:
+class DecryptingReader:
     """A source of the plain bytes of an encrypted one; a thread decrypts into a pipe as they are read."""
 
-    def __init__(self, encrypted: Source, identities: Sequence[str]):
+    def __init__(self, encrypted: ByteSource, identities: Sequence[str]):
         """Take the identities.
 
         Raises:
@@ -172,7 +172,7 @@ class Decrypting:
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._decrypt, name="holdfast-decrypt", daemon=True)
 
-    def __enter__(self) -> Decrypting:
+    def __enter__(self) -> DecryptingReader:
         self._thread.start()
         return self
 

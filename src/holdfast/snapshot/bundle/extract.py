@@ -15,7 +15,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Sink:
+class MemberFile:
     """The file of one member."""
 
     def __init__(self, handle: int, durable: bool = True):
@@ -34,7 +34,7 @@ class Sink:
         os.close(self._handle)
 
 
-class Landing:
+class FolderExtractor:
     """The wanted members of a bundle as files below a folder.
 
     A member whose name did not fit into the tar lands by that name first if its path is not known yet: the list of an
@@ -57,7 +57,7 @@ class Landing:
         self._folders: list[str] = []
         self._made = False
 
-    def __enter__(self) -> Landing:
+    def __enter__(self) -> FolderExtractor:
         with contextlib.suppress(FileExistsError):
             self._into.mkdir(mode=0o700)
             self._made = True
@@ -72,12 +72,12 @@ class Landing:
             while self._open:
                 os.close(self._open.pop()[1])
 
-    def open(self, name: str) -> Sink | None:
+    def open(self, name: str) -> MemberFile | None:
         """The new file of a member; None if it is not wanted."""
         path = name if self._paths is None else self._paths[name]
         if not is_long(path) and not self._wanted(path):
             return None
-        return Sink(self._file(path), durable=not self._hasty(path))
+        return MemberFile(self._file(path), durable=not self._hasty(path))
 
     def settle(self, artifacts: Sequence[Artifact]) -> None:
         """Move what landed by another name to its path, drop it if it is not wanted, and make all names durable."""

@@ -14,7 +14,7 @@ from holdfast.core.errors import SnapshotDamaged
 _CHUNK = 1 << 20
 
 
-class _Checked(io.RawIOBase):
+class _VerifiedStream(io.RawIOBase):
     """A stream that refuses to end unless it was exactly the bytes that were promised."""
 
     def __init__(self, source: BinaryIO, name: str, size: int, digest: str):
@@ -44,7 +44,7 @@ def checked(source: BinaryIO, name: str, size: int, digest: str) -> BinaryIO:
 
     Whoever stores it whole or not at all therefore stores nothing else.
     """
-    return io.BufferedReader(_Checked(source, name, size, digest), _CHUNK)
+    return io.BufferedReader(_VerifiedStream(source, name, size, digest), _CHUNK)
 
 
 def copy_new(source: BinaryIO, target: Path) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast, get_args
 
-from holdfast.core.bundle_names import AGE, BODY, MANIFEST, RECIPE
+from holdfast.core.bundle_names import AGE, BODY, CHUNK_INDEX, MANIFEST
 from holdfast.core.errors import InvalidRequest, SnapshotDamaged, SnapshotTooNew
 from holdfast.core.times import iso, parse_time
 from holdfast.snapshot.bundle import canonical
-from holdfast.snapshot.bundle.canonical import Fields, Long, Malformed
+from holdfast.snapshot.bundle.canonical import Fields, LongList, Malformed
 from holdfast.snapshot.bundle.contents import SHA256, artifact_shapes, left_shape, read_artifacts, read_left
 from holdfast.snapshot.bundle.members import MOST_MEMBERS
 from holdfast.snapshot.bundle.types import (
@@ -20,10 +20,10 @@ from holdfast.snapshot.bundle.types import (
     FORMAT_VERSION,
     Artifact,
     Identity,
-    Left,
     Maker,
     Manifest,
     Redaction,
+    SkippedItem,
 )
 
 MOST_BYTES = canonical.MOST_BYTES
@@ -31,7 +31,7 @@ MOST_BYTES = canonical.MOST_BYTES
 # What is signed begins with this, so that a signature of something else is never one of a manifest.
 _DOMAIN = b"holdfast snapshot manifest 1\n"
 
-_LONG = Long(b"artifacts", b"kind", b"body")
+_LONG = LongList(b"artifacts", b"kind", b"body")
 _ID = re.compile(r"(\d{6,18})-\d{8}T\d{6}Z-[0-9a-f]{6}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _MAKER = re.compile("|".join(get_args(Maker)))
@@ -52,7 +52,7 @@ def body_name(snapshot_id: str, encrypted: bool) -> str:
 
 def chunk_index_name(snapshot_id: str, encrypted: bool) -> str:
     """The body's name of a snapshot that is kept as chunks."""
-    return f"{snapshot_id}{RECIPE}{AGE if encrypted else ''}"
+    return f"{snapshot_id}{CHUNK_INDEX}{AGE if encrypted else ''}"
 
 
 def manifest_name(snapshot_id: str) -> str:
@@ -231,7 +231,7 @@ def _recipients(fields: Fields) -> tuple[str, ...]:
     return recipients
 
 
-_Lists = tuple[tuple[Artifact, ...] | None, Redaction, tuple[Left, ...], int]
+_Lists = tuple[tuple[Artifact, ...] | None, Redaction, tuple[SkippedItem, ...], int]
 
 
 def _lists(fields: Fields, encrypted: bool, rows: Iterator[Any]) -> _Lists:

@@ -7,7 +7,7 @@ import queue
 import threading
 from collections.abc import Callable
 
-from holdfast.snapshot.bundle.extract import Sink
+from holdfast.snapshot.bundle.extract import MemberFile
 
 _LARGE = 4 * 1024 * 1024  # below, starting a thread costs more than it saves
 WAITING = 4  # pieces of a megabyte each
@@ -17,19 +17,19 @@ def _as_it_is() -> None:
     """The thread is as any other."""
 
 
-def passing(sink: Sink | None, size: int, begin: Callable[[], None] = _as_it_is) -> Passing:
+def member_writer(sink: MemberFile | None, size: int, begin: Callable[[], None] = _as_it_is) -> MemberWriter:
     """The way of a member of that size; `begin` is called first in a thread that is started for it."""
-    return Aside(sink, begin) if size >= _LARGE else Passing(sink)
+    return ThreadedMemberWriter(sink, begin) if size >= _LARGE else MemberWriter(sink)
 
 
-class Passing:
+class MemberWriter:
     """Hashes and writes at once."""
 
-    def __init__(self, sink: Sink | None):
+    def __init__(self, sink: MemberFile | None):
         self._sink = sink
         self._digest = hashlib.sha256()
 
-    def __enter__(self) -> Passing:
+    def __enter__(self) -> MemberWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -48,11 +48,11 @@ class Passing:
         return self._digest.hexdigest()
 
 
-class Aside(Passing):
+class ThreadedMemberWriter(MemberWriter):
     """Hashes and writes in a thread, while the next piece is decompressed or the last one packed: all of this releases
     the interpreter. At most so many pieces wait, and one is at work."""
 
-    def __init__(self, sink: Sink | None, begin: Callable[[], None]):
+    def __init__(self, sink: MemberFile | None, begin: Callable[[], None]):
         super().__init__(sink)
         self._begin = begin
         self._pieces: queue.Queue[memoryview | None] = queue.Queue(WAITING)

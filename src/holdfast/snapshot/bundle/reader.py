@@ -22,29 +22,29 @@ from holdfast.core.errors import SnapshotDamaged
 from holdfast.snapshot.bundle import canonical, tar_header
 from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.contents import Contents, read_contents
-from holdfast.snapshot.bundle.encryption import Decrypting, opening, read_identities
-from holdfast.snapshot.bundle.extract import Landing, Sink
+from holdfast.snapshot.bundle.encryption import DecryptingReader, opening, read_identities
+from holdfast.snapshot.bundle.extract import FolderExtractor, MemberFile
 from holdfast.snapshot.bundle.limits import check_size, most_size
-from holdfast.snapshot.bundle.member_stream import passing
+from holdfast.snapshot.bundle.member_stream import member_writer
 from holdfast.snapshot.bundle.members import CONTENTS, MOST_MEMBERS, folders_of, is_member, member_name
 from holdfast.snapshot.bundle.types import Artifact, Manifest
-from holdfast.snapshot.bundle.zstd_frame import MOST_WINDOW, OneFrame, Source
-from holdfast.snapshot.chunks.reader import Gathered, as_stored, read_chunk_index
+from holdfast.snapshot.bundle.zstd_frame import MOST_WINDOW, ByteSource, SingleFrame
+from holdfast.snapshot.chunks.reader import ChunkedTar, as_stored, read_chunk_index
 
 __all__ = ["read_identities", "unpack", "walk"]
 
 _PIECE = 1024 * 1024
 
 
-class Sinks(Protocol):
+class MemberSinks(Protocol):
     """What becomes of the members."""
 
-    def open(self, name: str) -> Sink | None:
+    def open(self, name: str) -> MemberFile | None:
         """Where the bytes of a member go; None if nobody wants them."""
         ...
 
 
-class Nowhere:
+class DiscardMembers:
     """Members are checked and forgotten."""
 
     def open(self, name: str) -> None:
@@ -69,15 +69,15 @@ def unpack(
         StorageFull, StorageFailed: the members could not be written.
     """
     try:
-        with Landing(into, wanted, manifest.artifacts, hasty) as landing:
-            contents = walk(body, manifest, landing, identities)
-            landing.settle(contents.artifacts)
+        with FolderExtractor(into, wanted, manifest.artifacts, hasty) as extractor:
+            contents = walk(body, manifest, extractor, identities)
+            extractor.settle(contents.artifacts)
         return contents.artifacts
     except OSError as error:
         raise disk_fault(error, f"unpack {body.name}") from error
 
 
-def walk(body: Path, manifest: Manifest, sinks: Sinks | None = None, identities: Sequence[str] = ()) -> Contents:
+def walk(body: Path, manifest: Manifest, sinks: MemberSinks | None = None, identities: Sequence[str] = ()) -> Contents:
     """Read a body from end to end, check all of it, and tell what it holds.
 
     Raises:
@@ -85,7 +85,7 @@ def walk(body: Path, manifest: Manifest, sinks: Sinks | None = None, identities:
     """
     try:
         with opened(body, manifest, identities) as plain:
-            contents = _members(plain, manifest, sinks or Nowhere())
+            contents = _members(plain, manifest, sinks or DiscardMembers())
         return contents
     except (Malformed, zstandard.ZstdError) as error:
         reason = str(error) if isinstance(error, Malformed) else "its compressed bytes are damaged"
@@ -93,7 +93,7 @@ def walk(body: Path, manifest: Manifest, sinks: Sinks | None = None, identities:
 
 
 @contextlib.contextmanager
-def opened(body: Path, manifest: Manifest, identities: Sequence[str] = ()) -> Iterator[Plain]:
+def opened(body: Path, manifest: Manifest, identities: Sequence[str] = ()) -> Iterator[DecompressedTar]:
     """The tar of a body. It is the sealed one once the block ends without a fault.
 
     Raises:
@@ -104,24 +104,24 @@ def opened(body: Path, manifest: Manifest, identities: Sequence[str] = ()) -> It
         if manifest.chunked:
             yield stack.enter_context(_gathered(body, manifest, identities))
             return
-        raw = stack.enter_context(_Raw(body, manifest))
-        packed: Source = raw
+        raw = stack.enter_context(_CountedFile(body, manifest))
+        packed: ByteSource = raw
         if manifest.encrypted:
-            packed = stack.enter_context(Decrypting(raw, identities))
+            packed = stack.enter_context(DecryptingReader(raw, identities))
         decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
-        reader = decompressor.stream_reader(cast(IO[bytes], OneFrame(packed)), read_size=_PIECE)
-        yield Plain(reader, manifest.body_size)
+        reader = decompressor.stream_reader(cast(IO[bytes], SingleFrame(packed)), read_size=_PIECE)
+        yield DecompressedTar(reader, manifest.body_size)
         raw.check()
 
 
 @contextlib.contextmanager
-def _gathered(body: Path, manifest: Manifest, identities: Sequence[str]) -> Iterator[Plain]:
+def _gathered(body: Path, manifest: Manifest, identities: Sequence[str]) -> Iterator[DecompressedTar]:
     unseal = opening(identities) if manifest.encrypted else as_stored
-    with Gathered(body, read_chunk_index(body, manifest), unseal) as gathered:
-        yield Plain(gathered, manifest.body_size + sum(one.size for one in gathered.packs))
+    with ChunkedTar(body, read_chunk_index(body, manifest), unseal) as gathered:
+        yield DecompressedTar(gathered, manifest.body_size + sum(one.size for one in gathered.packs))
 
 
-class _Raw:
+class _CountedFile:
     """The body's bytes as they lie on disk, counted as they are read.
 
     They were hashed before, by whoever verified. They are hashed again only if the manifest does not name the hashes of
@@ -134,7 +134,7 @@ class _Raw:
         self._digest = hashlib.sha256() if manifest.artifacts is None else None
         self._rest = manifest.body_size
 
-    def __enter__(self) -> _Raw:
+    def __enter__(self) -> _CountedFile:
         self._file = open_regular(self._path)
         return self
 
@@ -161,7 +161,7 @@ class _Raw:
             raise SnapshotDamaged("snapshot: the body's SHA-256 is not that of its manifest")
 
 
-class Pieces(Protocol):
+class TarSource(Protocol):
     """Where the tar comes from."""
 
     def read(self, size: int, /) -> bytes | memoryview:
@@ -169,10 +169,10 @@ class Pieces(Protocol):
         ...
 
 
-class Plain:
+class DecompressedTar:
     """The tar in pieces, never more than what is stored of it may become."""
 
-    def __init__(self, reader: Pieces, stored: int):
+    def __init__(self, reader: TarSource, stored: int):
         self._reader = reader
         self._piece = memoryview(b"")
         self._most = most_size(stored)
@@ -212,7 +212,7 @@ class Plain:
             raise Malformed("the tar does not end where it should")
 
 
-def _members(plain: Plain, manifest: Manifest, sinks: Sinks) -> Contents:
+def _members(plain: DecompressedTar, manifest: Manifest, sinks: MemberSinks) -> Contents:
     if manifest.artifacts is None:
         contents = _hidden_members(plain, sinks)
         if (len(contents.files), len(contents.left)) != (manifest.redaction.hidden, manifest.hidden_left):
@@ -230,9 +230,9 @@ def _members(plain: Plain, manifest: Manifest, sinks: Sinks) -> Contents:
     return contents
 
 
-def _hidden_members(plain: Plain, sinks: Sinks) -> Contents:
+def _hidden_members(plain: DecompressedTar, sinks: MemberSinks) -> Contents:
     """Read members whose list comes last: what was seen must be what it says."""
-    seen = _Seen()
+    seen = _SeenMembers()
     while True:
         name, size = tar_header.read_header(plain.exactly(tar_header.BLOCK))
         if name == CONTENTS:
@@ -244,7 +244,7 @@ def _hidden_members(plain: Plain, sinks: Sinks) -> Contents:
         raise Malformed("the list of its members is too long")
     contents = read_contents(plain.exactly(size))
     _padding(plain, size)
-    listed = _Seen()
+    listed = _SeenMembers()
     for one in contents.artifacts:
         listed.end(member_name(one.path), one.size, one.sha256)
     if listed.digest() != seen.digest():
@@ -252,7 +252,7 @@ def _hidden_members(plain: Plain, sinks: Sinks) -> Contents:
     return contents
 
 
-class _Seen:
+class _SeenMembers:
     """Members that were met, in their order, in few bytes each: there may be 200,000 before their list comes.
 
     Names are remembered by a hash of this process's own. Should two ever share one, a bundle is refused, nothing else.
@@ -277,9 +277,9 @@ class _Seen:
         return self._digest.digest()
 
 
-def _member(plain: Plain, size: int, sink: Sink | None) -> str:
+def _member(plain: DecompressedTar, size: int, sink: MemberFile | None) -> str:
     """Read one member to its sink and tell its SHA-256."""
-    with passing(sink, size) as way:
+    with member_writer(sink, size) as way:
         rest = size
         while rest:
             data = plain.some(rest)
@@ -291,7 +291,7 @@ def _member(plain: Plain, size: int, sink: Sink | None) -> str:
         return way.finish()
 
 
-def _padding(plain: Plain, size: int) -> None:
+def _padding(plain: DecompressedTar, size: int) -> None:
     if any(plain.exactly(tar_header.padding(size))):
         raise Malformed("the tar has bytes where it is empty")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from holdfast.core.bundle_names import AGE, RECIPES
+from holdfast.core.bundle_names import AGE, CHUNK_INDEXES
 
 FORMAT = "holdfast-snapshot"
 FORMAT_VERSION = 1
@@ -25,7 +25,7 @@ ASKED_FOR: Maker = "hand"
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedFile:
     """A file that is captured and waits to be packed, under the path it has in the bundle."""
 
     path: str  # in the bundle: store/memory.db, state/runtime.json, folders/<name>/…
@@ -34,7 +34,7 @@ class Staged:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class SkippedItem:
     """Something that was not captured, and why. Reported, never silent."""
 
     path: str
@@ -55,8 +55,8 @@ class Redaction:
 class Capture:
     """One consistent moment of a memory, in a staging folder."""
 
-    staged: tuple[Staged, ...]
-    left: tuple[Left, ...] = ()
+    staged: tuple[StagedFile, ...]
+    left: tuple[SkippedItem, ...] = ()
     redaction: Redaction = field(default_factory=lambda: Redaction(applied=False))
     store_schema: int = 0
 
@@ -72,7 +72,7 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class BundleFile:
     """The packed and perhaps encrypted bytes, as they lie on disk."""
 
     name: str  # <id>.tar.zst or <id>.tar.zst.age
@@ -106,7 +106,7 @@ class Manifest:
     schema: tuple[tuple[str, int], ...]  # by name: manifest, store
     artifacts: tuple[Artifact, ...] | None  # None if encrypted: then they stand in the body's last member
     redaction: Redaction
-    left: tuple[Left, ...]
+    left: tuple[SkippedItem, ...]
     recipients: tuple[str, ...]  # fingerprints of who can decrypt it; none if it is plain
     tools: tuple[tuple[str, str], ...]
     signer: str | None = None  # did:key
@@ -120,7 +120,7 @@ class Manifest:
     @property
     def chunked(self) -> bool:
         """Whether the body is a chunk index of chunks that lie in packs."""
-        return self.body_name.endswith(RECIPES)
+        return self.body_name.endswith(CHUNK_INDEXES)
 
 
 Code = Literal["damaged", "untrusted", "older", "too_new", "foreign", "locked"]

@@ -28,16 +28,16 @@ from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.contents import Contents, contents_bytes
 from holdfast.snapshot.bundle.limits import check_size
 from holdfast.snapshot.bundle.manifest import body_name
-from holdfast.snapshot.bundle.member_stream import WAITING, passing
+from holdfast.snapshot.bundle.member_stream import WAITING, member_writer
 from holdfast.snapshot.bundle.members import CONTENTS, check_members, kind_of, member_name, place_of
-from holdfast.snapshot.bundle.types import Artifact, Body, Capture, Staged
+from holdfast.snapshot.bundle.types import Artifact, BundleFile, Capture, StagedFile
 
 _PIECE = 1024 * 1024
 _THREADS = 2
 _SHARE = 2 * 1024 * 1024  # of a thread at a time; with zstd's own 8 MB it holds 80 MB more, for 0.1 % fewer bytes
 
 
-def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str] = (), level: int = 3) -> Body:
+def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str] = (), level: int = 3) -> BundleFile:
     """Write the bundle's body to a new file and make it durable. What fails leaves no file.
 
     Raises:
@@ -47,7 +47,7 @@ def pack(capture: Capture, out: Path, identity_id: str, recipients: Sequence[str
     """
     tar = Tar(capture, encrypted=bool(recipients))
     size, sha256 = pack_tar(tar.pieces(), out, recipients, level)
-    return Body(body_name(identity_id, bool(recipients)), size, sha256, tuple(tar.artifacts))
+    return BundleFile(body_name(identity_id, bool(recipients)), size, sha256, tuple(tar.artifacts))
 
 
 def pack_tar(
@@ -55,9 +55,9 @@ def pack_tar(
 ) -> tuple[int, str]:
     """The same for the pieces of a tar that somebody else makes; the file's size and SHA-256."""
     keys = encryption.read_recipients(recipients)
-    packing = _Packing(tar, level)
+    packing = _TarPacker(tar, level)
     try:
-        with _Output(out) as output:
+        with _BundleOutput(out) as output:
             if keys:
                 encrypt_stream(packing.compressed(), output.write, keys)
             else:
@@ -70,7 +70,7 @@ def pack_tar(
     return output.size, output.sha256()
 
 
-def tar_again(capture: Capture, body: Body, *, encrypted: bool) -> Iterator[bytes | memoryview]:
+def tar_again(capture: Capture, body: BundleFile, *, encrypted: bool) -> Iterator[bytes | memoryview]:
     """The tar that was packed into the body, made once more from the same staged files; a piece lasts until the next.
 
     Raises:
@@ -81,7 +81,7 @@ def tar_again(capture: Capture, body: Body, *, encrypted: bool) -> Iterator[byte
     yield from _end(capture, body.artifacts, encrypted=encrypted)
 
 
-def _staged(staged: Staged, known: Artifact) -> Iterator[bytes | memoryview]:
+def _staged(staged: StagedFile, known: Artifact) -> Iterator[bytes | memoryview]:
     """Header, bytes and padding of a member. It was hashed before; only that it is as long as then is looked at."""
     with _opened(staged) as file:
         about = os.fstat(file.fileno())
@@ -101,7 +101,7 @@ def _end(capture: Capture, artifacts: Sequence[Artifact], *, encrypted: bool) ->
     yield tar_header.END
 
 
-def _opened(staged: Staged) -> FileIO:
+def _opened(staged: StagedFile) -> FileIO:
     """A staged file.
 
     Raises:
@@ -114,7 +114,7 @@ def _opened(staged: Staged) -> FileIO:
     return file
 
 
-def _read(file: FileIO, staged: Staged, about: os.stat_result) -> Iterator[memoryview]:
+def _read(file: FileIO, staged: StagedFile, about: os.stat_result) -> Iterator[memoryview]:
     """All bytes of a staged file, in a few buffers that are used again in turn.
 
     Raises:
@@ -139,7 +139,7 @@ def _buffers(size: int) -> list[memoryview]:
     return [memoryview(bytearray(min(size, _PIECE))) for _ in range(count)]
 
 
-def _in_order(staged: Sequence[Staged]) -> list[Staged]:
+def _in_order(staged: Sequence[StagedFile]) -> list[StagedFile]:
     ordered = sorted(staged, key=lambda one: place_of(one.path))
     try:
         check_members([one.path for one in ordered])
@@ -169,11 +169,11 @@ class Tar:
             yield from self._member(one)
         yield from _end(self._capture, self.artifacts, encrypted=self._encrypted)
 
-    def _member(self, staged: Staged) -> Iterator[bytes | memoryview]:
+    def _member(self, staged: StagedFile) -> Iterator[bytes | memoryview]:
         with _opened(staged) as file:
             about = os.fstat(file.fileno())
             yield tar_header.header(member_name(staged.path), about.st_size)
-            with passing(None, about.st_size, lower_priority) as hashed:
+            with member_writer(None, about.st_size, lower_priority) as hashed:
                 for piece in _read(file, staged, about):
                     hashed.write(piece)
                     yield piece
@@ -182,7 +182,7 @@ class Tar:
         self.artifacts.append(Artifact(staged.path, staged.kind, about.st_size, digest))
 
 
-class _Packing:
+class _TarPacker:
     """The compressed pieces of one tar."""
 
     def __init__(self, tar: Iterator[bytes | memoryview], level: int):
@@ -214,14 +214,14 @@ def _begin(compress: Callable[[bytes | memoryview], bytes], piece: bytes | memor
         return one.submit(compress, piece).result()
 
 
-def _changed(staged: Staged) -> StorageFailed:
+def _changed(staged: StagedFile) -> StorageFailed:
     return StorageFailed(
         f"pack: the staged {staged.kind} changed while it was packed",
         hint="Something else writes into the staging folder; make the snapshot again.",
     )
 
 
-class _Output:
+class _BundleOutput:
     """The new file: counted and hashed as it is written, and gone if it is not finished."""
 
     def __init__(self, path: Path):
@@ -229,7 +229,7 @@ class _Output:
         self._digest = hashlib.sha256()
         self.size = 0
 
-    def __enter__(self) -> _Output:
+    def __enter__(self) -> _BundleOutput:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         self._file = open(os.open(self._path, flags, 0o600), "wb", buffering=_PIECE)
         return self

@@ -20,16 +20,16 @@ _CHECKSUM = 4
 _RLE, _RESERVED = 1, 3
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     def read(self, size: int, /) -> bytes:
         """At most that many bytes; none at the end only."""
         ...
 
 
-class OneFrame:
+class SingleFrame:
     """Hands on what it reads, as long as it is one frame."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: ByteSource):
         self._source = source
         self._opened = False
         self._rest = b""  # of a block header that is cut by the end of a read

@@ -25,7 +25,7 @@ from holdfast.core.disk import disk_faults, replace_durably
 from holdfast.snapshot.bundle import canonical
 from holdfast.snapshot.bundle.canonical import Fields, Malformed
 from holdfast.snapshot.bundle.contents import SHA256
-from holdfast.snapshot.chunks.packfile import ID, Directory, Entry, directory_bytes, read_directory
+from holdfast.snapshot.chunks.packfile import ID, PackDirectory, PackEntry, directory_bytes, read_directory
 
 _NAME = re.compile(r"[0-9a-f]{32}")
 _STRETCHES, _SPARSE, _LEASE = "stretches", "sparse", "lease"
@@ -37,12 +37,12 @@ _CHUNK = (1 << _SHIFT) - 1
 
 
 @dataclass
-class Known:
+class KnownPacks:
     """The packs of a vault that may be referred to, by number, and where each chunk is."""
 
     folder: Path
-    entries: list[Entry] = field(default_factory=list)
-    directories: list[Directory] = field(default_factory=list)
+    entries: list[PackEntry] = field(default_factory=list)
+    directories: list[PackDirectory] = field(default_factory=list)
     places: dict[bytes, int] = field(default_factory=dict)  # by chunk id: pack number times 2^32 plus its number there
     stretch_ids: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, _WORDS), np.uint64))  # three a stretch
     stretch_refs: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, _IN_STRETCH), np.uint64))
@@ -61,19 +61,19 @@ class Known:
                 path.unlink(missing_ok=True)  # of a process that was killed while it noted something
         self._load_stretches()
 
-    def add(self, entry: Entry, directory: Directory) -> None:
+    def add(self, entry: PackEntry, directory: PackDirectory) -> None:
         """A pack that the vault has from now on; its number was given before."""
         body = directory_bytes(directory)
         head = canonical.dumps({**asdict(entry), "check": sha256(body).hexdigest()}, newline=True)
         with disk_faults("note a pack"):
             replace_durably(self.folder / entry.name, head + body)
 
-    def learn(self, entry: Entry, directory: Directory) -> None:
+    def learn(self, entry: PackEntry, directory: PackDirectory) -> None:
         """A pack that was found in the vault."""
         self.add(entry, directory)
         self._take(entry, directory)
 
-    def _take(self, entry: Entry, directory: Directory) -> None:
+    def _take(self, entry: PackEntry, directory: PackDirectory) -> None:
         start = len(self.entries) << _SHIFT
         self.entries.append(entry)
         self.directories.append(directory)
@@ -108,7 +108,7 @@ class Known:
         self.stretch_ids = np.where(good[:, None], ids.reshape(-1, _WORDS), np.uint64(0))
         self.stretch_refs = (pack << _SHIFT | chunk).astype(np.uint64)
 
-    def save_stretches(self, ids: bytes, refs: bytes, packs: list[Entry]) -> None:
+    def save_stretches(self, ids: bytes, refs: bytes, packs: list[PackEntry]) -> None:
         """What the databases of the snapshot just sent were made of, for the next one."""
         head = {"packs": [one.name for one in packs], "check": sha256(ids + refs).hexdigest()}
         with disk_faults("note what was sent"):
@@ -139,12 +139,12 @@ class Known:
             return ()
 
 
-def _read_pack(path: Path) -> tuple[Entry, Directory] | None:
+def _read_pack(path: Path) -> tuple[PackEntry, PackDirectory] | None:
     """What a file here knows of a pack; None if it is not whole."""
     head, _, body = path.read_bytes().partition(b"\n")
     try:
         fields = Fields(canonical.loads(head), "a pack")
-        entry = Entry(
+        entry = PackEntry(
             name=fields.text("name", _NAME),
             size=fields.number("size", 1),
             sha256=fields.text("sha256", SHA256),

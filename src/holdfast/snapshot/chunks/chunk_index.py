@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from holdfast.snapshot.bundle import canonical
 from holdfast.snapshot.bundle.canonical import Fields, Malformed
 from holdfast.snapshot.bundle.contents import SHA256
-from holdfast.snapshot.chunks.packfile import Entry, Seal, decompressed
+from holdfast.snapshot.chunks.packfile import PackEntry, Seal, decompressed
 
 MOST_BYTES = 64 << 20
 MOST_PACKS = 100_000
@@ -36,7 +36,7 @@ Refs = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class ChunkRuns:
     """Stretches of chunks that lie in a row in one pack."""
 
     packs: NDArray[np.uint32]
@@ -50,12 +50,12 @@ def is_pack(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def runs_of(refs: Refs, size: int) -> Runs:
+def runs_of(refs: Refs, size: int) -> ChunkRuns:
     """The chunks of a snapshot as runs."""
     starts = np.flatnonzero(np.diff(refs, prepend=refs[:1] - np.uint64(2)) != 1)
     counts = np.diff(starts, append=len(refs))
     first = refs[starts]
-    return Runs(
+    return ChunkRuns(
         (first >> np.uint64(32)).astype("<u4"),
         (first & np.uint64(0xFFFFFFFF)).astype("<u4"),
         counts.astype("<u4"),
@@ -63,13 +63,13 @@ def runs_of(refs: Refs, size: int) -> Runs:
     )
 
 
-def chunk_index_bytes(packs: tuple[Entry, ...], runs: Runs, seal: Seal) -> bytes:
+def chunk_index_bytes(packs: tuple[PackEntry, ...], runs: ChunkRuns, seal: Seal) -> bytes:
     columns = b"".join(one.tobytes() for one in (runs.packs, runs.firsts, runs.counts))
     plain = _START.pack(runs.size, len(runs.packs)) + columns
     return _head(packs) + seal(zstandard.ZstdCompressor(level=9).compress(plain))
 
 
-def _head(packs: tuple[Entry, ...]) -> bytes:
+def _head(packs: tuple[PackEntry, ...]) -> bytes:
     listed = [
         {"name": one.name, "size": one.size, "sha256": one.sha256, "head": one.head, "headSha256": one.head_sha256}
         for one in packs
@@ -77,7 +77,7 @@ def _head(packs: tuple[Entry, ...]) -> bytes:
     return canonical.dumps({"format": _FORMAT, "version": _VERSION, "packs": listed}, newline=True)
 
 
-def read_packs(data: bytes) -> tuple[Entry, ...]:
+def read_packs(data: bytes) -> tuple[PackEntry, ...]:
     """The packs that a chunk index names; its runs are not looked at.
 
     Raises:
@@ -96,9 +96,9 @@ def read_packs(data: bytes) -> tuple[Entry, ...]:
     return packs
 
 
-def _entry(value: Any) -> Entry:
+def _entry(value: Any) -> PackEntry:
     fields = Fields(value, "a pack")
-    entry = Entry(
+    entry = PackEntry(
         name=fields.text("name", _NAME),
         size=fields.number("size", 1),
         sha256=fields.text("sha256", SHA256),
@@ -109,7 +109,7 @@ def _entry(value: Any) -> Entry:
     return entry
 
 
-def read_runs(data: bytes, packs: int, unseal: Seal) -> Runs:
+def read_runs(data: bytes, packs: int, unseal: Seal) -> ChunkRuns:
     """The runs of a chunk index whose list of packs has that length.
 
     Raises:
@@ -124,4 +124,4 @@ def read_runs(data: bytes, packs: int, unseal: Seal) -> Runs:
     columns = np.frombuffer(plain, "<u4", offset=_START.size).reshape(3, count)
     if columns[0].max() >= packs or not columns[2].min():
         raise Malformed("a run of the chunk index names no pack that is listed, or no chunk")
-    return Runs(columns[0], columns[1], columns[2], size)
+    return ChunkRuns(columns[0], columns[1], columns[2], size)

@@ -30,7 +30,7 @@ Cut = tuple[memoryview, int]
 """Bytes in a row, which last until the next are taken, and the size of the chunks that they are cut into."""
 
 
-class Plain(Protocol):
+class ByteReader(Protocol):
     """The tar as it is read."""
 
     def some(self, size: int) -> memoryview:
@@ -46,13 +46,13 @@ class Plain(Protocol):
         ...
 
 
-def cut_tar(plain: Plain, key: bytes = b"") -> Iterator[Cut]:
+def cut_tar(plain: ByteReader, key: bytes = b"") -> Iterator[Cut]:
     """The whole tar in pieces. With a key nobody without it knows where content is cut.
 
     Raises:
         Malformed: it is no tar as packing writes it.
     """
-    by_content = ByContent(key)
+    by_content = ContentChunker(key)
     while (block := plain.exactly(tar_header.BLOCK)) != bytes(tar_header.BLOCK):
         _, size = tar_header.read_header(block)
         start = plain.exactly(min(size, STRETCH))
@@ -70,7 +70,7 @@ def cut_tar(plain: Plain, key: bytes = b"") -> Iterator[Cut]:
     yield from by_content.rest()
 
 
-def _quarters(plain: Plain, start: bytes, size: int) -> Iterator[Cut]:
+def _quarters(plain: ByteReader, start: bytes, size: int) -> Iterator[Cut]:
     """Stretch by stretch would cost more than what is done with them: they come many at a time, as they are read."""
     yield memoryview(start), QUARTER
     rest = size - len(start)
@@ -84,7 +84,7 @@ def _quarters(plain: Plain, start: bytes, size: int) -> Iterator[Cut]:
         yield piece, QUARTER
 
 
-def _member(plain: Plain, rest: int, by_content: ByContent) -> Iterator[Cut]:
+def _member(plain: ByteReader, rest: int, by_content: ContentChunker) -> Iterator[Cut]:
     while rest:
         piece = plain.some(min(rest, _READ))
         if not piece:
@@ -94,7 +94,7 @@ def _member(plain: Plain, rest: int, by_content: ByContent) -> Iterator[Cut]:
         yield from by_content.whole()
 
 
-class ByContent:
+class ContentChunker:
     """Bytes on their way into chunks; where one is cut depends on nothing but the bytes since the cut before."""
 
     def __init__(self, key: bytes = b""):

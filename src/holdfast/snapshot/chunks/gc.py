@@ -17,7 +17,7 @@ Needed = Callable[[], set[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class GcResult:
     """What a sweep removed, and what it has to leave to a later one."""
 
     packs: int = 0
@@ -25,10 +25,12 @@ class Swept:
     waiting: int = 0  # packs that nobody needs, kept since somebody is just writing
 
 
-NOTHING = Swept()
+NOTHING = GcResult()
 
 
-def sweep(vault: Vault, prefix: str, needed: Needed, clock: Clock, entropy: Entropy, *, alone: bool = False) -> Swept:
+def sweep(
+    vault: Vault, prefix: str, needed: Needed, clock: Clock, entropy: Entropy, *, alone: bool = False
+) -> GcResult:
     """Remove the packs that no snapshot needs. `alone`: nobody is writing, whatever leases say.
 
     Raises:
@@ -37,17 +39,17 @@ def sweep(vault: Vault, prefix: str, needed: Needed, clock: Clock, entropy: Entr
     _remove_dead(vault, prefix, clock, alone=alone)
     sizes = unneeded(vault, prefix, needed())
     if not sizes:
-        return Swept()
+        return GcResult()
     if leases(vault, prefix):
-        return Swept(waiting=len(sizes))
+        return GcResult(waiting=len(sizes))
     with condemning(vault, prefix, sizes, clock, entropy):
         if leases(vault, prefix):
-            return Swept(waiting=len(sizes))
+            return GcResult(waiting=len(sizes))
         # Whoever wrote without having seen what is condemned has put its manifest by now.
         still = set(sizes) - needed()
         for name in sorted(still):
             vault.delete(f"{prefix}{PACKS}/{name}")
-    return Swept(len(still), sum(sizes[name] for name in still))
+    return GcResult(len(still), sum(sizes[name] for name in still))
 
 
 def _remove_dead(vault: Vault, prefix: str, clock: Clock, *, alone: bool) -> None:

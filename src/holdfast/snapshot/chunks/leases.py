@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from io import BytesIO
 
 from holdfast.core.errors import Fault, NotFound, SnapshotsBusy
-from holdfast.core.ports import Clock, Entropy, Named, Vault
+from holdfast.core.ports import Clock, Entropy, Vault, VaultObject
 from holdfast.vault.streams import read_whole
 
 LEASES, CONDEMNED = "leases/", "condemned/"
@@ -83,13 +83,13 @@ def leased(
             noted(None)
 
 
-def is_alive(one: Named, clock: Clock) -> bool:
+def is_alive(one: VaultObject, clock: Clock) -> bool:
     """Whether whoever put a lease or a condemnation may still be at work. What lies in the future may be."""
     found = _WHEN.search(one.name)
     return found is None or clock.now_ms() - int(found["ms"]) < DEAD_AFTER_MS
 
 
-def leases(vault: Vault, prefix: str) -> list[Named]:
+def leases(vault: Vault, prefix: str) -> list[VaultObject]:
     return list(vault.list(f"{prefix}{LEASES}"))
 
 
@@ -98,7 +98,7 @@ def condemned(vault: Vault, prefix: str) -> set[str]:
     return set().union(*(_read(vault, one) for one in vault.list(f"{prefix}{CONDEMNED}")))
 
 
-def _read(vault: Vault, one: Named) -> set[str]:
+def _read(vault: Vault, one: VaultObject) -> set[str]:
     try:
         with vault.open(one.name) as stream:
             return set(_PACK.findall(read_whole(stream, one.size).decode("ascii", "replace")))

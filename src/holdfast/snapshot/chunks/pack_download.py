@@ -13,7 +13,7 @@ from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.hashed_copy import checked, copy_new
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, read_packs
-from holdfast.snapshot.chunks.packfile import Entry
+from holdfast.snapshot.chunks.packfile import PackEntry
 from holdfast.snapshot.chunks.reader import PACKS, read_chunk_index
 from holdfast.vault.streams import read_whole
 
@@ -42,7 +42,7 @@ def fetch_packs(vault: Vault, prefix: str, body: Path, manifest: Manifest, into:
             raise
 
 
-def _fetch_pack(vault: Vault, prefix: str, pack: Entry, folder: Path) -> None:
+def _fetch_pack(vault: Vault, prefix: str, pack: PackEntry, folder: Path) -> None:
     try:
         stream = vault.open(f"{prefix}{PACKS}/{pack.name}")
     except NotFound as error:
@@ -73,7 +73,7 @@ def vaulted_chunk_index(vault: Vault, prefix: str, manifest: Manifest) -> bytes:
     return data
 
 
-def vaulted_packs(vault: Vault, prefix: str, manifest: Manifest) -> tuple[Entry, ...]:
+def vaulted_packs(vault: Vault, prefix: str, manifest: Manifest) -> tuple[PackEntry, ...]:
     """The packs that a snapshot in the vault needs.
 
     Raises:

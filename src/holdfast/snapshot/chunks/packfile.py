@@ -57,7 +57,7 @@ def ids_of(data: memoryview, size: int, key: bytes = b"") -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Directory:
+class PackDirectory:
     """What a pack holds, in its order."""
 
     key: bytes  # that the ids were made with; empty in a plain pack
@@ -76,7 +76,7 @@ class Directory:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PackEntry:
     """A pack as a snapshot names it: enough to tell whether the bytes are the right ones."""
 
     name: str
@@ -90,8 +90,8 @@ class Entry:
 class SealedPack:
     """A pack that is ready to be put."""
 
-    entry: Entry
-    directory: Directory
+    entry: PackEntry
+    directory: PackDirectory
     data: bytes
 
 
@@ -101,7 +101,7 @@ def seal_pack(
     """The bytes of a pack with these chunks."""
     compressor = zstandard.ZstdCompressor(level=LEVEL)
     stored = [seal(compressor.compress(b"".join(block))) for block in blocks]
-    directory = Directory(
+    directory = PackDirectory(
         key=key,
         blocks=_numbers([len(one) for one in stored]),
         counts=_numbers([len(block) for block in blocks]),
@@ -111,7 +111,7 @@ def seal_pack(
     listed = seal(compressor.compress(directory_bytes(directory)))
     head = MAGIC + _SIZE.pack(len(listed)) + listed
     data = b"".join((head, *stored))
-    entry = Entry(name, len(data), sha256(data).hexdigest(), len(head), sha256(head).hexdigest())
+    entry = PackEntry(name, len(data), sha256(data).hexdigest(), len(head), sha256(head).hexdigest())
     return SealedPack(entry, directory, data)
 
 
@@ -119,13 +119,13 @@ def _numbers(values: Sequence[int]) -> Numbers:
     return np.array(values, dtype="<u4")
 
 
-def directory_bytes(directory: Directory) -> bytes:
+def directory_bytes(directory: PackDirectory) -> bytes:
     counts = _COUNTS.pack(len(directory.blocks), len(directory.sizes))
     columns = (directory.blocks, directory.counts, directory.sizes)
     return b"".join((counts, directory.key or NO_KEY, *(one.astype("<u4").tobytes() for one in columns), directory.ids))
 
 
-def read_directory(data: bytes) -> Directory:
+def read_directory(data: bytes) -> PackDirectory:
     """The directory that these bytes are.
 
     Raises:
@@ -138,7 +138,7 @@ def read_directory(data: bytes) -> Directory:
         raise Malformed("the directory of a pack has another size than it says")
     key = data[_COUNTS.size : _COUNTS.size + KEY]
     numbers = np.frombuffer(data, "<u4", count=2 * blocks + chunks, offset=_COUNTS.size + KEY)
-    found = Directory(
+    found = PackDirectory(
         key=b"" if key == NO_KEY else key,
         blocks=numbers[:blocks],
         counts=numbers[blocks : 2 * blocks],
@@ -149,7 +149,7 @@ def read_directory(data: bytes) -> Directory:
     return found
 
 
-def _check(directory: Directory) -> None:
+def _check(directory: PackDirectory) -> None:
     counts, sizes = directory.counts.astype(np.int64), directory.sizes.astype(np.int64)
     if counts.min() < 1 or counts.sum() != len(sizes) or sizes.min() < 1 or sizes.max() > MOST_CHUNK:
         raise Malformed("the directory of a pack contradicts itself")
@@ -158,7 +158,7 @@ def _check(directory: Directory) -> None:
         raise Malformed("a block of a pack is too large")
 
 
-def read_head(stream: BinaryIO, entry: Entry, unseal: Seal) -> Directory:
+def read_head(stream: BinaryIO, entry: PackEntry, unseal: Seal) -> PackDirectory:
     """The directory at the start of a pack, which must be the one that the snapshot names.
 
     Raises:

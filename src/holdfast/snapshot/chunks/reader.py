@@ -25,7 +25,16 @@ from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.hashed_copy import open_file
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, read_packs, read_runs
-from holdfast.snapshot.chunks.packfile import ID, MOST_BLOCK, Directory, Entry, Seal, decompressed, id_of, read_head
+from holdfast.snapshot.chunks.packfile import (
+    ID,
+    MOST_BLOCK,
+    PackDirectory,
+    PackEntry,
+    Seal,
+    decompressed,
+    id_of,
+    read_head,
+)
 
 PACKS = "packs"
 # Packs are read side by side, each from its start to its end: so many blocks are enough for some 500 of them.
@@ -43,7 +52,7 @@ def pack_path(body: Path, name: str) -> Path:
     return body.parent / PACKS / name
 
 
-def packs_beside(chunk_index: Path) -> tuple[Entry, ...]:
+def packs_beside(chunk_index: Path) -> tuple[PackEntry, ...]:
     """The packs that a chunk index names, whoever wrote it: enough for a glance, and for leaving them where they are.
 
     Raises:
@@ -82,12 +91,12 @@ def _exactly(file: BinaryIO, at: int, size: int) -> bytes:
 
 
 @dataclass
-class _Open:
+class _OpenPack:
     """A pack that is read: its file, its directory, and where its blocks and chunks begin."""
 
     file: BinaryIO
-    entry: Entry
-    directory: Directory
+    entry: PackEntry
+    directory: PackDirectory
     blocks: NDArray[np.int64] = field(init=False)  # where each is in the file, and the end
     chunks: NDArray[np.int64] = field(init=False)  # the first chunk of each block, and the end
     places: NDArray[np.int64] = field(init=False)  # where each chunk is among the plain bytes of all, and the end
@@ -109,14 +118,14 @@ def _opened_as_before(unseal: Seal, data: bytes) -> bytes:
         raise Malformed("a pack does not open as its chunk index does") from error
 
 
-class Gathered:
+class ChunkedTar:
     """The bytes of the tar, to be read once from start to end."""
 
     def __init__(self, body: Path, chunk_index: bytes, unseal: Seal = as_stored):
         self._body, self._unseal = body, partial(_opened_as_before, unseal)
         self.packs = read_packs(chunk_index)
         self._runs = read_runs(chunk_index, len(self.packs), unseal)
-        self._open: dict[int, _Open] = {}
+        self._open: dict[int, _OpenPack] = {}
         self._blocks: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._cached = 0
         self._left = self._runs.size
@@ -162,19 +171,19 @@ class Gathered:
             yield data[int(pack.places[first]) - start : int(pack.places[upto]) - start]
             first = upto
 
-    def _opened(self, number: int) -> _Open:
+    def _opened(self, number: int) -> _OpenPack:
         if number not in self._open:
             entry = self.packs[number]
             with disk_faults(f"read pack {entry.name}"):
                 file = open_pack(self._body, entry)
                 try:
-                    self._open[number] = _Open(file, entry, read_head(file, entry, self._unseal))
+                    self._open[number] = _OpenPack(file, entry, read_head(file, entry, self._unseal))
                 except BaseException:
                     file.close()
                     raise
         return self._open[number]
 
-    def _block(self, number: int, pack: _Open, block: int) -> bytes:
+    def _block(self, number: int, pack: _OpenPack, block: int) -> bytes:
         found = self._blocks.get((number, block))
         if found is None:
             found = self._read_block(pack, block)
@@ -186,7 +195,7 @@ class Gathered:
             self._blocks.move_to_end((number, block))
         return found
 
-    def _read_block(self, pack: _Open, block: int) -> bytes:
+    def _read_block(self, pack: _OpenPack, block: int) -> bytes:
         at, end = int(pack.blocks[block]), int(pack.blocks[block + 1])
         with disk_faults(f"read pack {pack.entry.name}"):
             stored = _exactly(pack.file, at, end - at)
@@ -197,7 +206,7 @@ class Gathered:
         return data
 
 
-def open_pack(body: Path, entry: Entry) -> BinaryIO:
+def open_pack(body: Path, entry: PackEntry) -> BinaryIO:
     """The file of a pack.
 
     Raises:
@@ -209,7 +218,7 @@ def open_pack(body: Path, entry: Entry) -> BinaryIO:
         raise Malformed(f"pack {entry.name} is gone") from error
 
 
-def _check_chunks(pack: _Open, block: int, data: bytes) -> None:
+def _check_chunks(pack: _OpenPack, block: int, data: bytes) -> None:
     """Every chunk of the block has the id that the directory gives."""
     first, end = int(pack.chunks[block]), int(pack.chunks[block + 1])
     places = (pack.places[first : end + 1] - pack.places[first]).tolist()

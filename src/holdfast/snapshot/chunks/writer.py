@@ -18,13 +18,13 @@ from typing import Self
 import numpy as np
 
 from holdfast.core.errors import SnapshotsBusy
-from holdfast.core.ports import Entropy, Parcel, Vault
+from holdfast.core.ports import Entropy, Upload, Vault
 from holdfast.core.system import lower_priority
-from holdfast.snapshot.chunks.cache import Known
-from holdfast.snapshot.chunks.chunk_index import Refs, Runs, runs_of
+from holdfast.snapshot.chunks.cache import KnownPacks
+from holdfast.snapshot.chunks.chunk_index import ChunkRuns, Refs, runs_of
 from holdfast.snapshot.chunks.chunker import QUARTER, STRETCH, Cut
 from holdfast.snapshot.chunks.leases import condemned
-from holdfast.snapshot.chunks.packfile import BLOCK, PACK, Entry, Seal, SealedPack, id_of, ids_of, seal_pack
+from holdfast.snapshot.chunks.packfile import BLOCK, PACK, PackEntry, Seal, SealedPack, id_of, ids_of, seal_pack
 from holdfast.snapshot.chunks.reader import PACKS
 
 _SEALERS = 2
@@ -38,11 +38,11 @@ _MOST_AGAIN = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class WrittenChunks:
     """What a snapshot consists of, all of it in the vault."""
 
-    packs: tuple[Entry, ...]
-    runs: Runs
+    packs: tuple[PackEntry, ...]
+    runs: ChunkRuns
     new_packs: int
     new_bytes: int  # of packs that were put
 
@@ -58,7 +58,7 @@ def _listed(vault: Vault, prefix: str) -> dict[str, int]:
     return {one.name.removeprefix(folder): one.size for one in vault.list(folder)}
 
 
-def check_there(vault: Vault, prefix: str, packs: Iterable[Entry]) -> None:
+def check_there(vault: Vault, prefix: str, packs: Iterable[PackEntry]) -> None:
     """Refuse to go on if one of the packs is gone, or is another one.
 
     Raises:
@@ -72,20 +72,20 @@ def check_there(vault: Vault, prefix: str, packs: Iterable[Entry]) -> None:
         )
 
 
-class Sending:
+class ChunkWriter:
     """One snapshot on its way into packs."""
 
-    def __init__(self, vault: Vault, prefix: str, known: Known, key: bytes, seal: Seal, entropy: Entropy):
+    def __init__(self, vault: Vault, prefix: str, known: KnownPacks, key: bytes, seal: Seal, entropy: Entropy):
         self._vault, self._prefix, self._known = vault, prefix, known
         self._key, self._seal, self._entropy = key, seal, entropy
         self._refs = array("Q")
-        self._entries: list[Entry | None] = list(known.entries)  # by number; None until the vault has it
+        self._entries: list[PackEntry | None] = list(known.entries)  # by number; None until the vault has it
         self._stretch_ids: list[bytes] = []
         self._stretch_refs: list[bytes] = []
         self._stretches = 0
         self._size = 0
         self._new_bytes = 0
-        self._pack = _Filling(len(self._entries))
+        self._pack = _PackBuilder(len(self._entries))
         self._pool = ThreadPoolExecutor(_SEALERS, "holdfast-packs", lower_priority)
         self._putting = Lock()
         self._waiting: deque[tuple[int, Future[SealedPack]]] = deque()
@@ -96,7 +96,7 @@ class Sending:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def send(self, cuts: Iterable[Cut]) -> Sent:
+    def send(self, cuts: Iterable[Cut]) -> WrittenChunks:
         """Take all of a tar; when it returns the vault has every chunk of it.
 
         Raises:
@@ -149,15 +149,15 @@ class Sending:
         if not full.size:
             return
         self._entries.append(None)
-        self._pack = _Filling(len(self._entries))
+        self._pack = _PackBuilder(len(self._entries))
         while len(self._waiting) >= _WAITING:
             self._settle()
         name = self._entropy.hex(_NAME_CHARS)
         self._waiting.append((full.number, self._pool.submit(self._seal_and_put, name, full)))
 
-    def _seal_and_put(self, name: str, full: _Filling) -> SealedPack:
+    def _seal_and_put(self, name: str, full: _PackBuilder) -> SealedPack:
         sealed = seal_pack(name, full.blocks, b"".join(full.ids), self._key, self._seal)
-        parcel = Parcel(f"{self._prefix}{PACKS}/{name}", len(sealed.data), lambda: BytesIO(sealed.data))
+        parcel = Upload(f"{self._prefix}{PACKS}/{name}", len(sealed.data), lambda: BytesIO(sealed.data))
         with self._putting:  # one after the other: a quota is counted for each
             self._vault.put_all([parcel])
             self._known.add(sealed.entry, sealed.directory)  # at once: whoever is killed now goes on from here
@@ -170,14 +170,14 @@ class Sending:
         self._new_bytes += sealed.entry.size
         self._known.directories.append(sealed.directory)
 
-    def _sent(self) -> Sent:
+    def _sent(self) -> WrittenChunks:
         refs = np.frombuffer(self._refs, dtype=np.uint64)
         numbers, refs = _renumbered(refs)
         entries = [one for one in self._entries if one is not None]
         packs = tuple(entries[number] for number in numbers)
         self._known.save_stretches(b"".join(self._stretch_ids), b"".join(self._stretch_refs), entries)
         self._known.save_sparse(self._sparse(refs, numbers))
-        return Sent(packs, runs_of(refs, self._size), len(entries) - len(self._known.entries), self._new_bytes)
+        return WrittenChunks(packs, runs_of(refs, self._size), len(entries) - len(self._known.entries), self._new_bytes)
 
     def _sparse(self, refs: Refs, numbers: list[int]) -> list[str]:
         """The packs that the next snapshot leaves behind."""
@@ -220,7 +220,7 @@ def _renumbered(refs: Refs) -> tuple[list[int], Refs]:
     return numbers.tolist(), (table[own] << np.uint64(32)) | (refs & np.uint64(0xFFFFFFFF))
 
 
-class _Filling:
+class _PackBuilder:
     """A pack that chunks are still added to."""
 
     def __init__(self, number: int):

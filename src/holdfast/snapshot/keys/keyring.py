@@ -75,7 +75,7 @@ def read_succession(text: str) -> Succession:
     try:
         value = canonical.loads(text.strip().encode(), most_bytes=_MOST_STATEMENT)
         return _succession(Fields(value, "succession"))
-    except (Malformed, didkey.NoKey, UnicodeEncodeError):
+    except (Malformed, didkey.InvalidDidKey, UnicodeEncodeError):
         raise InvalidRequest("key: that is no statement of one key following another") from None
 
 
@@ -254,7 +254,7 @@ class Keyring:
         """
         try:
             didkey.public_key(did)
-        except didkey.NoKey as error:
+        except didkey.InvalidDidKey as error:
             raise InvalidRequest(f"key: {error}") from error
         if len(note) > _MOST_NOTE:
             raise InvalidRequest(f"key: a note has at most {_MOST_NOTE} characters")
@@ -391,7 +391,7 @@ def _damage(name: str) -> Iterator[None]:
     reason = None
     try:
         yield
-    except (Malformed, didkey.NoKey) as error:
+    except (Malformed, didkey.InvalidDidKey) as error:
         reason = str(error)
     if reason is not None:
         raise DataDamaged(f"keys/{name} is damaged: {reason}", hint="Put the file back from a copy, or remove it.")

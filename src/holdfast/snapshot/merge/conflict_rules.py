@@ -36,7 +36,7 @@ Prefer = Literal["base", "other", "newest"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class MergeRule:
     """How two records of a table become one."""
 
     table: Table[Any]
@@ -47,23 +47,23 @@ class Rule:
 
 
 RULES = (
-    Rule(SESSIONS, "updated_at", ("title", "first_prompt"), highest=("updated_at",)),
-    Rule(OBSERVATIONS, "stored_at", ("title", "subtitle", "narrative", "facts", "raw")),
-    Rule(LESSONS, "updated_at", ("content", "context"), ("source_ids", "tags"), ("reinforcements",)),
-    Rule(SLOTS, "updated_at", ("content", "description")),
-    Rule(ACTIONS, "updated_at", ("title", "description", "status", "priority"), ("tags",)),
-    Rule(RELATIONS, "created_at", ("source_id", "target_id", "type")),
-    Rule(SUMMARIES, "created_at", ("title", "narrative", "decisions"), ("files", "concepts")),
-    Rule(INSIGHTS, "updated_at", ("title", "content"), ("source_ids", "concepts", "files"), ("strength",)),
-    Rule(STATEMENTS, "at", ("text",)),
-    Rule(COMMITS, "linked_at", ("message",), ("session_ids", "files")),
-    Rule(NOTES, "updated_at", ("content",)),
-    Rule(AUDIT, "at", ("operation", "target_ids", "details")),
+    MergeRule(SESSIONS, "updated_at", ("title", "first_prompt"), highest=("updated_at",)),
+    MergeRule(OBSERVATIONS, "stored_at", ("title", "subtitle", "narrative", "facts", "raw")),
+    MergeRule(LESSONS, "updated_at", ("content", "context"), ("source_ids", "tags"), ("reinforcements",)),
+    MergeRule(SLOTS, "updated_at", ("content", "description")),
+    MergeRule(ACTIONS, "updated_at", ("title", "description", "status", "priority"), ("tags",)),
+    MergeRule(RELATIONS, "created_at", ("source_id", "target_id", "type")),
+    MergeRule(SUMMARIES, "created_at", ("title", "narrative", "decisions"), ("files", "concepts")),
+    MergeRule(INSIGHTS, "updated_at", ("title", "content"), ("source_ids", "concepts", "files"), ("strength",)),
+    MergeRule(STATEMENTS, "at", ("text",)),
+    MergeRule(COMMITS, "linked_at", ("message",), ("session_ids", "files")),
+    MergeRule(NOTES, "updated_at", ("content",)),
+    MergeRule(AUDIT, "at", ("operation", "target_ids", "details")),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Resolution:
     """What is kept, whose it is, and what has to be set aside of the other."""
 
     record: Any
@@ -76,17 +76,17 @@ def same(one: Any, other: Any) -> bool:
     return bool(dataclasses.replace(one, seq=0) == dataclasses.replace(other, seq=0))
 
 
-def settle(rule: Rule, base: Any, other: Any, prefer: Prefer) -> Settled:
+def settle(rule: MergeRule, base: Any, other: Any, prefer: Prefer) -> Resolution:
     """One record of two that differ."""
     winner = _winner(rule, base, other, prefer)
     kept, lost = (base, other) if winner == "base" else (other, base)
     changes: Json = {name: unite(getattr(kept, name), getattr(lost, name)) for name in rule.united}
     changes |= {name: max(getattr(kept, name), getattr(lost, name)) for name in rule.highest}
     says_more = any(getattr(lost, name) and getattr(lost, name) != getattr(kept, name) for name in rule.said)
-    return Settled(dataclasses.replace(kept, **changes), winner, lost if says_more else None)
+    return Resolution(dataclasses.replace(kept, **changes), winner, lost if says_more else None)
 
 
-def _winner(rule: Rule, base: Any, other: Any, prefer: Prefer) -> Side:
+def _winner(rule: MergeRule, base: Any, other: Any, prefer: Prefer) -> Side:
     if prefer != "newest":
         return prefer
     # Of the same moment, the one whose text comes later: so that it does not matter which is called A.
@@ -99,7 +99,7 @@ def unite(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *second)))
 
 
-def set_aside(rule: Rule, lost: Any) -> Note:
+def set_aside(rule: MergeRule, lost: Any) -> Note:
     """The losing record as a note; the same one again gives the same note."""
     fields = {name: value for name, value in dataclasses.asdict(lost).items() if name not in ("tenant", "seq")}
     content = orjson.dumps({"table": rule.table.name, "record": fields}, option=orjson.OPT_SORT_KEYS)

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import orjson
 
 from holdfast.core.model import EVERYBODY, Address, Memory, Note, Slot
-from holdfast.snapshot.merge.conflict_rules import RULES, Prefer, Rule, Settled, Side, same, set_aside, settle
-from holdfast.snapshot.merge.versions import Apart, Gone, merge_line
+from holdfast.snapshot.merge.conflict_rules import RULES, MergeRule, Prefer, Resolution, Side, same, set_aside, settle
+from holdfast.snapshot.merge.versions import DivergedVersions, Gone, merge_line
 from holdfast.store.port import Condition, Reader, Store, Table, Tx, where
 from holdfast.store.tables import (
     ADDRESSES,
@@ -44,7 +44,7 @@ on the other after that."""
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class MergeConflict:
     """A record that both sides changed."""
 
     table: str
@@ -56,13 +56,13 @@ class Clash:
 
 
 @dataclass
-class Merged:
+class MergedRecords:
     """What a merge did, by table."""
 
     added: dict[str, int] = field(default_factory=dict)
     changed: dict[str, int] = field(default_factory=dict)
     removed: dict[str, int] = field(default_factory=dict)
-    clashes: list[Clash] = field(default_factory=list)
+    clashes: list[MergeConflict] = field(default_factory=list)
 
     @property
     def any(self) -> bool:
@@ -71,7 +71,7 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class PutRecord:
     """A record to be stored: new, or in the place of the one that has its id."""
 
     table: Table[Any]
@@ -80,29 +80,29 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class DropRecord:
     table: Table[Any]
     id: str
 
 
-Step = Put | Drop
+Step = PutRecord | DropRecord
 
 
-def merge_into(store: Store, other: Reader, tenant: str, prefer: Prefer) -> Merged:
+def merge_into(store: Store, other: Reader, tenant: str, prefer: Prefer) -> MergedRecords:
     """Bring the other memory into the store's. The same again changes nothing more."""
-    return _Merging(store, other, tenant, prefer).run()
+    return _RecordMerger(store, other, tenant, prefer).run()
 
 
-class _Merging:
+class _RecordMerger:
     def __init__(self, store: Store, other: Reader, tenant: str, prefer: Prefer):
         self._store, self._other, self._tenant, self._prefer = store, other, tenant, prefer
         self._base = store.read()
         self._gone_base, self._gone_other = (_removed(side, tenant) for side in (self._base, other))
         self._gone: set[str] = set()  # what is removed here, or was there
         self._sessions: set[str] = set()  # whose observations are to be counted again
-        self._done = Merged()
+        self._done = MergedRecords()
 
-    def run(self) -> Merged:
+    def run(self) -> MergedRecords:
         self._apply(self._lines())
         self._apply(self._addresses())
         self._apply(self._own_addresses())
@@ -141,11 +141,11 @@ class _Merging:
         for one in line.versions:
             there = known.get(one.id)
             if there is None or not same(there, one):
-                yield Put(MEMORIES, one, there)
+                yield PutRecord(MEMORIES, one, there)
         for id in line.removed:
             self._gone.add(id)
             if id in known:
-                yield Drop(MEMORIES, id)
+                yield DropRecord(MEMORIES, id)
         self._note_lost(base, other, line.versions)
         if line.apart is not None:
             self._clash_of(line.apart)
@@ -160,11 +160,13 @@ class _Merging:
             if removed:
                 winner: Side = "base" if one.id in here else "other"
                 name = _title(one)
-                self._clash(Clash("memories", one.id, winner, "kept", name if one.id in here else "", name))
+                self._clash(MergeConflict("memories", one.id, winner, "kept", name if one.id in here else "", name))
 
-    def _clash_of(self, apart: Apart) -> None:
+    def _clash_of(self, apart: DivergedVersions) -> None:
         kept = apart.base if apart.winner == "base" else apart.other
-        self._clash(Clash("memories", kept.id, apart.winner, "version", _title(apart.base), _title(apart.other)))
+        self._clash(
+            MergeConflict("memories", kept.id, apart.winner, "version", _title(apart.base), _title(apart.other))
+        )
 
     # Addresses
 
@@ -174,14 +176,14 @@ class _Merging:
             if not _line_of(self._base, self._tenant, one.root):
                 continue  # its memory was removed on purpose
             if known is None or not _line_of(self._base, self._tenant, known.root):
-                yield Put(ADDRESSES, one, known)
+                yield PutRecord(ADDRESSES, one, known)
             elif known.root != one.root:
                 yield from self._two_at(known, one)
             elif known.created_at < one.created_at:
-                yield Put(ADDRESSES, dataclasses.replace(one, kind=known.kind), known)
+                yield PutRecord(ADDRESSES, dataclasses.replace(one, kind=known.kind), known)
         for here in self._base.each(ADDRESSES, self._tenant):
             if not _line_of(self._base, self._tenant, here.root):
-                yield Drop(ADDRESSES, here.id)
+                yield DropRecord(ADDRESSES, here.id)
 
     def _two_at(self, known: Address, one: Address) -> Iterator[Step]:
         """Two memories at one address: one keeps it, the other gets one beside it."""
@@ -189,13 +191,13 @@ class _Merging:
         kept, lost = (known, one) if winner == "base" else (one, known)
         beside = self._free_beside(lost)
         if winner == "other":
-            yield Put(ADDRESSES, kept, known)
+            yield PutRecord(ADDRESSES, kept, known)
         if beside is not None:
-            yield Put(ADDRESSES, dataclasses.replace(lost, id=beside), None)
+            yield PutRecord(ADDRESSES, dataclasses.replace(lost, id=beside), None)
             for version in _line_of(self._base, self._tenant, lost.root):
                 if version.uri == one.id:
-                    yield Put(MEMORIES, dataclasses.replace(version, uri=beside), version)
-        self._clash(Clash("addresses", one.id, winner, "address", known.root, one.root))
+                    yield PutRecord(MEMORIES, dataclasses.replace(version, uri=beside), version)
+        self._clash(MergeConflict("addresses", one.id, winner, "address", known.root, one.root))
 
     def _newer_at(self, known: Address, one: Address) -> Side:
         times = [(_changed_at(self._base, self._tenant, each.root), each.root) for each in (known, one)]
@@ -220,13 +222,13 @@ class _Merging:
             if head is None or not head.uri:
                 continue
             if one.id == head.uri and one.kind != "own":
-                yield Put(ADDRESSES, dataclasses.replace(one, kind="own", moved_to=""), one)
+                yield PutRecord(ADDRESSES, dataclasses.replace(one, kind="own", moved_to=""), one)
             elif one.id != head.uri and one.kind == "own":
-                yield Put(ADDRESSES, dataclasses.replace(one, kind="moved", moved_to=head.uri), one)
+                yield PutRecord(ADDRESSES, dataclasses.replace(one, kind="moved", moved_to=head.uri), one)
 
     # Everything else
 
-    def _records(self, rule: Rule) -> Iterator[Step]:
+    def _records(self, rule: MergeRule) -> Iterator[Step]:
         for one in self._other.each(rule.table, self._tenant):
             known = self._base.get(rule.table, self._tenant, one.id)
             if known is None:
@@ -234,34 +236,34 @@ class _Merging:
             elif not same(known, one):
                 yield from self._settled(rule, known, one)
 
-    def _new(self, rule: Rule, one: Any) -> Iterator[Step]:
+    def _new(self, rule: MergeRule, one: Any) -> Iterator[Step]:
         at = self._gone_base.get(one.id)
         if at is not None and rule.table is not AUDIT and getattr(one, rule.changed) <= at:
             self._remove(rule.table, one)
             return
         if at is not None and rule.table is not AUDIT:
-            self._clash(Clash(rule.table.name, one.id, "other", "kept", "", _title(one)))
+            self._clash(MergeConflict(rule.table.name, one.id, "other", "kept", "", _title(one)))
         if rule.table is OBSERVATIONS:
             self._sessions.add(one.session_id)
-        yield Put(rule.table, one, None)
+        yield PutRecord(rule.table, one, None)
 
-    def _settled(self, rule: Rule, known: Any, one: Any) -> Iterator[Step]:
+    def _settled(self, rule: MergeRule, known: Any, one: Any) -> Iterator[Step]:
         if rule.table is NOTES and known.kind == one.kind == "reflected":
             joined = dataclasses.replace(known, content=_joined(known, one))
-            settled = Settled(joined, "base", None)
+            settled = Resolution(joined, "base", None)
         else:
             settled = settle(rule, known, one, self._prefer)
         if not same(known, settled.record):
-            yield Put(rule.table, settled.record, known)
+            yield PutRecord(rule.table, settled.record, known)
         if settled.lost is not None:
             note = set_aside(rule, settled.lost)
             if self._base.get(NOTES, self._tenant, note.id) is None:
-                yield Put(NOTES, note, None)
-            self._clash(Clash(rule.table.name, known.id, settled.winner, "note", _title(known), _title(one)))
+                yield PutRecord(NOTES, note, None)
+            self._clash(MergeConflict(rule.table.name, known.id, settled.winner, "note", _title(known), _title(one)))
         if rule.table is SESSIONS:
             self._sessions.add(known.id)
 
-    def _removals(self, rule: Rule) -> Iterator[Step]:
+    def _removals(self, rule: MergeRule) -> Iterator[Step]:
         """What the other side removed on purpose since it was last changed here."""
         if rule.table is AUDIT:
             return
@@ -270,10 +272,10 @@ class _Merging:
             if known is None or self._other.get(rule.table, self._tenant, id) is not None:
                 continue
             if getattr(known, rule.changed) > at:
-                self._clash(Clash(rule.table.name, id, "base", "kept", _title(known), ""))
+                self._clash(MergeConflict(rule.table.name, id, "base", "kept", _title(known), ""))
                 continue
             self._remove(rule.table, known)
-            yield Drop(rule.table, id)
+            yield DropRecord(rule.table, id)
 
     def _remove(self, table: Table[Any], record: Any) -> None:
         self._gone.add(record.id)
@@ -286,27 +288,27 @@ class _Merging:
             return
         for insight in self._base.each(INSIGHTS, self._tenant):
             if not self._gone.isdisjoint(insight.source_ids):
-                yield Drop(INSIGHTS, insight.id)
+                yield DropRecord(INSIGHTS, insight.id)
         ends = self._gone | {f"session:{id}" for id in self._gone}
         for statement in self._base.each(STATEMENTS, self._tenant):
             if statement.source_id in self._gone or statement.session_id in self._gone:
                 ends.add(statement.id)
-                yield Drop(STATEMENTS, statement.id)
+                yield DropRecord(STATEMENTS, statement.id)
         for relation in self._base.each(RELATIONS, self._tenant):
             if relation.source_id in ends or relation.target_id in ends:
-                yield Drop(RELATIONS, relation.id)
+                yield DropRecord(RELATIONS, relation.id)
 
     def _reflected(self, id: str) -> Iterator[Step]:
         """Lines of slots that were written from a session that was removed."""
         note = self._base.get(NOTES, self._tenant, reflected_key(id))
         if note is None or self._base.get(SESSIONS, self._tenant, id) is not None:
             return
-        yield Drop(NOTES, note.id)
+        yield DropRecord(NOTES, note.id)
         for slot_id, lines in orjson.loads(note.content).items():
             slot: Slot | None = self._base.get(SLOTS, self._tenant, slot_id)
             if slot is not None:
                 left = "\n".join(one for one in slot.content.split("\n") if one not in lines)
-                yield Put(SLOTS, dataclasses.replace(slot, content=left), slot)
+                yield PutRecord(SLOTS, dataclasses.replace(slot, content=left), slot)
 
     def _recounted(self) -> Iterator[Step]:
         for id in sorted(self._sessions):
@@ -315,11 +317,11 @@ class _Merging:
                 continue
             count = self._base.count(OBSERVATIONS, self._tenant, *where(session_id=id))
             if count != session.observation_count:
-                yield Put(SESSIONS, dataclasses.replace(session, observation_count=count), session)
+                yield PutRecord(SESSIONS, dataclasses.replace(session, observation_count=count), session)
 
     # Writing
 
-    def _clash(self, clash: Clash) -> None:
+    def _clash(self, clash: MergeConflict) -> None:
         self._done.clashes.append(clash)
 
     def _apply(self, steps: Iterator[Step]) -> None:
@@ -330,15 +332,15 @@ class _Merging:
                 self._count(step)
 
     def _count(self, step: Step) -> None:
-        counts = self._done.removed if isinstance(step, Drop) else self._done.changed
-        if isinstance(step, Put) and step.known is None:
+        counts = self._done.removed if isinstance(step, DropRecord) else self._done.changed
+        if isinstance(step, PutRecord) and step.known is None:
             counts = self._done.added
         counts[step.table.name] = counts.get(step.table.name, 0) + 1
 
 
 def _write(tx: Tx, steps: Iterable[Step], tenant: str) -> None:
     for step in steps:
-        if isinstance(step, Drop):
+        if isinstance(step, DropRecord):
             tx.delete(step.table, tenant, step.id)
         else:
             seq = tx.next_seq(tenant) if step.known is None else step.known.seq

@@ -20,7 +20,7 @@ Gone = Mapping[str, int]  # ids that a side removed on purpose, and when
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class DivergedVersions:
     """The versions in which two lines ended, and which of them is the latest now."""
 
     base: Memory
@@ -29,23 +29,23 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MergedVersions:
     """A line that has been made one."""
 
     versions: tuple[Memory, ...]  # the oldest first; the latest, if there is one, last
     removed: tuple[str, ...]  # removed on purpose by one side, after the other changed it last
-    apart: Apart | None
+    apart: DivergedVersions | None
 
 
 def merge_line(
     base: Sequence[Memory], other: Sequence[Memory], gone_base: Gone, gone_other: Gone, prefer: Prefer
-) -> Line:
+) -> MergedVersions:
     """All versions of both, without those that one side removed on purpose since."""
     mine, removed_mine = _surviving(base, other, gone_other)
     theirs, removed_theirs = _surviving(other, base, gone_base)
     versions, apart = _united(mine, theirs, prefer)
     head, heads = _head(mine, theirs, versions, prefer)
-    return Line(_ordered(versions, head, heads), (*removed_mine, *removed_theirs), heads or apart)
+    return MergedVersions(_ordered(versions, head, heads), (*removed_mine, *removed_theirs), heads or apart)
 
 
 def _surviving(line: Sequence[Memory], facing: Sequence[Memory], gone: Gone) -> tuple[dict[str, Memory], list[str]]:
@@ -62,10 +62,10 @@ def _surviving(line: Sequence[Memory], facing: Sequence[Memory], gone: Gone) -> 
 
 def _united(
     mine: Mapping[str, Memory], theirs: Mapping[str, Memory], prefer: Prefer
-) -> tuple[dict[str, Memory], Apart | None]:
+) -> tuple[dict[str, Memory], DivergedVersions | None]:
     """Every version by its id. One that says something else on each side becomes two."""
     versions = {**mine, **theirs}
-    apart: Apart | None = None
+    apart: DivergedVersions | None = None
     for id in mine.keys() & theirs.keys():
         winner: Side = _newer(mine[id], theirs[id], prefer)
         kept, lost = (mine[id], theirs[id]) if winner == "base" else (theirs[id], mine[id])
@@ -79,7 +79,7 @@ def _united(
         if any(getattr(kept, name) != getattr(lost, name) for name in SAID):
             second = _second(lost)
             versions.setdefault(second.id, second)
-            apart = Apart(mine[id], theirs[id], winner)
+            apart = DivergedVersions(mine[id], theirs[id], winner)
     return versions, apart
 
 
@@ -102,7 +102,7 @@ def _second(lost: Memory) -> Memory:
 
 def _head(
     mine: Mapping[str, Memory], theirs: Mapping[str, Memory], versions: Mapping[str, Memory], prefer: Prefer
-) -> tuple[str | None, Apart | None]:
+) -> tuple[str | None, DivergedVersions | None]:
     """The latest version, and both ends if each side went on by itself."""
     base, other = _latest(mine), _latest(theirs)
     if base is None or other is None or base.id == other.id:
@@ -113,14 +113,14 @@ def _head(
     if base.id in theirs and other.id not in mine:
         return other.id, None
     winner = _newer(versions[base.id], versions[other.id], prefer)
-    return (base.id if winner == "base" else other.id), Apart(base, other, winner)
+    return (base.id if winner == "base" else other.id), DivergedVersions(base, other, winner)
 
 
 def _latest(line: Mapping[str, Memory]) -> Memory | None:
     return max((one for one in line.values() if one.latest), key=_age, default=None)
 
 
-def _ordered(versions: Mapping[str, Memory], head: str | None, heads: Apart | None) -> tuple[Memory, ...]:
+def _ordered(versions: Mapping[str, Memory], head: str | None, heads: DivergedVersions | None) -> tuple[Memory, ...]:
     """By when they began to hold, the latest last; numbers grow along the line, and only the latest still holds."""
     line = sorted(versions.values(), key=lambda one: (one.id == head, one.valid_from, one.version, one.id))
     number, ordered = 0, list[Memory]()

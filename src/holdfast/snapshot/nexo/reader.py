@@ -23,7 +23,7 @@ from holdfast.core.errors import Fault, IdentityNeeded, InvalidRequest, NotFound
 from holdfast.snapshot.bundle.types import Artifact, Code, Finding
 from holdfast.snapshot.nexo.manifest import DATABASE, FILES, MANIFEST, NexoManifest, read_nexo_manifest
 from holdfast.snapshot.nexo.rows import NexoRow, NexoRows
-from holdfast.snapshot.nexo.tar import Member, members
+from holdfast.snapshot.nexo.tar import TarMember, members
 from holdfast.snapshot.sources.folder_walk import read_small
 
 __all__ = ["NexoFile", "NexoManifest", "NexoMemory", "NexoReport", "NexoRow", "import_nexo", "verify_nexo"]
@@ -174,7 +174,7 @@ class _Sink:
         self.files: list[NexoFile] = []
         self._keep = keep
 
-    def take(self, member: Member, artifact: Artifact) -> None:
+    def take(self, member: TarMember, artifact: Artifact) -> None:
         place = self._place(artifact)
         digest = hashlib.sha256()
         with (place or Path("/dev/null")).open("wb") as out:
@@ -211,7 +211,7 @@ def _read(file: BinaryIO, identities: Sequence[str], sink: _Sink) -> NexoManifes
             raise disk_fault(error, "unpack a nexo bundle") from error
 
 
-def _members(found: Iterator[Member], size: int, sink: _Sink) -> NexoManifest:
+def _members(found: Iterator[TarMember], size: int, sink: _Sink) -> NexoManifest:
     first = next(found, None)
     if first is None or first.name != MANIFEST or first.size > _MANIFEST_BYTES:
         raise SnapshotDamaged("nexo bundle: its first member is no manifest")

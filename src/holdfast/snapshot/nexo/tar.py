@@ -22,7 +22,7 @@ _ZERO = bytes(BLOCK)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class TarMember:
     """A file in the stream; its bytes are read before the next member is asked for."""
 
     name: str
@@ -30,7 +30,7 @@ class Member:
     pieces: Iterator[bytes]
 
 
-def members(read: Read) -> Iterator[Member]:
+def members(read: Read) -> Iterator[TarMember]:
     """The files of the stream in their order.
 
     Raises:
@@ -50,14 +50,14 @@ def members(read: Read) -> Iterator[Member]:
         raise SnapshotDamaged("nexo bundle: it goes on after its end")
 
 
-def _member(header: bytes, name: str | None, read: Read) -> Iterator[Member]:
+def _member(header: bytes, name: str | None, read: Read) -> Iterator[TarMember]:
     size = _checked(header)
     if header[156:157] not in (b"0", b"\0") or header[157:257].strip(b"\0") or header[345:500].strip(b"\0"):
         raise SnapshotDamaged("nexo bundle: a member is not a plain file")
     if _number(header[100:108]) != 0o600 or _number(header[136:148]) != 0:
         raise SnapshotDamaged("nexo bundle: a member has rights or times that no bundle gives")
     rest = [size]
-    yield Member(_safe(name or _text(header[:100])), size, _pieces(read, rest))
+    yield TarMember(_safe(name or _text(header[:100])), size, _pieces(read, rest))
     if rest[0]:
         raise AssertionError("a member was not read to its end")
     _padding(read, size)

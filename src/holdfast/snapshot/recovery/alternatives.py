@@ -9,18 +9,18 @@ from shlex import quote
 
 from holdfast.core.errors import Fault, NotFound, SnapshotDamaged, SnapshotOlder
 from holdfast.snapshot.recovery.restore_hints import older
-from holdfast.snapshot.remote.colony import Compacts, is_colony
-from holdfast.snapshot.remote.transfer import Vaulted, is_missing, latest_in, list_vault, must_be_there, with_packs
+from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
+from holdfast.snapshot.remote.transfer import VaultEntry, is_missing, latest_in, list_vault, must_be_there, with_packs
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import SnapshotEntry
 from holdfast.snapshot.repo.paths import is_id_prefix, sequence_of
-from holdfast.snapshot.resolve import LATEST, Named
+from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 from holdfast.vault.read_only import ReadOnly
 
 RESTORE_COMMAND = "holdfast snapshot restore {} --yes"
 
 
-def also_in_vault(archive: Archive, named: Named) -> Named:
+def also_in_vault(archive: Archive, named: SnapshotSelector) -> SnapshotSelector:
     """The same snapshot, in the vault of the settings if it is not here, or if the newest here is damaged or gone and
     the vault has it. So a command that brings a memory back needs no address."""
     place = archive.settings.vault
@@ -55,12 +55,12 @@ def restorable(archive: Archive) -> str | None:
     Raises:
         Fault: the vault cannot be asked, and nothing is in the repository.
     """
-    named = also_in_vault(archive, Named(LATEST))
+    named = also_in_vault(archive, SnapshotSelector(LATEST))
     if not named.vault:
         here = archive.repo.latest() or archive.repo.newest()
         return here.id if here is not None else None
     if is_colony(named.vault):
-        newest = Compacts(archive, named.vault).newest()
+        newest = ColonySnapshots(archive, named.vault).newest()
         return newest.snapshot_id if newest is not None else None
     vault = ReadOnly(archive.vault(named.vault))
     must_be_there(vault)
@@ -76,7 +76,7 @@ def damaged_after(archive: Archive, number: int) -> list[SnapshotEntry]:
 
 
 @contextmanager
-def offered(archive: Archive, named: Named, command: str) -> Iterator[None]:
+def offered(archive: Archive, named: SnapshotSelector, command: str) -> Iterator[None]:
     """Let a refusal of a snapshot in the repository name the one to use instead; `command` has a place for its name."""
     try:
         yield
@@ -110,7 +110,7 @@ def _word(name: str) -> str:
 
 def instead(archive: Archive, id: str, command: str) -> str | None:
     """A sentence with the command that uses another one than that damaged one; None if there is none."""
-    there: list[Vaulted] = []
+    there: list[VaultEntry] = []
     place = archive.settings.vault
     with suppress(Fault):  # without the vault's answer the repository alone is looked at
         there = _whole_in(archive, place) if place else []
@@ -126,7 +126,7 @@ def instead(archive: Archive, id: str, command: str) -> str | None:
     return None
 
 
-def _whole_in(archive: Archive, place: str) -> list[Vaulted]:
+def _whole_in(archive: Archive, place: str) -> list[VaultEntry]:
     if is_colony(place):
         return []
     vault = ReadOnly(archive.vault(place))

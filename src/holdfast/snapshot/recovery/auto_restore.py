@@ -58,7 +58,7 @@ def note_restore(home: Path, identity: Identity, now_ms: int) -> FirstRestore:
     return _write(home, FirstRestore(identity.id, identity.created_at, now_ms))
 
 
-def note_told(home: Path, found: FirstRestore, now_ms: int) -> FirstRestore:
+def note_reported(home: Path, found: FirstRestore, now_ms: int) -> FirstRestore:
     """Note that a caller was told. Faults as of `note_restore`."""
     return _write(home, dataclasses.replace(found, told_at=now_ms))
 

@@ -17,10 +17,10 @@ from holdfast.core.errors import Fault, InvalidSettings, RestorePending, VaultRe
 from holdfast.snapshot.bundle.types import Identity
 from holdfast.snapshot.recovery.pending_restore import BEGIN_EMPTY, begin_waiting, is_waiting
 from holdfast.snapshot.recovery.restore_hints import way_back
-from holdfast.snapshot.remote.colony import Compacts, is_colony
+from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
 from holdfast.snapshot.remote.transfer import is_missing, list_vault
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.resolve import LATEST, Named
+from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 from holdfast.snapshot.restore import plant, restore
 from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.switch import ORIGIN
@@ -48,7 +48,7 @@ def begin_from_vault(archive: Archive, folder: DataFolder) -> Identity | None:
     with _pending(archive):
         if not has_any(archive):
             return None
-        return plant(archive, Named(LATEST, vault=archive.settings.vault), folder).manifest.identity
+        return plant(archive, SnapshotSelector(LATEST, vault=archive.settings.vault), folder).manifest.identity
 
 
 def fill_from_vault(archive: Archive) -> Identity | None:
@@ -56,7 +56,7 @@ def fill_from_vault(archive: Archive) -> Identity | None:
     with _pending(archive):
         if not has_any(archive):
             return None
-        return restore(archive, Named(LATEST, vault=archive.settings.vault)).manifest.identity
+        return restore(archive, SnapshotSelector(LATEST, vault=archive.settings.vault)).manifest.identity
 
 
 def is_blank(archive: Archive, reader: Reader) -> bool:
@@ -76,7 +76,7 @@ def has_any(archive: Archive) -> bool:
     waited for before: an empty folder may be where its disk is to be mounted."""
     place = archive.settings.vault
     if is_colony(place):
-        found = Compacts(archive, place).newest() is not None
+        found = ColonySnapshots(archive, place).newest() is not None
         if not found and is_waiting(archive.home):
             raise VaultRefused("vault: it holds no snapshot of this memory, which waits for one", hint=_MOUNT)
         return found

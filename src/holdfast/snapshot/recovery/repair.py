@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from holdfast.core.errors import DataDamaged
-from holdfast.snapshot.recovery.damaged import note_copied
+from holdfast.snapshot.damaged_generations import note_copied
 from holdfast.snapshot.recovery.salvage import make_live
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.restore_plan import settle_folders

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from holdfast.core.disk import write_durably
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
-from holdfast.snapshot.merge_run import MergedMemories, merge_file
+from holdfast.snapshot.damaged_generations import damaged_by_restore, damaged_generations, keep_damaged, note_copied
+from holdfast.snapshot.merge_run import MergeResult, merge_file
 from holdfast.snapshot.recovery.alternatives import restorable
-from holdfast.snapshot.recovery.damaged import damaged_generations, keep_aside, leaving, note_copied
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.resolve import LATEST, Named
+from holdfast.snapshot.resolve import LATEST, SnapshotSelector
 from holdfast.snapshot.sources.capture import live_memory
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.snapshot.sources.swap import intend
@@ -24,9 +24,9 @@ from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import RESTORE
 from holdfast.store.data_folder import DATABASE, DataFolder
 from holdfast.store.lifecycle import FrozenStore
-from holdfast.store.portable import Salvaged, count_covered, salvage as salvage_file
+from holdfast.store.portable import SalvagedRows, count_covered, salvage as salvage_file
 
-ANY = Named("")
+ANY = SnapshotSelector("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,20 @@ class SalvagedMemory:
     """What was read of a damaged generation, and what became of it."""
 
     source: str
-    read: Salvaged
-    merged: MergedMemories | None  # None: the live memory was the damaged one, and its sound rows took its place
+    read: SalvagedRows
+    merged: MergeResult | None  # None: the live memory was the damaged one, and its sound rows took its place
     generation: str | None  # None: nothing was exchanged
     in_neither: dict[str, int] | None = None  # rows by table that the live memory has not got either; None: unknown
     snapshot: str | None = None  # the one to restore first, as the live memory is damaged
 
 
 def salvage(
-    archive: Archive, name: str | None = None, named: Named = ANY, *, alone: bool = False, dry_run: bool = False
+    archive: Archive,
+    name: str | None = None,
+    named: SnapshotSelector = ANY,
+    *,
+    alone: bool = False,
+    dry_run: bool = False,
 ) -> SalvagedMemory:
     """Bring every sound row of a damaged generation into the live memory, or make them the live memory.
 
@@ -57,7 +62,7 @@ def salvage(
     """
     with archive.locked("salvage") as result:
         settle_folders(DataFolder(archive.home))
-        own = leaving(archive, live_of(archive))
+        own = damaged_by_restore(archive, live_of(archive))
         source = _source(archive, name, own)
         if source in own:
             done = _replaced(archive, source, None if alone else _restored_first(archive, dry_run), dry_run)
@@ -69,7 +74,7 @@ def salvage(
     if done.generation is None:
         return done
     before = done.merged.before if done.merged is not None else None
-    archive.tell("restored", {"id": None, "generation": done.generation, "before": before})
+    archive.publish("restored", {"id": None, "generation": done.generation, "before": before})
     if done.merged is None:
         return done
     return replace(done, merged=replace(done.merged, waiting=offer_waiting(archive)))
@@ -109,7 +114,7 @@ def _restored_first(archive: Archive, dry_run: bool) -> str | None:
     return id
 
 
-def _merged(archive: Archive, source: str, named: Named, dry_run: bool) -> SalvagedMemory:
+def _merged(archive: Archive, source: str, named: SnapshotSelector, dry_run: bool) -> SalvagedMemory:
     with archive.repo.staging() as staging:
         database = staging / DATABASE
         read = _read(archive.home / source, database, archive.tenant)
@@ -119,7 +124,7 @@ def _merged(archive: Archive, source: str, named: Named, dry_run: bool) -> Salva
     return SalvagedMemory(source, read, done, done.generation, lost)
 
 
-def _in_neither(read: Salvaged, covered: dict[str, int]) -> dict[str, int] | None:
+def _in_neither(read: SalvagedRows, covered: dict[str, int]) -> dict[str, int] | None:
     """Rows that cannot be read in the damaged file and did not come back with the restore."""
     if read.lost is None:
         return None
@@ -148,7 +153,7 @@ def make_live(archive: Archive, folder: DataFolder, building: Path, source: str)
     write_durably(building / ORIGIN, archive.tenant.encode())
 
     def build(_: FrozenStore | None) -> str:
-        keep_aside(archive.home, (source,))
+        keep_damaged(archive.home, (source,))
         name = folder.finish(building)
         intend(archive.home, name, ())
         return name
@@ -156,7 +161,7 @@ def make_live(archive: Archive, folder: DataFolder, building: Path, source: str)
     return switched(archive, live_of(archive), build)
 
 
-def _read(generation: Path, into: Path, tenant: str | None) -> Salvaged:
+def _read(generation: Path, into: Path, tenant: str | None) -> SalvagedRows:
     read = salvage_file(generation / DATABASE, into, tenant)
     if not read.rows:
         raise DataDamaged(

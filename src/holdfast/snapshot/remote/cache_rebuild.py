@@ -18,14 +18,14 @@ from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.encryption import opening, read_identities
 from holdfast.snapshot.bundle.manifest import signed_bytes
 from holdfast.snapshot.bundle.types import Manifest
-from holdfast.snapshot.chunks.cache import Known
+from holdfast.snapshot.chunks.cache import KnownPacks
 from holdfast.snapshot.chunks.pack_download import vaulted_packs
 from holdfast.snapshot.chunks.packfile import Seal, read_head
 from holdfast.snapshot.chunks.reader import PACKS, as_stored
 from holdfast.snapshot.remote.transfer import list_vault, prefix_of, read_vaulted
 from holdfast.snapshot.repo.context import Archive
 
-SHELF = "shelf"  # as a place: wherever the data folder is
+LOCAL_REPOSITORY = "shelf"  # as keyrings and cache keys on disk call it
 _USELESS = (Malformed, IdentityNeeded, NotFound, SnapshotDamaged, SnapshotTooNew, SnapshotForeign)
 
 
@@ -64,7 +64,7 @@ def _damaged(archive: Archive) -> Path:
     return _folders(archive) / "damaged"
 
 
-def learn(archive: Archive, vault: Vault, known: Known, there: dict[str, int], key: bytes) -> None:
+def learn(archive: Archive, vault: Vault, known: KnownPacks, there: dict[str, int], key: bytes) -> None:
     """Take over what the newest snapshot is made of that can be believed and opened here; an older one may do."""
     identity = archive.settings.snapshot_identity
     if key and not identity:
@@ -82,7 +82,7 @@ def learn(archive: Archive, vault: Vault, known: Known, there: dict[str, int], k
 
 
 def _learn_from(
-    vault: Vault, manifest: Manifest, known: Known, there: dict[str, int], key: bytes, unseal: Seal
+    vault: Vault, manifest: Manifest, known: KnownPacks, there: dict[str, int], key: bytes, unseal: Seal
 ) -> None:
     prefix = prefix_of(manifest.identity.tenant, manifest.identity.agent)
     for pack in vaulted_packs(vault, prefix, manifest):

@@ -17,7 +17,15 @@ from holdfast.core.version import VERSION
 from holdfast.snapshot.bundle import canonical
 from holdfast.snapshot.bundle.encryption import read_identities
 from holdfast.snapshot.bundle.manifest import body_name, manifest_bytes
-from holdfast.snapshot.bundle.types import FORMAT_VERSION, Capture, Identity, Left, Manifest, Redaction, Staged
+from holdfast.snapshot.bundle.types import (
+    FORMAT_VERSION,
+    Capture,
+    Identity,
+    Manifest,
+    Redaction,
+    SkippedItem,
+    StagedFile,
+)
 from holdfast.snapshot.bundle.writer import pack
 from holdfast.snapshot.keys.keyring import Keyring
 from holdfast.snapshot.remote.colony_format import about_of, documents_of, fill, is_compact
@@ -58,7 +66,7 @@ class _Signer:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentToColony:
     """What was stored, and how many records of what were left out."""
 
     id: str
@@ -66,7 +74,7 @@ class Sent:
     left: dict[str, int]
 
 
-class Compacts:
+class ColonySnapshots:
     """The compact snapshots of a memory under one label of a Colony vault."""
 
     def __init__(self, archive: Archive, text: str, identity: str | None = None):
@@ -127,7 +135,7 @@ class Compacts:
         """
         return self._memory.latest(label=self.label)
 
-    def send(self, reader: Reader, identity: Identity) -> Sent:
+    def send(self, reader: Reader, identity: Identity) -> SentToColony:
         """Store the memory in short, under a new id; so many as the settings say stay.
 
         Raises:
@@ -140,7 +148,7 @@ class Compacts:
         keep = self._archive.settings.colony_keep
         made = self._memory.backup(compact.documents, label=self.label, prune_keep=keep)
         self._archive.keyring.raise_mark(_SENT, self.place, identity.sequence)
-        return Sent(made.snapshot_id, made.byte_size, compact.left)
+        return SentToColony(made.snapshot_id, made.byte_size, compact.left)
 
     def is_sent(self, identity: Identity) -> bool:
         """Whether this one, or a newer one, was sent from here."""
@@ -212,7 +220,7 @@ def _bundled(
     finally:
         store.close()
     state.write_bytes(canonical.dumps(runtime_state(database, identity.tenant)))
-    staged = (Staged(STORE, "store", database), Staged(STATE, "state", state))
+    staged = (StagedFile(STORE, "store", database), StagedFile(STATE, "state", state))
     place = staging / body_name(identity.id, encrypted=False)
     body = pack(Capture(staged, store_schema=store_schema()), place, identity.id)
     manifest = Manifest(
@@ -223,7 +231,7 @@ def _bundled(
         schema=(("manifest", FORMAT_VERSION), ("store", store_schema())),
         artifacts=body.artifacts,
         redaction=Redaction(applied=True),
-        left=tuple(Left(name, f"{count} not in a compact snapshot") for name, count in sorted(left.items())),
+        left=tuple(SkippedItem(name, f"{count} not in a compact snapshot") for name, count in sorted(left.items())),
         recipients=(),
         tools=(("holdfast", VERSION),),
     )

@@ -89,7 +89,7 @@ NEVER = (SESSIONS, OBSERVATIONS, COMMITS)
 
 
 @dataclass(frozen=True, slots=True)
-class Compact:
+class ColonyDocuments:
     """The documents, and how many records of what are not in them."""
 
     documents: dict[str, str]
@@ -99,7 +99,7 @@ class Compact:
 # Out
 
 
-def documents_of(reader: Reader, identity: Identity, room: int, usual: int) -> Compact:
+def documents_of(reader: Reader, identity: Identity, room: int, usual: int) -> ColonyDocuments:
     """The memory as documents that take at most `room` bytes in a vault. What is not strictly needed is in them only as
     long as they stay below `usual`.
 
@@ -129,7 +129,7 @@ def documents_of(reader: Reader, identity: Identity, room: int, usual: int) -> C
     about = {"format": FORMAT, **dataclasses.asdict(identity), "counts": counts, "left": left}
     documents[ABOUT] = orjson.dumps(about, option=orjson.OPT_SORT_KEYS).decode()
     documents[PROFILE] = _profile(reader, identity, counts)
-    return Compact(documents, left)
+    return ColonyDocuments(documents, left)
 
 
 def stored_size(text: str) -> int:
@@ -183,7 +183,7 @@ def _profile(reader: Reader, identity: Identity, counts: Mapping[str, int]) -> s
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class DocumentsInfo:
     """What the documents say of themselves."""
 
     identity: Identity
@@ -195,7 +195,7 @@ def is_compact(documents: Mapping[str, str]) -> bool:
     return ABOUT in documents
 
 
-def about_of(documents: Mapping[str, str]) -> About:
+def about_of(documents: Mapping[str, str]) -> DocumentsInfo:
     """Which snapshot the documents are of.
 
     Raises:
@@ -215,7 +215,7 @@ def about_of(documents: Mapping[str, str]) -> About:
         raise SnapshotDamaged(f"compact: {ABOUT} does not say which snapshot it is of") from None
     left = found.get("left")
     counts = {str(name): count for name, count in left.items() if type(count) is int} if isinstance(left, dict) else {}
-    return About(identity, counts)
+    return DocumentsInfo(identity, counts)
 
 
 def records_in(documents: Mapping[str, str], tenant: str) -> Iterator[tuple[Table[Any], Any]]:

@@ -17,7 +17,7 @@ from holdfast.core.ports import Vault
 from holdfast.core.times import iso
 from holdfast.snapshot.bundle.types import Identity
 from holdfast.snapshot.remote.colony import is_colony
-from holdfast.snapshot.remote.transfer import Vaulted, list_vault, vaulted_manifest
+from holdfast.snapshot.remote.transfer import VaultEntry, list_vault, vaulted_manifest
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.paths import sequence_of
 from holdfast.store.port import where
@@ -28,7 +28,7 @@ MOST_ENTRIES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Fork:
     """What one host sent since another one sends as well, newest first, and what its newest says of itself."""
 
     ids: tuple[str, ...]
@@ -41,7 +41,7 @@ class Line:
         return self.ids[0]
 
 
-def find_lines(vault: Vault, tenant: str, agent: str, found: Sequence[Vaulted]) -> list[Line]:
+def find_forks(vault: Vault, tenant: str, agent: str, found: Sequence[VaultEntry]) -> list[Fork]:
     """The lines in a vault, that of the newest snapshot first; none if there is but one."""
     since = first_shared(one.id for one in found)
     if since is None:
@@ -56,22 +56,22 @@ def find_lines(vault: Vault, tenant: str, agent: str, found: Sequence[Vaulted]) 
 
 
 @dataclass(frozen=True, slots=True)
-class _About:
+class _ForkInfo:
     identity: Identity
     signer: str | None
 
 
-def _read(vault: Vault, tenant: str, agent: str, id: str) -> _About | None:
+def _read(vault: Vault, tenant: str, agent: str, id: str) -> _ForkInfo | None:
     """What a snapshot says of itself. Nobody's word is taken for it: this is for people to look at."""
     try:
         manifest = vaulted_manifest(vault, tenant, agent, id)
     except (NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew):
         return None
-    return _About(manifest.identity, manifest.signer)
+    return _ForkInfo(manifest.identity, manifest.signer)
 
 
-def _line(chain: tuple[str, ...], about: _About) -> Line:
-    return Line(chain, about.identity.created_at, about.identity.label, about.signer)
+def _line(chain: tuple[str, ...], about: _ForkInfo) -> Fork:
+    return Fork(chain, about.identity.created_at, about.identity.label, about.signer)
 
 
 def first_shared(ids: Iterable[str]) -> int | None:
@@ -130,12 +130,12 @@ def _joined(chains: list[list[str]], parents: Mapping[str, str | None], every: C
     return whole
 
 
-def not_here(lines: Sequence[Line], held: Collection[str]) -> list[Line]:
+def not_here(lines: Sequence[Fork], held: Collection[str]) -> list[Fork]:
     """Those whose newest snapshot this memory does not hold: neither made, restored nor merged here."""
     return [line for line in lines if line.newest not in held]
 
 
-def told(lines: Sequence[Line], held: Collection[str], place: str) -> list[str]:
+def fork_notices(lines: Sequence[Fork], held: Collection[str], place: str) -> list[str]:
     """For people: which lines this memory lacks, and how to bring them in."""
     return [
         f"Another host sent to this vault as well, and what it kept since is not in this memory: {line.newest} of "
@@ -159,12 +159,12 @@ def held_by(archive: Archive) -> set[str]:
     return held
 
 
-def told_of(archive: Archive, text: str, found: Sequence[Vaulted] | None = None) -> list[str]:
+def fork_notices_of(archive: Archive, text: str, found: Sequence[VaultEntry] | None = None) -> list[str]:
     """The same of a vault that is named. A Colony vault keeps too little to tell."""
     if is_colony(text):
         return []
     vault = ReadOnly(archive.vault(text))
     if found is None:
         found = list_vault(vault, archive.tenant, archive.agent)
-    lines = find_lines(vault, archive.tenant, archive.agent, found)
-    return told(lines, held_by(archive), text) if lines else []
+    lines = find_forks(vault, archive.tenant, archive.agent, found)
+    return fork_notices(lines, held_by(archive), text) if lines else []

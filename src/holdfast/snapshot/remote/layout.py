@@ -16,7 +16,7 @@ from pathlib import Path
 
 import zstandard
 
-from holdfast.core.age import Pulled
+from holdfast.core.age import PullReader
 from holdfast.core.didkey import verify_signature
 from holdfast.core.errors import NotFound, SnapshotDamaged, SnapshotsBusy, VaultRefused
 from holdfast.core.ports import Vault
@@ -24,24 +24,24 @@ from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.encryption import fingerprint, read_identities, sealing
 from holdfast.snapshot.bundle.hashed_copy import open_file
 from holdfast.snapshot.bundle.manifest import body_name, chunk_index_name, manifest_bytes, signed_bytes
-from holdfast.snapshot.bundle.reader import Plain as Opened, opened
-from holdfast.snapshot.bundle.types import Body, Capture, Manifest
+from holdfast.snapshot.bundle.reader import DecompressedTar, opened
+from holdfast.snapshot.bundle.types import BundleFile, Capture, Manifest
 from holdfast.snapshot.bundle.writer import pack_tar, tar_again
-from holdfast.snapshot.chunks.cache import Known
+from holdfast.snapshot.chunks.cache import KnownPacks
 from holdfast.snapshot.chunks.chunk_index import chunk_index_bytes
-from holdfast.snapshot.chunks.chunker import Plain, cut_tar
+from holdfast.snapshot.chunks.chunker import ByteReader, cut_tar
 from holdfast.snapshot.chunks.leases import leased
 from holdfast.snapshot.chunks.pack_download import vaulted_packs
 from holdfast.snapshot.chunks.packfile import Seal
 from holdfast.snapshot.chunks.reader import as_stored
-from holdfast.snapshot.chunks.writer import Sending, Sent, check_there, packs_there
+from holdfast.snapshot.chunks.writer import ChunkWriter, WrittenChunks, check_there, packs_there
 from holdfast.snapshot.remote.cache_rebuild import known_folder, learn, trusted_packs
-from holdfast.snapshot.remote.pack_copy import copy_chunks, look_back, remove_halves
+from holdfast.snapshot.remote.pack_copy import copy_chunks, recheck_packs, remove_halves
 from holdfast.snapshot.remote.transfer import deliver, list_vault, prefix_of, read_vaulted, send
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.lock import SnapshotLock
 from holdfast.snapshot.repo.paths import SHELVES
-from holdfast.snapshot.repo.snapshot_files import Files, read_files
+from holdfast.snapshot.repo.snapshot_files import SnapshotFiles, read_files
 from holdfast.vault.local import LocalVault
 from holdfast.vault.read_only import ReadOnly
 
@@ -51,23 +51,23 @@ _PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Fresh:
+class StagedMemory:
     """What a snapshot was just packed from, while it is still staged."""
 
     capture: Capture
-    body: Body
+    body: BundleFile
     recipients: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Clear:
+class _DecryptedTar:
     """The tar of a snapshot in the clear, and for whom it is encrypted again."""
 
-    tar: AbstractContextManager[Plain]
+    tar: AbstractContextManager[ByteReader]
     recipients: tuple[str, ...]
 
 
-def put(archive: Archive, vault: Vault, id: str, fresh: Fresh | None = None) -> None:
+def put(archive: Archive, vault: Vault, id: str, fresh: StagedMemory | None = None) -> None:
     """Copy a snapshot from the repository to the vault, in the layout of the settings if that can be.
 
     Raises:
@@ -113,34 +113,34 @@ def key_and_seal(archive: Archive, recipients: Sequence[str]) -> tuple[bytes, Se
     return key, sealing(recipients)
 
 
-def _clear(archive: Archive, manifest: Manifest, body: Path, fresh: Fresh | None) -> _Clear | None:
+def _clear(archive: Archive, manifest: Manifest, body: Path, fresh: StagedMemory | None) -> _DecryptedTar | None:
     """The snapshot's tar, if it can be had and its manifest be signed anew."""
     if manifest.signer is not None and manifest.signer != archive.keyring.own():
         return None
     if fresh is not None:
-        return _Clear(_tar_of(fresh), fresh.recipients)
+        return _DecryptedTar(_tar_of(fresh), fresh.recipients)
     if not manifest.encrypted:
-        return _Clear(opened(body, manifest), ())
+        return _DecryptedTar(opened(body, manifest), ())
     recipients, identity = archive.settings.snapshot_recipients, archive.settings.snapshot_identity
     if not identity or tuple(fingerprint(one) for one in recipients) != manifest.recipients:
         return None
-    return _Clear(opened(body, manifest, read_identities(identity)), recipients)
+    return _DecryptedTar(opened(body, manifest, read_identities(identity)), recipients)
 
 
 @contextmanager
-def _tar_of(fresh: Fresh) -> Iterator[Plain]:
+def _tar_of(fresh: StagedMemory) -> Iterator[ByteReader]:
     tar = tar_again(fresh.capture, fresh.body, encrypted=bool(fresh.recipients))
-    yield Opened(Pulled(tar), sum(one.size for one in fresh.body.artifacts))
+    yield DecompressedTar(PullReader(tar), sum(one.size for one in fresh.body.artifacts))
 
 
-def _is_there_whole(vault: Vault, files: Files) -> bool:
+def _is_there_whole(vault: Vault, files: SnapshotFiles) -> bool:
     """Whether the vault has the very files of the repository already."""
     identity = files.manifest.identity
     found = {one.id: one for one in list_vault(vault, identity.tenant, identity.agent)}
     return identity.id in found and not found[identity.id].chunked
 
 
-def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _Clear | None) -> None:
+def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _DecryptedTar | None) -> None:
     """Send what lies in the repository as chunks to a vault that takes none: packed into one body on the way."""
     if clear is None:
         raise VaultRefused(
@@ -155,10 +155,10 @@ def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _Clea
         with _repo_damage(), clear.tar as plain:
             size, digest = pack_tar(_pieces(plain), staging / name, clear.recipients)
         sealed = _sealed_again(archive, manifest, name, size, digest)
-        deliver(vault, Files(sealed, manifest_bytes(sealed)), partial(open_file, staging / name))
+        deliver(vault, SnapshotFiles(sealed, manifest_bytes(sealed)), partial(open_file, staging / name))
 
 
-def _pieces(plain: Plain) -> Iterator[memoryview]:
+def _pieces(plain: ByteReader) -> Iterator[memoryview]:
     while piece := plain.some(_PIECE):
         yield piece
 
@@ -177,7 +177,7 @@ def _repo_damage() -> Iterator[None]:
         raise SnapshotDamaged("snapshot: its body in the repository is damaged") from error
 
 
-def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _Clear) -> None:
+def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _DecryptedTar) -> None:
     key, seal = key_and_seal(archive, clear.recipients)
     with _sender(archive, vault, manifest, key) as known:
         if known is None:
@@ -191,12 +191,12 @@ def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _Cle
             sealed = _sealed_again(archive, manifest, name, len(chunk_index), digest)
             lease.check()
             check_there(vault, prefix, sent.packs)
-            deliver(vault, Files(sealed, manifest_bytes(sealed)), partial(BytesIO, chunk_index))
-            look_back(archive, vault, prefix, sealed, sent.packs)
+            deliver(vault, SnapshotFiles(sealed, manifest_bytes(sealed)), partial(BytesIO, chunk_index))
+            recheck_packs(archive, vault, prefix, sealed, sent.packs)
 
 
 @contextmanager
-def _sender(archive: Archive, vault: Vault, manifest: Manifest, key: bytes) -> Iterator[Known | None]:
+def _sender(archive: Archive, vault: Vault, manifest: Manifest, key: bytes) -> Iterator[KnownPacks | None]:
     """The only one on this machine that sends to the vault with that key, and what it knows of the packs there; None
     if the vault has the snapshot already."""
     folder = known_folder(archive, vault.place, key)
@@ -204,13 +204,13 @@ def _sender(archive: Archive, vault: Vault, manifest: Manifest, key: bytes) -> I
         if _is_whole_in(vault, prefix_of(archive.tenant, archive.agent), manifest):
             yield None
             return
-        known = Known(folder)
+        known = KnownPacks(folder)
         if old := known.lease():  # of a process that was killed: this one has its lock
             vault.delete(old)
         yield known
 
 
-def _copy_from_repo(archive: Archive, vault: Vault, files: Files) -> None:
+def _copy_from_repo(archive: Archive, vault: Vault, files: SnapshotFiles) -> None:
     """Copy what lies in the repository as chunks: packs are copied, not cut again."""
     with _sender(archive, vault, files.manifest, b"") as known:
         if known is not None:
@@ -219,14 +219,14 @@ def _copy_from_repo(archive: Archive, vault: Vault, files: Files) -> None:
 
 
 def _put_packs(
-    archive: Archive, vault: Vault, prefix: str, known: Known, key: bytes, seal: Seal, clear: _Clear
-) -> Sent:
+    archive: Archive, vault: Vault, prefix: str, known: KnownPacks, key: bytes, seal: Seal, clear: _DecryptedTar
+) -> WrittenChunks:
     """What the snapshot consists of, all of which the vault has now."""
     there = trusted_packs(archive, packs_there(vault, prefix))
     known.load(there, key)
     if not known.entries and there:
         learn(archive, vault, known, there, key)
-    with _repo_damage(), Sending(vault, prefix, known, key, seal, archive.entropy) as sending, clear.tar as plain:
+    with _repo_damage(), ChunkWriter(vault, prefix, known, key, seal, archive.entropy) as sending, clear.tar as plain:
         sent = sending.send(cut_tar(plain, key))
     archive.moved("chunks", sent.new_bytes)
     return sent

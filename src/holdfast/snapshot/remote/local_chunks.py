@@ -18,21 +18,21 @@ from holdfast.core.errors import Fault, LimitReached
 from holdfast.core.system import lower_priority
 from holdfast.snapshot.bundle.limits import check_size
 from holdfast.snapshot.bundle.manifest import chunk_index_name
-from holdfast.snapshot.bundle.reader import Plain
-from holdfast.snapshot.bundle.types import Body, Capture
+from holdfast.snapshot.bundle.reader import DecompressedTar
+from holdfast.snapshot.bundle.types import BundleFile, Capture
 from holdfast.snapshot.bundle.writer import Tar
-from holdfast.snapshot.chunks.cache import Known
+from holdfast.snapshot.chunks.cache import KnownPacks
 from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, chunk_index_bytes
 from holdfast.snapshot.chunks.chunker import cut_tar
-from holdfast.snapshot.chunks.writer import Sending
-from holdfast.snapshot.remote.cache_rebuild import SHELF, known_folder, learn
+from holdfast.snapshot.chunks.writer import ChunkWriter
+from holdfast.snapshot.remote.cache_rebuild import LOCAL_REPOSITORY, known_folder, learn
 from holdfast.snapshot.remote.colony import is_colony
 from holdfast.snapshot.remote.layout import key_and_seal, repo_as_vault, takes_chunks
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.packs import trusted_packs
 from holdfast.vault.local import LocalVault
 
-Foreseen = Callable[[], Known]
+Foreseen = Callable[[], KnownPacks]
 
 # What a vault takes as chunks from 4 MB on (`layouts.py`), before it is compressed.
 _WORTH_CHUNKS = 8 << 20
@@ -77,7 +77,7 @@ def foreseeing(
 
 def cut(
     archive: Archive, capture: Capture, staging: Path, id: str, recipients: Sequence[str], foreseen: Foreseen
-) -> Body:
+) -> BundleFile:
     """Lay the chunk index of a capture into the staging folder, with packs of what the repository lacks beside it, all
     synced.
 
@@ -89,10 +89,10 @@ def cut(
     known = foreseen()
     key, seal = key_and_seal(archive, recipients)
     tar = Tar(capture, encrypted=bool(recipients))
-    plain = Plain(_Pieces(tar.pieces()), staged_bytes(capture))
+    plain = DecompressedTar(_TarStream(tar.pieces()), staged_bytes(capture))
     with (
         disk_faults(f"pack {id}"),
-        Sending(LocalVault(staging), "", known, key, seal, archive.entropy) as sending,
+        ChunkWriter(LocalVault(staging), "", known, key, seal, archive.entropy) as sending,
     ):
         sent = sending.send(cut_tar(plain, key))
         chunk_index = chunk_index_bytes(sent.packs, sent.runs, seal)
@@ -102,10 +102,10 @@ def cut(
         name = chunk_index_name(id, bool(recipients))
         write_new(staging / name, chunk_index)
     archive.moved("create", sent.new_bytes)
-    return Body(name, len(chunk_index), sha256(chunk_index).hexdigest(), tuple(tar.artifacts))
+    return BundleFile(name, len(chunk_index), sha256(chunk_index).hexdigest(), tuple(tar.artifacts))
 
 
-class _Pieces:
+class _TarStream:
     """The tar as it is made, without a copy: what is read is used up before more is asked for."""
 
     def __init__(self, pieces: Iterator[bytes | memoryview]):
@@ -116,10 +116,10 @@ class _Pieces:
         return next((piece for piece in self._pieces if piece), b"")
 
 
-def _known(archive: Archive, recipients: Sequence[str]) -> Known:
+def _known(archive: Archive, recipients: Sequence[str]) -> KnownPacks:
     """What lies in the packs in the repository, as far as they are trusted."""
     key, _ = key_and_seal(archive, recipients)
-    known = Known(known_folder(archive, SHELF, key))
+    known = KnownPacks(known_folder(archive, LOCAL_REPOSITORY, key))
     with disk_faults("note packs"):
         there = trusted_packs(archive.repo.each())
         make_folder(known.folder)

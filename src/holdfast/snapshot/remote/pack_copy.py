@@ -9,18 +9,18 @@ from io import BytesIO
 from typing import BinaryIO
 
 from holdfast.core.errors import NotFound, SnapshotDamaged, SnapshotsBusy, VaultRefused
-from holdfast.core.ports import Parcel, Vault
+from holdfast.core.ports import Upload, Vault
 from holdfast.snapshot.bundle.hashed_copy import checked
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.chunks.leases import condemned, leased, nowhere
 from holdfast.snapshot.chunks.pack_download import vaulted_chunk_index, vaulted_packs
-from holdfast.snapshot.chunks.packfile import Entry
+from holdfast.snapshot.chunks.packfile import PackEntry
 from holdfast.snapshot.chunks.reader import PACKS
 from holdfast.snapshot.chunks.writer import check_there, packs_there
 from holdfast.snapshot.remote.cache_rebuild import believe_again, trusted_packs
 from holdfast.snapshot.remote.transfer import deliver, prefix_of, take_out
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.snapshot_files import Files
+from holdfast.snapshot.repo.snapshot_files import SnapshotFiles
 
 _CHUNK = 1 << 20
 
@@ -31,7 +31,9 @@ def remove_halves(vault: Vault, archive: Archive, id: str) -> None:
     take_out(vault, archive.tenant, archive.agent, id)
 
 
-def look_back(archive: Archive, vault: Vault, prefix: str, manifest: Manifest, packs: tuple[Entry, ...]) -> None:
+def recheck_packs(
+    archive: Archive, vault: Vault, prefix: str, manifest: Manifest, packs: tuple[PackEntry, ...]
+) -> None:
     """Take the snapshot back if somebody removed a pack at the very last moment."""
     try:
         check_there(vault, prefix, packs)
@@ -44,7 +46,7 @@ def copy_chunks(
     archive: Archive,
     source: Vault,
     target: Vault,
-    files: Files,
+    files: SnapshotFiles,
     noted: Callable[[str | None], None] = nowhere,
     *,
     again: bool = False,
@@ -78,15 +80,15 @@ def copy_chunks(
             there = _without_damaged(archive, target, prefix, packs, there)
         lacking = [one for one in packs if there.get(one.name) != one.size]
         for one in lacking:
-            target.put_all([Parcel(f"{prefix}{PACKS}/{one.name}", one.size, partial(_pack, source, prefix, one))])
+            target.put_all([Upload(f"{prefix}{PACKS}/{one.name}", one.size, partial(_pack, source, prefix, one))])
         lease.check()
         check_there(target, prefix, packs)
         deliver(target, files, partial(BytesIO, chunk_index))
-        look_back(archive, target, prefix, files.manifest, packs)
+        recheck_packs(archive, target, prefix, files.manifest, packs)
     return sum(one.size for one in lacking)
 
 
-def _pack(vault: Vault, prefix: str, pack: Entry) -> BinaryIO:
+def _pack(vault: Vault, prefix: str, pack: PackEntry) -> BinaryIO:
     try:
         return checked(vault.open(f"{prefix}{PACKS}/{pack.name}"), f"pack {pack.name}", pack.size, pack.sha256)
     except NotFound as error:
@@ -94,7 +96,7 @@ def _pack(vault: Vault, prefix: str, pack: Entry) -> BinaryIO:
 
 
 def _without_damaged(
-    archive: Archive, vault: Vault, prefix: str, packs: tuple[Entry, ...], there: dict[str, int]
+    archive: Archive, vault: Vault, prefix: str, packs: tuple[PackEntry, ...], there: dict[str, int]
 ) -> dict[str, int]:
     """The packs that are there, once those are removed that have other bytes than they should. Only what looks wrong or
     was found so is read: a name is chance, so nothing else can have it."""
@@ -108,7 +110,7 @@ def _without_damaged(
     return there
 
 
-def _is_sound(vault: Vault, prefix: str, pack: Entry) -> bool:
+def _is_sound(vault: Vault, prefix: str, pack: PackEntry) -> bool:
     try:
         with _pack(vault, prefix, pack) as stream:
             while stream.read(_CHUNK):

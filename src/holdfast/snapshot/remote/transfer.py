@@ -16,27 +16,27 @@ from pathlib import Path
 from shlex import quote
 from typing import BinaryIO
 
-from holdfast.core.bundle_names import BODIES, MANIFEST, RECIPES, SIDECAR
+from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES, MANIFEST, SIDECAR
 from holdfast.core.disk import disk_faults
 from holdfast.core.errors import Conflict, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, VaultRefused
-from holdfast.core.ports import Named, Parcel, Vault
+from holdfast.core.ports import Upload, Vault, VaultObject
 from holdfast.snapshot.bundle.hashed_copy import checked, copy_new, open_file
 from holdfast.snapshot.bundle.manifest import is_id, read_manifest
 from holdfast.snapshot.bundle.types import Identity, Manifest
 from holdfast.snapshot.chunks.pack_download import fetch_packs, vaulted_packs
-from holdfast.snapshot.chunks.packfile import Entry
+from holdfast.snapshot.chunks.packfile import PackEntry
 from holdfast.snapshot.chunks.reader import PACKS
 from holdfast.snapshot.repo.entries import MOST_MANIFEST, SnapshotEntry, check_names
 from holdfast.snapshot.repo.latest import choose
 from holdfast.snapshot.repo.paths import parse_id, place_of, sequence_of, split_name
 from holdfast.snapshot.repo.repository import SnapshotRepository
-from holdfast.snapshot.repo.snapshot_files import Files, read_files
+from holdfast.snapshot.repo.snapshot_files import SnapshotFiles, read_files
 
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Vaulted:
+class VaultEntry:
     """A snapshot in a vault, as far as names and sizes tell."""
 
     id: str
@@ -67,7 +67,7 @@ def must_be_there(vault: Vault) -> None:
         )
 
 
-def list_vault(vault: Vault, tenant: str, agent: str) -> list[Vaulted]:
+def list_vault(vault: Vault, tenant: str, agent: str) -> list[VaultEntry]:
     """The snapshots of a memory that lie in the vault, newest first; what has no manifest is none, or not yet."""
     prefix = prefix_of(tenant, agent)
     sizes: dict[str, dict[str, int]] = {}
@@ -75,14 +75,14 @@ def list_vault(vault: Vault, tenant: str, agent: str) -> list[Vaulted]:
         if parts := split_name(one.name.removeprefix(prefix)):
             sizes.setdefault(parts[0], {})[parts[1]] = one.size
     found = [
-        Vaulted(id, sum(some.values()), _missing(some), any(one in some for one in RECIPES))
+        VaultEntry(id, sum(some.values()), _missing(some), any(one in some for one in CHUNK_INDEXES))
         for id, some in sizes.items()
         if MANIFEST in some
     ]
     return sorted(found, key=lambda one: (one.sequence, one.id), reverse=True)
 
 
-def leftovers(vault: Vault, tenant: str, agent: str) -> list[Named]:
+def leftovers(vault: Vault, tenant: str, agent: str) -> list[VaultObject]:
     """Files of snapshots without a manifest: sent halfway, or removed halfway."""
     prefix = prefix_of(tenant, agent)
     found = [(one, parts) for one in vault.list(prefix) if (parts := split_name(one.name.removeprefix(prefix)))]
@@ -139,7 +139,7 @@ def send(repo: SnapshotRepository, id: str, vault: Vault) -> None:
         deliver(vault, files, body)
 
 
-def deliver(vault: Vault, files: Files, body: Callable[[], BinaryIO]) -> None:
+def deliver(vault: Vault, files: SnapshotFiles, body: Callable[[], BinaryIO]) -> None:
     """Put a snapshot's files, of which `body` opens the large one, wherever it comes from. Faults as of `send`."""
     identity = files.manifest.identity
     prefix = prefix_of(identity.tenant, identity.agent)
@@ -155,11 +155,11 @@ def deliver(vault: Vault, files: Files, body: Callable[[], BinaryIO]) -> None:
 class _Item:
     """One file of a snapshot on its way, and what its bytes must be."""
 
-    parcel: Parcel
+    parcel: Upload
     sha256: str
 
 
-def _items(files: Files, prefix: str, body: Callable[[], BinaryIO]) -> list[_Item]:
+def _items(files: SnapshotFiles, prefix: str, body: Callable[[], BinaryIO]) -> list[_Item]:
     """All files of the snapshot in the order in which they are sent."""
     manifest = files.manifest
 
@@ -167,9 +167,9 @@ def _items(files: Files, prefix: str, body: Callable[[], BinaryIO]) -> list[_Ite
         return checked(body(), manifest.body_name, manifest.body_size, manifest.body_sha256)
 
     return [
-        _Item(Parcel(f"{prefix}{manifest.body_name}", manifest.body_size, checked_body), manifest.body_sha256),
+        _Item(Upload(f"{prefix}{manifest.body_name}", manifest.body_size, checked_body), manifest.body_sha256),
         *(
-            _Item(Parcel(f"{prefix}{name}", len(data), partial(BytesIO, data)), sha256(data).hexdigest())
+            _Item(Upload(f"{prefix}{name}", len(data), partial(BytesIO, data)), sha256(data).hexdigest())
             for name, data in files.small.items()
         ),
     ]
@@ -184,10 +184,10 @@ def _put_missing(vault: Vault, items: list[_Item]) -> None:
         try:
             vault.put_all([item.parcel])
         except Conflict:
-            _check_same(vault, vault.look(item.parcel.name), item.sha256)
+            _check_same(vault, vault.stat(item.parcel.name), item.sha256)
 
 
-def _check_same(vault: Vault, there: Named, digest: str) -> None:
+def _check_same(vault: Vault, there: VaultObject, digest: str) -> None:
     """Refuse other bytes in the place of ours. What the vault says of them is enough: they are verified when used."""
     if (there.sha256 or _digest(vault, there.name)) != digest:
         raise Conflict(f"vault: {there.name} is there with other bytes", hint="Look who writes to this vault.")
@@ -235,14 +235,14 @@ def fetch(vault: Vault, tenant: str, agent: str, id: str | None, into: SnapshotR
 
 
 @dataclass(frozen=True, slots=True)
-class Latest:
+class LatestInVault:
     """What `latest` means in a vault, and what newer ones were passed over, as their manifests say."""
 
     id: str
     passed: tuple[Manifest, ...] = ()
 
 
-def latest_in(vault: Vault, tenant: str, agent: str) -> Latest:
+def latest_in(vault: Vault, tenant: str, agent: str) -> LatestInVault:
     """The newest there that no restore or undo gave up. One that cannot be read is not passed over: nothing but its
     name says that it is there, and an old one must not come in its place unnoticed.
 
@@ -257,7 +257,7 @@ def latest_in(vault: Vault, tenant: str, agent: str) -> Latest:
         )
     read: list[Manifest] = []
 
-    def identity_of(one: Vaulted) -> Identity | None:
+    def identity_of(one: VaultEntry) -> Identity | None:
         try:
             read.append(vaulted_manifest(vault, tenant, agent, one.id))
         except (NotFound, SnapshotDamaged, SnapshotTooNew):
@@ -266,8 +266,8 @@ def latest_in(vault: Vault, tenant: str, agent: str) -> Latest:
 
     chosen = choose(found, identity_of)
     if chosen is None:  # nothing else was ever sent
-        return Latest(found[0].id)
-    return Latest(chosen.id, tuple(one for one in read if one.identity.id != chosen.id))
+        return LatestInVault(found[0].id)
+    return LatestInVault(chosen.id, tuple(one for one in read if one.identity.id != chosen.id))
 
 
 def id_in(vault: Vault, tenant: str, agent: str, name: str) -> str:
@@ -287,7 +287,7 @@ def id_in(vault: Vault, tenant: str, agent: str, name: str) -> str:
     return found[0]
 
 
-def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> Files:
+def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> SnapshotFiles:
     """The manifest in the vault, which must be of that memory and agree with both sidecars.
 
     Raises:
@@ -313,15 +313,15 @@ def vaulted_manifest(vault: Vault, tenant: str, agent: str, id: str) -> Manifest
     return _vaulted_manifest(vault, tenant, agent, id).manifest
 
 
-def _vaulted_manifest(vault: Vault, tenant: str, agent: str, id: str) -> Files:
+def _vaulted_manifest(vault: Vault, tenant: str, agent: str, id: str) -> SnapshotFiles:
     parse_id(id)
     data = _small(vault, f"{prefix_of(tenant, agent)}{id}{MANIFEST}", MOST_MANIFEST)
     manifest = read_manifest(data)
     check_names(manifest, id)
-    return Files(manifest, data)
+    return SnapshotFiles(manifest, data)
 
 
-def packs_of(vault: Vault, tenant: str, agent: str, id: str) -> tuple[Entry, ...]:
+def packs_of(vault: Vault, tenant: str, agent: str, id: str) -> tuple[PackEntry, ...]:
     """The packs that a snapshot in the vault needs; none if it lies there whole, or is gone by now.
 
     Raises:
@@ -345,7 +345,7 @@ def needed_packs(vault: Vault, tenant: str, agent: str, but: Collection[str] = (
     return {pack.name for id in ids for pack in packs_of(vault, tenant, agent, id)}
 
 
-def with_packs(vault: Vault, tenant: str, agent: str, found: list[Vaulted]) -> list[Vaulted]:
+def with_packs(vault: Vault, tenant: str, agent: str, found: list[VaultEntry]) -> list[VaultEntry]:
     """The same snapshots; those whose packs are not all there are damaged."""
     if not any(one.chunked for one in found):
         return found
@@ -354,7 +354,7 @@ def with_packs(vault: Vault, tenant: str, agent: str, found: list[Vaulted]) -> l
     return [_with_packs(vault, tenant, agent, one, there) if one.chunked else one for one in found]
 
 
-def _with_packs(vault: Vault, tenant: str, agent: str, one: Vaulted, there: dict[str, int]) -> Vaulted:
+def _with_packs(vault: Vault, tenant: str, agent: str, one: VaultEntry, there: dict[str, int]) -> VaultEntry:
     if one.damaged:
         return one
     try:
@@ -378,7 +378,7 @@ def _small(vault: Vault, name: str, most: int) -> bytes:
 def _check_size(vault: Vault, name: str, size: int) -> None:
     """Before a disk is filled with what cannot be right."""
     try:
-        there = vault.look(name).size
+        there = vault.stat(name).size
     except NotFound as error:
         raise SnapshotDamaged(f"vault: {name} is gone") from error
     if there != size:

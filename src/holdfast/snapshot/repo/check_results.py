@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from holdfast.core.bundle_names import BODIES, RECIPES
+from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES
 from holdfast.core.disk import disk_faults, replace_durably
 from holdfast.core.errors import SnapshotDamaged
 from holdfast.snapshot.bundle.canonical import Malformed
@@ -30,7 +30,7 @@ _MOST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class FileStamp:
     """How a body's file is at a glance; other bytes in it would show in its times."""
 
     size: int
@@ -40,30 +40,30 @@ class Looks:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """What was found when a body was read to its end."""
 
-    looks: Looks
+    looks: FileStamp
     manifest: str  # its SHA-256
     at: int
     damaged: str | None
 
 
-Record = dict[str, Checked]
+Record = dict[str, CheckResult]
 
 
-def looks_of(body: Path) -> Looks | None:
+def stamp_of(body: Path) -> FileStamp | None:
     """How a body is; None if it is no file. Of a chunk index, how all that it needs is: a pack belongs to several."""
-    own = _file_looks(body)
-    if own is None or not body.name.endswith(RECIPES):
+    own = _file_stamp(body)
+    if own is None or not body.name.endswith(CHUNK_INDEXES):
         return own
     try:
-        packs = [_file_looks(pack_path(body, one.name)) for one in packs_beside(body)]
+        packs = [_file_stamp(pack_path(body, one.name)) for one in packs_beside(body)]
     except (Malformed, SnapshotDamaged, OSError):
         return own
     there = [own, *(one for one in packs if one)]
     digest = sha256(repr((own, packs)).encode()).digest()
-    return Looks(
+    return FileStamp(
         sum(one.size for one in there),
         max(one.modified for one in there),
         max(one.changed for one in there),
@@ -71,18 +71,18 @@ def looks_of(body: Path) -> Looks | None:
     )
 
 
-def _file_looks(path: Path) -> Looks | None:
+def _file_stamp(path: Path) -> FileStamp | None:
     try:
         about = os.lstat(path)
     except OSError:
         return None
     if not stat.S_ISREG(about.st_mode):
         return None
-    return Looks(about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
+    return FileStamp(about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
 
 
-def looks_of_body(root: Path, id: str) -> Looks | None:
-    return next((looks for suffix in BODIES if (looks := looks_of(root / f"{id}{suffix}"))), None)
+def stamp_of_bundle(root: Path, id: str) -> FileStamp | None:
+    return next((looks for suffix in BODIES if (looks := stamp_of(root / f"{id}{suffix}"))), None)
 
 
 def read_record(root: Path) -> Record:
@@ -98,10 +98,10 @@ def read_record(root: Path) -> Record:
     return {id: found for id, row in rows.items() if (found := _row(row))}
 
 
-def _row(row: Any) -> Checked | None:
+def _row(row: Any) -> CheckResult | None:
     match row:
         case [int(size), int(modified), int(changed), int(inode), str(manifest), int(at), str() | None as damaged]:
-            return Checked(Looks(size, modified, changed, inode), manifest, at, damaged)
+            return CheckResult(FileStamp(size, modified, changed, inode), manifest, at, damaged)
     return None
 
 
@@ -117,7 +117,7 @@ def write_record(root: Path, record: Record) -> None:
         replace_durably(root / RECORD, orjson.dumps(rows))
 
 
-def _shape(one: Checked) -> list[int | str | None]:
+def _shape(one: CheckResult) -> list[int | str | None]:
     looks, reason = one.looks, one.damaged
     said = reason[:_MOST_REASON] if reason else None
     return [looks.size, looks.modified, looks.changed, looks.inode, one.manifest, one.at, said]

@@ -15,7 +15,7 @@ from holdfast.core.model import Json, Lifecycle
 from holdfast.core.ports import Clock, Entropy, Vault
 from holdfast.settings import Settings
 from holdfast.snapshot.keys.keyring import Keyring
-from holdfast.snapshot.repo.jobs import Work, going_on, note_work
+from holdfast.snapshot.repo.jobs import Job, going_on, note_work
 from holdfast.snapshot.repo.lock import SnapshotLock
 from holdfast.snapshot.repo.paths import repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
@@ -25,12 +25,12 @@ from holdfast.vault.vault_url import vault_from
 DEFAULT_AGENT = "default"
 
 
-def _nobody(kind: Lifecycle, body: Json) -> None:
+def _no_listener(kind: Lifecycle, body: Json) -> None:
     """Nobody listens."""
 
 
 @dataclass(slots=True)
-class Result:
+class JobResult:
     """What came of a piece of work: the id of a snapshot, or the name of a generation."""
 
     about: str | None = None
@@ -47,7 +47,7 @@ class Archive:
     entropy: Entropy
     tenant: str
     live: Home | None = None
-    tell: Callable[[Lifecycle, Json], None] = _nobody
+    publish: Callable[[Lifecycle, Json], None] = _no_listener
     metrics: Metrics = dataclasses.field(default_factory=Metrics)
 
     @property
@@ -72,7 +72,7 @@ class Archive:
         return vault_from(text, self.settings, self.clock, self.entropy)
 
     @contextmanager
-    def locked(self, operation: str) -> Iterator[Result]:
+    def locked(self, operation: str) -> Iterator[JobResult]:
         """Nobody else makes, restores or removes snapshots inside this block; how it ended is counted and noted.
 
         Raises:
@@ -81,20 +81,20 @@ class Archive:
         with (
             self.counted(operation),
             SnapshotLock(self.home, operation, self.settings.snapshot_lock_seconds),
-            self._noted(Work(operation, self.tenant, self.agent, self.clock.now_ms())) as result,
+            self._noted(Job(operation, self.tenant, self.agent, self.clock.now_ms())) as result,
         ):
             yield result
 
     @contextmanager
-    def unlocked(self, operation: str) -> Iterator[Result]:
+    def unlocked(self, operation: str) -> Iterator[JobResult]:
         """Work beside all other, as sending to a vault; how it ended is counted and noted just as well."""
-        work = Work(operation, self.tenant, self.agent, self.clock.now_ms(), locked=False)
+        work = Job(operation, self.tenant, self.agent, self.clock.now_ms(), locked=False)
         with self.counted(operation), going_on(self.home, work), self._noted(work) as result:
             yield result
 
     @contextmanager
-    def _noted(self, work: Work) -> Iterator[Result]:
-        result = Result()
+    def _noted(self, work: Job) -> Iterator[JobResult]:
+        result = JobResult()
         note_work(self.home, work)
         try:
             yield result
@@ -136,8 +136,8 @@ def archive_of(ctx: CallContext) -> Archive:
     if home is None:
         raise Conflict("snapshots: this memory lies in no data folder", hint="Open the folder itself.")
 
-    def tell(kind: Lifecycle, body: Json) -> None:
+    def publish(kind: Lifecycle, body: Json) -> None:
         # A restore may have exchanged the store since the context was made.
         dataclasses.replace(ctx, store=home.store).announce(kind, body)
 
-    return Archive(home.path, ctx.settings, ctx.clock, ctx.entropy, ctx.tenant, home, tell, ctx.metrics)
+    return Archive(home.path, ctx.settings, ctx.clock, ctx.entropy, ctx.tenant, home, publish, ctx.metrics)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from holdfast.core.bundle_names import BODIES, MANIFEST, RECIPES, SIDECAR, SUFFIXES
+from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES, MANIFEST, SIDECAR, SUFFIXES
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault, SnapshotDamaged
 from holdfast.snapshot.bundle.canonical import Malformed
@@ -23,7 +23,7 @@ from holdfast.snapshot.bundle.manifest import read_manifest
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.chunks.chunk_index import is_pack, read_packs
 from holdfast.snapshot.chunks.reader import PACKS, pack_path, packs_beside, read_chunk_index
-from holdfast.snapshot.repo.check_results import Checked, Record, looks_of, read_record
+from holdfast.snapshot.repo.check_results import CheckResult, Record, read_record, stamp_of
 from holdfast.snapshot.repo.orphans import mark_of
 from holdfast.snapshot.repo.paths import read_sidecar, sequence_of, split_name
 
@@ -88,33 +88,33 @@ def newest_first(ids: set[str]) -> list[str]:
     return sorted(ids, key=lambda id: (sequence_of(id), id), reverse=True)
 
 
-def look_at_all(root: Path, owner: Owner | None = None) -> Iterator[SnapshotEntry]:
+def read_entries(root: Path, owner: Owner | None = None) -> Iterator[SnapshotEntry]:
     """Every snapshot in the repository, newest first."""
     record = read_record(root)
     for id in newest_first(ids_on(root)):
-        if (one := look_at(root, id, owner, record)) is not None:
+        if (one := read_entry(root, id, owner, record)) is not None:
             yield one
 
 
-def look_at(root: Path, id: str, owner: Owner | None = None, record: Record | None = None) -> SnapshotEntry | None:
+def read_entry(root: Path, id: str, owner: Owner | None = None, record: Record | None = None) -> SnapshotEntry | None:
     """The snapshot of that id; None if there is none, also while it is being put or deleted.
 
     With an owner, one of another memory counts as damaged, and nothing that it says about itself is told.
     """
     record = read_record(root) if record is None else record
-    seen = _glance(root, id, owner, record)
+    seen = _quick_check(root, id, owner, record)
     if not seen.damaged:
         return seen
     if os.path.lexists(mark_of(root, id)) and not os.path.lexists(root / f"{id}{MANIFEST}"):
         return None
-    seen = _glance(root, id, owner, record)
+    seen = _quick_check(root, id, owner, record)
     return seen if seen.size or any(os.path.lexists(root / f"{id}{suffix}") for suffix in SUFFIXES) else None
 
 
-def _glance(root: Path, id: str, owner: Owner | None, record: Record) -> SnapshotEntry:
+def _quick_check(root: Path, id: str, owner: Owner | None, record: Record) -> SnapshotEntry:
     manifest: Manifest | None = None
     damaged: str | None = None
-    known: Checked | None = None
+    known: CheckResult | None = None
     try:
         whole, digest = read_manifest_of(root, id)
         if owner not in (None, (whole.identity.tenant, whole.identity.agent)):
@@ -131,16 +131,16 @@ def _glance(root: Path, id: str, owner: Owner | None, record: Record) -> Snapsho
     return SnapshotEntry(id, manifest, size, damaged, root / name, known.at if known else None)
 
 
-def _known(body: Path, digest: str, known: Checked | None) -> Checked | None:
+def _known(body: Path, digest: str, known: CheckResult | None) -> CheckResult | None:
     """What is remembered of these very files."""
     if known is None or known.manifest != digest:
         return None
-    return known if known.looks == looks_of(body) else None
+    return known if known.looks == stamp_of(body) else None
 
 
 def _packs_size(body: Path) -> int:
     """What the packs of a chunk index take; none if it is no chunk index, or cannot be read."""
-    if not body.name.endswith(RECIPES):
+    if not body.name.endswith(CHUNK_INDEXES):
         return 0
     try:
         return sum(_size_of(str(pack_path(body, one.name))) or 0 for one in packs_beside(body))

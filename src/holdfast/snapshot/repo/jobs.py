@@ -29,7 +29,7 @@ State = Literal["running", "done", "failed", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Job:
     """One piece of work on the snapshots of a memory."""
 
     operation: str
@@ -43,12 +43,12 @@ class Work:
     locked: bool = True  # it holds the lock of snapshots; what sends to vaults does not
 
 
-_ongoing: set[tuple[Path, Work]] = set()  # of this process, without the lock
+_ongoing: set[tuple[Path, Job]] = set()  # of this process, without the lock
 _ongoing_lock = Lock()
 
 
 @contextmanager
-def going_on(home: Path, work: Work) -> Iterator[None]:
+def going_on(home: Path, work: Job) -> Iterator[None]:
     """Within the block the work goes on, though it does not hold the lock of snapshots."""
     with _ongoing_lock:
         _ongoing.add((home, work))
@@ -59,7 +59,7 @@ def going_on(home: Path, work: Work) -> Iterator[None]:
             _ongoing.discard((home, work))
 
 
-def note_work(home: Path, work: Work) -> None:
+def note_work(home: Path, work: Job) -> None:
     """Write down that it begins, or how it ended."""
     with suppress(OSError), _writing(home):  # a full disk has better things to fail for
         works = [one for one in read_works(home) if not _is_same(one, work)]
@@ -85,18 +85,18 @@ def _writing(home: Path) -> Iterator[None]:
         release(handle)
 
 
-def _is_step(before: Work, work: Work) -> bool:
+def _is_step(before: Job, work: Job) -> bool:
     """What is sent in steps is one work: a hundred steps must not push out all that was done before."""
     same = (before.operation, before.tenant, before.agent) == (work.operation, work.tenant, work.agent)
     return same and not work.locked and before.ended is not None and before.code is None
 
 
-def _is_same(one: Work, other: Work) -> bool:
+def _is_same(one: Job, other: Job) -> bool:
     """The line that was written when it began."""
     return one.ended is None and one == replace(other, ended=None, code=None, message=None, about=None)
 
 
-def read_works(home: Path) -> list[Work]:
+def read_works(home: Path) -> list[Job]:
     """All that is known, the newest first."""
     try:
         with open(home / "snapshots" / WORK, "rb") as file:
@@ -106,17 +106,17 @@ def read_works(home: Path) -> list[Work]:
     return [work for row in rows if (work := _work(row))] if isinstance(rows, list) else []
 
 
-def _work(row: Any) -> Work | None:
+def _work(row: Any) -> Job | None:
     match row:
         case {"operation": str(), "tenant": str(), "agent": str(), "began": int(), **rest} if set(rest) <= _OPTIONAL:
-            return Work(**row)
+            return Job(**row)
     return None
 
 
 _OPTIONAL = {"ended", "code", "message", "about", "locked"}
 
 
-def told_works(home: Path) -> list[tuple[Work, State]]:
+def recent_jobs(home: Path) -> list[tuple[Job, State]]:
     """All that is known, the newest first, and how each stands.
 
     Of those that hold the lock only the newest can be going on, and only while somebody holds it.
@@ -126,7 +126,7 @@ def told_works(home: Path) -> list[tuple[Work, State]]:
     return [(one, _state(home, one, held=held and one is newest)) for one in works]
 
 
-def _state(home: Path, work: Work, *, held: bool) -> State:
+def _state(home: Path, work: Job, *, held: bool) -> State:
     if work.ended is not None:
         return "failed" if work.code else "done"
     return "running" if (held if work.locked else (home, work) in _ongoing) else "interrupted"

@@ -28,8 +28,8 @@ from holdfast.core.bundle_names import MANIFEST, SUFFIXES
 from holdfast.core.disk import claim, make_folder, release, sync_folder, write_new
 from holdfast.core.errors import InvalidRequest
 from holdfast.snapshot.repo.paths import split_name
+from holdfast.snapshot.repo.send_marks import unsent_mark
 from holdfast.snapshot.repo.store_cache import drop_opened_of
-from holdfast.snapshot.repo.unsent import unsent_mark
 
 _STAGING = ".staging-"
 _STAGING_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")

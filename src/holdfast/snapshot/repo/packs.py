@@ -15,12 +15,12 @@ from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
-from holdfast.core.bundle_names import BODIES, MANIFEST, RECIPES, SIDECAR
+from holdfast.core.bundle_names import BODIES, CHUNK_INDEXES, MANIFEST, SIDECAR
 from holdfast.core.disk import make_folder, sync_folder
 from holdfast.core.errors import SnapshotDamaged, SnapshotsBusy
 from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.chunks.chunk_index import MOST_BYTES, read_packs
-from holdfast.snapshot.chunks.packfile import Entry
+from holdfast.snapshot.chunks.packfile import PackEntry
 from holdfast.snapshot.chunks.reader import PACKS, packs_beside
 from holdfast.snapshot.repo.entries import SnapshotEntry, names_on, packs_on, read_small
 from holdfast.snapshot.repo.paths import read_sidecar
@@ -50,7 +50,7 @@ def take_packs(chunk_index: Path, root: Path) -> None:
         raise SnapshotsBusy("snapshot: packs that were just there are gone", hint="Make the snapshot again.")
 
 
-def _named_by(chunk_index: Path) -> tuple[Entry, ...]:
+def _named_by(chunk_index: Path) -> tuple[PackEntry, ...]:
     try:
         return packs_beside(chunk_index)
     except Malformed as error:
@@ -70,7 +70,7 @@ def needed_packs(root: Path) -> set[str]:
     for id, suffixes in found.items():
         if MANIFEST in suffixes and not suffixes & set(BODIES):
             raise SnapshotDamaged(f"{id}: its body is gone")
-        for suffix in suffixes & set(RECIPES):
+        for suffix in suffixes & set(CHUNK_INDEXES):
             needed |= _needed_by(root, f"{id}{suffix}")
     return needed
 
@@ -118,5 +118,5 @@ def packs_needed(one: SnapshotEntry) -> set[str]:
     return {pack.name for pack in _packs(one)}
 
 
-def _packs(one: SnapshotEntry) -> tuple[Entry, ...]:
+def _packs(one: SnapshotEntry) -> tuple[PackEntry, ...]:
     return _named_by(one.path) if one.manifest and one.manifest.chunked else ()

@@ -19,17 +19,17 @@ from holdfast.core.bundle_names import BODIES, MANIFEST, SUFFIXES
 from holdfast.core.disk import claim, disk_fault, disk_faults, release, replace_durably, sync_folder, write_new
 from holdfast.core.errors import Conflict, DataDamaged, NotFound, SnapshotDamaged, SnapshotsBusy
 from holdfast.snapshot.bundle.types import Identity, Manifest
-from holdfast.snapshot.repo.check_results import RECORD, Checked, read_record, write_record
+from holdfast.snapshot.repo.check_results import RECORD, CheckResult, read_record, write_record
 from holdfast.snapshot.repo.entries import (
     Owner,
     SnapshotEntry,
     bytes_on,
     check_names,
     ids_on,
-    look_at,
-    look_at_all,
     names_on,
     newest_first,
+    read_entries,
+    read_entry,
 )
 from holdfast.snapshot.repo.latest import choose
 from holdfast.snapshot.repo.orphans import (
@@ -44,9 +44,9 @@ from holdfast.snapshot.repo.orphans import (
 )
 from holdfast.snapshot.repo.packs import sweep_packs, take_packs
 from holdfast.snapshot.repo.paths import new_id, parse_id, sequence_of
-from holdfast.snapshot.repo.snapshot_files import Files, export_files, read_files
+from holdfast.snapshot.repo.send_marks import stale_marks
+from holdfast.snapshot.repo.snapshot_files import SnapshotFiles, export_files, read_files
 from holdfast.snapshot.repo.store_cache import sweep_opened
-from holdfast.snapshot.repo.unsent import stale_marks
 
 LATEST = "latest"
 _SEQUENCE, _NEWEST = "sequence", "newest"
@@ -62,7 +62,7 @@ Data = bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredSnapshot:
     """A snapshot that is in the repository and durable."""
 
     id: str
@@ -142,7 +142,7 @@ class SnapshotRepository:
                 folder = stack.enter_context(staging_folder(self.root, name))
             yield folder
 
-    def put(self, body: Path, manifest: Manifest, manifest_bytes: Data) -> Stored:
+    def put(self, body: Path, manifest: Manifest, manifest_bytes: Data) -> StoredSnapshot:
         """Take a staged, synced body and its manifest: afterwards the snapshot is listed and durable.
 
         The packs of a chunk index lie beside it in packs/, as far as they are not here.
@@ -152,7 +152,7 @@ class SnapshotRepository:
             SnapshotsBusy: a pack that it refers to is gone.
             StorageFull, StorageFailed: it could not be stored; nothing of it is listed.
         """
-        files = Files(manifest, manifest_bytes)
+        files = SnapshotFiles(manifest, manifest_bytes)
         check_names(manifest, files.id)
         with disk_faults(f"put {files.id}"), self._changing():
             if body.stat().st_size != manifest.body_size:
@@ -169,9 +169,9 @@ class SnapshotRepository:
                 self._take_back(files.id)
                 raise
             end_change(self.root, files.id)
-        return Stored(files.id, self.root / manifest.body_name, files.size)
+        return StoredSnapshot(files.id, self.root / manifest.body_name, files.size)
 
-    def _place(self, body: Path, files: Files) -> None:
+    def _place(self, body: Path, files: SnapshotFiles) -> None:
         """Everything under its name, the manifest last."""
         if files.manifest.chunked:
             take_packs(body, self.root)
@@ -247,7 +247,7 @@ class SnapshotRepository:
 
     def each(self) -> Iterator[SnapshotEntry]:
         """The same one by one: a manifest names every file of a memory, so thousands of them are large."""
-        return look_at_all(self.root, self.owner)
+        return read_entries(self.root, self.owner)
 
     def newest(self) -> SnapshotEntry | None:
         """The newest that is not known to be damaged; None if there is none."""
@@ -263,7 +263,7 @@ class SnapshotRepository:
             return latest
         ids = newest_first(ids_on(self.root))
         wanted = ids if name == LATEST else [id for id in ids if name and id.startswith(name)]
-        found = (one for id in wanted if (one := look_at(self.root, id, self.owner)))
+        found = (one for id in wanted if (one := read_entry(self.root, id, self.owner)))
         first = next(found, None)
         if first is None:
             raise NotFound(f"snapshot: there is none called {name[:60]!r}", hint="See holdfast snapshot list.")
@@ -289,7 +289,7 @@ class SnapshotRepository:
         """What all snapshots take on the disk."""
         return bytes_on(self.root)
 
-    def remember(self, id: str, found: Checked) -> None:
+    def remember(self, id: str, found: CheckResult) -> None:
         """Keep what reading a body told, for the next look.
 
         Raises:
@@ -370,9 +370,9 @@ class SnapshotRepository:
         with self.hold(id) as one, disk_faults(f"export {one.id}"):
             return export_files(self.root, read_files(self.root, one.id), target)
 
-    def has(self, files: Files) -> SnapshotEntry | None:
+    def has(self, files: SnapshotFiles) -> SnapshotEntry | None:
         """The snapshot here that has the same manifest and is whole at a glance; None if there is none."""
-        there = look_at(self.root, files.id, self.owner)
+        there = read_entry(self.root, files.id, self.owner)
         return there if there and not there.damaged and there.manifest == files.manifest else None
 
 

@@ -45,7 +45,7 @@ _YEAR_10000 = 253_402_300_800_000
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RetentionPolicy:
     """How many to keep by each rule; 0 is no such rule."""
 
     last: int = 0
@@ -66,7 +66,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class RetentionItem:
     """What retention knows of a snapshot."""
 
     id: str
@@ -79,7 +79,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RetentionPlan:
     """What stays and why, and what goes; both newest first."""
 
     keep: tuple[tuple[str, tuple[str, ...]], ...]
@@ -87,8 +87,13 @@ class Plan:
 
 
 def plan(
-    items: Sequence[Item], policy: Policy, now_ms: int, automatic_only: bool = False, *, damaged: bool = False
-) -> Plan:
+    items: Sequence[RetentionItem],
+    policy: RetentionPolicy,
+    now_ms: int,
+    automatic_only: bool = False,
+    *,
+    damaged: bool = False,
+) -> RetentionPlan:
     """What the policy keeps and removes.
 
     With `automatic_only` snapshots that were made by hand stay and take nobody's place, and the policy is applied to
@@ -110,13 +115,15 @@ def plan(
     for item in ordered:
         reasons[item.id] += _anyway(item, good, policy, automatic_only, damaged)
     newest_first = [item.id for item in reversed(ordered)]
-    return Plan(
+    return RetentionPlan(
         tuple((id, tuple(reasons[id])) for id in newest_first if reasons[id]),
         tuple(id for id in newest_first if not reasons[id]),
     )
 
 
-def _anyway(item: Item, good: list[Item], policy: Policy, automatic_only: bool, damaged: bool) -> list[str]:
+def _anyway(
+    item: RetentionItem, good: list[RetentionItem], policy: RetentionPolicy, automatic_only: bool, damaged: bool
+) -> list[str]:
     """Why a snapshot stays whatever the rules say."""
     reasons = []
     if item.in_use:
@@ -134,7 +141,7 @@ def _anyway(item: Item, good: list[Item], policy: Policy, automatic_only: bool, 
     return reasons
 
 
-def _named(ruled: list[Item], policy: Policy, now_ms: int) -> list[tuple[str, list[Item]]]:
+def _named(ruled: list[RetentionItem], policy: RetentionPolicy, now_ms: int) -> list[tuple[str, list[RetentionItem]]]:
     """What each rule of the policy names; the items come oldest first."""
     named = [
         ("last", ruled[-policy.last :] if policy.last else []),
@@ -150,8 +157,8 @@ def _named(ruled: list[Item], policy: Policy, now_ms: int) -> list[tuple[str, li
     return named
 
 
-def _within(ruled: list[Item], days: int) -> list[Item]:
-    kept: list[Item] = []
+def _within(ruled: list[RetentionItem], days: int) -> list[RetentionItem]:
+    kept: list[RetentionItem] = []
     age, later = 0, None
     for item in reversed(ruled):
         if later is not None:
@@ -163,14 +170,16 @@ def _within(ruled: list[Item], days: int) -> list[Item]:
     return kept
 
 
-def _last_of_periods(ruled: list[Item], count: int, period: Callable[[int], int], now_ms: int) -> list[Item]:
+def _last_of_periods(
+    ruled: list[RetentionItem], count: int, period: Callable[[int], int], now_ms: int
+) -> list[RetentionItem]:
     if not count:
         return []
-    kept: list[Item] = []
+    kept: list[RetentionItem] = []
     # tails[n]: of all chains of n + 1 ever later periods among those seen, the latest first period, negated: the
     # longest increasing run as it is found by bisection, from the newest to the oldest.
     tails: list[int] = []
-    successor: Item | None = None
+    successor: RetentionItem | None = None
     for item in reversed(ruled):
         own = period(item.created_at)
         chain = bisect_left(tails, -own)
@@ -182,7 +191,9 @@ def _last_of_periods(ruled: list[Item], count: int, period: Callable[[int], int]
     return kept
 
 
-def _takes_its_place(successor: Item | None, item: Item, own: int, period: Callable[[int], int]) -> bool:
+def _takes_its_place(
+    successor: RetentionItem | None, item: RetentionItem, own: int, period: Callable[[int], int]
+) -> bool:
     if successor is None or successor.created_at < item.created_at:
         return False
     return period(successor.created_at) == own

@@ -17,7 +17,7 @@ from holdfast.snapshot.bundle.canonical import Malformed
 from holdfast.snapshot.bundle.hashed_copy import checked, copy_new, open_file
 from holdfast.snapshot.bundle.types import Manifest
 from holdfast.snapshot.chunks.chunk_index import read_packs
-from holdfast.snapshot.chunks.packfile import Entry
+from holdfast.snapshot.chunks.packfile import PackEntry
 from holdfast.snapshot.chunks.reader import PACKS, open_pack, read_chunk_index
 from holdfast.snapshot.repo.entries import MOST_MANIFEST, check_sidecar, read_manifest_of, read_small
 from holdfast.snapshot.repo.paths import sidecar
@@ -26,7 +26,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class SnapshotFiles:
     """The files of a snapshot: all but the body by content."""
 
     manifest: Manifest
@@ -56,7 +56,7 @@ class Files:
         return self.manifest.body_size + sum(map(len, self.small.values()))
 
 
-def read_files(folder: Path, id: str) -> Files:
+def read_files(folder: Path, id: str) -> SnapshotFiles:
     """The files of an id in a folder; the body's bytes are not looked at.
 
     Raises:
@@ -64,7 +64,7 @@ def read_files(folder: Path, id: str) -> Files:
     """
     manifest, _ = read_manifest_of(folder, id)
     check_sidecar(folder, manifest)
-    return Files(manifest, read_small(folder, f"{id}{MANIFEST}", MOST_MANIFEST))
+    return SnapshotFiles(manifest, read_small(folder, f"{id}{MANIFEST}", MOST_MANIFEST))
 
 
 def copy_body(folder: Path, manifest: Manifest, target: Path) -> None:
@@ -78,7 +78,7 @@ def copy_body(folder: Path, manifest: Manifest, target: Path) -> None:
         copy_new(body, target)
 
 
-def export_files(folder: Path, files: Files, target: Path) -> list[Path]:
+def export_files(folder: Path, files: SnapshotFiles, target: Path) -> list[Path]:
     """Copy a snapshot out: whole, durable, nothing overwritten; the paths, the manifest's last.
 
     The packs of a chunk index go along. Those that are there already are left: another snapshot brought them.
@@ -117,7 +117,7 @@ def _export_packs(folder: Path, manifest: Manifest, into: Path) -> list[Path]:
     return [into / one.name for one in packs]
 
 
-def _export_pack(body: Path, pack: Entry, target: Path) -> None:
+def _export_pack(body: Path, pack: PackEntry, target: Path) -> None:
     if os.path.lexists(target):
         with checked(open_file(target), f"pack {pack.name}", pack.size, pack.sha256) as there:
             while there.read(_CHUNK):

@@ -8,7 +8,7 @@ from holdfast.core.disk import disk_fault
 from holdfast.core.errors import DataDamaged
 from holdfast.core.model import DEFAULT_TENANT
 from holdfast.snapshot.bundle import canonical
-from holdfast.snapshot.bundle.types import Capture, Left, Staged
+from holdfast.snapshot.bundle.types import Capture, SkippedItem, StagedFile
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.config import MemoryFolder, sources_from
 from holdfast.snapshot.sources.redact import redact_staged
@@ -32,7 +32,7 @@ def capture_memory(archive: Archive, staging: Path, *, redact: bool, check: bool
     store = _place(staging, STORE)
     captured = live_memory(archive).capture(store, archive.tenant, check=check)
     around = capture_around(archive, staging, store, redact=redact)
-    staged = (Staged(STORE, "store", store), *around.staged)
+    staged = (StagedFile(STORE, "store", store), *around.staged)
     return Capture(staged, around.left, around.redaction, captured.schema)
 
 
@@ -43,15 +43,15 @@ def capture_around(archive: Archive, staging: Path, database: Path, *, redact: b
         state.write_bytes(canonical.dumps(runtime_state(database, archive.tenant)))
     except OSError as error:
         raise disk_fault(error, "stage the runtime state") from error
-    staged: list[Staged] = []
-    left: list[Left] = []
+    staged: list[StagedFile] = []
+    left: list[SkippedItem] = []
     for source in folders_of(archive):
         captured = source.capture(staging)
         staged += captured.staged
         left += captured.left
     limit = archive.settings.snapshot_file_limit
     clean = redact_staged(staged, staging, left, apply=redact, limit=limit).capture
-    return Capture((Staged(STATE, "state", state), *clean.staged), clean.left, clean.redaction)
+    return Capture((StagedFile(STATE, "state", state), *clean.staged), clean.left, clean.redaction)
 
 
 def folders_of(archive: Archive) -> tuple[MemoryFolder, ...]:

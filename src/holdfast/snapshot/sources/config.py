@@ -8,9 +8,9 @@ from typing import Protocol
 
 from holdfast.core.errors import InvalidSettings
 from holdfast.settings import Settings
-from holdfast.snapshot.sources.memory_folder import Captured, MemoryFolder
+from holdfast.snapshot.sources.memory_folder import CapturedFolder, MemoryFolder
 
-__all__ = ["Captured", "MemoryFolder", "Source", "sources_from"]
+__all__ = ["CapturedFolder", "MemoryFolder", "Source", "sources_from"]
 
 # What Holdfast keeps in its data folder itself: the store, keys and snapshots are no memory folder.
 _OWN = re.compile(r"(?i)gen-.*|snapshots|keys|vault|lock|current|server\.json|\..*")
@@ -26,7 +26,7 @@ class Source(Protocol):
         """[a-z0-9_-]{1,64}, unlike every other source's; the same for the same source in every snapshot."""
         ...
 
-    def capture(self, into: Path) -> Captured:
+    def capture(self, into: Path) -> CapturedFolder:
         """Stage what there is now below `into`, under folders/<name>…, as files of that folder alone.
 
         What cannot be captured is said in `left`, with its path in the bundle.

@@ -9,16 +9,16 @@ from typing import Any, Literal
 import orjson
 
 from holdfast.core.errors import SnapshotDamaged
-from holdfast.snapshot.bundle.types import Staged
+from holdfast.snapshot.bundle.types import StagedFile
+from holdfast.snapshot.sources.folder_paths import PathCollisions, path_fault
 from holdfast.snapshot.sources.folder_walk import read_small
 from holdfast.snapshot.sources.git.git_command import OID, is_ref
-from holdfast.snapshot.sources.paths import Twins, path_fault
 
 _SIZE = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class FolderMetadata:
     """A memory folder at the moment of its capture."""
 
     kind: Literal["plain", "git"]
@@ -35,7 +35,7 @@ def description_path(name: str) -> str:
     return f"folders/{name}.json"
 
 
-def write_description(into: Path, name: str, description: Description) -> Staged:
+def write_description(into: Path, name: str, description: FolderMetadata) -> StagedFile:
     path = into / description_path(name)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     value = {
@@ -50,10 +50,10 @@ def write_description(into: Path, name: str, description: Description) -> Staged
         "shallow": description.shallow,
     }
     path.write_bytes(orjson.dumps(value, option=orjson.OPT_SORT_KEYS) + b"\n")
-    return Staged(description_path(name), "folder", path)
+    return StagedFile(description_path(name), "folder", path)
 
 
-def read_description(extracted: Path, name: str) -> Description:
+def read_description(extracted: Path, name: str) -> FolderMetadata:
     """The description as a bundle gives it.
 
     Raises:
@@ -66,8 +66,8 @@ def read_description(extracted: Path, name: str) -> Description:
         raise SnapshotDamaged(f"snapshot: {description_path(name)} does not describe a memory folder") from error
 
 
-def _checked(value: dict[str, Any], name: str) -> Description:
-    description = Description(
+def _checked(value: dict[str, Any], name: str) -> FolderMetadata:
+    description = FolderMetadata(
         value["kind"],
         _word(value["head"]),
         _word(value["branch"]),
@@ -91,15 +91,15 @@ def _words(value: list[str]) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _is_possible(description: Description) -> bool:
-    twins = Twins()
+def _is_possible(description: FolderMetadata) -> bool:
+    collisions = PathCollisions()
     paths = (*description.files, *description.deleted)
     history = description.head, description.branch, description.deleted, description.shallow
     return (
         description.kind in ("plain", "git")
         and (description.kind == "git" or not any(history))
         and all(path_fault(path) is None for path in paths)
-        and all(twins.takes(path) for path in description.files)
+        and all(collisions.takes(path) for path in description.files)
         and set(description.executable) <= set(description.files)
         and not set(description.files) & set(description.deleted)
         and (description.head is None or OID.fullmatch(description.head) is not None)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.core.disk import disk_fault
-from holdfast.snapshot.bundle.types import Left
-from holdfast.snapshot.sources.paths import is_git, path_fault, shown
+from holdfast.snapshot.bundle.types import SkippedItem
+from holdfast.snapshot.sources.folder_paths import is_git, path_fault, shown
 
 # One handle is open for each level; deeper paths have too many parts for a bundle.
 DEPTH = 59
@@ -37,7 +37,7 @@ CHANGED = "changed while it was read"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WalkedFile:
     """A regular file of the folder; it can be read while the walk stands at it."""
 
     path: str
@@ -47,65 +47,65 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class CopiedFile:
     """A file as it was read in one piece: the id git would give it, and whether it can be run."""
 
     blob: str
     executable: bool
 
 
-def walk(root: Path) -> Iterator[Found | Left]:
+def walk(root: Path) -> Iterator[WalkedFile | SkippedItem]:
     """The files of a folder in the order of their names, without those of repositories in it."""
     try:
         handle = os.open(root, _FOLDER)
     except FileNotFoundError:
         return
     except OSError:
-        yield Left(".", UNREADABLE)
+        yield SkippedItem(".", UNREADABLE)
         return
     for count, one in enumerate(_below(handle, "", 0)):
         if count >= FILES:
-            yield Left(".", f"more than {FILES} files: those from here on")
+            yield SkippedItem(".", f"more than {FILES} files: those from here on")
             return
         yield one
 
 
-def _below(handle: int, prefix: str, depth: int) -> Iterator[Found | Left]:
+def _below(handle: int, prefix: str, depth: int) -> Iterator[WalkedFile | SkippedItem]:
     """The walk below one folder; closes its handle."""
     try:
         for name in sorted(os.listdir(handle)):
             path = prefix + name
             if is_git(name):
                 if prefix:
-                    yield Left(shown(path), "history of a repository inside the folder")
+                    yield SkippedItem(shown(path), "history of a repository inside the folder")
             elif fault := path_fault(path):
-                yield Left(shown(path), fault)
+                yield SkippedItem(shown(path), fault)
             else:
                 yield from _entry(handle, name, path, depth)
     except OSError:
-        yield Left(shown(prefix.rstrip("/")) or ".", UNREADABLE)
+        yield SkippedItem(shown(prefix.rstrip("/")) or ".", UNREADABLE)
     finally:
         os.close(handle)
 
 
-def _entry(handle: int, name: str, path: str, depth: int) -> Iterator[Found | Left]:
+def _entry(handle: int, name: str, path: str, depth: int) -> Iterator[WalkedFile | SkippedItem]:
     try:
         status = os.stat(name, dir_fd=handle, follow_symlinks=False)
         if stat.S_ISREG(status.st_mode):
-            yield Found(path, status.st_size, handle, name)
+            yield WalkedFile(path, status.st_size, handle, name)
         elif not stat.S_ISDIR(status.st_mode):
-            yield Left(path, LINK if stat.S_ISLNK(status.st_mode) else SPECIAL)
+            yield SkippedItem(path, LINK if stat.S_ISLNK(status.st_mode) else SPECIAL)
         elif depth >= DEPTH:
-            yield Left(path, f"nested deeper than {DEPTH} folders")
+            yield SkippedItem(path, f"nested deeper than {DEPTH} folders")
         else:
             yield from _below(os.open(name, _FOLDER, dir_fd=handle), path + "/", depth + 1)
     except FileNotFoundError:
         return  # removed meanwhile: it is not part of this moment
     except OSError:
-        yield Left(path, UNREADABLE)
+        yield SkippedItem(path, UNREADABLE)
 
 
-def take(found: Found, limit: int, into: Path | None = None) -> Taken | Left:
+def take(found: WalkedFile, limit: int, into: Path | None = None) -> CopiedFile | SkippedItem:
     """Read a file to its end, and write it if a place is given; read again if it changes meanwhile.
 
     Raises:
@@ -117,21 +117,21 @@ def take(found: Found, limit: int, into: Path | None = None) -> Taken | Left:
             return taken
     if into is not None:
         into.unlink(missing_ok=True)
-    return Left(found.path, CHANGED)
+    return SkippedItem(found.path, CHANGED)
 
 
-def _once(found: Found, limit: int, into: Path | None) -> Taken | Left | None:
+def _once(found: WalkedFile, limit: int, into: Path | None) -> CopiedFile | SkippedItem | None:
     """The file as it was read; None if it changed meanwhile."""
     try:
         handle = os.open(found.name, _FILE, dir_fd=found.folder)
     except OSError as error:
-        return Left(found.path, _why(error))
+        return SkippedItem(found.path, _why(error))
     try:
         before = os.fstat(handle)
         if not stat.S_ISREG(before.st_mode):
-            return Left(found.path, SPECIAL)
+            return SkippedItem(found.path, SPECIAL)
         if before.st_size > limit:
-            return Left(found.path, TOO_LARGE)
+            return SkippedItem(found.path, TOO_LARGE)
         blob = hashlib.sha1(b"blob %d\0" % before.st_size, usedforsecurity=False)
         size = 0
         with _Copy(into) as copy:
@@ -142,9 +142,9 @@ def _once(found: Found, limit: int, into: Path | None) -> Taken | Left | None:
                 size += len(piece)
         if size != before.st_size or _moment(os.fstat(handle)) != _moment(before):
             return None
-        return Taken(blob.hexdigest(), bool(before.st_mode & stat.S_IXUSR))
+        return CopiedFile(blob.hexdigest(), bool(before.st_mode & stat.S_IXUSR))
     except OSError:
-        return Left(found.path, UNREADABLE)
+        return SkippedItem(found.path, UNREADABLE)
     finally:
         os.close(handle)
 

@@ -10,7 +10,7 @@ EDITS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineCounts:
     """Lines added and removed; at least so many if it is not exact."""
 
     added: int
@@ -18,7 +18,7 @@ class Lines:
     exact: bool = True
 
 
-def count_lines(before: bytes, after: bytes) -> Lines | None:
+def count_lines(before: bytes, after: bytes) -> LineCounts | None:
     """The smallest number of lines to add and remove; None if one of them is no text."""
     if b"\0" in before or b"\0" in after:
         return None
@@ -26,9 +26,9 @@ def count_lines(before: bytes, after: bytes) -> Lines | None:
     edits = _edits(old, new)
     if edits is None:
         gone, come = Counter(old) - Counter(new), Counter(new) - Counter(old)
-        return Lines(come.total(), gone.total(), exact=False)
+        return LineCounts(come.total(), gone.total(), exact=False)
     grown = len(new) - len(old)
-    return Lines((edits + grown) // 2, (edits - grown) // 2)
+    return LineCounts((edits + grown) // 2, (edits - grown) // 2)
 
 
 def _trimmed(old: list[bytes], new: list[bytes]) -> tuple[list[bytes], list[bytes]]:

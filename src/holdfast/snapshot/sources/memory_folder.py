@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from holdfast.core.disk import disk_fault
-from holdfast.snapshot.bundle.types import Left, Staged
-from holdfast.snapshot.sources.folder_metadata import Description, write_description
-from holdfast.snapshot.sources.folder_walk import Found, Taken, take, walk
+from holdfast.snapshot.bundle.types import SkippedItem, StagedFile
+from holdfast.snapshot.sources.folder_metadata import FolderMetadata, write_description
+from holdfast.snapshot.sources.folder_paths import PathCollisions, path_fault, shown
+from holdfast.snapshot.sources.folder_walk import CopiedFile, WalkedFile, take, walk
 from holdfast.snapshot.sources.git.git_command import GitFailed, TreeFile, is_installed
 from holdfast.snapshot.sources.git.history import History, capture_history
-from holdfast.snapshot.sources.paths import Twins, path_fault, shown
 
 # A history that is tidied up just now may be read in between: then it is read again, after that many seconds.
 PAUSES = (0.0, 0.1, 0.4, 1.0)
@@ -32,11 +32,11 @@ TWIN = "its name differs from another only in case or form"
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedFolder:
     """What a source gave: files in the staging folder, and what it could not give."""
 
-    staged: tuple[Staged, ...]
-    left: tuple[Left, ...] = ()
+    staged: tuple[StagedFile, ...]
+    left: tuple[SkippedItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +48,21 @@ class MemoryFolder:
     limit: int  # bytes; larger files are reported instead
     sleep: Callable[[float], None] = time.sleep
 
-    def capture(self, into: Path) -> Captured:
+    def capture(self, into: Path) -> CapturedFolder:
         """Stage what the folder holds now. A folder that does not exist gives nothing.
 
         Raises:
             StorageFull, StorageFailed: it cannot be staged.
         """
         if not self.path.is_dir():
-            return Captured(())
+            return CapturedFolder(())
         try:
             with scratch_folder(into) as scratch:
                 return self._capture(into, scratch)
         except OSError as error:
             raise disk_fault(error, f"capture the memory folder {self.name}") from error
 
-    def _capture(self, into: Path, scratch: Path) -> Captured:
+    def _capture(self, into: Path, scratch: Path) -> CapturedFolder:
         bundle = into / f"folders/{self.name}.bundle"
         bundle.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         history = self._history(bundle, scratch)
@@ -70,21 +70,21 @@ class MemoryFolder:
         if isinstance(history, History):
             files.differing(history)
             description = history.description(files.paths, files.deleted(history), files.executable)
-            staged = [Staged(f"folders/{self.name}.bundle", "git_bundle", bundle)]
+            staged = [StagedFile(f"folders/{self.name}.bundle", "git_bundle", bundle)]
             left = (*history.left, *files.left)
         else:
             files.every()
-            description = Description("plain", files=files.paths, executable=files.executable)
+            description = FolderMetadata("plain", files=files.paths, executable=files.executable)
             staged = []
             left = (*([history] if history else []), *files.left)
         staged = [write_description(into, self.name, description), *staged, *files.staged]
-        return Captured(tuple(sorted(staged, key=lambda one: one.path)), tuple(self._placed(one) for one in left))
+        return CapturedFolder(tuple(sorted(staged, key=lambda one: one.path)), tuple(self._placed(one) for one in left))
 
-    def _history(self, bundle: Path, scratch: Path) -> History | Left | None:
+    def _history(self, bundle: Path, scratch: Path) -> History | SkippedItem | None:
         if not os.path.lexists(self.path / ".git"):
             return None
         if not is_installed():
-            return Left(".git", "git is not installed")
+            return SkippedItem(".git", "git is not installed")
         for number, pause in enumerate(PAUSES):
             self.sleep(pause)
             place = scratch / f"try-{number}"
@@ -93,12 +93,12 @@ class MemoryFolder:
                 return capture_history(self.path, bundle, place)
             except GitFailed:
                 bundle.unlink(missing_ok=True)
-        return Left(".git", "its history is damaged or not whole")
+        return SkippedItem(".git", "its history is damaged or not whole")
 
-    def _placed(self, left: Left) -> Left:
+    def _placed(self, left: SkippedItem) -> SkippedItem:
         if left.path == ".git":
-            return Left(f"folders/{self.name}.bundle", left.reason)
-        return Left(f"folders/{self.name}" + ("" if left.path == "." else f"/{left.path}"), left.reason)
+            return SkippedItem(f"folders/{self.name}.bundle", left.reason)
+        return SkippedItem(f"folders/{self.name}" + ("" if left.path == "." else f"/{left.path}"), left.reason)
 
 
 @dataclass
@@ -107,11 +107,11 @@ class _Files:
 
     source: MemoryFolder
     into: Path
-    staged: list[Staged] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
+    staged: list[StagedFile] = field(default_factory=list)
+    left: list[SkippedItem] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     _executable: list[str] = field(default_factory=list)
-    _twins: Twins = field(default_factory=Twins)
+    _twins: PathCollisions = field(default_factory=PathCollisions)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class _Files:
 
     def every(self) -> None:
         for found in walk(self.source.path):
-            if isinstance(found, Left):
+            if isinstance(found, SkippedItem):
                 self.left.append(found)
             else:
                 self._stage(found)
@@ -135,7 +135,7 @@ class _Files:
         ignored = history.ignored(self.source.path, known)
         for found in walk(self.source.path):
             self.seen.add(found.path)
-            if isinstance(found, Left):
+            if isinstance(found, SkippedItem):
                 self.left.append(found)
             elif found.path not in ignored and not _is_in(known.get(found.path), found):
                 self._stage(found)
@@ -149,35 +149,35 @@ class _Files:
         gone = (one.path for one in history.files if one.path not in self.seen and path_fault(one.path) is None)
         return tuple(sorted(path for path in gone if not unseen.intersection(_with_folders(path))))
 
-    def _stage(self, found: Found) -> None:
+    def _stage(self, found: WalkedFile) -> None:
         if not self._twins.takes(found.path):
-            self.left.append(Left(shown(found.path), TWIN))
+            self.left.append(SkippedItem(shown(found.path), TWIN))
             return
         path = f"folders/{self.source.name}/{found.path}"
         taken = take(found, self.source.limit, self.into / path)
-        if isinstance(taken, Left):
+        if isinstance(taken, SkippedItem):
             self.left.append(taken)
             return
-        self.staged.append(Staged(path, "file", self.into / path))
+        self.staged.append(StagedFile(path, "file", self.into / path))
         if taken.executable:
             self._executable.append(found.path)
 
 
-def _is_in(known: TreeFile | None, found: Found) -> bool:
+def _is_in(known: TreeFile | None, found: WalkedFile) -> bool:
     """Whether the commit holds the file exactly as it lies there. A larger one than the limit is read for this too."""
     if known is None or known.size != found.size:
         return False
     taken = take(found, known.size)
-    return isinstance(taken, Taken) and taken == Taken(known.blob, known.mode == "100755")
+    return isinstance(taken, CopiedFile) and taken == CopiedFile(known.blob, known.mode == "100755")
 
 
-def _ignored_by_top(ignored: frozenset[str]) -> list[Left]:
+def _ignored_by_top(ignored: frozenset[str]) -> list[SkippedItem]:
     """Ignored files are often thousands: one line for each name in the folder itself."""
     counts: dict[str, int] = {}
     for path in ignored:
         top = path.split("/", 1)[0]
         counts[top] = counts.get(top, 0) + 1
-    return [Left(top, f"ignored by git ({count} files)") for top, count in sorted(counts.items())]
+    return [SkippedItem(top, f"ignored by git ({count} files)") for top, count in sorted(counts.items())]
 
 
 def _with_folders(path: str) -> Iterator[str]:

@@ -15,21 +15,21 @@ from pathlib import Path
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import StorageFailed
 from holdfast.redact import SECRET_MARK, redact_text
-from holdfast.snapshot.bundle.types import Capture, Left, Redaction, Staged
-from holdfast.snapshot.sources.folder_metadata import Description, read_description, write_description
-from holdfast.snapshot.sources.folder_walk import Found, Taken, take, walk
+from holdfast.snapshot.bundle.types import Capture, Redaction, SkippedItem, StagedFile
+from holdfast.snapshot.sources.folder_metadata import FolderMetadata, read_description, write_description
+from holdfast.snapshot.sources.folder_paths import PathCollisions, path_fault
+from holdfast.snapshot.sources.folder_restore import stage_folder
+from holdfast.snapshot.sources.folder_walk import CopiedFile, WalkedFile, take, walk
 from holdfast.snapshot.sources.git.git_command import GitFailed
 from holdfast.snapshot.sources.git.secrets import rules_in_history
 from holdfast.snapshot.sources.memory_folder import TWIN, scratch_folder
-from holdfast.snapshot.sources.paths import Twins, path_fault
-from holdfast.snapshot.sources.restore import stage_folder
 from holdfast.snapshot.sources.text_chunks import Counts, clean, pieces
 
 FILE_LIMIT = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class RedactedCapture:
     """A capture that may be packed, and how many files of it are no text and were not looked through."""
 
     capture: Capture
@@ -37,8 +37,13 @@ class Cleaned:
 
 
 def redact_staged(
-    staged: Sequence[Staged], into: Path, left: Sequence[Left] = (), *, apply: bool = True, limit: int = FILE_LIMIT
-) -> Cleaned:
+    staged: Sequence[StagedFile],
+    into: Path,
+    left: Sequence[SkippedItem] = (),
+    *,
+    apply: bool = True,
+    limit: int = FILE_LIMIT,
+) -> RedactedCapture:
     """The capture without secrets in its text, names, history and reports, and what was done to it.
 
     `into` is the folder it was staged in. The store's database is not looked at: intake redacted what is in it.
@@ -48,34 +53,36 @@ def redact_staged(
         StorageFull, StorageFailed: the clean text cannot be written, or a history cannot be read.
     """
     if not apply:
-        return Cleaned(Capture(tuple(staged), tuple(left)))
-    work = _Work(into, limit)
+        return RedactedCapture(Capture(tuple(staged), tuple(left)))
+    work = _RedactionRun(into, limit)
     try:
         work.all(staged)
     except OSError as error:
         raise disk_fault(error, "redact captured text") from error
     except GitFailed as error:
         raise StorageFailed(f"redact captured text: a history cannot be read: {error}") from error
-    told = tuple(Left(work.words(one.path), one.reason) for one in (*left, *work.left))
+    told = tuple(SkippedItem(work.words(one.path), one.reason) for one in (*left, *work.left))
     redaction = Redaction(True, tuple(sorted(work.counts.items())), tuple(sorted(set(work.changed))))
-    return Cleaned(Capture(tuple(sorted(work.staged, key=lambda one: one.path)), told, redaction), work.unscanned)
+    return RedactedCapture(
+        Capture(tuple(sorted(work.staged, key=lambda one: one.path)), told, redaction), work.unscanned
+    )
 
 
 @dataclass
-class _Work:
+class _RedactionRun:
     """The clean capture as it grows."""
 
     into: Path
     limit: int
     counts: Counts = field(default_factory=Counter)
     unscanned: int = 0
-    staged: list[Staged] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
+    staged: list[StagedFile] = field(default_factory=list)
+    left: list[SkippedItem] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)  # paths in the bundle, where they had to change
-    plain: dict[str, Description] = field(default_factory=dict)  # folders whose history was left out
+    plain: dict[str, FolderMetadata] = field(default_factory=dict)  # folders whose history was left out
 
-    def all(self, staged: Sequence[Staged]) -> None:
+    def all(self, staged: Sequence[StagedFile]) -> None:
         # First: what a history holds is read beside the files as they were captured.
         for one in staged:
             if one.kind == "git_bundle":
@@ -96,7 +103,7 @@ class _Work:
         self.counts.update({one.rule: one.count for one in found.findings})
         return found.value
 
-    def history(self, bundle: Staged) -> None:
+    def history(self, bundle: StagedFile) -> None:
         """Keep the bundle, or put its files in its place if there is a secret in it."""
         name = _folder_of(bundle)
         with scratch_folder(self.into) as scratch:
@@ -107,36 +114,38 @@ class _Work:
                 self.staged.append(bundle)
                 return
             self.counts.update(rules)
-            self.left.append(Left(bundle.path, f"secret in history (rule {', '.join(sorted(rules))})"))
+            self.left.append(SkippedItem(bundle.path, f"secret in history (rule {', '.join(sorted(rules))})"))
             self._unfold(name, described, scratch / "whole")
         bundle.source.unlink()
 
-    def _unfold(self, name: str, described: Description, whole: Path) -> None:
+    def _unfold(self, name: str, described: FolderMetadata, whole: Path) -> None:
         """Stage the files that only the history held; those that differ from it are staged already."""
         stage_folder(self.into, name, whole)
-        twins = Twins()
+        collisions = PathCollisions()
         files, executable = list(described.files), list(described.executable)
         for path in files:
-            twins.takes(path)
+            collisions.takes(path)
         for found in walk(whole):
             if found.path in described.files:
                 continue
             path = f"folders/{name}/{found.path}"
-            taken = self._taken(found, self.into / path, twins)
-            if isinstance(taken, Left):
-                self.left.append(Left(path, taken.reason))
+            taken = self._taken(found, self.into / path, collisions)
+            if isinstance(taken, SkippedItem):
+                self.left.append(SkippedItem(path, taken.reason))
                 continue
-            self.file(Staged(path, "file", self.into / path))
+            self.file(StagedFile(path, "file", self.into / path))
             files.append(found.path)
             executable += [found.path] if taken.executable else []
-        self.plain[name] = Description("plain", files=tuple(files), executable=tuple(executable))
+        self.plain[name] = FolderMetadata("plain", files=tuple(files), executable=tuple(executable))
 
-    def _taken(self, found: Found | Left, place: Path, twins: Twins) -> Taken | Left:
-        if isinstance(found, Left):
+    def _taken(
+        self, found: WalkedFile | SkippedItem, place: Path, collisions: PathCollisions
+    ) -> CopiedFile | SkippedItem:
+        if isinstance(found, SkippedItem):
             return found
-        return take(found, self.limit, place) if twins.takes(found.path) else Left(found.path, TWIN)
+        return take(found, self.limit, place) if collisions.takes(found.path) else SkippedItem(found.path, TWIN)
 
-    def file(self, one: Staged) -> None:
+    def file(self, one: StagedFile) -> None:
         """Keep the file, its text and its path without secrets; what is no text is kept as it is."""
         changed = self._redact(one.source)
         path = self._free(self._clean_path(one.path), one.path)
@@ -148,7 +157,7 @@ class _Work:
             self.renamed[one.path] = path
         if changed or path != one.path:
             self.changed.append(path)
-        self.staged.append(Staged(path, one.kind, source))
+        self.staged.append(StagedFile(path, one.kind, source))
 
     def _clean_path(self, path: str) -> str:
         """The path without secrets, in the folder it was in."""
@@ -188,7 +197,7 @@ class _Work:
             (scratch / "clean").chmod(0o600)
             (scratch / "clean").replace(source)
 
-    def description(self, one: Staged) -> None:
+    def description(self, one: StagedFile) -> None:
         """What the folder is, with the paths that its files have now."""
         name = _folder_of(one)
         before = read_description(self.into, name)
@@ -201,7 +210,7 @@ class _Work:
         self.staged.append(write_description(self.into, name, after))
         self.changed.append(one.path)
 
-    def _with_new_names(self, name: str, before: Description) -> Description:
+    def _with_new_names(self, name: str, before: FolderMetadata) -> FolderMetadata:
         prefix = f"folders/{name}/"
 
         def now(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -211,5 +220,5 @@ class _Work:
         return replace(before, files=now(before.files), executable=now(before.executable))
 
 
-def _folder_of(one: Staged) -> str:
+def _folder_of(one: StagedFile) -> str:
     return Path(one.path).stem

@@ -14,9 +14,9 @@ from pathlib import Path
 from holdfast.core.errors import Conflict, DataDamaged
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.capture import folders_of
-from holdfast.snapshot.sources.restore import mark_of, stage_folder
+from holdfast.snapshot.sources.folder_restore import mark_of, stage_folder
 from holdfast.snapshot.sources.swap import (
-    Exchange,
+    FolderSwap,
     abandon_pending,
     finish_pending,
     pending,
@@ -26,13 +26,13 @@ from holdfast.snapshot.sources.swap import (
 from holdfast.store.data_folder import DataFolder
 
 
-def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[Exchange, ...]:
+def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[FolderSwap, ...]:
     """Build the folders that the snapshot holds and this memory has, beside where they belong.
 
     In another home only those are built that lie in the home itself: the others are the first memory's own.
     """
     leaving = _leaving(DataFolder(home))
-    exchanges: list[Exchange] = []
+    exchanges: list[FolderSwap] = []
     try:
         for source in folders_of(archive):
             live = _place(source.path, archive.home, home)
@@ -40,7 +40,7 @@ def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[Exchan
                 continue
             staged = place_of_new(live)
             stage_folder(extracted, source.name, staged)
-            exchanges.append(Exchange(live, staged, _free(_aside(live, leaving))))
+            exchanges.append(FolderSwap(live, staged, _free(_aside(live, leaving))))
     except BaseException:
         drop_staged(exchanges)
         raise
@@ -77,10 +77,10 @@ def _place(path: Path, old: Path, new: Path) -> Path | None:
     return new / path.relative_to(old) if path.is_relative_to(old) else None
 
 
-def folders_of_generation(archive: Archive, name: str, leaving: str) -> tuple[Exchange, ...]:
+def folders_of_generation(archive: Archive, name: str, leaving: str) -> tuple[FolderSwap, ...]:
     """What has to be put in place for a generation that was live before."""
     return tuple(
-        Exchange(source.path, place_of_old(source.path, name), _free(place_of_old(source.path, leaving)))
+        FolderSwap(source.path, place_of_old(source.path, name), _free(place_of_old(source.path, leaving)))
         for source in folders_of(archive)
         if place_of_old(source.path, name).is_dir()
     )
@@ -112,7 +112,7 @@ def sweep_staged(archive: Archive) -> None:
             shutil.rmtree(staged, ignore_errors=True)
 
 
-def drop_staged(exchanges: Iterable[Exchange]) -> None:
+def drop_staged(exchanges: Iterable[FolderSwap]) -> None:
     """Remove folders that were built and are not wanted."""
     for one in exchanges:
         shutil.rmtree(one.staged, ignore_errors=True)

@@ -25,7 +25,7 @@ import orjson
 
 from holdfast.core.disk import disk_fault, sync_folder, write_durably
 from holdfast.core.errors import Conflict, DataDamaged
-from holdfast.snapshot.sources.restore import mark_of, sync_tree
+from holdfast.snapshot.sources.folder_restore import mark_of, sync_tree
 
 JOURNAL = "folders.pending"
 MEND = "Run holdfast snapshot mend: it puts memory folders right, and removes nothing."
@@ -36,7 +36,7 @@ _UNKNOWN = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP}
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class FolderSwap:
     """One folder to be put in place: `staged` becomes `live`, and what was live becomes `kept`."""
 
     live: Path
@@ -45,11 +45,11 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class SwapJournal:
     """Exchanges that were decided on and perhaps not all carried out."""
 
     goal: str  # what they belong to, in the words of whoever decided: the generation that is switched to
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[FolderSwap, ...]
 
 
 def place_of_new(live: Path) -> Path:
@@ -154,7 +154,7 @@ def _rename_exchange(one: Path, other: Path) -> bool:
 # Several folders at once
 
 
-def intend(home: Path, goal: str, exchanges: Iterable[Exchange]) -> None:
+def intend(home: Path, goal: str, exchanges: Iterable[FolderSwap]) -> None:
     """Write down, durable, what is to be exchanged; every staged folder is complete by now.
 
     Raises:
@@ -169,7 +169,7 @@ def intend(home: Path, goal: str, exchanges: Iterable[Exchange]) -> None:
     write_durably(home / JOURNAL, orjson.dumps({"goal": goal, "exchanges": rows}))
 
 
-def pending(home: Path) -> Pending | None:
+def pending(home: Path) -> SwapJournal | None:
     """What was intended and is not known to be finished.
 
     Raises:
@@ -183,13 +183,13 @@ def pending(home: Path) -> Pending | None:
         raise disk_fault(error, f"read {JOURNAL}") from error
     try:
         value = orjson.loads(data)
-        rows = [Exchange(Path(live), Path(staged), Path(kept)) for live, staged, kept in value["exchanges"]]
-        return Pending(str(value["goal"]), tuple(rows))
+        rows = [FolderSwap(Path(live), Path(staged), Path(kept)) for live, staged, kept in value["exchanges"]]
+        return SwapJournal(str(value["goal"]), tuple(rows))
     except (ValueError, TypeError, KeyError) as error:
         raise DataDamaged(f"memory folders: {JOURNAL} cannot be read", hint=MEND) from error
 
 
-def finish_pending(home: Path) -> Pending | None:
+def finish_pending(home: Path) -> SwapJournal | None:
     """Carry out what is pending, and say what it was. Calling it again after a crash goes on from there."""
     found = pending(home)
     if found is not None:
@@ -199,7 +199,7 @@ def finish_pending(home: Path) -> Pending | None:
     return found
 
 
-def abandon_pending(home: Path) -> Pending | None:
+def abandon_pending(home: Path) -> SwapJournal | None:
     """Drop what is pending before any of it was carried out: the staged folders go, the live ones stay.
 
     Raises:
@@ -217,7 +217,7 @@ def abandon_pending(home: Path) -> Pending | None:
     return found
 
 
-def _has_begun(one: Exchange) -> bool:
+def _has_begun(one: FolderSwap) -> bool:
     return mark_of(one.staged).exists() or os.path.lexists(one.kept)
 
 

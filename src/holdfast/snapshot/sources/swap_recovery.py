@@ -17,7 +17,7 @@ from holdfast.core.disk import disk_faults, sync_folder
 from holdfast.core.errors import Conflict, DataDamaged, Fault
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.capture import folders_of
-from holdfast.snapshot.sources.restore import mark_of
+from holdfast.snapshot.sources.folder_restore import mark_of
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.snapshot.sources.swap import JOURNAL, pending, place_of_new, place_of_old
 from holdfast.store.data_folder import DataFolder
@@ -26,7 +26,7 @@ How = Literal["finished", "put in place", "moved aside"]
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class RecoveredFolder:
     """What was done with one folder or file, and where it is now."""
 
     name: str
@@ -34,7 +34,7 @@ class Mended:
     path: Path
 
 
-def mend_folders(archive: Archive) -> tuple[Mended, ...]:
+def mend_folders(archive: Archive) -> tuple[RecoveredFolder, ...]:
     """Finish what is pending, or put it aside if it cannot be finished; nothing if nothing is pending.
 
     Raises:
@@ -48,29 +48,29 @@ def mend_folders(archive: Archive) -> tuple[Mended, ...]:
         except (DataDamaged, Conflict):
             with disk_faults("mend memory folders"):
                 return tuple(_put_aside(archive))
-    return tuple(Mended(one.live.name, "finished", one.live) for one in found.exchanges) if found else ()
+    return tuple(RecoveredFolder(one.live.name, "finished", one.live) for one in found.exchanges) if found else ()
 
 
-def _put_aside(archive: Archive) -> Iterator[Mended]:
+def _put_aside(archive: Archive) -> Iterator[RecoveredFolder]:
     for source in folders_of(archive):
         yield from _mend(source.path)
     journal = archive.home / JOURNAL
     aside = _free(journal, "damaged")
     journal.rename(aside)  # last: until then mending can be begun again
     sync_folder(archive.home)
-    yield Mended(JOURNAL, "moved aside", aside)
+    yield RecoveredFolder(JOURNAL, "moved aside", aside)
 
 
-def _mend(live: Path) -> Iterator[Mended]:
+def _mend(live: Path) -> Iterator[RecoveredFolder]:
     staged = place_of_new(live)
     if os.path.lexists(staged):
         if os.path.lexists(live):
             aside = _aside(live)
             staged.rename(aside)
-            yield Mended(live.name, "moved aside", aside)
+            yield RecoveredFolder(live.name, "moved aside", aside)
         else:
             staged.rename(live)
-            yield Mended(live.name, "put in place", live)
+            yield RecoveredFolder(live.name, "put in place", live)
         sync_folder(live.parent)
     mark_of(staged).unlink(missing_ok=True)
 

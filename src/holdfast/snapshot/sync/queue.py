@@ -10,19 +10,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from holdfast.core.errors import Conflict, Fault, InvalidSettings, StorageFailed, StorageFull, UpstreamFailed
-from holdfast.snapshot.remote.layout import Fresh
+from holdfast.snapshot.remote.layout import StagedMemory
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.unsent import note_sent, unsent
-from holdfast.snapshot.sync.pending import waiting
-from holdfast.snapshot.sync.vault_target import depot_of
+from holdfast.snapshot.repo.send_marks import note_sent, unsent
+from holdfast.snapshot.sync.send_backlog import waiting
+from holdfast.snapshot.sync.vault_target import target_of
 
 AWAY: tuple[type[Fault], ...] = (UpstreamFailed, StorageFull, StorageFailed, Conflict, InvalidSettings)
-NOTHING: Mapping[str, Fresh] = MappingProxyType({})
+NOTHING: Mapping[str, StagedMemory] = MappingProxyType({})
 MADE = "The snapshot itself was made."
 LATER = f"{MADE} The server sends it once the vault is there; so does holdfast vault sync."
 
 
-def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | None = None) -> None:
+def put_in_vault(archive: Archive, id: str, named: str | None, fresh: StagedMemory | None = None) -> None:
     """Copy a snapshot to the vault that is named, or to the one in the settings; to none if there is none.
 
     `fresh` is what it was packed from, if that is still there.
@@ -34,7 +34,7 @@ def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | No
     if not place:
         return
     try:
-        depot_of(archive, place).send(id, fresh)
+        target_of(archive, place).send(id, fresh)
     except AWAY as fault:
         fault.details = {**fault.details, "id": id}
         # The server knows the vault of the settings only.
@@ -45,7 +45,7 @@ def put_in_vault(archive: Archive, id: str, named: str | None, fresh: Fresh | No
         note_sent(archive.repo.root, id)
 
 
-def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None:
+def send_waiting(archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) -> None:
     """Copy what waits, and the newest snapshot if the vault has not got it, however that came.
 
     `fresh` is what some were packed from, if that is still there.
@@ -60,13 +60,13 @@ def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None
     if newest is None:
         return
     wanted = dict.fromkeys((newest.id, *unsent(repo.root)))
-    depot = depot_of(archive, place)
-    lacking = depot.lacking(wanted)
+    target = target_of(archive, place)
+    lacking = target.lacking(wanted)
     faults: list[Fault] = []
     for id in wanted:
         try:
             if id in lacking:
-                depot.send(id, fresh.get(id))
+                target.send(id, fresh.get(id))
             note_sent(repo.root, id)
         except Fault as fault:
             faults.append(fault)
@@ -74,7 +74,7 @@ def send_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> None
         raise faults[0]
 
 
-def offer_waiting(archive: Archive, fresh: Mapping[str, Fresh] = NOTHING) -> str | None:
+def offer_waiting(archive: Archive, fresh: Mapping[str, StagedMemory] = NOTHING) -> str | None:
     """The same in one try, for work that must not fail for it: why the vault has not got it, or None."""
     if not waiting(archive):
         return None

@@ -13,13 +13,13 @@ from functools import partial
 from holdfast.core.errors import Fault, NotFound, SnapshotDamaged, SnapshotForeign, SnapshotTooNew, VaultDamaged
 from holdfast.core.ports import Vault, VaultState
 from holdfast.snapshot.bundle.types import ASKED_FOR, Code, Finding, Report
-from holdfast.snapshot.chunks.gc import NOTHING, Swept, sweep, unneeded
+from holdfast.snapshot.chunks.gc import NOTHING, GcResult, sweep, unneeded
 from holdfast.snapshot.chunks.reader import PACKS
-from holdfast.snapshot.remote.forks import Line, find_lines, held_by, last_shared, not_here
+from holdfast.snapshot.remote.forks import Fork, find_forks, held_by, last_shared, not_here
 from holdfast.snapshot.remote.layout import put
 from holdfast.snapshot.remote.pack_copy import copy_chunks
 from holdfast.snapshot.remote.transfer import (
-    Vaulted,
+    VaultEntry,
     deliver,
     is_missing,
     leftovers,
@@ -31,47 +31,47 @@ from holdfast.snapshot.remote.transfer import (
     take_out,
     with_packs,
 )
-from holdfast.snapshot.repo.context import Archive, Result
-from holdfast.snapshot.repo.retention import Item, Plan, Policy, plan
-from holdfast.snapshot.repo.unsent import note_sent
-from holdfast.snapshot.resolve import Named, examine, sought
-from holdfast.snapshot.sync.pending import waiting
-from holdfast.vault.byte_counter import Counted
+from holdfast.snapshot.repo.context import Archive, JobResult
+from holdfast.snapshot.repo.retention import RetentionItem, RetentionPlan, RetentionPolicy, plan
+from holdfast.snapshot.repo.send_marks import note_sent
+from holdfast.snapshot.resolve import SnapshotSelector, examine, sought
+from holdfast.snapshot.sync.send_backlog import waiting
+from holdfast.vault.byte_counter import ByteCounter
 
 _UNUSABLE = (SnapshotDamaged, SnapshotTooNew, SnapshotForeign)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class VaultStatus:
     """How a vault stands to this memory."""
 
     state: VaultState
-    snapshots: tuple[Vaulted, ...]  # newest first
+    snapshots: tuple[VaultEntry, ...]  # newest first
     missing: tuple[str, ...]  # in the repository, not in the vault
     leftovers: int  # files that belong to no snapshot
     packs: int = 0  # of snapshots that lie there as chunks
     pack_bytes: int = 0
-    lines: tuple[Line, ...] = ()  # of several hosts; none if only one sent
+    lines: tuple[Fork, ...] = ()  # of several hosts; none if only one sent
     absent: bool = False  # a folder that the first put will make
 
 
-def standing(archive: Archive, vault: Vault) -> Standing:
+def standing(archive: Archive, vault: Vault) -> VaultStatus:
     """How the vault is, and what of the repository it lacks."""
     found = _look(archive, vault)
     left = leftovers(vault, archive.tenant, archive.agent)
     packs = [one.size for one in vault.list(f"{prefix_of(archive.tenant, archive.agent)}{PACKS}/")]
     lacking = tuple(id for id, _ in _lacking(archive, found))
-    lines = tuple(find_lines(vault, archive.tenant, archive.agent, found))
-    return Standing(vault.state(), found, lacking, len(left), len(packs), sum(packs), lines, is_missing(vault))
+    lines = tuple(find_forks(vault, archive.tenant, archive.agent, found))
+    return VaultStatus(vault.state(), found, lacking, len(left), len(packs), sum(packs), lines, is_missing(vault))
 
 
-def _look(archive: Archive, vault: Vault) -> tuple[Vaulted, ...]:
+def _look(archive: Archive, vault: Vault) -> tuple[VaultEntry, ...]:
     """The snapshots of this memory in the vault, newest first, with a look at the packs that they need."""
     found = list_vault(vault, archive.tenant, archive.agent)
     return tuple(with_packs(vault, archive.tenant, archive.agent, found))
 
 
-def _lacking(archive: Archive, found: tuple[Vaulted, ...]) -> list[tuple[str, int]]:
+def _lacking(archive: Archive, found: tuple[VaultEntry, ...]) -> list[tuple[str, int]]:
     """Whole snapshots of the repository that are not whole in the vault, newest first, with their sizes."""
     there = {one.id for one in found if not one.damaged}
     return [(one.id, one.size) for one in archive.repo.each() if not one.damaged and one.id not in there]
@@ -81,16 +81,16 @@ def _lacking(archive: Archive, found: tuple[Vaulted, ...]) -> list[tuple[str, in
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class CopyResult:
     """What was sent, what is left to send, and what cannot be: it is damaged where it comes from."""
 
-    sent: tuple[Sent, ...]
+    sent: tuple[CopiedSnapshot, ...]
     remaining: tuple[tuple[str, int], ...]
     damaged: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class CopiedSnapshot:
     """A snapshot that the vault has now: how large it is where it comes from, and how many bytes went over."""
 
     id: str
@@ -98,7 +98,7 @@ class Sent:
     new_bytes: int
 
 
-def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
+def sync(archive: Archive, vault: Vault, limit: int) -> CopyResult:
     """Send so many of the repository's snapshots that the vault lacks, the newest first.
 
     What an interrupted run left in the vault is taken up again, not sent again.
@@ -110,20 +110,20 @@ def sync(archive: Archive, vault: Vault, limit: int) -> Moved:
     sent, rest = [], tuple(lacking[limit:])
     with noted_moves(archive, "sync", lacking) as result:
         for id, size in lacking[:limit]:
-            counted = Counted(vault)
+            counted = ByteCounter(vault)
             put(archive, counted, id)
             archive.moved("sync", counted.taken)
-            sent.append(Sent(id, size, counted.taken))
+            sent.append(CopiedSnapshot(id, size, counted.taken))
             result.about = id
         result.message = _left(len(rest))
     _no_longer_wait(archive, vault, {id for id, _ in rest})
     damaged = tuple((one.id, one.damaged) for one in archive.repo.each() if one.damaged)
-    return Moved(tuple(sent), rest, damaged)
+    return CopyResult(tuple(sent), rest, damaged)
 
 
-def noted_moves(archive: Archive, operation: str, lacking: Sized) -> AbstractContextManager[Result]:
+def noted_moves(archive: Archive, operation: str, lacking: Sized) -> AbstractContextManager[JobResult]:
     """Sending is told by `snapshot status`, if there is anything to send."""
-    return archive.unlocked(operation) if lacking else nullcontext(Result())
+    return archive.unlocked(operation) if lacking else nullcontext(JobResult())
 
 
 def _left(number: int) -> str | None:
@@ -137,7 +137,7 @@ def _no_longer_wait(archive: Archive, vault: Vault, lacking: set[str]) -> None:
             note_sent(archive.repo.root, id)
 
 
-def copy(archive: Archive, source: Vault, target: Vault, limit: int) -> Moved:
+def copy(archive: Archive, source: Vault, target: Vault, limit: int) -> CopyResult:
     """Copy so many of this memory's snapshots that the target lacks from one vault to another, the newest first.
 
     Raises:
@@ -145,39 +145,39 @@ def copy(archive: Archive, source: Vault, target: Vault, limit: int) -> Moved:
     """
     there = {one.id for one in _look(archive, target) if not one.damaged}
     lacking = [one for one in list_vault(source, archive.tenant, archive.agent) if one.id not in there]
-    sent: list[Sent] = []
+    sent: list[CopiedSnapshot] = []
     damaged: list[tuple[str, str]] = []
     with noted_moves(archive, "copy", lacking) as result:
         for position, one in enumerate(lacking):
             if len(sent) >= limit:
                 result.message = _left(len(lacking) - position)
-                return Moved(tuple(sent), _sizes(lacking[position:]), tuple(damaged))
+                return CopyResult(tuple(sent), _sizes(lacking[position:]), tuple(damaged))
             try:
                 sent.append(_copy_one(archive, source, target, one))
                 result.about = one.id
             except (*_UNUSABLE, VaultDamaged) as fault:
                 damaged.append((one.id, fault.message))
-    return Moved(tuple(sent), (), tuple(damaged))
+    return CopyResult(tuple(sent), (), tuple(damaged))
 
 
-def _sizes(some: list[Vaulted]) -> tuple[tuple[str, int], ...]:
+def _sizes(some: list[VaultEntry]) -> tuple[tuple[str, int], ...]:
     return tuple((one.id, one.size) for one in some)
 
 
-def _copy_one(archive: Archive, source: Vault, target: Vault, one: Vaulted) -> Sent:
-    files, counted = read_vaulted(source, archive.tenant, archive.agent, one.id), Counted(target)
+def _copy_one(archive: Archive, source: Vault, target: Vault, one: VaultEntry) -> CopiedSnapshot:
+    files, counted = read_vaulted(source, archive.tenant, archive.agent, one.id), ByteCounter(target)
     if files.manifest.chunked:
         copy_chunks(archive, source, counted, files)
     else:
         deliver(counted, files, partial(open_body, source, files.manifest))
     archive.moved("copy", counted.taken)
-    return Sent(one.id, one.size, counted.taken)
+    return CopiedSnapshot(one.id, one.size, counted.taken)
 
 
 # Verifying
 
 
-def verify_all(archive: Archive, vault: Vault, named: Named) -> Iterator[Report]:
+def verify_all(archive: Archive, vault: Vault, named: SnapshotSelector) -> Iterator[Report]:
     """What is to be said of each snapshot in the vault, newest first; each is fetched to a private place for it.
 
     The newest is asked for as such, so that an old one in its place is noticed.
@@ -200,19 +200,19 @@ def _code(fault: Fault) -> Code:
 
 
 @dataclass(frozen=True, slots=True)
-class VaultPruned:
+class VaultPruneResult:
     """What a policy keeps and removes, how many files of no snapshot went, and which packs."""
 
-    plan: Plan
+    plan: RetentionPlan
     removed: tuple[str, ...]
     leftovers: int
-    swept: Swept = NOTHING
+    swept: GcResult = NOTHING
     unswept: str | None = None  # why no pack was removed
 
 
 def prune_vault(
-    archive: Archive, vault: Vault, policy: Policy, *, tidy: bool = False, dry_run: bool = False
-) -> VaultPruned:
+    archive: Archive, vault: Vault, policy: RetentionPolicy, *, tidy: bool = False, dry_run: bool = False
+) -> VaultPruneResult:
     """Remove what the policy does not keep, and the packs that nobody needs then; never the newest whole snapshot, nor
     the newest of another host that is not in this memory.
 
@@ -224,54 +224,54 @@ def prune_vault(
     )
     left = leftovers(vault, archive.tenant, archive.agent) if tidy else []
     if dry_run:
-        return VaultPruned(decided, (), len(left), *_swept(lambda: _would_sweep(archive, vault, decided.remove)))
+        return VaultPruneResult(decided, (), len(left), *_swept(lambda: _would_sweep(archive, vault, decided.remove)))
     with archive.unlocked("vault_prune"):
         for id in decided.remove:
             take_out(vault, archive.tenant, archive.agent, id)
         for one in left:
             vault.delete(one.name)
         swept = _swept(lambda: _sweep(archive, vault, tidy=tidy))
-    return VaultPruned(decided, decided.remove, len(left), *swept)
+    return VaultPruneResult(decided, decided.remove, len(left), *swept)
 
 
-def _but_lines(archive: Archive, vault: Vault, found: tuple[Vaulted, ...], decided: Plan) -> Plan:
+def _but_lines(archive: Archive, vault: Vault, found: tuple[VaultEntry, ...], decided: RetentionPlan) -> RetentionPlan:
     """The same plan, but that nothing is lost that no host has merged, nor what shows that there are several hosts."""
-    lines = find_lines(vault, archive.tenant, archive.agent, found) if decided.remove else []
+    lines = find_forks(vault, archive.tenant, archive.agent, found) if decided.remove else []
     others = {line.newest for line in not_here(lines, held_by(archive))} if lines else set()
     if not others:
         return decided
     why = dict.fromkeys(last_shared(one.id for one in found), "of two hosts") | dict.fromkeys(others, "another host's")
     kept = dict(decided.keep) | {id: (why[id],) for id in decided.remove if id in why}
     keep = tuple((one.id, kept[one.id]) for one in found if one.id in kept)
-    return Plan(keep, tuple(id for id in decided.remove if id not in why))
+    return RetentionPlan(keep, tuple(id for id in decided.remove if id not in why))
 
 
-def _sweep(archive: Archive, vault: Vault, *, tidy: bool) -> Swept:
+def _sweep(archive: Archive, vault: Vault, *, tidy: bool) -> GcResult:
     prefix = prefix_of(archive.tenant, archive.agent)
     needed = partial(needed_packs, vault, archive.tenant, archive.agent)
     return sweep(vault, prefix, needed, archive.clock, archive.entropy, alone=tidy)
 
 
-def _would_sweep(archive: Archive, vault: Vault, removed: tuple[str, ...]) -> Swept:
+def _would_sweep(archive: Archive, vault: Vault, removed: tuple[str, ...]) -> GcResult:
     needed = needed_packs(vault, archive.tenant, archive.agent, but=removed)
     sizes = unneeded(vault, prefix_of(archive.tenant, archive.agent), needed)
-    return Swept(len(sizes), sum(sizes.values()))
+    return GcResult(len(sizes), sum(sizes.values()))
 
 
-def _swept(work: Callable[[], Swept]) -> tuple[Swept, str | None]:
+def _swept(work: Callable[[], GcResult]) -> tuple[GcResult, str | None]:
     """What was swept, or why nothing was: a snapshot of which nobody can tell what it needs."""
     try:
         return work(), None
     except (SnapshotDamaged, SnapshotTooNew) as fault:
-        return Swept(), fault.message
+        return GcResult(), fault.message
 
 
-def _item(archive: Archive, vault: Vault, one: Vaulted) -> Item:
+def _item(archive: Archive, vault: Vault, one: VaultEntry) -> RetentionItem:
     try:
         about = read_vaulted(vault, archive.tenant, archive.agent, one.id).manifest.identity
     except (*_UNUSABLE, NotFound):
-        return Item(one.id, one.sequence, 0, good=False, in_use=False, automatic=False)
-    return Item(
+        return RetentionItem(one.id, one.sequence, 0, good=False, in_use=False, automatic=False)
+    return RetentionItem(
         id=one.id,
         sequence=one.sequence,
         created_at=about.created_at,

@@ -13,20 +13,20 @@ from holdfast.core.errors import ColonyMemoryError, InvalidRequest, NotFound, Sn
 from holdfast.core.ports import Vault, VaultState
 from holdfast.snapshot.browse import laid_out, past
 from holdfast.snapshot.bundle.types import Finding, Report
-from holdfast.snapshot.remote.colony import Compacts, is_colony
-from holdfast.snapshot.remote.forks import Line, find_lines
-from holdfast.snapshot.remote.layout import Fresh, put
-from holdfast.snapshot.remote.transfer import Vaulted, list_vault, must_be_there, with_packs
+from holdfast.snapshot.remote.colony import ColonySnapshots, is_colony
+from holdfast.snapshot.remote.forks import Fork, find_forks
+from holdfast.snapshot.remote.layout import StagedMemory, put
+from holdfast.snapshot.remote.transfer import VaultEntry, list_vault, must_be_there, with_packs
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.repo.entries import SnapshotEntry
-from holdfast.snapshot.repo.retention import Item, Policy, plan
-from holdfast.snapshot.resolve import LATEST, Named, examine, sought
+from holdfast.snapshot.repo.retention import RetentionItem, RetentionPolicy, plan
+from holdfast.snapshot.resolve import LATEST, SnapshotSelector, examine, sought
 from holdfast.snapshot.sources.capture import live_memory
 from holdfast.snapshot.sync.vault_maintenance import (
-    Moved,
-    Sent,
-    Standing,
-    VaultPruned,
+    CopiedSnapshot,
+    CopyResult,
+    VaultPruneResult,
+    VaultStatus,
     copy,
     prune_vault,
     standing,
@@ -38,7 +38,7 @@ from holdfast.store.portable import open_past
 from holdfast.vault.read_only import ReadOnly
 
 
-class Depot(Protocol):
+class VaultTarget(Protocol):
     """A vault as the operations on vaults see it."""
 
     @property
@@ -46,27 +46,27 @@ class Depot(Protocol):
         """Where it is, without credentials."""
         ...
 
-    def standing(self) -> Standing:
+    def standing(self) -> VaultStatus:
         """How it is, and what of the repository it lacks."""
         ...
 
-    def list(self) -> list[Vaulted]:
+    def list(self) -> list[VaultEntry]:
         """This memory's snapshots in it, newest first."""
         ...
 
-    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
+    def lines(self, found: Sequence[VaultEntry]) -> Sequence[Fork]:
         """The lines of these snapshots, if several hosts sent them; that of the newest first."""
         ...
 
-    def reports(self, named: Named) -> Iterator[Report]:
+    def reports(self, named: SnapshotSelector) -> Iterator[Report]:
         """What is to be said of each of them."""
         ...
 
-    def prune(self, policy: Policy, *, tidy: bool, dry_run: bool) -> VaultPruned:
+    def prune(self, policy: RetentionPolicy, *, tidy: bool, dry_run: bool) -> VaultPruneResult:
         """Remove what the policy does not keep."""
         ...
 
-    def sync(self, limit: int) -> Moved:
+    def sync(self, limit: int) -> CopyResult:
         """Send what it lacks."""
         ...
 
@@ -74,21 +74,21 @@ class Depot(Protocol):
         """Those of the repository's snapshots that it should have and has not got."""
         ...
 
-    def send(self, id: str, fresh: Fresh | None = None) -> None:
+    def send(self, id: str, fresh: StagedMemory | None = None) -> None:
         """Send one snapshot of the repository; `fresh` is what it was packed from, if that is still there."""
         ...
 
 
-def depot_of(archive: Archive, text: str) -> Depot:
+def target_of(archive: Archive, text: str) -> VaultTarget:
     """The vault that is named.
 
     Raises:
         InvalidSettings: it is none.
     """
-    return ColonyDepot(archive, text) if is_colony(text) else Bundles(archive, text)
+    return ColonyTarget(archive, text) if is_colony(text) else BundleTarget(archive, text)
 
 
-class Bundles:
+class BundleTarget:
     """A vault that takes whole bundles."""
 
     def __init__(self, archive: Archive, text: str):
@@ -99,63 +99,63 @@ class Bundles:
     def place(self) -> str:
         return self.vault.place
 
-    def standing(self) -> Standing:
+    def standing(self) -> VaultStatus:
         return standing(self._archive, self.vault)
 
-    def list(self) -> list[Vaulted]:
+    def list(self) -> list[VaultEntry]:
         must_be_there(self.vault)
         tenant, agent = self._archive.tenant, self._archive.agent
         return with_packs(self.vault, tenant, agent, list_vault(self.vault, tenant, agent))
 
-    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
-        return find_lines(self.vault, self._archive.tenant, self._archive.agent, found)
+    def lines(self, found: Sequence[VaultEntry]) -> Sequence[Fork]:
+        return find_forks(self.vault, self._archive.tenant, self._archive.agent, found)
 
-    def reports(self, named: Named) -> Iterator[Report]:
+    def reports(self, named: SnapshotSelector) -> Iterator[Report]:
         must_be_there(self.vault)
         return verify_all(self._archive, self.vault, named)
 
-    def prune(self, policy: Policy, *, tidy: bool, dry_run: bool) -> VaultPruned:
+    def prune(self, policy: RetentionPolicy, *, tidy: bool, dry_run: bool) -> VaultPruneResult:
         must_be_there(self.vault)
         return prune_vault(self._archive, self.vault, policy, tidy=tidy, dry_run=dry_run)
 
-    def sync(self, limit: int) -> Moved:
+    def sync(self, limit: int) -> CopyResult:
         return sync(self._archive, self.vault, limit)
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
         there = list_vault(self.vault, self._archive.tenant, self._archive.agent)  # the first put makes its folder
         return set(ids) - {one.id for one in there if not one.damaged}
 
-    def send(self, id: str, fresh: Fresh | None = None) -> None:
+    def send(self, id: str, fresh: StagedMemory | None = None) -> None:
         with self._archive.unlocked("send") as result:
             put(self._archive, self.vault, id, fresh)
             result.about = id
 
 
-class ColonyDepot:
+class ColonyTarget:
     """A Colony vault: the newest snapshot in short, and a few before it. Ids are the Colony's own."""
 
     def __init__(self, archive: Archive, text: str):
         self._archive, self._text = archive, text
 
     @cached_property
-    def _compacts(self) -> Compacts:
-        return Compacts(self._archive, self._text)
+    def _snapshots(self) -> ColonySnapshots:
+        return ColonySnapshots(self._archive, self._text)
 
     @property
     def place(self) -> str:
-        return self._compacts.place
+        return self._snapshots.place
 
-    def list(self) -> list[Vaulted]:
-        whole = [Vaulted(one.snapshot_id, one.byte_size, None) for one in self._compacts.each()]
-        return whole + [Vaulted(id, 0, reason) for id, reason in self._compacts.refused()]
+    def list(self) -> list[VaultEntry]:
+        whole = [VaultEntry(one.snapshot_id, one.byte_size, None) for one in self._snapshots.each()]
+        return whole + [VaultEntry(id, 0, reason) for id, reason in self._snapshots.refused()]
 
-    def lines(self, found: Sequence[Vaulted]) -> Sequence[Line]:
+    def lines(self, found: Sequence[VaultEntry]) -> Sequence[Fork]:
         return ()  # it keeps too few to tell
 
-    def standing(self) -> Standing:
-        free, used = self._compacts.state()
+    def standing(self) -> VaultStatus:
+        free, used = self._snapshots.state()
         missing = (newest.id,) if (newest := self._unsent()) else ()
-        return Standing(VaultState(free=free, used=used), tuple(self.list()), missing, 0)
+        return VaultStatus(VaultState(free=free, used=used), tuple(self.list()), missing, 0)
 
     def _unsent(self) -> SnapshotEntry | None:
         """The newest snapshot of the repository, if the vault has none of it. Older ones are not sent: there is no
@@ -163,10 +163,10 @@ class ColonyDepot:
         newest = self._archive.repo.newest()
         if newest is None or newest.manifest is None:
             return None
-        lacks = self._compacts.newest() is None or not self._compacts.is_sent(newest.manifest.identity)
+        lacks = self._snapshots.newest() is None or not self._snapshots.is_sent(newest.manifest.identity)
         return newest if lacks else None
 
-    def reports(self, named: Named) -> Iterator[Report]:
+    def reports(self, named: SnapshotSelector) -> Iterator[Report]:
         for number, one in enumerate(self.list()):
             if one.damaged:
                 yield Report(one.id, None, (Finding("damaged", one.damaged),), ())
@@ -178,41 +178,43 @@ class ColonyDepot:
             except (ColonyMemoryError, SnapshotForeign) as fault:
                 yield Report(one.id, None, (Finding("damaged", fault.message),), ())
 
-    def prune(self, policy: Policy, *, tidy: bool, dry_run: bool) -> VaultPruned:
-        found = self._compacts.each()
+    def prune(self, policy: RetentionPolicy, *, tidy: bool, dry_run: bool) -> VaultPruneResult:
+        found = self._snapshots.each()
         items = [
-            Item(one.snapshot_id, len(found) - at, _millis(one.snapshot_id), good=True, in_use=False, automatic=False)
+            RetentionItem(
+                one.snapshot_id, len(found) - at, _millis(one.snapshot_id), good=True, in_use=False, automatic=False
+            )
             for at, one in enumerate(found)
         ]
         decided = plan(items, policy, self._archive.clock.now_ms())
         if dry_run:
-            return VaultPruned(decided, (), 0)
+            return VaultPruneResult(decided, (), 0)
         with self._archive.unlocked("vault_prune"):
             for id in decided.remove:
-                self._compacts.remove(id)
+                self._snapshots.remove(id)
             if tidy:
-                self._compacts.tidy()
-        return VaultPruned(decided, decided.remove, 0)
+                self._snapshots.tidy()
+        return VaultPruneResult(decided, decided.remove, 0)
 
-    def sync(self, limit: int) -> Moved:
+    def sync(self, limit: int) -> CopyResult:
         newest = self._unsent()
         if newest is None or limit < 1:
-            return Moved((), ())
+            return CopyResult((), ())
         size = self._sent(newest)
-        return Moved((Sent(newest.id, size, size),), ())
+        return CopyResult((CopiedSnapshot(newest.id, size, size),), ())
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
         newest = self._unsent()
         return {newest.id} & set(ids) if newest else set()
 
-    def send(self, id: str, fresh: Fresh | None = None) -> None:
+    def send(self, id: str, fresh: StagedMemory | None = None) -> None:
         self._sent(self._archive.repo.find(id))
 
     def _sent(self, one: SnapshotEntry) -> int:
         if one.manifest is None:
             raise NotFound(f"vault: snapshot {one.id} cannot be read")
         with self._archive.unlocked("sync") as result, self._read(one) as reader:
-            made = self._compacts.send(reader, one.manifest.identity)
+            made = self._snapshots.send(reader, one.manifest.identity)
             result.about = one.id
         self._archive.moved("sync", made.size)
         return made.size
@@ -231,18 +233,18 @@ class ColonyDepot:
                 finally:
                     store.close()
             return
-        with past(archive, Named(one.id)) as then:
+        with past(archive, SnapshotSelector(one.id)) as then:
             yield then.store.read()
 
-    def take(self, text: str) -> Moved:
+    def take(self, text: str) -> CopyResult:
         """The newest snapshot of another vault, in short."""
-        with laid_out(self._archive, Named(LATEST, vault=text)) as laid:
+        with laid_out(self._archive, SnapshotSelector(LATEST, vault=text)) as laid:
             store = open_past(laid.database)
             try:
-                made = self._compacts.send(store.read(), laid.manifest.identity)
+                made = self._snapshots.send(store.read(), laid.manifest.identity)
             finally:
                 store.close()
-        return Moved((Sent(laid.manifest.identity.id, made.size, made.size),), ())
+        return CopyResult((CopiedSnapshot(laid.manifest.identity.id, made.size, made.size),), ())
 
 
 def _millis(id: str) -> int:
@@ -250,7 +252,7 @@ def _millis(id: str) -> int:
     return int(when.timestamp() * 1000) if when else 0
 
 
-def copy_depot(archive: Archive, source: str, target: str, limit: int) -> tuple[str, Moved]:
+def copy_between_vaults(archive: Archive, source: str, target: str, limit: int) -> tuple[str, CopyResult]:
     """Copy what the target lacks; where that is, and what was copied.
 
     Raises:
@@ -261,11 +263,11 @@ def copy_depot(archive: Archive, source: str, target: str, limit: int) -> tuple[
             "vault_copy: a Colony vault holds compact snapshots, which no other vault takes",
             hint="Restore the newest one from it; then make a snapshot with --to.",
         )
-    one, other = Bundles(archive, source), depot_of(archive, target)
+    one, other = BundleTarget(archive, source), target_of(archive, target)
     if one.place == other.place:
         raise InvalidRequest("vault_copy: both are the same vault")
     must_be_there(one.vault)
-    if isinstance(other, ColonyDepot):
+    if isinstance(other, ColonyTarget):
         return other.place, other.take(source)
-    assert isinstance(other, Bundles)
+    assert isinstance(other, BundleTarget)
     return other.place, copy(archive, ReadOnly(one.vault), other.vault, limit)

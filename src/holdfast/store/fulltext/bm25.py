@@ -9,7 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.fulltext.parts import K1, Bounded, Bounds, Floats, Mask, Norms, Part, Places, Posting, Seqs
+from holdfast.store.fulltext.parts import (
+    K1,
+    Floats,
+    LengthNorms,
+    Mask,
+    Part,
+    Places,
+    Posting,
+    ScopeBounds,
+    ScopedDocs,
+    Seqs,
+)
 from holdfast.store.port import WordCount, WordHit
 
 HALF = 0.5
@@ -20,7 +31,7 @@ SHORT = 1 << 16  # docs whose places two bytes hold
 NOWHERE, NOTHING = np.zeros(0, np.intp), np.zeros(0)
 
 
-class Gathered:
+class PartPostings:
     """One part at one moment, with the postings of a question and what lies in its bounds."""
 
     def __init__(self, part: Part, live: Mask, dead: bool):
@@ -31,7 +42,7 @@ class Gathered:
         self.inside: Mask = live
         self.count = 0
 
-    def bound(self, bounds: Bounds, masks: Mapping[str, Mask]) -> None:
+    def bound(self, bounds: ScopeBounds, masks: Mapping[str, Mask]) -> None:
         """Note what lies in the bounds and is not gone."""
         allowed: Mask | None = self.live if self.dead else None
         for scope in bounds.scopes:
@@ -43,9 +54,9 @@ class Gathered:
             allowed = (self.live if allowed is None else allowed) & (self.part.ats <= bounds.until)
         self.inside = self.live if allowed is None else allowed
         self.count = int(np.count_nonzero(self.inside))
-        self.part.keep(bounds, Bounded(self.live, self.inside, self.count))
+        self.part.keep(bounds, ScopedDocs(self.live, self.inside, self.count))
 
-    def bound_as_before(self, bounds: Bounds) -> bool:
+    def bound_as_before(self, bounds: ScopeBounds) -> bool:
         """The same, if it is remembered and nothing went since; False if not."""
         known = self.part.bounded.get(bounds)
         if known is None or known.live is not self.live:
@@ -89,7 +100,7 @@ class Gathered:
         kept = np.flatnonzero(scores >= above) if above > 0 else np.flatnonzero(scores)
         return scores[kept], self.part.seqs[places[kept]]
 
-    def _scores(self, rarity: Mapping[str, float], norms: Norms) -> Floats:
+    def _scores(self, rarity: Mapping[str, float], norms: LengthNorms) -> Floats:
         """Of all docs of the part."""
         scores = np.zeros(len(self.part.docs))
         for term, idf in rarity.items():
@@ -107,7 +118,7 @@ class Gathered:
             np.add.at(scores, places, worth)
         return scores
 
-    def _scores_of(self, places: Places, rarity: Mapping[str, float], norms: Norms) -> Floats:
+    def _scores_of(self, places: Places, rarity: Mapping[str, float], norms: LengthNorms) -> Floats:
         """Of these docs alone."""
         scores = np.zeros(len(places))
         lengths = norms.lengths[places]
@@ -130,7 +141,7 @@ def _worth(weights: Floats, norms: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Usual:
+class CorpusStats:
     """How many docs there are, how long they are on average, and how many hold each term."""
 
     documents: int
@@ -138,10 +149,10 @@ class Usual:
     frequency: dict[str, int]
 
 
-class View:
+class TenantView:
     """A question's share of a tenant's words."""
 
-    def __init__(self, documents: int, words: float, gathered: list[Gathered]):
+    def __init__(self, documents: int, words: float, gathered: list[PartPostings]):
         self.documents = documents
         self.average = words / documents if documents else 0.0
         self.gathered = gathered
@@ -152,19 +163,19 @@ class View:
         """Whether the bounds hold no more than half of all docs."""
         return 0 < 2 * self.count <= self.documents
 
-    def overall(self, terms: Sequence[str]) -> Usual:
+    def overall(self, terms: Sequence[str]) -> CorpusStats:
         """What is usual in the whole memory."""
         frequency = {term: sum(one.frequency(term) for one in self.gathered) for term in terms}
-        return Usual(self.documents, self.average, frequency)
+        return CorpusStats(self.documents, self.average, frequency)
 
-    def inside(self, terms: Sequence[str]) -> Usual:
+    def inside(self, terms: Sequence[str]) -> CorpusStats:
         """What is usual in the bounds."""
         held = [one for one in self.gathered if one.count]
         words = sum(float(one.part.lengths @ one.inside) for one in held)
         frequency = {term: sum(_held_inside(one, term) for one in held) for term in terms}
-        return Usual(self.count, words / self.count if self.count else 0.0, frequency)
+        return CorpusStats(self.count, words / self.count if self.count else 0.0, frequency)
 
-    def best(self, usual: Usual, limit: int, check: Callable[[list[int]], set[int]] | None) -> list[WordHit]:
+    def best(self, usual: CorpusStats, limit: int, check: Callable[[list[int]], set[int]] | None) -> list[WordHit]:
         """The best hits that pass; more are looked at until enough do or none are left."""
         # Of a term that stands nowhere all that held it are gone, and with no record there is no average.
         rarity = {term: _rarity(usual.documents, held) for term, held in usual.frequency.items() if held}
@@ -216,7 +227,7 @@ class View:
         return found
 
 
-def _weights(one: Gathered, terms: Sequence[str], places: Places) -> Iterable[dict[str, float]]:
+def _weights(one: PartPostings, terms: Sequence[str], places: Places) -> Iterable[dict[str, float]]:
     weights: list[dict[str, float]] = [{} for _ in range(len(places))]
     if len(one.part.docs) <= SHORT:
         places = places.astype(np.uint16)  # as postings of segments are; once, not for each term
@@ -228,7 +239,7 @@ def _weights(one: Gathered, terms: Sequence[str], places: Places) -> Iterable[di
     return weights
 
 
-def _held_inside(one: Gathered, term: str) -> int:
+def _held_inside(one: PartPostings, term: str) -> int:
     posting = one.postings.get(term)
     return 0 if posting is None else int(np.count_nonzero(one.inside[posting.places]))
 

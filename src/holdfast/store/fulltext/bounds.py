@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.fulltext.parts import Bounds
+from holdfast.store.fulltext.parts import ScopeBounds
 from holdfast.store.port import Condition, Table, scope
 
 SHORT_LIST = 500  # up to here a loop is faster than numpy's set operations
 
 
-def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[Bounds, list[Condition]]:
+def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[ScopeBounds, list[Condition]]:
     """The conditions that the index of words can answer, and the rest."""
     scopes: list[tuple[str, ...]] = [(scope(table.name),)]
     rest: list[Condition] = []
@@ -31,7 +31,7 @@ def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[Bound
             until = min(one.value - (one.op == "<"), until if until is not None else one.value)
         else:
             rest.append(one)
-    return Bounds(tuple(scopes), since, until, any(map(is_of_few, conditions))), rest
+    return ScopeBounds(tuple(scopes), since, until, any(map(is_of_few, conditions))), rest
 
 
 def is_of_few(one: Condition) -> bool:

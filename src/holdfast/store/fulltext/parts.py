@@ -1,4 +1,4 @@
-"""Words by term, in parts: segments, which never change but for what is gone, and the rows that are not yet folded.
+"""Words by term, in parts: segments, which never change but for what is gone, and the rows that are not yet compacted.
 
 What is worked out of a segment and stays true is kept with it. Knows no question and no database.
 """
@@ -32,7 +32,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ScopeBounds:
     """Each scope must be met by one of its terms; the time must lie from `since` to `until`, both included."""
 
     scopes: tuple[tuple[str, ...], ...] = ()
@@ -61,7 +61,7 @@ class Posting:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class ScopedDocs:
     """What lies in some bounds, of the docs that lived when that was worked out."""
 
     live: Mask
@@ -70,7 +70,7 @@ class Bounded:
 
 
 @dataclass(frozen=True, slots=True)
-class Norms:
+class LengthNorms:
     """What each doc's length takes from a match, and what a word that stands in it once is worth before its rarity."""
 
     average: float
@@ -89,13 +89,13 @@ class Part:
     live: Mask
     dead: bool = False  # whether any doc is gone
     masks: dict[str, Mask] = field(default_factory=dict)
-    bounded: dict[Bounds, Bounded] = field(default_factory=dict)
-    known_norms: Norms | None = None
+    bounded: dict[ScopeBounds, ScopedDocs] = field(default_factory=dict)
+    known_norms: LengthNorms | None = None
     by_seq: NDArray[np.int64] | None = None  # places in the order of their seqs, once that was asked for
     postings: dict[str, Posting] = field(default_factory=dict)  # the tail's; a segment's are read when asked for
-    hot: Hot = field(default_factory=lambda: Hot())
+    hot: PostingCache = field(default_factory=lambda: PostingCache())
 
-    def norms(self, average: float) -> Norms:
+    def norms(self, average: float) -> LengthNorms:
         """The same until the average changes, which a write does."""
         known = self.known_norms
         if known is None or known.average != average:
@@ -103,7 +103,7 @@ class Part:
             norms /= average
             norms += 1 - B
             norms *= K1
-            known = self.known_norms = Norms(average, norms, (K1 + 1) / (norms + 1))
+            known = self.known_norms = LengthNorms(average, norms, (K1 + 1) / (norms + 1))
         return known
 
     def places_of(self, seqs: Seqs) -> tuple[Seqs, NDArray[np.int64]]:
@@ -128,7 +128,7 @@ class Part:
         self.masks[term] = mask
         return mask
 
-    def keep(self, bounds: Bounds, bounded: Bounded) -> None:
+    def keep(self, bounds: ScopeBounds, bounded: ScopedDocs) -> None:
         """Remember what lies in bounds that the next question may have too; a time is hardly ever asked for twice."""
         if bounds.since is None and bounds.until is None:
             if len(self.bounded) >= BOUNDED:
@@ -147,7 +147,7 @@ class Part:
         return lengths
 
 
-class Hot:
+class PostingCache:
     """The longest postings of a segment that were asked for last; shared by all threads."""
 
     def __init__(self) -> None:
@@ -175,7 +175,7 @@ class Hot:
 
 
 class Tail:
-    """Rows that are not yet folded, by term."""
+    """Rows that are not yet compacted, by term."""
 
     def __init__(self) -> None:
         self.docs, self.seqs, self.ats, self.lengths = array("q"), array("q"), array("q"), array("d")

@@ -25,7 +25,7 @@ SELECT = "SELECT doc, seq, at, length, terms, weights FROM word_rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class TermCounts:
     """A record as the index sees it: how many words, and the weight of each in halves; scopes weigh nothing."""
 
     length: int
@@ -59,7 +59,7 @@ def post(postings: Postings, place_bytes: Literal[2, 4], place: int, row: WordRo
         entry[1].extend(weights[first : first + WEIGHT_BYTES])
 
 
-def count(text: IndexText) -> Counted:
+def count(text: IndexText) -> TermCounts:
     """Weigh the words of a record."""
     weights: dict[str, int] = {}
     length = 0
@@ -71,7 +71,7 @@ def count(text: IndexText) -> Counted:
         for token in cut:
             weights[token] = weights.get(token, 0) + halves
     weights.update(dict.fromkeys(text.scopes, 0))
-    return Counted(length, weights)
+    return TermCounts(length, weights)
 
 
 def pack(text: IndexText) -> tuple[int, int, str, bytes]:

@@ -1,7 +1,7 @@
 """Folding: words that stand in rows are gathered into segments, by term, where a search can add them up fast.
 
 A segment is written in pieces that nobody looks at, then published in one small write. A kill in between
-leaves pieces without a segment; the next fold sweeps them. Readers notice by the version.
+leaves pieces without a segment; the next compaction sweeps them. Readers notice by the version.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Write = Callable[[Any, Callable[[Database, Callable[[], int]], T]], T]
 
 
 @dataclass(slots=True)
-class Draft:
+class SegmentDraft:
     """A segment in the making."""
 
     docs: array[int]
@@ -45,9 +45,9 @@ class Draft:
     postings: Postings
 
 
-def draft(rows: Iterable[WordRow]) -> Draft:
+def draft(rows: Iterable[WordRow]) -> SegmentDraft:
     """The rows by term."""
-    made = Draft(array("q"), array("q"), array("q"), array("I"), {})
+    made = SegmentDraft(array("q"), array("q"), array("q"), array("I"), {})
     for place, row in enumerate(rows):
         made.docs.append(row.doc)
         made.seqs.append(row.seq)
@@ -57,8 +57,8 @@ def draft(rows: Iterable[WordRow]) -> Draft:
     return made
 
 
-class Folder:
-    """Folds and merges one store's words; used by one thread."""
+class Compactor:
+    """Compacts and merges one store's words; used by one thread."""
 
     def __init__(self, read: Callable[[], Database], write: Write[Any], rows: int = FOLD_ROWS, merge: int = MERGE):
         self._read = read
@@ -67,27 +67,27 @@ class Folder:
         self.merge = merge  # so many small segments become one
         self._looked: int | None = None  # how many writes there had been when all was looked at last
 
-    def fold_all(
+    def compact_all(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         """Fold every tenant that has at least so many rows waiting; how many segments were written.
 
-        A thorough fold writes every segment anew that holds words of what is gone, however few.
+        A thorough compaction writes every segment anew that holds words of what is gone, however few.
         """
         written = 0
         counted: Any = self._read().execute("SELECT rows FROM tallies WHERE source = 'seq'").get
         if least is None and not thorough and counted == self._looked:
             return 0
         for tenant in self._tenants():
-            written += self.fold(tenant, least, stop, thorough)
+            written += self.compact(tenant, least, stop, thorough)
         self._looked = None if stop() else counted
         return written
 
-    def fold(self, tenant: Any, least: int | None, stop: Callable[[], bool], thorough: bool) -> int:
-        """Fold the rows of one tenant; how many segments were written. Nobody else may fold them meanwhile."""
+    def compact(self, tenant: Any, least: int | None, stop: Callable[[], bool], thorough: bool) -> int:
+        """Compact the rows of one tenant; how many segments were written. Nobody else may do so meanwhile."""
         written = 0
         self._sweep(tenant)
-        while not stop() and (self._fold(tenant, least or self.rows) or self._merge(tenant, thorough)):
+        while not stop() and (self._compact(tenant, least or self.rows) or self._merge(tenant, thorough)):
             written += 1
         self._forget(tenant)
         self._sweep(tenant)
@@ -103,14 +103,14 @@ class Folder:
                 tenant = db.execute(f"SELECT min(tenant) FROM {table} WHERE tenant > ?", (tenant,)).get
         return sorted(found)
 
-    def _fold(self, tenant: str, least: int) -> bool:
+    def _compact(self, tenant: str, least: int) -> bool:
         db = self._read()
-        folded: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
+        compacted: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
         some = "SELECT 1 FROM word_rows WHERE tenant = ? AND doc > ? LIMIT ?"
-        waiting: Any = db.execute(f"SELECT count(*) FROM ({some}) AS some", (tenant, folded, self.rows)).get
+        waiting: Any = db.execute(f"SELECT count(*) FROM ({some}) AS some", (tenant, compacted, self.rows)).get
         if waiting < max(least, 1):
             return False
-        rows = list(rows_after(db, tenant, folded, self.rows))
+        rows = list(rows_after(db, tenant, compacted, self.rows))
         if not rows:  # dropped meanwhile
             return False
         self._put(tenant, draft(rows), (), rows[-1].doc)
@@ -144,19 +144,19 @@ class Folder:
         each other's range once that is small too."""
         return heapq.merge(*(_rows_of(db, tenant, one) for one in segments), key=lambda row: row.doc)
 
-    def _put(self, tenant: str, made: Draft, instead_of: Sequence[int], folded: int | None) -> None:
+    def _put(self, tenant: str, made: SegmentDraft, instead_of: Sequence[int], compacted: int | None) -> None:
         segment = self._write(tenant, lambda db, next_seq: next_seq())
         entries = packed_postings(made)
         while piece := [(tenant, segment, *entry) for entry in islice(entries, PIECE)]:
             self._write(tenant, partial(_insert, piece))
-        self._write(tenant, lambda db, next_seq: _publish(db, tenant, segment, made, instead_of, folded, next_seq()))
+        self._write(tenant, lambda db, next_seq: _publish(db, tenant, segment, made, instead_of, compacted, next_seq()))
 
     def _forget(self, tenant: str) -> None:
         """Let readers begin anew when they hold as many gone rows as a segment: rows that come and go are never
-        enough for a fold."""
+        enough for a compaction."""
         db = self._read()
-        folded: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
-        gone: Any = db.execute("SELECT count(*) FROM word_gone WHERE tenant = ? AND doc > ?", (tenant, folded)).get
+        compacted: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
+        gone: Any = db.execute("SELECT count(*) FROM word_gone WHERE tenant = ? AND doc > ?", (tenant, compacted)).get
         if gone >= self.rows:
             self._write(tenant, lambda db, next_seq: _renew(db, tenant, None, next_seq()))
 
@@ -180,7 +180,7 @@ def _rows_of(db: Database, tenant: str, segment: int) -> Iterator[WordRow]:
             yield row
 
 
-def packed_postings(made: Draft) -> Iterator[tuple[str, bytes, bytes]]:
+def packed_postings(made: SegmentDraft) -> Iterator[tuple[str, bytes, bytes]]:
     """Term, places and weights in the key's order: pages fill one after the other. A scope has no weights."""
     for term in sorted(made.postings, key=str.encode):
         places, weights = made.postings[term]
@@ -195,9 +195,9 @@ def _publish(
     db: Database,
     tenant: str,
     segment: int,
-    made: Draft,
+    made: SegmentDraft,
     instead_of: Sequence[int],
-    folded: int | None,
+    compacted: int | None,
     version: int,
 ) -> None:
     """Make the segment the one that counts. What was dropped since it was drafted is still among the gone."""
@@ -206,13 +206,13 @@ def _publish(
     if made.docs:
         arrays = (made.docs.tobytes(), made.seqs.tobytes(), made.ats.tobytes(), made.lengths.tobytes())
         db.execute("INSERT INTO word_segments VALUES (?, ?, ?, ?, ?, ?)", (tenant, segment, *arrays))
-    _renew(db, tenant, folded, version)
+    _renew(db, tenant, compacted, version)
 
 
-def _renew(db: Database, tenant: str, folded: int | None, version: int) -> None:
-    """Make readers begin anew, with what is folded up to a doc, or up to where it was."""
+def _renew(db: Database, tenant: str, compacted: int | None, version: int) -> None:
+    """Make readers begin anew, with what is compacted up to a doc, or up to where it was."""
     held: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
-    held = held if folded is None else folded
+    held = held if compacted is None else compacted
     sql = (
         "INSERT INTO word_states VALUES (?, ?, ?) "
         "ON CONFLICT (tenant) DO UPDATE SET version = excluded.version, folded = excluded.folded"
@@ -222,7 +222,7 @@ def _renew(db: Database, tenant: str, folded: int | None, version: int) -> None:
 
 
 def _forget_gone(db: Database, tenant: str) -> None:
-    """Keep of the gone only what a segment holds: readers of a new version read unfolded rows anew."""
+    """Keep of the gone only what a segment holds: readers of a new version read uncompacted rows anew."""
     gone: Any = db.execute("SELECT place, doc FROM word_gone WHERE tenant = ?", (tenant,)).fetchall()
     if not gone:
         return

@@ -1,4 +1,4 @@
-"""Search by words: over segments and over the rows that are not yet folded.
+"""Search by words: over segments and over the rows that are not yet compacted.
 
 What changes seldom is kept in memory: which docs a segment holds, how long they are, which are gone. The
 postings of the question's words are read for each question.
@@ -15,15 +15,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.fulltext.bm25 import Gathered, View
+from holdfast.store.fulltext.bm25 import PartPostings, TenantView
 from holdfast.store.fulltext.database import Database
-from holdfast.store.fulltext.parts import Bounds, Mask, Part, Posting, Seqs, Tail
+from holdfast.store.fulltext.parts import Mask, Part, Posting, ScopeBounds, Seqs, Tail
 from holdfast.store.fulltext.postings import gone_after, rows_after
 from holdfast.store.port import WordCount, WordHits
 
-# Rows that are remembered of all tenants together, if not folded: 3.4 kB each where they have 60 words. A folded one
-# takes a fiftieth of that. Past it the tenant that was not asked for longest is read anew when it is asked again.
-HELD, FOLDED = 100_000, 50
+# Rows of all tenants together that are kept in memory while not compacted: 3.4 kB each where they have 60 words. A
+# compacted one takes a fiftieth of that. Past it the tenant that was searched longest ago is read anew when needed.
+HELD, COMPACTED = 100_000, 50
 
 
 class TenantWords:
@@ -34,7 +34,7 @@ class TenantWords:
         self.version = -1
         self.segments: dict[int, Part] = {}
         self.tail = Tail()
-        self.seen = 0  # the last doc in the tail, or folded
+        self.seen = 0  # the last doc in the tail, or compacted
         self.heard = 0  # the last place in the list of the gone
         self.documents = 0
         self.words = 0.0
@@ -42,11 +42,11 @@ class TenantWords:
     def catch_up(self, db: Database, tenant: str) -> bool:
         """Bring this to the moment that `db` sees; False if this is already past it."""
         state: Any = db.execute("SELECT version, folded FROM word_states WHERE tenant = ?", (tenant,)).get or (0, 0)
-        version, folded = state
+        version, compacted = state
         if version < self.version:
             return False
         if version > self.version:
-            self._load(db, tenant, version, folded)
+            self._load(db, tenant, version, compacted)
         for row in rows_after(db, tenant, self.seen):
             self.tail.add(row)
             self.seen = row.doc
@@ -57,23 +57,23 @@ class TenantWords:
             self.heard = gone[-1][0]
         return True
 
-    def _load(self, db: Database, tenant: str, version: int, folded: int) -> None:
+    def _load(self, db: Database, tenant: str, version: int, compacted: int) -> None:
         rows: Any = db.execute("SELECT segment FROM word_segments WHERE tenant = ?", (tenant,)).fetchall()
         self.segments = {segment: self.segments.get(segment) or _segment(db, tenant, segment) for (segment,) in rows}
-        self.tail, self.seen, self.heard, self.version = Tail(), folded, 0, version
+        self.tail, self.seen, self.heard, self.version = Tail(), compacted, 0, version
         self.documents = sum(int(part.live.sum()) for part in self.segments.values())
         self.words = sum(float(part.lengths[part.live].sum()) for part in self.segments.values())
 
-    def parts(self, terms: Sequence[str], bounds: Bounds) -> list[tuple[int | None, Gathered]]:
+    def parts(self, terms: Sequence[str], bounds: ScopeBounds) -> list[tuple[int | None, PartPostings]]:
         """The segments by their numbers, and the tail, as they are now."""
         held: list[tuple[int | None, Part]] = list(self.segments.items())
         if self.tail.docs:
             held.append((None, self.tail.part([*terms, *bounds.terms()])))
-        return [(segment, Gathered(part, part.live, part.dead)) for segment, part in held]
+        return [(segment, PartPostings(part, part.live, part.dead)) for segment, part in held]
 
     def size(self) -> int:
-        """What this takes in memory, in rows that are not folded."""
-        return 1 + len(self.tail.docs) + sum(len(part.docs) for part in self.segments.values()) // FOLDED
+        """What this takes in memory, in rows that are not compacted."""
+        return 1 + len(self.tail.docs) + sum(len(part.docs) for part in self.segments.values()) // COMPACTED
 
     def _count(self, length: float) -> None:
         self.documents += 1
@@ -102,7 +102,7 @@ Check = Callable[[list[int]], set[int]]  # those of given records that meet what
 class _Candidates:
     """A question's share of a tenant's words; fulfils `port.Candidates`."""
 
-    view: View
+    view: TenantView
     terms: Sequence[str]
     check: Check | None
 
@@ -128,7 +128,7 @@ class WordIndex:
         db: Database,
         tenant: str,
         terms: Sequence[str],
-        bounds: Bounds,
+        bounds: ScopeBounds,
         limit: int,
         check: Check | None,
     ) -> WordHits:
@@ -141,40 +141,40 @@ class WordIndex:
         shown = usual.documents, usual.average, usual.frequency
         return WordHits(best, view.count, *shown, _Candidates(view, terms, check))
 
-    def members(self, db: Database, tenant: str, bounds: Bounds, most: int) -> Seqs | None:
+    def members(self, db: Database, tenant: str, bounds: ScopeBounds, most: int) -> Seqs | None:
         """The seqs of every record in the bounds, in order; None if they are more than `most`."""
         gathered = self._look(db, tenant, (), bounds).gathered
         if sum(one.count for one in gathered) > most:
             return None
         return np.sort(_inside(gathered, "seqs"))
 
-    def count(self, db: Database, tenant: str, bounds: Bounds) -> int:
+    def count(self, db: Database, tenant: str, bounds: ScopeBounds) -> int:
         """How many records lie in the bounds."""
         return sum(one.count for one in self._look(db, tenant, (), bounds).gathered)
 
-    def times(self, db: Database, tenant: str, bounds: Bounds) -> NDArray[np.int64]:
+    def times(self, db: Database, tenant: str, bounds: ScopeBounds) -> NDArray[np.int64]:
         """When each record in the bounds was said, in no order."""
         return _inside(self._look(db, tenant, (), bounds).gathered, "ats")
 
-    def last(self, db: Database, tenant: str, bounds: Bounds, limit: int) -> Seqs:
+    def last(self, db: Database, tenant: str, bounds: ScopeBounds, limit: int) -> Seqs:
         """The highest `limit` seqs of the records in the bounds, in order."""
         seqs = _inside(self._look(db, tenant, (), bounds).gathered, "seqs")
         if len(seqs) > limit:
             seqs = np.partition(seqs, len(seqs) - limit)[len(seqs) - limit :]
         return np.sort(seqs)
 
-    def listed(self, db: Database, tenant: str, scopes: Sequence[str], bounds: Bounds) -> dict[str, Seqs]:
+    def listed(self, db: Database, tenant: str, scopes: Sequence[str], bounds: ScopeBounds) -> dict[str, Seqs]:
         """The seqs that meet each scope and lie in the bounds, by when they were said."""
         gathered = self._look(db, tenant, scopes, bounds).gathered
         return {scope: _in_order(gathered, scope) for scope in scopes}
 
-    def _look(self, db: Database, tenant: str, terms: Sequence[str], bounds: Bounds) -> View:
+    def _look(self, db: Database, tenant: str, terms: Sequence[str], bounds: ScopeBounds) -> TenantView:
         """One moment of the tenant's words: what is remembered and what is read belong together."""
         if not db.get_autocommit():  # inside a write, or a moment that stands still: nothing remembered is true of it
             private = TenantWords()
             private.catch_up(db, tenant)
             gathered = _gather(db, tenant, private.parts(terms, bounds), terms, bounds)
-            return View(private.documents, private.words, gathered)
+            return TenantView(private.documents, private.words, gathered)
         with self._lock:
             words = self._tenants.setdefault(tenant, TenantWords())
         while True:
@@ -185,7 +185,7 @@ class WordIndex:
                     sizes = words.documents, words.words
                     self._hold(tenant, words)
                 if parts is not None:
-                    return View(*sizes, _gather(db, tenant, parts, terms, bounds))
+                    return TenantView(*sizes, _gather(db, tenant, parts, terms, bounds))
             finally:
                 db.execute("ROLLBACK")
 
@@ -202,12 +202,12 @@ class WordIndex:
                 self._held -= self._sizes.pop(oldest, 0)
 
 
-def _inside(gathered: Sequence[Gathered], column: Literal["seqs", "ats"]) -> NDArray[np.int64]:
+def _inside(gathered: Sequence[PartPostings], column: Literal["seqs", "ats"]) -> NDArray[np.int64]:
     """A column of everything in the bounds."""
     return np.concatenate([np.zeros(0, np.int64), *(getattr(one.part, column)[one.inside] for one in gathered)])
 
 
-def _in_order(gathered: Sequence[Gathered], scope: str) -> Seqs:
+def _in_order(gathered: Sequence[PartPostings], scope: str) -> Seqs:
     seqs, ats = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for one in gathered:
         if scope in one.postings:
@@ -222,10 +222,10 @@ def _in_order(gathered: Sequence[Gathered], scope: str) -> Seqs:
 def _gather(
     db: Database,
     tenant: str,
-    parts: Sequence[tuple[int | None, Gathered]],
+    parts: Sequence[tuple[int | None, PartPostings]],
     terms: Sequence[str],
-    bounds: Bounds,
-) -> list[Gathered]:
+    bounds: ScopeBounds,
+) -> list[PartPostings]:
     """The parts with what lies in the bounds and, if anything does, where the terms stand."""
     _bound(db, tenant, parts, bounds)
     gathered = [one for _, one in parts]
@@ -254,7 +254,7 @@ def _hot_postings(
     return found
 
 
-def _bound(db: Database, tenant: str, parts: Sequence[tuple[int | None, Gathered]], bounds: Bounds) -> None:
+def _bound(db: Database, tenant: str, parts: Sequence[tuple[int | None, PartPostings]], bounds: ScopeBounds) -> None:
     parts = [(segment, one) for segment, one in parts if not one.bound_as_before(bounds)]
     wanted = set(bounds.terms())
     # Taken now: another question, or this one's other scopes, may push them out of the part's memory.

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from holdfast.store.port import Condition, Table
-from holdfast.store.rows import Shape, shape_of
+from holdfast.store.rows import RowCodec, shape_of
 
 _VALUELESS = {"is null": "IS NULL", "not null": "IS NOT NULL"}
 _FORMS = {
@@ -67,7 +67,7 @@ def _where(table: Table[Any], conditions: tuple[tuple[str, str], ...], prefix: s
     return " AND ".join(parts)
 
 
-def order_by(shape: Shape, order: str) -> str:
+def order_by(shape: RowCodec, order: str) -> str:
     """The ORDER BY of a column, with a minus for descending. seq settles ties, so that pages neither repeat nor skip a
     record; what is empty comes first, as in SQLite."""
     column = order.removeprefix("-")

@@ -19,7 +19,7 @@ from holdfast.core.errors import Fault, NotFound
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import Build, Captured
+from holdfast.store.lifecycle import Build, CapturedFile
 from holdfast.store.port import Store
 from holdfast.store.postgres.batch import FIRST
 from holdfast.store.postgres.connection import Connection, connected, faults, moment
@@ -92,7 +92,7 @@ class PostgresMemory:
             row = db.execute(sql, (tenant,)).fetchone()
         return RECORD_BYTES * int(row[0]) if row else 0
 
-    def capture(self, into: Path, tenant: str, *, check: bool = True) -> Captured:
+    def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
         with faults(), moment(self.opened().pool.connection) as db:
             return capture(db, into, tenant, check=check)
 
@@ -181,7 +181,7 @@ class _FrozenSpace:
     def last_seq(self) -> int:
         return self.memory.opened().last_seq(self.tenant)
 
-    def capture(self, into: Path, tenant: str) -> Captured:
+    def capture(self, into: Path, tenant: str) -> CapturedFile:
         return self.memory.capture(into, tenant)
 
     def take_along(self, database: Path, tenant: str) -> bool:

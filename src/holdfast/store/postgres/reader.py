@@ -13,14 +13,14 @@ from psycopg.pq import TransactionStatus
 from holdfast.core.errors import DataDamaged
 from holdfast.core.model import Dispatch, Token
 from holdfast.store.fulltext.bounds import bounds_of, is_of_few, neighbours
-from holdfast.store.fulltext.parts import Bounds
+from holdfast.store.fulltext.parts import ScopeBounds
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Condition, R, Table, WordHits, scope
 from holdfast.store.postgres.conditions import clause, columns_of, order_by
 from holdfast.store.postgres.connection import Connect, WordDatabase, faults
 from holdfast.store.postgres.session import Row
 from holdfast.store.postgres.vectors import VectorReads
-from holdfast.store.rows import Shape, shape_of
+from holdfast.store.rows import RowCodec, shape_of
 from holdfast.store.tables import TABLES, TOKENS
 from holdfast.store.tokenizer import stems
 
@@ -55,7 +55,7 @@ class PostgresReader(VectorReads):
         with faults():
             return [self._decoded(shape, row) for row in rows]
 
-    def _decoded(self, shape: Shape, row: Row) -> Any:
+    def _decoded(self, shape: RowCodec, row: Row) -> Any:
         if not shape.is_sound(row):
             raise DataDamaged(f"store: a row of {shape.table} does not match its checksum")
         return shape.decode(row)
@@ -110,7 +110,7 @@ class PostgresReader(VectorReads):
         """What the word index calls the tenant: its space."""
         return self._space(tenant)
 
-    def _indexed(self, table: Table[Any], conditions: Sequence[Condition]) -> Bounds | None:
+    def _indexed(self, table: Table[Any], conditions: Sequence[Condition]) -> ScopeBounds | None:
         """The conditions as bounds in the index of words, if it knows all of them and this is no write."""
         if table.index is None or self._alone:
             return None
@@ -163,7 +163,7 @@ class PostgresReader(VectorReads):
     ) -> dict[str, list[int]]:
         scopes = {value: scope(table.name, column, value) for value in around}
         bounds, _ = bounds_of(table, conditions)
-        inside = bounds if bounds.of_few else Bounds()
+        inside = bounds if bounds.of_few else ScopeBounds()
         listed = self._words(lambda db: self._index.listed(db, self._key(tenant), list(scopes.values()), inside))
         return {value: neighbours(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
 

@@ -11,7 +11,7 @@ from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.fulltext.database import Database
 from holdfast.store.fulltext.postings import pack
-from holdfast.store.fulltext.segments import Folder
+from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.postgres.connection import Connection, WordDatabase, connected, faults, moment, open_pool
@@ -102,7 +102,7 @@ class PostgresStore:
         if claimed is None or not claimed[0]:
             return 0
         try:
-            return Folder(lambda: WordDatabase(db), write, FOLD_ROWS, MERGE).fold(space, least, stop, thorough)
+            return Compactor(lambda: WordDatabase(db), write, FOLD_ROWS, MERGE).compact(space, least, stop, thorough)
         finally:
             db.execute("SELECT pg_advisory_unlock(%s, %s)", (_FOLDS, space % 2**31))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.lifecycle import Captured
+from holdfast.store.lifecycle import CapturedFile
 from holdfast.store.portable import FileReader, FileVector, FileWriter, check_store, describe
 from holdfast.store.postgres.batch import new_space
 from holdfast.store.postgres.connection import Connection
@@ -36,7 +36,7 @@ DERIVED: dict[str, tuple[str, ...]] = {
 _VECTORS = ("space", "seq", "part", "model", "dims", "hash", "numbers", "luck", "checksum")
 
 
-def capture(db: Connection, into: Path, tenant: str, *, check: bool) -> Captured:
+def capture(db: Connection, into: Path, tenant: str, *, check: bool) -> CapturedFile:
     """Write the tenant's memory into a new file. The connection has to see one moment."""
     found = db.execute(
         "SELECT s.space, s.last_seq FROM tenants AS t JOIN spaces AS s ON s.space = t.live WHERE t.tenant = %s",

@@ -10,7 +10,7 @@ from holdfast.store.port import Finding, Table
 from holdfast.store.postgres.conditions import columns_of
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.vectors import le, numbers_of, part_checksum
-from holdfast.store.rows import Shape, shape_of
+from holdfast.store.rows import RowCodec, shape_of
 from holdfast.store.tables import TABLES
 
 MOST_FINDINGS = 1_000
@@ -62,7 +62,7 @@ class _Walk:
                 last = row[shape.columns.index("seq")]
                 yield from self._row(shape, row)
 
-    def _row(self, shape: Shape, row: tuple[Any, ...]) -> Iterator[Finding]:
+    def _row(self, shape: RowCodec, row: tuple[Any, ...]) -> Iterator[Finding]:
         self.rows += 1
         self.total += row[-1]
         if not shape.is_sound(row):

@@ -38,7 +38,7 @@ class _AsFaults(AbstractContextManager[None]):
 _AS_FAULTS = _AsFaults()
 
 
-class Watched(_AsFaults):
+class DamageReporting(_AsFaults):
     """The same for one store, which is told of the damage that was met and says what to do about it."""
 
     def __init__(self, watch: DamageWatch):

@@ -25,12 +25,11 @@ class Generations:
     """One live store at a time. Use it only while holding the folder's lock."""
 
     def __init__(self, folder: DataFolder, open_store: Callable[[Path], SqliteStore]):
-        """Open the live generation, after removing what dead processes left half done."""
+        """Open the live generation."""
         self._folder = folder
         self._open_store = open_store
         self._exchanging = threading.Lock()
         self._left: weakref.WeakSet[SqliteStore] = weakref.WeakSet()  # old stores that somebody may still read
-        folder.sweep()
         database = folder.prepare()
         self.store = open_store(database)
         try:

@@ -24,7 +24,7 @@ from holdfast.store.damage import DamageWatch
 from holdfast.store.port import Tx
 from holdfast.store.rows import signed64
 from holdfast.store.sqlite.faults import damage_in, storage_fault
-from holdfast.store.sqlite.minhash_index import Alike
+from holdfast.store.sqlite.minhash_index import MinhashIndex
 from holdfast.store.sqlite.tx import SqliteTx
 from holdfast.store.sqlite.vectors.codes import VectorCodes
 
@@ -68,7 +68,7 @@ def _outcome(job: _Job) -> Any:
         del error
 
 
-class _Undo(BaseException):
+class _Rollback(BaseException):
     """A write inside another failed halfway, and there is no savepoint to go back to."""
 
 
@@ -93,7 +93,7 @@ class GroupCommit:
         self._leader: int | None = None
         self._failed: StorageFailed | None = None
         self._retired = False  # no write begins any more
-        self._alike: Alike | None = None
+        self._alike: MinhashIndex | None = None
         self._done: list[SqliteTx] = []  # finished jobs of the running batch
         self._trusting = False  # writes inside the running job go without savepoints
         self._load()
@@ -111,13 +111,13 @@ class GroupCommit:
         self._seq += 1
         return self._seq
 
-    def _alike_index(self) -> Alike:
+    def _minhash_index(self) -> MinhashIndex:
         """Read on first use, by the thread that leads; a rolled-back entry in it is only one look more."""
         if self._alike is None:
-            self._alike = Alike(self._db)
+            self._alike = MinhashIndex(self._db)
         return self._alike
 
-    def forget_alike(self) -> None:
+    def forget_minhashes(self) -> None:
         """Read the sketches anew at the next use."""
         self._alike = None
 
@@ -250,7 +250,7 @@ class GroupCommit:
         self._trusting = job.again
         try:
             self._attempt(job)
-        except _Undo:
+        except _Rollback:
             self._trusting = False
             self._db.execute("ROLLBACK")
             self._db.execute("BEGIN IMMEDIATE")
@@ -264,15 +264,15 @@ class GroupCommit:
         before = self._db.total_changes()
         if not self._attempt(job) and self._db.total_changes() != before:
             job.error = None  # nobody will ask for it; see `_outcome`
-            raise _Undo
+            raise _Rollback
 
     def _attempt(self, job: _Job) -> bool:
         """Whether the job succeeded. Its own error is its own; an error of the disk ends the batch."""
-        tx = SqliteTx(self._db, self.next_seq, self._alike_index, self._codes, self._telling)
+        tx = SqliteTx(self._db, self.next_seq, self._minhash_index, self._codes, self._telling)
         before = len(self._done)
         try:
             job.result = job.run(tx)
-        except _Undo:
+        except _Rollback:
             raise
         except (apsw.FullError, apsw.IOError) as error:
             raise storage_fault(error) from error  # as a fault: a write around this one must know it for what it is
@@ -285,7 +285,7 @@ class GroupCommit:
             return False
         self._done.append(tx)
         for entry in tx.sketches:
-            self._alike_index().add(*entry)
+            self._minhash_index().add(*entry)
         return True
 
     def _look_at(self, error: BaseException) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import Build, Captured
+from holdfast.store.lifecycle import Build, CapturedFile
 from holdfast.store.port import Store
 from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.salvage_rows import unreadable
@@ -87,7 +87,7 @@ class LiveStore:
         except OSError as error:
             raise disk_fault(error, "capture the store") from error
 
-    def capture(self, into: Path, tenant: str, *, check: bool = True) -> Captured:
+    def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
         return capture_store(self._usable().path, into, tenant, check=check)
 
     def as_file(self, scratch: Path, tenant: str) -> Path:

@@ -25,7 +25,7 @@ def pack(sketch: Sequence[int]) -> bytes:
     return struct.pack(f"<{len(sketch)}I", *sketch)
 
 
-class Alike:
+class MinhashIndex:
     """Look-up from hash to sequence numbers, fed by every write. A removed record may still be named."""
 
     def __init__(self, db: apsw.Connection):

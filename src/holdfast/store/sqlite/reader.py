@@ -15,12 +15,12 @@ from holdfast.core.errors import DataDamaged
 from holdfast.core.model import Dispatch, Token
 from holdfast.store.damage import DamageWatch
 from holdfast.store.fulltext.bounds import bounds_of, is_of_few, neighbours
-from holdfast.store.fulltext.parts import Bounds
+from holdfast.store.fulltext.parts import ScopeBounds
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Condition, R, Table, WordHits, scope
-from holdfast.store.rows import Row, Shape, shape_of
+from holdfast.store.rows import Row, RowCodec, shape_of
 from holdfast.store.sqlite.event_queue import count_dispatches, read_dispatches
-from holdfast.store.sqlite.faults import Watched, as_faults
+from holdfast.store.sqlite.faults import DamageReporting, as_faults
 from holdfast.store.sqlite.recall_counts import count_recalls, last_recalls
 from holdfast.store.sqlite.vectors.codes import VectorCodes
 from holdfast.store.sqlite.vectors.nearest import VectorReads
@@ -82,7 +82,7 @@ def _clause(table: Table[Any], tenant: str, conditions: Sequence[Condition], pre
     return _where(table, shapes, prefix), values
 
 
-def _order(shape: Shape, order: str) -> str:
+def _order(shape: RowCodec, order: str) -> str:
     column = order.removeprefix("-")
     if column not in shape.columns:
         raise KeyError(f"{shape.table} has no column {column}")
@@ -110,7 +110,7 @@ class SqliteReader(VectorReads):
         """`stream` opens a connection for `each`, whose open cursor would keep this one at an old moment. `watch` is
         told of damage."""
         self._watch = watch
-        self._faults = Watched(watch) if watch is not None else as_faults()
+        self._faults = DamageReporting(watch) if watch is not None else as_faults()
         self._db = db
         self._codes = codes
         self._stream = stream
@@ -126,7 +126,7 @@ class SqliteReader(VectorReads):
         with self._faults:
             return [shape.decode(row) for row in rows if self._is_sound(shape, row)]
 
-    def _is_sound(self, shape: Shape, row: Row) -> bool:
+    def _is_sound(self, shape: RowCodec, row: Row) -> bool:
         """Whether a row is as it was written, which takes a twentieth of the time of reading it.
 
         A list goes on without one that is not, if the store is told: it takes no writes from then on, and every answer
@@ -204,7 +204,7 @@ class SqliteReader(VectorReads):
         clause, values = self._narrow(table, tenant, conditions)
         return int(self._rows(f"SELECT count(*) FROM {table.name} WHERE {clause}", values)[0][0])
 
-    def _indexed(self, table: Table[Any], conditions: Sequence[Condition]) -> Bounds | None:
+    def _indexed(self, table: Table[Any], conditions: Sequence[Condition]) -> ScopeBounds | None:
         """The conditions as bounds in the index of words, if it knows all of them and this is no write."""
         if table.index is None or not self._db.get_autocommit():
             return None
@@ -271,7 +271,7 @@ class SqliteReader(VectorReads):
         bounds, _ = bounds_of(table, conditions)
         with self._faults:
             listed = self._word_index.listed(
-                self._db, tenant, list(scopes.values()), bounds if bounds.of_few else Bounds()
+                self._db, tenant, list(scopes.values()), bounds if bounds.of_few else ScopeBounds()
             )
         return {value: neighbours(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
 

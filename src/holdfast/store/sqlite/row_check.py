@@ -14,7 +14,7 @@ import apsw
 from xxhash import xxh3_64_intdigest
 
 from holdfast.store.port import Table
-from holdfast.store.rows import WRAP, Shape, shape_of, signed64
+from holdfast.store.rows import WRAP, RowCodec, shape_of, signed64
 
 Changed = tuple[int, str]  # seq and id of a row that is not what was written
 
@@ -89,7 +89,7 @@ class RowCheck:
         return self._db.execute(f"SELECT {expression} FROM {self._table.name} WHERE seq = ?", (seq,)).get
 
 
-def _matches(shape: Shape, row: tuple[Any, ...], checksum: Any) -> bool:
+def _matches(shape: RowCodec, row: tuple[Any, ...], checksum: Any) -> bool:
     try:
         return bool(shape.checksum(row) == checksum)
     except (TypeError, ValueError):  # bytes or bad UTF-8 where text was: changed for certain

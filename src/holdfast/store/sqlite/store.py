@@ -15,17 +15,17 @@ from holdfast.core.errors import DataDamaged, Fault
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.damage import DamageWatch, WayOut
-from holdfast.store.fulltext.segments import Folder
+from holdfast.store.fulltext.segments import Compactor
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.sqlite.database import migrate, open_checker, open_reader, open_writer
-from holdfast.store.sqlite.faults import PAGES, Watched, as_faults
+from holdfast.store.sqlite.faults import PAGES, DamageReporting, as_faults
 from holdfast.store.sqlite.group_commit import GroupCommit
+from holdfast.store.sqlite.integrity import sketch_rows, verify
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.recall_counts import sweep_recalls
 from holdfast.store.sqlite.vectors.check import mend_vectors
 from holdfast.store.sqlite.vectors.codes import VectorCodes
-from holdfast.store.sqlite.verify import sketch_rows, verify
 from holdfast.store.sqlite.word_check import fill_words
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class SqliteStore:
         the file is damaged."""
         self.path = path
         self._watch = DamageWatch(path.parent, way_out)
-        self._faults = Watched(self._watch)
+        self._faults = DamageReporting(self._watch)
         self._writer = open_writer(path)
         self.schema = migrate(self._writer)
         with as_faults():
@@ -86,7 +86,7 @@ class SqliteStore:
         self._readers = _Readers(path)
         # Its parts never hold the store itself: once replaced, it goes with whoever reads it last.
         self._write_words = partial(_write_words, self._commits, self._writer)
-        self._folder = Folder(self._readers.mine, self._write_words)
+        self._folder = Compactor(self._readers.mine, self._write_words)
         self._folding = threading.Lock()  # what is being folded must not be mended or folded by another meanwhile
 
     def read(self) -> Reader:
@@ -115,7 +115,7 @@ class SqliteStore:
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         with self._folding, self._faults:
-            return self._folder.fold_all(least, stop, thorough)
+            return self._folder.compact_all(least, stop, thorough)
 
     def content_tag(self) -> str:
         """How many records of memory there are and the sum of their checksums, by table."""
@@ -157,7 +157,7 @@ class SqliteStore:
             db = self._writer
             db.execute("DELETE FROM sketches")
             db.executemany("INSERT INTO sketches VALUES (?, ?, ?)", list(sketch_rows(db)))
-            self._commits.forget_alike()
+            self._commits.forget_minhashes()
             mend_vectors(db)
             sweep_recalls(db)
             return fill_words(db, self._commits.next_seq)
@@ -166,7 +166,7 @@ class SqliteStore:
             filled = self._commits.write(rebuild, mends=True)
             self._codes.forget()
             if self._watch.refusal() is None:  # which is only about speed
-                self._folder.fold_all()
+                self._folder.compact_all()
         return filled
 
     def retire(self) -> None:

@@ -16,7 +16,7 @@ from holdfast.store.port import R, Table
 from holdfast.store.rows import shape_of
 from holdfast.store.sqlite.event_queue import add_dispatch, drop_dispatches
 from holdfast.store.sqlite.faults import as_faults
-from holdfast.store.sqlite.minhash_index import Alike, pack
+from holdfast.store.sqlite.minhash_index import MinhashIndex, pack
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.recall_counts import add_recalls, drop_recalls, move_recalls
 from holdfast.store.sqlite.vectors.codes import VectorCodes
@@ -42,7 +42,7 @@ class SqliteTx(VectorWrites, SqliteReader):
         self,
         db: apsw.Connection,
         next_seq: Callable[[], int],
-        alike: Callable[[], Alike],
+        alike: Callable[[], MinhashIndex],
         codes: VectorCodes,
         telling: Clock | None = None,
     ):

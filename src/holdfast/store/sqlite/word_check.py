@@ -115,8 +115,8 @@ def _rows(db: apsw.Connection) -> Iterator[Finding]:
 
 
 def _segments(db: apsw.Connection, tenant: str) -> Iterator[Finding]:
-    """Every folded row stands in one segment, with the postings that it makes; what else stands there is gone."""
-    folded: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
+    """Every compacted row stands in one segment, with the postings that it makes; what else stands there is gone."""
+    compacted: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
     gone = {doc for (doc,) in db.execute("SELECT doc FROM word_gone WHERE tenant = ?", (tenant,))}
     sql = "SELECT segment, docs, seqs, ats, lengths FROM word_segments WHERE tenant = ? ORDER BY segment"
     seen: set[int] = set()
@@ -128,9 +128,9 @@ def _segments(db: apsw.Connection, tenant: str) -> Iterator[Finding]:
         if twice or not _same(db, tenant, segment, arrays, gone):
             yield _finding("word_segments", segment)
             return
-    live = {row.doc for row in rows_after(db, tenant, 0) if row.doc <= folded}
+    live = {row.doc for row in rows_after(db, tenant, 0) if row.doc <= compacted}
     counted: Any = db.execute("SELECT rows FROM tallies WHERE source = 'seq'").get or 0
-    if not live <= seen or live & gone or any(doc > folded for doc in seen) or folded > counted:
+    if not live <= seen or live & gone or any(doc > compacted for doc in seen) or compacted > counted:
         yield _finding("word_segments", 0)
 
 

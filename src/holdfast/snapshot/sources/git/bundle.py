@@ -16,7 +16,7 @@ _LINE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Heads:
+class BundleHeads:
     """What a bundle says it holds."""
 
     refs: Mapping[str, str]
@@ -36,7 +36,7 @@ def make_bundle(git: Git, refs: Mapping[str, str], head: str | None, shallow: It
     git.run("bundle", "create", "--quiet", "--version=2", str(out), "--all", *(["HEAD"] if head else []))
 
 
-def take_bundle(git: Git, bundle: Path, shallow: Iterable[str] = ()) -> Heads:
+def take_bundle(git: Git, bundle: Path, shallow: Iterable[str] = ()) -> BundleHeads:
     """Put a bundle's objects into an empty repository, every one of them checked; no ref is set.
 
     `git fetch` looks at a bundle's objects only since 2.46, so the pack goes through index-pack, which always does.
@@ -64,7 +64,7 @@ def write_shallow(git: Git, shallow: Iterable[str]) -> None:
         (git.folder / "shallow").write_text(lines)
 
 
-def _heads(file: IO[bytes]) -> Heads:
+def _heads(file: IO[bytes]) -> BundleHeads:
     if file.readline(_LINE) != _MAGIC:
         raise GitFailed("this is no git bundle")
     refs: dict[str, str] = {}
@@ -80,4 +80,4 @@ def _heads(file: IO[bytes]) -> Heads:
             refs[name] = oid
         else:
             raise GitFailed("the bundle names refs that cannot be")
-    return Heads(refs, head)
+    return BundleHeads(refs, head)

@@ -116,7 +116,7 @@ class Git:
             GitFailed: it failed, or wrote more than the limit.
             StorageFull: it failed because the disk is full.
         """
-        with _input(given) as file, self._started(words, file) as process, _Complaints(process) as complaints:
+        with _input(given) as file, self._started(words, file) as process, _StderrReader(process) as complaints:
             assert process.stdout is not None
             answer = process.stdout.read(limit + 1)
             if len(answer) > limit:
@@ -165,7 +165,7 @@ class Git:
             GitFailed: the objects cannot all be read.
         """
         words = ("cat-file", "--batch-all-objects", "--buffer", "--batch=%(objecttype) %(objectsize)")
-        with _input(b"") as file, self._started(words, file) as process, _Complaints(process):
+        with _input(b"") as file, self._started(words, file) as process, _StderrReader(process):
             assert process.stdout is not None
             while head := process.stdout.readline(200):
                 kind, _, size = head.strip().partition(b" ")
@@ -204,7 +204,7 @@ class Git:
         self.run("update-ref", "--no-deref", "-z", "--stdin", given=lines.encode())
 
 
-class _Complaints:
+class _StderrReader:
     """What git says on standard error, read beside its work so that it never waits; the beginning is kept."""
 
     def __init__(self, process: subprocess.Popen[bytes]):
@@ -217,7 +217,7 @@ class _Complaints:
         while piece := self._process.stderr.read(_COMPLAINT):
             self._text = self._text or piece
 
-    def __enter__(self) -> _Complaints:
+    def __enter__(self) -> _StderrReader:
         self._reader.start()
         return self
 

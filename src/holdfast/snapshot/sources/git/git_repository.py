@@ -13,10 +13,10 @@ import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from holdfast.snapshot.bundle.types import Left
-from holdfast.snapshot.sources.folder_walk import Found, read_small, walk
+from holdfast.snapshot.bundle.types import SkippedItem
+from holdfast.snapshot.sources.folder_paths import shown
+from holdfast.snapshot.sources.folder_walk import WalkedFile, read_small, walk
 from holdfast.snapshot.sources.git.git_command import OID, Git, GitFailed, is_ref
-from holdfast.snapshot.sources.paths import shown
 
 _LINE = 4_096
 _PACKED = 32_000_000
@@ -37,7 +37,7 @@ _KNOWN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class GitRepository:
     """What decides a repository's history, read in one go."""
 
     objects: Path
@@ -47,25 +47,25 @@ class Repository:
     shallow: tuple[str, ...]
     index: bytes | None
     exclude: bytes
-    left: tuple[Left, ...] = ()
+    left: tuple[SkippedItem, ...] = ()
 
 
-def read_repository(folder: Path, scratch: Path) -> Repository | Left | None:
+def read_repository(folder: Path, scratch: Path) -> GitRepository | SkippedItem | None:
     """The repository whose top level the folder is; Left if its history cannot be captured, None if it is none."""
     try:
         status = os.lstat(folder / ".git")
     except OSError:
         return None
     if stat.S_ISLNK(status.st_mode):
-        return Left(".git", "symlink")
+        return SkippedItem(".git", "symlink")
     linked = stat.S_ISREG(status.st_mode)
     places = _linked(folder) if linked else (folder / ".git", folder / ".git")
     if places is None:
-        return Left(".git", "its repository lies elsewhere")
+        return SkippedItem(".git", "its repository lies elsewhere")
     own, common = places
     fault = _objects_fault(common / "objects") or _format_fault(common, scratch)
     if fault:
-        return Left(".git", fault)
+        return SkippedItem(".git", fault)
     found = _read(own, common)
     return _only_its_branch(found) if linked else found
 
@@ -98,12 +98,12 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
-def _only_its_branch(found: Repository) -> Repository:
+def _only_its_branch(found: GitRepository) -> GitRepository:
     """A linked worktree has its own branch; the others are the memory of wherever the repository lies."""
     own = f"refs/heads/{found.branch}"
     refs = {name: oid for name, oid in found.refs.items() if name == own}
     others = len(found.refs) - len(refs)
-    left = (Left(".git", f"{others} other refs of the repository it is a worktree of"),) if others else ()
+    left = (SkippedItem(".git", f"{others} other refs of the repository it is a worktree of"),) if others else ()
     return replace(found, refs=refs, left=(*found.left, *left))
 
 
@@ -157,12 +157,12 @@ def _format_fault(common: Path, scratch: Path) -> str | None:
     return None
 
 
-def _read(own: Path, common: Path) -> Repository:
+def _read(own: Path, common: Path) -> GitRepository:
     refs, left = _refs(common)
     refs = _stashes(common) | refs
     branch, head = _head(own, refs)
     shallow = (read_small(common / "shallow", _PACKED) or b"").decode("ascii", "replace").split()
-    return Repository(
+    return GitRepository(
         common / "objects",
         head,
         branch,
@@ -187,16 +187,16 @@ def _head(own: Path, refs: dict[str, str]) -> tuple[str | None, str | None]:
 _PACKED_LINE = re.compile(r"([0-9a-f]{40}) (refs/.+)")
 
 
-def _refs(common: Path) -> tuple[dict[str, str], list[Left]]:
+def _refs(common: Path) -> tuple[dict[str, str], list[SkippedItem]]:
     """All refs; a loose one counts before a packed one of its name. A symbolic ref only repeats another.
 
     Loose ones are read first: git packs a ref before it removes the loose one, so that each is seen at least once.
     """
     refs: dict[str, str] = {}
-    left: list[Left] = []
+    left: list[SkippedItem] = []
     for found in walk(common / "refs"):
-        if isinstance(found, Left):
-            left.append(Left(f".git/refs/{found.path}", found.reason))
+        if isinstance(found, SkippedItem):
+            left.append(SkippedItem(f".git/refs/{found.path}", found.reason))
             continue
         text = _loose(found)
         if text is not None and not text.startswith("ref: ") and not found.path.endswith(".lock"):
@@ -215,7 +215,7 @@ def _stashes(common: Path) -> dict[str, str]:
     return {f"refs/holdfast/stash/{oid}": oid for oid in oids if OID.fullmatch(oid)}
 
 
-def _loose(found: Found) -> str | None:
+def _loose(found: WalkedFile) -> str | None:
     """The text of a loose ref; None if it is gone by now."""
     try:
         handle = os.open(found.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=found.folder)
@@ -229,8 +229,8 @@ def _loose(found: Found) -> str | None:
         os.close(handle)
 
 
-def _add(refs: dict[str, str], left: list[Left], name: str, oid: str) -> None:
+def _add(refs: dict[str, str], left: list[SkippedItem], name: str, oid: str) -> None:
     if is_ref(name) and OID.fullmatch(oid) and (len(refs) < _REFS or name in refs):
         refs[name] = oid
     else:
-        left.append(Left(f".git/{shown(name)}", "a ref that cannot be read"))
+        left.append(SkippedItem(f".git/{shown(name)}", "a ref that cannot be read"))

@@ -6,13 +6,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from holdfast.snapshot.bundle.types import Left
-from holdfast.snapshot.sources.folder_metadata import Description
-from holdfast.snapshot.sources.folder_walk import Found, take, walk
+from holdfast.snapshot.bundle.types import SkippedItem
+from holdfast.snapshot.sources.folder_metadata import FolderMetadata
+from holdfast.snapshot.sources.folder_paths import shown
+from holdfast.snapshot.sources.folder_walk import WalkedFile, take, walk
 from holdfast.snapshot.sources.git.bundle import make_bundle, take_bundle
 from holdfast.snapshot.sources.git.git_command import Git, GitFailed, TreeFile
-from holdfast.snapshot.sources.git.git_repository import Repository, read_repository
-from holdfast.snapshot.sources.paths import shown
+from holdfast.snapshot.sources.git.git_repository import GitRepository, read_repository
 
 _IGNORE_FILE = 1_000_000
 
@@ -21,15 +21,17 @@ _IGNORE_FILE = 1_000_000
 class History:
     """A captured history and what its HEAD holds."""
 
-    repository: Repository
+    repository: GitRepository
     files: tuple[TreeFile, ...]
     subject: str | None
-    left: tuple[Left, ...]
+    left: tuple[SkippedItem, ...]
     scratch: Path
 
-    def description(self, files: tuple[str, ...], deleted: tuple[str, ...], executable: tuple[str, ...]) -> Description:
+    def description(
+        self, files: tuple[str, ...], deleted: tuple[str, ...], executable: tuple[str, ...]
+    ) -> FolderMetadata:
         found = self.repository
-        return Description("git", found.head, found.branch, self.subject, files, deleted, executable, found.shallow)
+        return FolderMetadata("git", found.head, found.branch, self.subject, files, deleted, executable, found.shallow)
 
     def ignored(self, folder: Path, known: Collection[str]) -> frozenset[str]:
         """Files that git was told to ignore, and that were never added to it.
@@ -44,7 +46,7 @@ class History:
             added = _added(git, self.repository.index)
             new = []
             for found in walk(folder):
-                if not isinstance(found, Found):
+                if not isinstance(found, WalkedFile):
                     continue
                 if found.name == ".gitignore":
                     take(found, _IGNORE_FILE, rules / found.path)
@@ -57,19 +59,19 @@ class History:
         return frozenset(listed.decode().split("\0")[:-1])
 
 
-def capture_history(folder: Path, out: Path, scratch: Path) -> History | Left | None:
+def capture_history(folder: Path, out: Path, scratch: Path) -> History | SkippedItem | None:
     """Write the bundle of a repository's history; None if it has no commits, Left if it cannot be captured.
 
     Raises:
         GitFailed: the history is damaged, or not whole.
     """
     found = read_repository(folder, scratch)
-    if not isinstance(found, Repository):
+    if not isinstance(found, GitRepository):
         return found
     lender = Git.make(scratch / "lender", objects=found.objects)
     found, missing = _without_missing(lender, found)
     if not found.refs and not found.head:
-        return Left(".git", missing[0].reason) if missing else None
+        return SkippedItem(".git", missing[0].reason) if missing else None
     make_bundle(lender, found.refs, found.head, found.shallow, out)
     proof = Git.make(scratch / "proof")
     take_bundle(proof, out, found.shallow)
@@ -78,14 +80,14 @@ def capture_history(folder: Path, out: Path, scratch: Path) -> History | Left | 
     return History(found, files, subject, (*found.left, *missing), scratch)
 
 
-def _without_missing(lender: Git, found: Repository) -> tuple[Repository, tuple[Left, ...]]:
+def _without_missing(lender: Git, found: GitRepository) -> tuple[GitRepository, tuple[SkippedItem, ...]]:
     """The repository without refs whose object is gone: one broken branch must not cost the others."""
     there = _there(lender, {*found.refs.values(), *([found.head] if found.head else [])})
     gone = [name for name, oid in sorted(found.refs.items()) if oid not in there]
     if found.head and found.head not in there:
         raise GitFailed("what is checked out is missing")
     refs = {name: oid for name, oid in found.refs.items() if oid in there}
-    left = tuple(Left(f".git/{shown(name)}", "the commit it names is missing") for name in gone)
+    left = tuple(SkippedItem(f".git/{shown(name)}", "the commit it names is missing") for name in gone)
     return replace(found, refs=refs), left
 
 

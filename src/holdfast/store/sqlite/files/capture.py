@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.lifecycle import Captured
+from holdfast.store.lifecycle import CapturedFile
 from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (
@@ -31,7 +31,7 @@ from holdfast.store.sqlite.files.copy_rows import (
 from holdfast.store.tables import TABLES
 
 
-def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) -> Captured:
+def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
     """Write the tenant's memory as it is at one moment into a new file, which is not synced.
 
     Without `check` the caller has to call `check_store` before it believes in the file.
@@ -109,7 +109,7 @@ def _tallies(db: apsw.Connection) -> dict[str, tuple[int, int]]:
     return {source: (count, total) for source, count, total in rows}
 
 
-def describe(path: Path) -> Captured:
+def describe(path: Path) -> CapturedFile:
     db = open_reader(path)
     try:
         with as_faults():
@@ -118,4 +118,4 @@ def describe(path: Path) -> Captured:
     finally:
         db.close()
     rows = tuple((table.name, tallies[table.name][0]) for table in TABLES if tallies.get(table.name, (0, 0))[0])
-    return Captured(int(schema), rows, tallies["seq"][0])
+    return CapturedFile(int(schema), rows, tallies["seq"][0])

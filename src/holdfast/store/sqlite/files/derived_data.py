@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from holdfast.store.sqlite.files.copy_rows import counter, set_counter
-from holdfast.store.sqlite.verify import sketch_rows
+from holdfast.store.sqlite.integrity import sketch_rows
 from holdfast.store.sqlite.word_check import fill_words
 from holdfast.store.tables import TABLES
 

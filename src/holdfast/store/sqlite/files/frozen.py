@@ -8,7 +8,7 @@ from pathlib import Path
 
 from holdfast.core.errors import DataDamaged
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import Captured
+from holdfast.store.lifecycle import CapturedFile
 from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.copy_rows import count_of
 from holdfast.store.sqlite.files.graft import join, rejoin
@@ -25,7 +25,7 @@ class FrozenFile:
     def last_seq(self) -> int:
         return count_of(self.path)
 
-    def capture(self, into: Path, tenant: str) -> Captured:
+    def capture(self, into: Path, tenant: str) -> CapturedFile:
         return capture_store(self.path, into, tenant)
 
     def take_along(self, database: Path, tenant: str) -> bool:

@@ -36,7 +36,7 @@ from holdfast.store.sqlite.files.copy_rows import (
 )
 from holdfast.store.sqlite.files.derived_data import is_complete, make_derived
 from holdfast.store.sqlite.files.rename_agent import rename_agent
-from holdfast.store.sqlite.verify import verify_pages, verify_records
+from holdfast.store.sqlite.integrity import verify_pages, verify_records
 
 KEPT_HERE = ("tokens", "events")  # a token that was revoked must not come back, an event not be told twice
 
@@ -71,7 +71,7 @@ def prepare(
 
 def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
     """Every row and, of what was not captured here, every page, side by side."""
-    beside = [_Beside(work, path) for work in ((_write_out,) if own else (_write_out, _pages))]
+    beside = [_WorkerThread(work, path) for work in ((_write_out,) if own else (_write_out, _pages))]
     found = verify_records(db)
     found += [finding for one in beside for finding in one.findings()]
     if found:
@@ -85,7 +85,7 @@ def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
             raise DataDamaged("restore: the snapshot's store holds another tenant's memory")
 
 
-class _Beside(threading.Thread):
+class _WorkerThread(threading.Thread):
     """Work on a file that needs no interpreter, done while somebody else does other work."""
 
     def __init__(self, work: Callable[[Path], list[Finding]], path: Path):

@@ -17,9 +17,9 @@ from holdfast.store.port import Finding, Reader, Tx
 from holdfast.store.sqlite.database import BUSY_MS, is_current, migrate, store_schema
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import counter, open_private
+from holdfast.store.sqlite.integrity import verify, verify_schema
 from holdfast.store.sqlite.reader import SqliteReader
 from holdfast.store.sqlite.vectors.codes import VectorCodes
-from holdfast.store.sqlite.verify import verify, verify_schema
 
 T = TypeVar("T")
 

@@ -28,7 +28,7 @@ _SESSIONS = ("session_id", "session_ids", "source_ids")
 _SLOT_AGENT, _COMMIT_AGENT, _PAGE_AGENT = 2, 2, 1  # the agent's place among the parts of a key
 
 
-class Renaming:
+class AgentRename:
     """What becomes of an agent's records."""
 
     def __init__(self, old: str, new: str):
@@ -96,7 +96,7 @@ def rename_agent(db: apsw.Connection, old: str, new: str) -> int:
     Raises:
         Conflict: the other agent has a record of the same name.
     """
-    renaming, changed = Renaming(old, new), 0
+    renaming, changed = AgentRename(old, new), 0
     for table in TABLES:
         if table not in (AUDIT, TOKENS):
             changed += _rename_rows(db, table, renaming.record)

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.store.quantized import code_of
+from holdfast.store.quantization import code_of
 from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import counter, make_private, set_counter, tally_again
+from holdfast.store.sqlite.integrity import sketch_rows
 from holdfast.store.sqlite.vectors.codes import add_codes
 from holdfast.store.sqlite.vectors.nearest import make_space, unpack_vectors, vector_checksum
-from holdfast.store.sqlite.verify import sketch_rows
 
 
 class FileVector(NamedTuple):

@@ -17,7 +17,7 @@ import apsw
 
 from holdfast.core.errors import DataDamaged, Fault
 from holdfast.store.port import Table
-from holdfast.store.rows import Row, Shape, shape_of
+from holdfast.store.rows import Row, RowCodec, shape_of
 from holdfast.store.sqlite.database import check_ours, migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import FAR, PLACE, attach, counter, make_private, set_counter, tally_again
@@ -32,7 +32,7 @@ Tallies = dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Salvaged:
+class SalvagedRows:
     """Sound rows by table, and how many there should be; None where the damaged file cannot tell."""
 
     rows: dict[str, int]
@@ -48,7 +48,7 @@ class Salvaged:
         return {name: count for name, count in missing.items() if count > 0}
 
 
-def salvage(source: Path, into: Path, tenant: str | None = None) -> Salvaged:
+def salvage(source: Path, into: Path, tenant: str | None = None) -> SalvagedRows:
     """Write every sound row into a new file. With a tenant, only its memory: no tokens, and nothing of others.
 
     Raises:
@@ -60,7 +60,7 @@ def salvage(source: Path, into: Path, tenant: str | None = None) -> Salvaged:
             f"salvage: {source} is gone",
             hint="Put the file back from a backup, or start anew in another folder with --data.",
         )
-    expected, last = _told(source)
+    expected, last = _recorded_tallies(source)
     db = make_private(into)
     try:
         migrate(db)
@@ -75,7 +75,7 @@ def salvage(source: Path, into: Path, tenant: str | None = None) -> Salvaged:
     finally:
         db.close()
     counts = None if expected is None else {name: rows for name, (rows, _) in expected.items()}
-    return Salvaged(dict(found), counts, whole)
+    return SalvagedRows(dict(found), counts, whole)
 
 
 def make_empty(path: Path) -> None:
@@ -107,7 +107,7 @@ def unreadable(database: Path) -> str | None:
     return None
 
 
-def _told(source: Path) -> tuple[Tallies | None, int]:
+def _recorded_tallies(source: Path) -> tuple[Tallies | None, int]:
     """How many rows each table should have, with the sum of their checksums, and the last number that was given."""
     try:
         db = open_reader(source)
@@ -153,7 +153,7 @@ class _Layout:
     def __init__(self, db: apsw.Connection, table: Table[Any]):
         self.name = table.name
         self._db = db
-        self._shape: Shape = shape_of(table)
+        self._shape: RowCodec = shape_of(table)
         info: Any = db.execute(f"PRAGMA table_info({table.name})").fetchall()
         self._columns = [name for _, name, *_ in info]
         # Columns that came later stand behind the checksum; a row that was written before has none of them.

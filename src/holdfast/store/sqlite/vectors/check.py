@@ -13,9 +13,9 @@ import apsw
 import numpy as np
 
 from holdfast.store.port import Finding
-from holdfast.store.quantized import Seqs, code_of
+from holdfast.store.quantization import Seqs, code_of
 from holdfast.store.rows import shape_of
-from holdfast.store.sqlite.vectors.codes import CHUNK, Chunk, add_codes, each_chunk
+from holdfast.store.sqlite.vectors.codes import CHUNK, CodeChunk, add_codes, each_chunk
 from holdfast.store.sqlite.vectors.nearest import ALL, EMBEDDED, is_of_parts, unpack_vectors, vector_checksum
 from holdfast.store.vector_hash import text_hash
 
@@ -102,7 +102,7 @@ def _codes(db: apsw.Connection) -> Iterator[Finding]:
             yield _finding("vector_codes", space, f"{stored} vectors have {coded} codes")
 
 
-def _chunk_is_right(db: apsw.Connection, space: int, dims: int, number: int, chunk: Chunk) -> bool:
+def _chunk_is_right(db: apsw.Connection, space: int, dims: int, number: int, chunk: CodeChunk) -> bool:
     amounts = np.abs(chunk.seqs)
     if (np.diff(amounts) < 0).any():
         return False

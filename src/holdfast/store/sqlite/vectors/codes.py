@@ -17,7 +17,7 @@ import apsw
 import numpy as np
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.quantized import Codes, CodeTable, Seqs
+from holdfast.store.quantization import Codes, CodeTable, Seqs
 from holdfast.store.sqlite.faults import as_faults
 
 # Sequence numbers in a row. Of records in 32 parts that is half a megabyte to write anew for each few that come.
@@ -32,7 +32,7 @@ def damaged() -> DataDamaged:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class CodeChunk:
     """Sequence numbers, ascending by amount, negative where the record is gone, and their codes: one for each part of
     a record's text."""
 
@@ -45,7 +45,7 @@ class Chunk:
         return len(np.unique(self.seqs[self.seqs > 0]))
 
 
-def unpack(seqs: bytes, codes: bytes) -> Chunk:
+def unpack(seqs: bytes, codes: bytes) -> CodeChunk:
     """A chunk as it was stored.
 
     Raises:
@@ -55,27 +55,27 @@ def unpack(seqs: bytes, codes: bytes) -> Chunk:
         raise damaged()
     numbers = np.frombuffer(seqs, dtype="<i8").astype(np.int64, copy=False)
     words = np.frombuffer(codes, dtype="<u8").astype(np.uint64, copy=False)
-    return Chunk(numbers, words.reshape(len(numbers), -1))
+    return CodeChunk(numbers, words.reshape(len(numbers), -1))
 
 
 def add_codes(db: apsw.Connection, space: int, seqs: Seqs, codes: Codes) -> None:
     """Put codes into their chunks, in the place of older ones of the same records."""
     for number in np.unique(seqs // CHUNK).tolist():
         mine = seqs // CHUNK == number
-        _merge(db, space, number, Chunk(seqs[mine], codes[mine]))
+        _merge(db, space, number, CodeChunk(seqs[mine], codes[mine]))
 
 
-def _merge(db: apsw.Connection, space: int, number: int, new: Chunk) -> None:
+def _merge(db: apsw.Connection, space: int, number: int, new: CodeChunk) -> None:
     row: Any = db.execute("SELECT seqs, codes FROM vector_codes WHERE space = ? AND chunk = ?", (space, number)).get
     if row is not None:
         old = unpack(*row)
         kept = (old.seqs > 0) & ~np.isin(old.seqs, new.seqs)
-        new = Chunk(np.concatenate([old.seqs[kept], new.seqs]), np.concatenate([old.codes[kept], new.codes]))
+        new = CodeChunk(np.concatenate([old.seqs[kept], new.seqs]), np.concatenate([old.codes[kept], new.codes]))
     order = np.argsort(new.seqs, kind="stable")  # the parts of a record stay in order
-    write_chunk(db, space, number, Chunk(new.seqs[order], new.codes[order]))
+    write_chunk(db, space, number, CodeChunk(new.seqs[order], new.codes[order]))
 
 
-def write_chunk(db: apsw.Connection, space: int, number: int, chunk: Chunk) -> None:
+def write_chunk(db: apsw.Connection, space: int, number: int, chunk: CodeChunk) -> None:
     """Store a chunk; SQLite writes only those of its pages that changed when its size stays the same."""
     values = (chunk.live, chunk.seqs.astype("<i8").tobytes(), chunk.codes.astype("<u8").tobytes(), space, number)
     db.execute("UPDATE vector_codes SET live = ?, seqs = ?, codes = ? WHERE space = ? AND chunk = ?", values)
@@ -95,7 +95,7 @@ def erase_code(db: apsw.Connection, space: int, seq: int) -> int:
     if not mine.any():
         return 0
     seqs, codes = np.where(mine, -chunk.seqs, chunk.seqs), np.where(mine[:, None], np.uint64(0), chunk.codes)
-    left = Chunk(seqs, codes)
+    left = CodeChunk(seqs, codes)
     if left.live:
         write_chunk(db, *key, left)
     else:
@@ -103,7 +103,7 @@ def erase_code(db: apsw.Connection, space: int, seq: int) -> int:
     return int(np.count_nonzero(mine))
 
 
-def each_chunk(db: apsw.Connection, space: int) -> Iterator[tuple[int, int, Chunk]]:
+def each_chunk(db: apsw.Connection, space: int) -> Iterator[tuple[int, int, CodeChunk]]:
     """Every chunk of a space with its number and how many live records it says it has."""
     sql = "SELECT chunk, live, seqs, codes FROM vector_codes WHERE space = ? ORDER BY chunk"
     rows: Any = db.execute(sql, (space,))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from holdfast.core.errors import DataDamaged
 from holdfast.store.port import Candidates, MadeVector, Missing, R, StoredVectors, Table, VectorHit, Waiting
-from holdfast.store.quantized import Seqs, code_of
+from holdfast.store.quantization import Seqs, code_of
 from holdfast.store.sqlite.vectors.codes import CodeChange, VectorCodes, add_codes, count_codes, erase_code
 from holdfast.store.tables import TABLES
 

@@ -14,12 +14,12 @@ import orjson
 
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import InvalidRequest, SnapshotDamaged
-from holdfast.snapshot.sources.folder_metadata import Description, read_description
+from holdfast.snapshot.sources.folder_metadata import FolderMetadata, read_description
+from holdfast.snapshot.sources.folder_paths import shown
 from holdfast.snapshot.sources.folder_walk import read_small
 from holdfast.snapshot.sources.git.bundle import take_bundle
 from holdfast.snapshot.sources.git.git_command import Git, GitFailed, is_installed
-from holdfast.snapshot.sources.line_diff import Lines, count_lines
-from holdfast.snapshot.sources.paths import shown
+from holdfast.snapshot.sources.line_diff import LineCounts, count_lines
 
 How = Literal["added", "removed", "changed"]
 
@@ -35,7 +35,7 @@ _DEPTH = 20
 class FileChange:
     path: str
     how: How
-    lines: Lines | None  # None: no text, or too large
+    lines: LineCounts | None  # None: no text, or too large
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def diff_folders(before: Path, after: Path, scratch: Path) -> tuple[FolderDiff, 
 
 def _diff_folder(before: Path, after: Path, name: str, scratch: Path) -> FolderDiff | None:
     git = Git.make(scratch)
-    old, new = _Side(before, name), _Side(after, name)
+    old, new = _FolderSide(before, name), _FolderSide(after, name)
     _take_histories(git, old, new)
     olds, news = old.blobs(git), new.blobs(git)
     files = tuple(
@@ -100,7 +100,7 @@ def _how(before: bool, after: bool) -> How:
     return "changed" if before and after else "added" if after else "removed"
 
 
-class _Side:
+class _FolderSide:
     """A memory folder on one side; perhaps it is not there."""
 
     def __init__(self, extracted: Path, name: str):
@@ -120,7 +120,7 @@ class _Side:
 
     def blobs(self, git: Git) -> dict[str, str]:
         """The ids of all files, as git would give them."""
-        described = self.described or Description("plain")
+        described = self.described or FolderMetadata("plain")
         if described.head:
             self._committed = {one.path: one.blob for one in git.files(described.head)}
         for path in (*described.deleted, *described.files):
@@ -138,7 +138,7 @@ class _Side:
         return read_small(file, LARGE) if self.described and path in self.described.files else b""
 
 
-def _take_histories(git: Git, old: _Side, new: _Side) -> None:
+def _take_histories(git: Git, old: _FolderSide, new: _FolderSide) -> None:
     sides = [side for side in (old, new) if side.bundle is not None]
     if sides and not is_installed():
         raise InvalidRequest("diff: a memory folder has a git history", hint="Install git and try again.")
@@ -161,7 +161,7 @@ def _blob(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _lines(before: bytes | None, after: bytes | None) -> Lines | None:
+def _lines(before: bytes | None, after: bytes | None) -> LineCounts | None:
     return None if before is None or after is None else count_lines(before, after)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from holdfast.intake.event.hook_event import Happening
+from holdfast.intake.event.hook_event import HookEvent
 
 MAX_FILES = 20
 MAX_PATH = 511
@@ -41,12 +41,12 @@ _PATCH_HEADER = re.compile(
 )
 
 
-def files_of(happening: Happening, command: str) -> tuple[str, ...]:
+def files_of(happening: HookEvent, command: str) -> tuple[str, ...]:
     """At most 20 different paths, in the order in which they were found."""
     return tuple(_kept(_every_path(happening, command)))
 
 
-def _every_path(happening: Happening, command: str) -> Iterator[str]:
+def _every_path(happening: HookEvent, command: str) -> Iterator[str]:
     yield from _named(happening.input, 2)
     yield from _named(happening.fields, 2)
     if isinstance(happening.output, dict):
@@ -62,7 +62,7 @@ def _every_path(happening: Happening, command: str) -> Iterator[str]:
     yield from mentioned_paths(f"{happening.prompt[:8_000]}\n{happening.said[:8_000]}")
 
 
-def patch_of(happening: Happening) -> str:
+def patch_of(happening: HookEvent) -> str:
     """The text of a patch, wherever the tool takes it, or nothing."""
     texts = [
         happening.input_text,

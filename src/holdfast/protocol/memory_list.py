@@ -18,7 +18,7 @@ PAGE_SIZE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _LocaleTexts:
     none: str
     beyond: str
     header: str
@@ -32,8 +32,8 @@ class _Words:
     unreadable: str
 
 
-_WORDS: Mapping[str, _Words] = {
-    "zh": _Words(
+_WORDS: Mapping[str, _LocaleTexts] = {
+    "zh": _LocaleTexts(
         none="暂无记忆",
         beyond="没有第 {page} 页：共 {pages} 页，{total} 条记忆",
         header="记忆列表（第 {page}/{pages} 页，共 {total} 条）：",
@@ -46,7 +46,7 @@ _WORDS: Mapping[str, _Words] = {
         hint="提示: {command} 查看下一页",
         unreadable="（此记录无法读取）",
     ),
-    "en": _Words(
+    "en": _LocaleTexts(
         none="No memories yet",
         beyond="There is no page {page}: {pages} pages, {total} memories",
         header="Memories (page {page}/{pages}, {total} in all):",
@@ -105,7 +105,7 @@ def format_memory_for_user(
     return "\n".join(lines)
 
 
-def _item(number: int, memory: object, words: _Words) -> Iterator[str]:
+def _item(number: int, memory: object, words: _LocaleTexts) -> Iterator[str]:
     if not isinstance(memory, Mapping):
         yield f"\n{number}. {words.unreadable}"
         return

@@ -40,7 +40,7 @@ def twin_key(path: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
-class Twins:
+class PathCollisions:
     """The paths taken so far: a file beside its twin, or below a file's twin, cannot be restored everywhere."""
 
     def __init__(self) -> None:

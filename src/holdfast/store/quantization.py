@@ -156,7 +156,7 @@ class _Arrays:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _QueryCode:
     """A query as codes are compared with it."""
 
     signs: Codes
@@ -164,16 +164,16 @@ class _Asked:
     numbers: kernel.WholeNumbers
 
 
-def _asked(query: Floats, words: int, half: int) -> _Asked:
+def _asked(query: Floats, words: int, half: int) -> _QueryCode:
     size = np.abs(query)
     heavy = np.minimum(np.rint(size / max(WEIGHT_STEP * size.mean(), TINY)), HEAVIEST).astype(np.uint8)
     numbers = np.zeros(2 * half, dtype=np.int8)
     numbers[: len(query)] = np.rint(query * (LARGEST / max(size.max(), TINY)))
-    return _Asked(code_of(query[None, :])[0, :words], _packed(np.stack([heavy & 1, heavy >> 1]) > 0), numbers)
+    return _QueryCode(code_of(query[None, :])[0, :words], _packed(np.stack([heavy & 1, heavy >> 1]) > 0), numbers)
 
 
 def _fitting(
-    arrays: _Arrays, asked: _Asked, part: tuple[int, int], left: int, count: int
+    arrays: _Arrays, asked: _QueryCode, part: tuple[int, int], left: int, count: int
 ) -> tuple[Places, kernel.Fits]:
     """The `count` places in a part of the table that fit best of those left after counting signs, and how well."""
     first, end = part
@@ -181,7 +181,7 @@ def _fitting(
     return _best(places, kernel.fit(arrays.steps, places, asked.numbers), count)
 
 
-def _sifted(words: Codes, asked: _Asked, among: Places | None, count: int) -> Places:
+def _sifted(words: Codes, asked: _QueryCode, among: Places | None, count: int) -> Places:
     """The `count` places, of those given or of all, whose signs differ least."""
     if among is None:
         return _sift(words, asked, count)
@@ -190,7 +190,7 @@ def _sifted(words: Codes, asked: _Asked, among: Places | None, count: int) -> Pl
     return among[_sift(words.take(among, axis=1), asked, count)]
 
 
-def _sift(words: Codes, asked: _Asked, count: int) -> Places:
+def _sift(words: Codes, asked: _QueryCode, count: int) -> Places:
     """The `count` places whose signs differ least, of equals the newer."""
     if count >= words.shape[1]:
         return np.arange(words.shape[1])

@@ -1,10 +1,10 @@
-"""What waits for the vault of the settings."""
+"""The backlog of snapshots that the configured vault has not received yet."""
 
 from __future__ import annotations
 
 from holdfast.core.errors import NotFound
 from holdfast.snapshot.repo.context import Archive
-from holdfast.snapshot.repo.unsent import unsent
+from holdfast.snapshot.repo.send_marks import unsent
 
 
 def waiting(archive: Archive) -> tuple[str, ...]:

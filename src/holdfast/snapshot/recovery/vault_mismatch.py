@@ -24,7 +24,7 @@ _NOTE = "apart"  # beside the snapshots: the newest in the vault when this was n
 _MOST_BYTES = 4_096
 
 
-def begun_apart(archive: Archive) -> RestorePending | None:
+def vault_mismatch(archive: Archive) -> RestorePending | None:
     """What to say about it, and how to bring the other memory in; None if there is none.
 
     Only a memory that has all snapshots that it ever made is compared with the vault: of others it may have forgotten
@@ -39,7 +39,7 @@ def begun_apart(archive: Archive) -> RestorePending | None:
         return None
     noted = _noted(archive)
     if noted is None and _has_all(archive):
-        noted = _look(archive, place)
+        noted = _compare_with_vault(archive, place)
     if noted is None:
         return None
     if noted.id in held_by(archive):
@@ -53,7 +53,7 @@ def begun_apart(archive: Archive) -> RestorePending | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Noted:
+class _OtherMemory:
     """The newest snapshot of the other memory, and who signed it."""
 
     id: str
@@ -65,14 +65,14 @@ def _has_all(archive: Archive) -> bool:
     return len(numbers) == archive.repo.newest_expected() == max(numbers, default=0)
 
 
-def _trust(archive: Archive, noted: _Noted) -> str:
+def _trust(archive: Archive, noted: _OtherMemory) -> str:
     """What a merge has to be told as well."""
     if noted.signer:
         return "" if archive.keyring.accepts(noted.signer) else f"--trust {noted.signer} "
     return "--allow-unsigned " if archive.keyring.demands() else ""
 
 
-def _look(archive: Archive, place: str) -> _Noted | None:
+def _compare_with_vault(archive: Archive, place: str) -> _OtherMemory | None:
     vault = ReadOnly(archive.vault(place))
     found = [] if is_missing(vault) else list_vault(vault, archive.tenant, archive.agent)
     whole = next((one.id for one in found if not one.damaged), None)
@@ -82,15 +82,15 @@ def _look(archive: Archive, place: str) -> _Noted | None:
         make_folder(archive.repo.root)
     signer = vaulted_manifest(vault, archive.tenant, archive.agent, whole).signer or ""
     write_durably(_path(archive), f"{whole}\n{place}\n{signer}\n".encode())
-    return _Noted(whole, signer)
+    return _OtherMemory(whole, signer)
 
 
-def _noted(archive: Archive) -> _Noted | None:
+def _noted(archive: Archive) -> _OtherMemory | None:
     with suppress(OSError, ValueError):
         with _path(archive).open("rb") as file:
             id, place, *more = file.read(_MOST_BYTES).decode().split("\n")
         if is_id(id) and place == archive.settings.vault:
-            return _Noted(id, more[0] if more else "")
+            return _OtherMemory(id, more[0] if more else "")
     return None
 
 

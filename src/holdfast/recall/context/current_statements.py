@@ -22,7 +22,7 @@ TAKEN_UP = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CurrentStatement:
     """A statement that holds. `newer`: what was said since and speaks of the same, or may."""
 
     statement: Statement
@@ -35,7 +35,7 @@ class Standing:
         return bool(self.newer)
 
 
-def standing(ctx: CallContext, projects: Sequence[str], agent: str | None) -> list[Standing]:
+def standing(ctx: CallContext, projects: Sequence[str], agent: str | None) -> list[CurrentStatement]:
     """A project's statements that hold, newest first."""
     if ctx.in_chat or not projects:
         return []
@@ -51,10 +51,10 @@ def standing(ctx: CallContext, projects: Sequence[str], agent: str | None) -> li
     return [_standing(one, newer.get(one.id), texts) for one in told]
 
 
-def _standing(statement: Statement, newer: Relation | None, said: Mapping[str, str]) -> Standing:
+def _standing(statement: Statement, newer: Relation | None, said: Mapping[str, str]) -> CurrentStatement:
     if newer is None or newer.source_id not in said:
-        return Standing(statement)
-    return Standing(statement, said[newer.source_id], newer.source_id, newer.type == UPDATES)
+        return CurrentStatement(statement)
+    return CurrentStatement(statement, said[newer.source_id], newer.source_id, newer.type == UPDATES)
 
 
 def _texts(ctx: CallContext, reader: Reader, ids: Sequence[str]) -> dict[str, str]:

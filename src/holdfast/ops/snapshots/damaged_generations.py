@@ -16,10 +16,10 @@ from holdfast.ops.framework.operation import Nothing, Operation, Request
 from holdfast.ops.snapshots.merge import merged_shape
 from holdfast.ops.snapshots.restore import PLAIN_BEFORE, PREVIEW_FIRST, WAITING, damaged_shape
 from holdfast.ops.snapshots.selection import audit_snapshot
-from holdfast.snapshot.recovery.damaged import damaged_generations, discard
+from holdfast.snapshot.damaged_generations import damaged_generations, discard
 from holdfast.snapshot.recovery.salvage import SalvagedMemory, salvage
 from holdfast.snapshot.repo.context import archive_of
-from holdfast.snapshot.resolve import Named
+from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.store.damage import RESTORE
 
 
@@ -80,7 +80,7 @@ def snapshot_salvage(ctx: CallContext, ask: SnapshotSalvage) -> SnapshotSalvageA
     """
     if not (ask.dry_run or ask.yes):
         raise InvalidRequest("snapshot_salvage: it changes the live memory, and was not confirmed", hint=PREVIEW_FIRST)
-    named = Named("", identity=ask.identity, plain_before=ask.plain_before)
+    named = SnapshotSelector("", identity=ask.identity, plain_before=ask.plain_before)
     done = salvage(archive_of(ctx), ask.generation, named, alone=ask.alone, dry_run=ask.dry_run)
     answer = _shape(done, ask)
     if not ask.dry_run:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from holdfast.core.disk import disk_fault, sync_folder
 from holdfast.core.errors import Conflict, InvalidRequest, SnapshotDamaged
-from holdfast.snapshot.sources.folder_metadata import Description, read_description
-from holdfast.snapshot.sources.folder_walk import Found, Taken, take, walk
-from holdfast.snapshot.sources.git.bundle import Heads, take_bundle
+from holdfast.snapshot.sources.folder_metadata import FolderMetadata, read_description
+from holdfast.snapshot.sources.folder_paths import shown
+from holdfast.snapshot.sources.folder_walk import CopiedFile, WalkedFile, take, walk
+from holdfast.snapshot.sources.git.bundle import BundleHeads, take_bundle
 from holdfast.snapshot.sources.git.git_command import Git, GitFailed, is_installed
-from holdfast.snapshot.sources.paths import shown
 
 # A tree of a few objects can stand for a disk full of files.
 TREE_BYTES = 4 << 30
@@ -61,8 +61,8 @@ def mark_of(staged: Path) -> Path:
     return staged.with_name(f"{staged.name}.mark")
 
 
-def _check_members(extracted: Path, name: str, description: Description) -> None:
-    found = {one.path for one in walk(extracted / "folders" / name) if isinstance(one, Found)}
+def _check_members(extracted: Path, name: str, description: FolderMetadata) -> None:
+    found = {one.path for one in walk(extracted / "folders" / name) if isinstance(one, WalkedFile)}
     bundle = (extracted / "folders" / f"{name}.bundle").is_file()
     if found != set(description.files) or bundle != (description.kind == "git"):
         raise SnapshotDamaged(f"snapshot: the memory folder {name} is not what its description says")
@@ -70,17 +70,17 @@ def _check_members(extracted: Path, name: str, description: Description) -> None
         raise InvalidRequest(f"restore: the memory folder {name} has a git history", hint="Install git and try again.")
 
 
-def _build(members: Path, description: Description, into: Path) -> None:
+def _build(members: Path, description: FolderMetadata, into: Path) -> None:
     if description.kind == "git":
         _check_out(members.with_name(f"{members.name}.bundle"), description, into)
     for path in description.deleted:
         _remove(into, path)
     for found in walk(members):
-        if isinstance(found, Found):
+        if isinstance(found, WalkedFile):
             _lay(found, into, found.path in description.executable)
 
 
-def _check_out(bundle: Path, description: Description, into: Path) -> None:
+def _check_out(bundle: Path, description: FolderMetadata, into: Path) -> None:
     git = Git.make(into / ".git", work=into)
     heads = take_bundle(git, bundle, description.shallow)
     git.set_refs(heads.refs)
@@ -95,7 +95,7 @@ def _check_out(bundle: Path, description: Description, into: Path) -> None:
     attributes.unlink()
 
 
-def _set_head(git: Git, heads: Heads, description: Description) -> None:
+def _set_head(git: Git, heads: BundleHeads, description: FolderMetadata) -> None:
     branch = None if description.branch is None else f"refs/heads/{description.branch}"
     told = heads.head if branch is None else heads.refs.get(branch)
     if told != description.head:
@@ -116,11 +116,11 @@ def _remove(into: Path, path: str) -> None:
         folder.rmdir()
 
 
-def _lay(found: Found, into: Path, executable: bool) -> None:
+def _lay(found: WalkedFile, into: Path, executable: bool) -> None:
     place = into / found.path
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     place.unlink(missing_ok=True)
-    if not isinstance(take(found, found.size, place), Taken):
+    if not isinstance(take(found, found.size, place), CopiedFile):
         raise SnapshotDamaged(f"snapshot: {shown(found.path)} cannot be read")
     place.chmod(0o700 if executable else 0o600)
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from holdfast.context import CallContext
 from holdfast.core.model import Memory, Observation, Relation, Statement
-from holdfast.recall.context.standing import SUPERSEDES, relations_to
+from holdfast.recall.context.current_statements import SUPERSEDES, relations_to
 from holdfast.recall.hit_text import statements_of
-from holdfast.recall.hits import Hit, Newer
+from holdfast.recall.hits import Hit, Replacement
 from holdfast.recall.links import latest_of, versions_of
 from holdfast.recall.passage import answering
 from holdfast.recall.turn_hits import as_turns
@@ -46,7 +46,7 @@ def _place(found: list[Hit], placed: set[str], hit: Hit) -> None:
         found.append(hit)
 
 
-def _newer(ctx: CallContext, reader: Reader, hit: Hit, query: str) -> Newer | None:
+def _newer(ctx: CallContext, reader: Reader, hit: Hit, query: str) -> Replacement | None:
     """What came in the place of the statement in this hit that matches the question."""
     if isinstance(hit.record, Memory):
         found = relations_to(ctx, reader, list(versions_of(reader, [hit.record])))
@@ -68,7 +68,7 @@ def _matching(said: Sequence[Statement], relations: Mapping[str, Relation], quer
     return next((relations[said[at].id] for at in best if said[at].id in relations), None)
 
 
-def _followed(ctx: CallContext, reader: Reader, relation: Relation) -> Newer | None:
+def _followed(ctx: CallContext, reader: Reader, relation: Relation) -> Replacement | None:
     """The last of a chain of replacements."""
     sure, source, seen = relation.type == SUPERSEDES, relation.source_id, {relation.target_id}
     while source not in seen:
@@ -80,17 +80,17 @@ def _followed(ctx: CallContext, reader: Reader, relation: Relation) -> Newer | N
     return _as_newer(ctx, reader, source, sure, relation.target_id)
 
 
-def _as_newer(ctx: CallContext, reader: Reader, id: str, sure: bool, of: str) -> Newer | None:
+def _as_newer(ctx: CallContext, reader: Reader, id: str, sure: bool, of: str) -> Replacement | None:
     statement = reader.get(STATEMENTS, ctx.tenant, id)
     if statement is not None:
-        return Newer(statement.source_id, statement.text, statement.at, sure, of)
+        return Replacement(statement.source_id, statement.text, statement.at, sure, of)
     memory = latest_of(ctx, reader, [id], None).get(id)
     if memory is not None:
-        return Newer(memory.id, memory.content[:600], memory.created_at, sure, of)
+        return Replacement(memory.id, memory.content[:600], memory.created_at, sure, of)
     return None
 
 
-def _hit_of(ctx: CallContext, reader: Reader, newer: Newer, beside: Hit) -> Hit | None:
+def _hit_of(ctx: CallContext, reader: Reader, newer: Replacement, beside: Hit) -> Hit | None:
     """The newer record as a hit as good as the one it stands before."""
     record: Observation | Memory | None = reader.get(OBSERVATIONS, ctx.tenant, newer.id)
     record = record or reader.get(MEMORIES, ctx.tenant, newer.id)

@@ -66,7 +66,7 @@ def _bytes_in(folder: Path) -> int:
     return sum(one.stat().st_size for one in folder.glob("*") if one.is_file())
 
 
-def leaving(archive: Archive, live: Home) -> tuple[str, ...]:
+def damaged_by_restore(archive: Archive, live: Home) -> tuple[str, ...]:
     """The generations that a restore leaves damaged behind: the live one if it is, all where nothing says which."""
     if not isinstance(live.store.failure(), DataDamaged):
         return ()
@@ -75,7 +75,7 @@ def leaving(archive: Archive, live: Home) -> tuple[str, ...]:
     return (name,) if name is not None else tuple(folder.generations())
 
 
-def keep_aside(home: Path, names: Iterable[str]) -> None:
+def keep_damaged(home: Path, names: Iterable[str]) -> None:
     """Let no later restore remove them."""
     for name in names:
         if read_damage(home / name) is None:

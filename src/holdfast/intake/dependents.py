@@ -35,7 +35,7 @@ ASKED_AT_ONCE = 1_000  # ids in one condition
 
 
 @dataclass
-class Tally:
+class RemovalCounts:
     """How many records of each kind were removed, and which."""
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Tally:
         return sum(self.counts.values())
 
 
-def drop_drawn(ctx: CallContext, tx: Tx, tally: Tally, sessions: Iterable[str]) -> None:
+def drop_drawn(ctx: CallContext, tx: Tx, tally: RemovalCounts, sessions: Iterable[str]) -> None:
     """Statements, insights and lessons that quote what is gone, relations that point at it, slot lines and kept answers
     that repeat it.
 
@@ -100,7 +100,7 @@ def _any_left(ctx: CallContext, tx: Tx, ids: Iterable[str]) -> bool:
     return any(tx.get(table, ctx.tenant, id) is not None for id in ids for table in tables)
 
 
-def _drop_statements(ctx: CallContext, tx: Tx, tally: Tally, sessions: Iterable[str]) -> set[str]:
+def _drop_statements(ctx: CallContext, tx: Tx, tally: RemovalCounts, sessions: Iterable[str]) -> set[str]:
     """Sentences that were said in what is gone. Those of a session that stays stay as well."""
     left = {id for id in sessions if tx.get(SESSIONS, ctx.tenant, id) is not None}
     bounds = [("source_id", list(tally.ids)), ("session_id", [id for id in sessions if id not in left])]
@@ -115,7 +115,7 @@ def _drop_statements(ctx: CallContext, tx: Tx, tally: Tally, sessions: Iterable[
     return dropped
 
 
-def _drop_lines(ctx: CallContext, tx: Tx, session_id: str, gone: set[str], tally: Tally) -> None:
+def _drop_lines(ctx: CallContext, tx: Tx, session_id: str, gone: set[str], tally: RemovalCounts) -> None:
     """Take the lines out of the slots that reflection wrote from what is gone; all of a session that is gone."""
     note = tx.get(NOTES, ctx.tenant, reflected_key(session_id))
     if note is None:
@@ -142,7 +142,7 @@ def _left(sources: dict[str, list[list[str]]], gone: set[str]) -> dict[str, list
     return {line: groups for line, groups in found.items() if groups}
 
 
-def _take_lines(ctx: CallContext, tx: Tx, slot_id: str, lines: set[str], tally: Tally) -> None:
+def _take_lines(ctx: CallContext, tx: Tx, slot_id: str, lines: set[str], tally: RemovalCounts) -> None:
     slot = tx.get(SLOTS, ctx.tenant, slot_id)
     if slot is None:
         return
