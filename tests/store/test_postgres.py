@@ -12,8 +12,9 @@ import psycopg
 import pytest
 from postgres_server import give_back, new_schema, server_url
 from sample_records import TENANT, add, sample
-from world import World
+from world import World, running
 
+from holdfast.cli.main import main
 from holdfast.core.errors import Fault, InvalidSettings, Restoring, StoreUnreachable
 from holdfast.store.port import Condition, Store, Tx
 from holdfast.store.postgres.store import PostgresStore
@@ -47,7 +48,8 @@ def worlds(quick_folder: Path) -> Iterator[Callable[..., World]]:
     with ExitStack() as stack:
 
         def make(name: str, **settings: Any) -> World:
-            world = World(quick_folder / name, **settings)
+            chance = sum(name.encode()) * 100_000  # ids of two servers differ, as they do with real chance
+            world = World(quick_folder / name, chance, **settings)
             stack.callback(world.close)
             return world
 
@@ -169,12 +171,12 @@ def test_a_lost_index_is_found_and_repaired(url: str, opened: Callable[[], Store
 def test_a_restore_brings_back_the_past_and_undo_the_present(url: str, worlds: Callable[..., World]) -> None:
     world = worlds("here", store=url)
     world.call("remember", content=OLD)
-    token = world.call("token_create", name="kept")["id"]
     id = world.call("snapshot_create")["id"]
     world.call("remember", content=NEW)
+    world.call("token_create", name="kept")
     world.call("snapshot_restore", id=id, yes=True)
     assert texts(world) == {OLD}
-    assert [one["id"] for one in world.call("token_list")["tokens"]] == [token]
+    assert [one["name"] for one in world.call("token_list")["tokens"]] == ["kept"]
     assert world.call("search", query="amber cabinet")["results"]
     assert not world.call("search", query="deploys Tuesday")["results"]
     assert world.call("verify")["sound"]
@@ -186,6 +188,7 @@ def test_a_restore_brings_back_the_past_and_undo_the_present(url: str, worlds: C
 def test_a_snapshot_goes_from_one_engine_to_the_other_and_back(
     url: str, worlds: Callable[..., World], quick_folder: Path
 ) -> None:
+    (quick_folder / "vault").mkdir()
     vault = str(quick_folder / "vault")
     embedded = worlds("embedded", vault=vault)
     embedded.call("remember", content=OLD)
@@ -259,3 +262,25 @@ def test_a_job_that_fails_leaves_the_others_of_its_batch(opened: Callable[[], St
     store.write(outer)
     assert [one.id for one in store.read().find(NOTES, TENANT)] == ["kept"]
     assert store.verify() == []
+
+
+# Served
+
+
+def test_two_servers_serve_one_memory(url: str, quick_folder: Path) -> None:
+    with running(quick_folder / "one", store=url) as one, running(quick_folder / "other", store=url) as other:
+        assert one.post("/agentmemory/remember", json={"content": OLD}).is_success
+        found = other.post("/agentmemory/search", json={"query": "amber cabinet"}).json()["results"]
+        assert [hit["title"] for hit in found] == [OLD]
+        assert other.get("/agentmemory/health").json()["database"] == "postgresql"
+
+
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [("postgresql://nobody@127.0.0.1:1/none?connect_timeout=2", StoreUnreachable), ("mysql://db", InvalidSettings)],
+)
+def test_serving_from_a_wrong_address_ends_with_its_own_exit_code(
+    quick_folder: Path, capsys: pytest.CaptureFixture[str], address: str, code: type[Fault]
+) -> None:
+    assert main(["serve", "--data", str(quick_folder), "--port", "0", "--store", address]) == code.exit_code
+    assert capsys.readouterr().err

@@ -369,6 +369,7 @@ def test_forty_threads_that_count_the_same_record_lose_no_step(store: Store) -> 
     assert store.verify() == []
 
 
+@pytest.mark.embedded
 def test_a_failing_disk_stops_writing_for_good_and_reading_not_at_all(store: Store) -> None:
     add(store, NOTES, "a")
 
@@ -386,6 +387,7 @@ def test_a_failing_disk_stops_writing_for_good_and_reading_not_at_all(store: Sto
         store.write(lambda tx: None)
 
 
+@pytest.mark.embedded
 def test_a_full_disk_inside_an_inner_write_refuses_the_whole_batch(store: Store) -> None:
     """The outer job cannot carry on as if only one of its parts had failed: nothing of it is on the disk."""
 
@@ -406,6 +408,7 @@ def test_a_full_disk_inside_an_inner_write_refuses_the_whole_batch(store: Store)
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyError])
+@pytest.mark.embedded
 def test_an_error_between_the_jobs_and_the_commit_tells_nobody_yes(store: Any, error: type[Exception]) -> None:
     record = store._commits._record
 
@@ -421,6 +424,7 @@ def test_an_error_between_the_jobs_and_the_commit_tells_nobody_yes(store: Any, e
     assert ids(store.read()) == ["after"]
 
 
+@pytest.mark.embedded
 def test_refused_writes_leave_nothing_behind_in_memory(store: Store) -> None:
     """One fault raised again for every refused write would keep the frames, and so the texts, of them all."""
 
@@ -472,6 +476,7 @@ def together(store: Store, runs: list[int], *jobs: Callable[[Tx], Any]) -> list[
     return store.write(outer, again=True)
 
 
+@pytest.mark.embedded
 def test_a_write_inside_one_that_may_run_again_is_undone_alone(store: Store) -> None:
     runs: list[int] = []
     told: list[Event] = []
@@ -541,6 +546,7 @@ def test_writes_of_others_in_the_same_batch_are_not_run_again(store: Store) -> N
 
 
 @pytest.mark.parametrize("again", [False, True])
+@pytest.mark.embedded
 def test_a_write_that_failed_inside_another_keeps_nothing_of_what_it_had_at_hand(store: Store, again: bool) -> None:
     seen: list[weakref.ref[Any]] = []
 

@@ -107,7 +107,7 @@ class Compactor:
         db = self._read()
         compacted: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
         some = "SELECT 1 FROM word_rows WHERE tenant = ? AND doc > ? LIMIT ?"
-        waiting: Any = db.execute(f"SELECT count(*) FROM ({some}) AS some", (tenant, compacted, self.rows)).get
+        waiting: Any = db.execute(f"SELECT count(*) FROM ({some}) AS waiting", (tenant, compacted, self.rows)).get
         if waiting < max(least, 1):
             return False
         rows = list(rows_after(db, tenant, compacted, self.rows))
