@@ -40,7 +40,7 @@ weights: | $(STAMP)
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BROWSER) check
 	$(BIN)/python -m pytest -n 4 -q
 
-# Every system call of a write, a first start, a restore and work on the shelf of snapshots, killed and failed one by
+# Every system call of a write, a first start, a restore and work in the repository of snapshots, killed and failed one by
 # one; needs root and strace.
 faults: $(DEV_STAMP) $(TRACER)
 	PYTHONPATH=tests $(BIN)/python tests/fault/sweep.py
@@ -59,6 +59,7 @@ bench: $(DEV_STAMP) weights
 	$(BIN)/python bench/snapshots.py
 	$(BIN)/python bench/increments.py --page
 	$(BIN)/python bench/vaults.py
+	$(BIN)/python bench/redaction.py
 	$(BIN)/python bench/colony.py
 	$(BIN)/python bench/chats.py
 	$(BIN)/python bench/viewer.py

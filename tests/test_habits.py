@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from scripts import load_script
 
 ROOT = Path(__file__).parents[1]
 DECISIONS = sorted(path for path in (ROOT / "docs" / "decisions").glob("*.md") if path.name != "README.md")
@@ -77,3 +78,23 @@ def test_types_are_checked_in_the_helpers_of_the_tests() -> None:
     assert {"src", "tests"} <= set(checked["files"])
     assert len(helpers) > 5
     assert not any(excluded.search(path.relative_to(ROOT).as_posix()) for path in helpers)
+
+
+def test_a_release_needs_a_dated_section_of_the_changelog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = load_script("tools/release.py")
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "9.9.9"\n')
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## [Unreleased]\n\n## [0.1.0] - 2026-11-18\n")
+
+    assert release.main() == 1
+
+    assert not (tmp_path / "dist").exists()
+
+
+def test_a_wheel_that_does_not_answer_as_it_should_is_no_release(tmp_path: Path) -> None:
+    release = load_script("tools/release.py")
+    user = release.User(tmp_path, Path("/bin/echo"))
+
+    user.expect("recall", "recall", "how do we deploy")
+    with pytest.raises(release.ReleaseFailed, match="did not print 'Saved'"):
+        user.expect("Saved", "recall")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from holdfast.redact.traits import (
     ALGORITHM,
+    DOCUMENTED,
     EMAIL,
     NUMBER,
     PATH,
@@ -28,6 +29,7 @@ from holdfast.redact.traits import (
     is_passphrase,
     is_plain,
     is_reference,
+    is_stand_in,
     is_wordy,
     name_parts,
     names_itself,
@@ -143,7 +145,7 @@ def check_header(candidate: Candidate, words: WordFlags) -> bool:
 
 def check_login(candidate: Candidate, words: WordFlags) -> bool:
     """In an address or after a flag everything is the password, unless it stands for one."""
-    return not is_reference(candidate.value)
+    return not is_reference(candidate.value) and not is_stand_in(candidate.value)
 
 
 def check_flag(candidate: Candidate, words: WordFlags) -> bool:
@@ -163,7 +165,7 @@ def check_quoted(candidate: Candidate, words: WordFlags) -> bool:
 
 def check_mixed(candidate: Candidate, words: WordFlags) -> bool:
     value = candidate.value
-    return has_digit(value) and value != value.lower() and value != value.upper()
+    return has_digit(value) and value != value.lower() and value != value.upper() and not value.endswith(DOCUMENTED)
 
 
 def check_digit(candidate: Candidate, words: WordFlags) -> bool:

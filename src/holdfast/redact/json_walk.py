@@ -132,7 +132,9 @@ class JsonRedaction:
         clean = self.inside(text, depth)
         if clean is None:
             clean = to_text(clean_bytes(self.book, data, self.counts))
-        # Without its secrets a broken text may be JSON, which is read field by field.
+            # Without its secrets a broken text may be JSON, which is read field by field.
+            if opened_json(clean) is None:
+                return clean
         return clean if clean == text else self.text(clean, depth + 1)
 
     def inside(self, text: str, depth: int) -> str | None:

@@ -30,17 +30,27 @@ OPTIONAL: dict[Form, frozenset[str]] = {
 }
 WORD_LISTS = frozenset(WordFlags.__dataclass_fields__)
 
+# What may stand between a name and its value besides an operator: the type of a declaration, as in key: &str = "…"; the
+# next line of a list of names and values, as in - name: KEY / value: …, or the flag of a command that sets one; and the
+# mark of a YAML block, whose text stands on the next line.
+TYPED = r"""\??:[ \t]*[A-Za-z&][\w&<>\[\].]{0,24}[ \t]*="""
+PAIRED = r"""(?:[\s,]{1,24}(?:["']?value["']?[ \t]*)?[:=]|[ \t]+--(?:body|value)[ =])"""
+BLOCK = r"""(?:[ \t]*[>|][+-]?[ \t]*\r?\n[ \t]+)?"""
+
 # A name with the vendor's word, an operator, and the value; group 1 is the rest of the name, group 2 the value.
 # 32 characters of name cover "datadog_application_access_key"; more would reach into the next sentence.
 NEAR = (
-    r"""(?i)(?:%s)([\w \t.\-]{0,32}["'`\]\)\s\\]{0,5})"""
-    r"""(?::{1,3}=|=>|->|\?=|\|\||[=:>,])[\s"'`=\\(\[]{0,7}(%s)(?:[^\w\-]|$)"""
+    r"""(?i)(?:%s)([\w \t.\-"'\[\]]{0,32}["'`\]\)\s\\*]{0,5})"""
+    rf"""(?:{TYPED}|{PAIRED}|:{{1,3}}=|=>|->|→|\?=|\|\||[=:>,(|]|\b(?:is|was|to|as)\b|[ \t])"""
+    rf"""{BLOCK}[\s"'`=\\(\[*]{{0,7}}(%s)(?:[^\w\-]|$)"""
 )
 
 # A name, an operator, and a value in any kind of quotes or in none. Groups: 1 name, 2 operator with the blanks
 # around it, 3 to 6 the value in escaped, double, single and back quotes, 7 without quotes. Shorter ones are none.
 NAMED = (
-    r"""(?i)(%s)["'`\]\)\\]{0,4}[?!]?([ \t]*(?:={1,3}>?|!==?|:{1,2}=?|->|<-|\?\?=?|\|\|=?|,|>)[ \t]*)"""
+    rf"""(?i)(%s)["'`\]\)\\*]{{0,4}}[?!]?((?:{TYPED}|{PAIRED})[ \t]*|"""
+    r"""[ \t]*(?:={1,3}>?|!==?|:{1,2}=?|->|→|<-|\?\?=?|\|\|=?|,|>|\|)[ \t]*)"""
+    rf"""(?:\*\*[ \t]*)?{BLOCK}"""
     r"""(?:[rbufl@$]{0,2}(?:\\+"([^"\\]{4,})(?:\\+"|$)|"((?:[^"\\\n]|\\.){4,})(?:"|$)|'((?:[^'\\\n]|\\.){4,})(?:'|$)|`([^`\n]{4,})`)"""
     r"""|([^\s"'`,;&|<>(){}\[\]\\]{4,}))"""
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from holdfast.redact.checks import CHECKS
+from holdfast.redact.percent import unescaped
 from holdfast.redact.result import PRIVATE_MARK, SECRET_MARK
 from holdfast.redact.rules import Rule, RuleBook
 from holdfast.redact.traits import JUDGED, SEPARATORS, Candidate, entropy, has_digit, is_spelled
@@ -18,6 +20,9 @@ REREAD = 256
 # A value of known length below this may be a word of that length, so it must have a digit.
 LONG = 32
 NAME = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+SECRET_NAME = re.compile("key|token|secret|client", re.IGNORECASE)
+OPERATOR = re.compile(rb"[=:>,(|]|\xe2\x86\x92|\b(?:is|was|to|as)\b", re.IGNORECASE)
+FLAG = re.compile(rb"(?:--?[\w-]*|\bsetx?\s+(?:-\w+\s+)*\w*)\Z")
 QUOTES = (b'"', b"'", b"`")
 
 
@@ -29,12 +34,17 @@ class Span(NamedTuple):
 
 def find_secrets(book: RuleBook, data: bytes, calls: list[int]) -> list[Span]:
     """The secrets in the data, in order and without overlap; where rules meet, the one higher in the book counts."""
-    found = [
-        _whole(data, Span(start, end, index))
-        for index in calls
-        for start, end in _matches(book, book.rules[index], data)
-    ]
-    return _merged(found)
+    found = _found(book, data, calls)
+    if (read := unescaped(data)) is not None:
+        found += [
+            Span(read.origin(start), read.origin(end), rule)
+            for start, end, rule in _found(book, read.data, book.calls(read.data))
+        ]
+    return _merged([_whole(data, span) for span in found])
+
+
+def _found(book: RuleBook, data: bytes, calls: list[int]) -> list[Span]:
+    return [Span(start, end, index) for index in calls for start, end in _matches(book, book.rules[index], data)]
 
 
 def _matches(book: RuleBook, rule: Rule, data: bytes) -> Iterator[tuple[int, int]]:
@@ -60,15 +70,26 @@ def _patterned(book: RuleBook, rule: Rule, data: bytes) -> Iterator[tuple[int, i
 def _near(book: RuleBook, rule: Rule, data: bytes) -> Iterator[tuple[int, int]]:
     for match in rule.search.finditer(data):
         start, end = match.span(2)
-        if near_counts(book, rule, _text(match.group(1)), _text(data[start:end])):
+        name = _text(match.group(1))
+        if _is_joined(data, match, name) and near_counts(book, rule, name, _text(data[start:end])):
             yield start, end
+
+
+def _is_joined(data: bytes, match: Any, name: str) -> bool:
+    """Whether an operator joins name and value; a blank does only after a flag, `set`, or a name that says secret."""
+    if OPERATOR.search(data[match.start(1) : match.start(2)]) or SECRET_NAME.search(name):
+        return True
+    return FLAG.search(data[max(0, match.start() - 48) : match.start()]) is not None
 
 
 def near_counts(book: RuleBook, rule: Rule, name: str, value: str) -> bool:
     """Whether a value of the vendor's format is its key, and not a digest that happens to be as long."""
     if any(_stem(part) in book.words.digest for part in SEPARATORS.split(name.lower())):
         return False
-    if not rule.check and (is_spelled(value) or (len(value) < LONG and not has_digit(value))):
+    digit = has_digit(value)
+    # Few digits in a random key make it look spelled; where the name says what it is, one digit is enough.
+    spelled = is_spelled(value) and not (digit and SECRET_NAME.search(name))
+    if not rule.check and (spelled or (len(value) < LONG and not digit)):
         return False
     return _worth(book, rule, Candidate(value))
 
@@ -99,6 +120,9 @@ def _is_pair(data: bytes, match: Any, group: int) -> bool:
     operator = match.group(2).strip()
     if operator == b",":
         return group != 7 and data[match.end(1) : match.start(2)].strip(b"\\") in QUOTES
+    if operator == b"|":
+        # A table's row, not a pipe: the next cell begins right after the value.
+        return data[match.end(group) : match.end(group) + 3].lstrip(b" `\"'").startswith(b"|")
     return operator != b">" or (group == 7 and data[match.end(7) : match.end(7) + 1] == b"<")
 
 

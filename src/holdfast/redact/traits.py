@@ -40,8 +40,13 @@ class Candidate:
 REFERENCE = re.compile(
     r"""\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)\Z|\$\{|\$\(|\$env:|%\w+%\Z|%(?:\(\w+\))?[sdrv]\Z|\{\{|\{[\w.:\- ]*\}?\Z|\#\{"""
     r"""|<[^<>]*>\Z|@\w+@\Z|[*&][a-z_]+\Z|!(?i:vault|ref|sub|getatt|secret|env|include|encrypted)\b"""
-    r"""|[a-z][a-z0-9+.\-]*://|(?:arn|vault|ssm|data):\S|projects/[^/]+/secrets/""",
+    r"""|[a-z][a-z0-9+.\-]*://|(?:arn|vault|ssm|data|did):\S|projects/[^/]+/secrets/""",
     re.ASCII,
+)
+# Forms that only a public key has: did:key and its multicodec prefixes, the blob of an ssh key, an age recipient.
+PUBLIC = re.compile(
+    r"z(?:6Mk|6LS|Q3s|Dna|82L|UC7)[1-9A-HJ-NP-Za-km-z]{40,}|AAAA(?:C3NzaC1|B3NzaC1|E2VjZHNh|Gn?NrLX)[A-Za-z0-9+/]{20,}"
+    r"|age1[02-9ac-hj-np-z]{58}\Z"
 )
 CHAIN = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::|\\)[A-Za-z_$][\w$]*)+[!?]?\Z", re.ASCII)
 ACCESS = re.compile(
@@ -62,12 +67,17 @@ ALGORITHM = re.compile(
     re.IGNORECASE,
 )
 RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+# Six consonants in a row are in no English word, and in every second random string of fifteen letters.
+UNSPEAKABLE = re.compile(r"[b-df-hj-np-tv-xz]{6}", re.IGNORECASE)
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 SEPARATORS = re.compile(r"[-_./: ]+")
 NAMING = frozenset("password passwd pass pwd token key secret here value name field id me".split())
+STAND_INS = frozenset("password passwd passphrase pass pwd pw token secret yourpassword mypassword yourpass".split())
 ASKING = frozenset("your insert enter replace put add example sample dummy fake".split())
 LEADING = ASKING | {"my", "the", "some", "a", "an"}
 PROSE_MARKS = frozenset("!@#$%^*~+=")
+# The keys of Amazon's manuals end so.
+DOCUMENTED = ("EXAMPLE", "EXAMPLEKEY")
 MASKS = frozenset("*xX.-_ ?#•…")
 
 
@@ -88,7 +98,19 @@ def has_mark(text: str) -> bool:
 
 def is_reference(text: str) -> bool:
     """A variable, a template, a mask or an address: it stands for a secret and is none."""
-    return bool(REFERENCE.match(text)) or "***" in text or set(text) <= MASKS or (len(text) > 2 and len(set(text)) == 1)
+    return (
+        bool(REFERENCE.match(text))
+        or "***" in text
+        or set(text) <= MASKS
+        or (len(text) > 2 and len(set(text)) == 1)
+        or text.endswith(DOCUMENTED)
+    )
+
+
+def is_stand_in(text: str) -> bool:
+    """A word that names the password instead of being it, as in postgres://user:password@host."""
+    parts = name_parts(text)
+    return text.replace("_", "").replace("-", "").isalpha() and parts[-1:] != [] and parts[-1] in STAND_INS
 
 
 def name_parts(text: str) -> list[str]:
@@ -113,13 +135,17 @@ def is_wordy(text: str) -> bool:
     digits = sum(map(len, runs)) - letters
     if not letters or digits > letters or (digits >= 4 and not SEPARATORS.search(text)):
         return False
-    return letters + digits >= 3.2 * len(runs)
+    return letters + digits >= 3.2 * len(runs) and not any(UNSPEAKABLE.search(run) for run in runs)
 
 
 def is_spelled(text: str) -> bool:
     """Long words run together, as in MistralForConditionalGeneration; of random keys one in thousands looks so."""
     runs = RUNS.findall(text)
-    return sum(len(run) for run in runs if run.isalpha()) >= 6 * max(1, len(runs))
+    letters = sum(len(run) for run in runs if run.isalpha())
+    if letters < 6 * max(1, len(runs)) or any(UNSPEAKABLE.search(run) for run in runs):
+        return False
+    # English has 40 vowels in a hundred letters, random letters have 23.
+    return sum(text.lower().count(vowel) for vowel in "aeiouy") >= 0.28 * letters
 
 
 def is_harmless(candidate: Candidate, words: WordFlags) -> bool:
@@ -140,6 +166,7 @@ def is_plain(candidate: Candidate, words: WordFlags) -> bool:
     value = candidate.value
     return (
         is_reference(value)
+        or bool(PUBLIC.match(value))
         or value.lower().strip(".,:;!?") in words.plain
         or bool(VERSION.match(value))
         or is_code(candidate)
