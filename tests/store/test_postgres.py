@@ -165,6 +165,15 @@ def test_a_lost_index_is_found_and_repaired(url: str, opened: Callable[[], Store
     assert len(store.read().words(MEMORIES, TENANT, ["amber"], (), 5).hits) == 1
 
 
+def test_lost_connections_are_made_anew(url: str, opened: Callable[[], Store]) -> None:
+    store = opened()
+    add(store, MEMORIES, "before", content="amber")
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast'")
+    add(store, MEMORIES, "after", content="basalt")
+    assert {one.id for one in store.read().find(MEMORIES, TENANT)} == {"before", "after"}
+
+
 # The life of a memory
 
 

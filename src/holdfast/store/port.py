@@ -166,6 +166,12 @@ class VectorHit(NamedTuple):
     cosine: float
 
 
+def nearest_first(cosines: Mapping[int, float], limit: int) -> list[VectorHit]:
+    """The nearest of scored records, the newer first of equals."""
+    best = sorted(cosines, key=lambda seq: (-cosines[seq], -seq))[:limit]
+    return [VectorHit(seq, cosines[seq]) for seq in best]
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """A record that waits for its vector. The ticket changes with its text."""

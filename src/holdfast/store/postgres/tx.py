@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from holdfast.core.errors import Conflict
-from holdfast.core.model import EVERYBODY, Dispatch, Event, Json
+from holdfast.core.model import Dispatch, Event, Json
 from holdfast.core.ports import Clock
-from holdfast.store.envelope import envelope
+from holdfast.store.envelope import envelope, mutation
 from holdfast.store.fulltext.postings import pack
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.minhash import NEWEST, most_alike
@@ -41,11 +41,6 @@ _NEAR = (
 def _insert_sql(table: Table[Any]) -> str:
     marks = ", ".join(["%s"] * (len(shape_of(table).columns) + 2))
     return f"INSERT INTO {table.name} (space, {columns_of(table)}) VALUES ({marks}) ON CONFLICT DO NOTHING"
-
-
-def _is_open(record: Any) -> bool:
-    """Whether everybody may see it; of anything else no hash is told, from which a short text could be guessed."""
-    return EVERYBODY in getattr(record, "audience", (EVERYBODY,))
 
 
 class PostgresTx(VectorWrites, PostgresReader):
@@ -93,18 +88,8 @@ class PostgresTx(VectorWrites, PostgresReader):
             self._keep_event(one.kind, one.tenant, one.agent, one.body)
 
     def _tell_mutation(self, table: Table[R], old: R | None, new: R | None) -> None:
-        """Say that a record changed, never what stands in it."""
         record: Any = old if new is None else new
-        body = {
-            "scope": table.name,
-            "op": "insert" if old is None else "delete" if new is None else "update",
-            "key": record.id,
-            "seq": self.next_seq(record.tenant),
-        }
-        if all(_is_open(one) for one in (old, new) if one is not None):
-            before, after = (None if one is None else shape_of(table).content_hash(one) for one in (old, new))
-            body |= {"oldHash": before, "newHash": after}
-        self.dispatch("mutated", record.tenant, record.agent, body)
+        self.dispatch("mutated", record.tenant, record.agent, mutation(table, old, new, self.next_seq(record.tenant)))
 
     def add(self, table: Table[R], record: R) -> None:
         self._add(table, record, None)

@@ -25,6 +25,7 @@ from holdfast.store.port import (
     VectorHit,
     Waiting,
     luck,
+    nearest_first,
 )
 from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.session import Session
@@ -108,7 +109,7 @@ class VectorReads(Session):
                 met = among.meeting(seqs)
                 seqs = [seq for seq in seqs if seq in met]
             if len(seqs) >= limit or len(near) < looked or (among is not None and looked >= MOST_LOOKED):
-                return _best(self._vectors(space, model, len(query), seqs).cosines(query), limit)
+                return nearest_first(self._vectors(space, model, len(query), seqs).cosines(query), limit)
             looked *= 4
 
     def _near(self, space: int, model: str, query: Query, looked: int, allowed: Seqs | None) -> list[int]:
@@ -187,12 +188,6 @@ class VectorReads(Session):
         rows = self.rows(sql, (space, model, space, after, limit))
         lacking = tuple((seq, tenant) for seq, has in rows if not has)
         return Missing(source, rows[-1][0] if len(rows) == limit else ALL, lacking, tenant)
-
-
-def _best(found: dict[int, float], limit: int) -> list[VectorHit]:
-    """The nearest, the newer first of equals."""
-    best = sorted(found, key=lambda seq: (-found[seq], -seq))[:limit]
-    return [VectorHit(seq, found[seq]) for seq in best]
 
 
 def _seq(record: Any) -> int:
