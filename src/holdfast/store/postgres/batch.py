@@ -35,30 +35,29 @@ class Batch:
     def connect(self) -> Iterator[Connection]:
         yield self.db
 
-    def known(self, tenant: str) -> int | None:
-        """The tenant's space, if it is locked already."""
-        return self._spaces.get(tenant)
+    def existing(self, tenant: str) -> int | None:
+        """The tenant's space, locked until the transaction ends; None if it has none yet."""
+        space = self._spaces.get(tenant)
+        if space is None and (found := self._live(tenant)) is not None:
+            space = self._lock(tenant, found)
+        return space
 
     def locked(self, tenant: str) -> int:
-        """The tenant's space, made if there is none, locked until the transaction ends."""
-        space = self._spaces.get(tenant)
-        if space is None:
-            space = self._lock(tenant)
-            self._spaces[tenant] = space
-        return space
+        """The same, made if there is none."""
+        space = self.existing(tenant)
+        return self._lock(tenant, self._make(tenant)) if space is None else space
 
     def next_seq(self, tenant: str) -> int:
         space = self.locked(tenant)
         self._last[space] += 1
         return self._last[space]
 
-    def _lock(self, tenant: str) -> int:
-        found = self._live(tenant)
-        space = self._make(tenant) if found is None else found
+    def _lock(self, tenant: str, space: int) -> int:
         row = self.db.execute("SELECT last_seq FROM spaces WHERE space = %s FOR UPDATE", (space,)).fetchone()
         if row is None:
             raise Fault("store: the space of a tenant is gone", hint="Restore a snapshot.")
         self._last[space] = int(row[0])
+        self._spaces[tenant] = space
         return space
 
     def _make(self, tenant: str) -> int:

@@ -17,6 +17,7 @@ from holdfast.store.port import IndexText, R, Table
 from holdfast.store.postgres.batch import Batch
 from holdfast.store.postgres.conditions import columns_of
 from holdfast.store.postgres.reader import PostgresReader
+from holdfast.store.postgres.session import Session
 from holdfast.store.postgres.vectors import VectorWrites
 from holdfast.store.rows import shape_of
 from holdfast.store.tables import TABLES
@@ -55,7 +56,8 @@ class PostgresTx(VectorWrites, PostgresReader):
         self.tallies: dict[tuple[int, str], tuple[int, int]] = {}
 
     def space_of(self, tenant: str) -> int | None:
-        return self._batch.known(tenant) or super().space_of(tenant)
+        """Locked before anything is read: what a job reads, no other server changes before the job's writes."""
+        return self._batch.existing(tenant)
 
     def locked(self, tenant: str) -> int:
         return self._batch.locked(tenant)
@@ -133,8 +135,10 @@ class PostgresTx(VectorWrites, PostgresReader):
         return True
 
     def add_recalls(self, counts: Mapping[tuple[str, int], int], at: int = 0) -> None:
-        spaces = {tenant: self._space(tenant) for tenant, _ in counts}
-        self.run_many(_RECALLS, [(spaces[tenant], seq, count, at) for (tenant, seq), count in sorted(counts.items())])
+        # Without their locks: counts are added up in place, and many tenants may be concerned.
+        spaces = {tenant: Session.space_of(self, tenant) for tenant, _ in counts}
+        rows = [(spaces[tenant], seq, count, at) for (tenant, seq), count in sorted(counts.items())]
+        self.run_many(_RECALLS, [row for row in rows if row[0] is not None])
 
     def _drop(self, table: Table[R], tenant: str, id: str) -> R | None:
         old: Any = self.get(table, tenant, id)
