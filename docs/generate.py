@@ -1,5 +1,5 @@
-"""Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source, and the table of
-commands that the command line reads. Run by `make docs`.
+"""Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source, docs/rooms.svg
+from the tree, and the table of commands that the command line reads. Run by `make docs`.
 
 The pages hold nothing that the tables do not say, so that they are current or visibly not: tests/test_docs.py
 compares them with what this script would write.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import runpy
 import sys
 import types
 import typing
@@ -33,13 +34,19 @@ from holdfast.ops.registry import OPERATIONS
 from holdfast.settings import SETTINGS, Setting, Settings
 
 DOCS = Path(__file__).parent
+ROOMS = DOCS.parent / "tools" / "rooms.py"
 COMMANDS = DOCS.parent / "src" / "holdfast" / "cli" / TABLE
 MADE = "<!-- Made by docs/generate.py from the source; `make docs` writes it anew. Do not edit. -->"
 
 
 def pages() -> dict[str, str]:
     """Every generated page by its file name."""
-    return {"operations.md": operations_page(), "settings.md": settings_page(), "errors.md": errors_page()}
+    return {
+        "operations.md": operations_page(),
+        "settings.md": settings_page(),
+        "errors.md": errors_page(),
+        "rooms.svg": runpy.run_path(str(ROOMS))["draw"](),
+    }
 
 
 def main() -> int:

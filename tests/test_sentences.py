@@ -9,6 +9,8 @@ from hypothesis import given, strategies as st
 
 from holdfast.text.sentences import SENTENCE_CHARS, sentences
 
+pytestmark = pytest.mark.quick
+
 
 def texts(text: str) -> list[str]:
     return [one.text for one in sentences(text)]
@@ -26,6 +28,8 @@ def texts(text: str) -> list[str]:
         ("This is **very** *odd*.", ["This is very odd."]),
         ("One line\nthat goes on.", ["One line that goes on."]),
         ("> quoted words here", ["quoted words here"]),
+        ("Try SELECT ... FOR UPDATE first. It locks.", ["Try SELECT ... FOR UPDATE first.", "It locks."]),
+        ("Well... That was slow.", ["Well...", "That was slow."]),
         ("---\n***\n", []),
     ],
 )

@@ -205,10 +205,10 @@ def _not_there(folder: DataFolder, starts: list[StartedServer]) -> Fault:
     )
 
 
-def answers(url: str) -> bool:
-    """Whether a Holdfast server answers there."""
+def answers(url: str, seconds: float = LIVEZ_SECONDS) -> bool:
+    """Whether a Holdfast server answers there within that time."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=LIVEZ_SECONDS)
+    connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=seconds)
     try:
         connection.request("GET", "/livez")
         answer = connection.getresponse()

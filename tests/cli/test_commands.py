@@ -6,6 +6,8 @@ import pytest
 
 from holdfast.cli.main import main
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("words", "meant"),
@@ -25,6 +27,12 @@ def test_an_unknown_command_is_answered_with_the_nearest(
     assert meant in said
     assert "All commands: holdfast --help" in said
     assert len(said) < 600
+
+
+@pytest.mark.parametrize("option", ["--no-daemon", "--json", "--data"])
+def test_an_option_before_the_command_is_told_where_it_belongs(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([option, "recall", "till"]) == 2
+    assert f"holdfast COMMAND {option}" in capsys.readouterr().err
 
 
 def test_the_help_lists_hook_and_status(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from daemons import Home, finish, is_alive, until
+from daemons import Home, finish, is_alive
+from patience import until
 from processes import holdfast
 from small_disks import disk_of
 
@@ -118,6 +119,43 @@ def test_a_port_that_another_program_has_is_left_to_it(home: Home) -> None:
     )
 
 
+@pytest.mark.parametrize("option", ["--no-daemon", "--url="])
+def test_a_command_says_that_the_server_at_the_port_has_another_folder(home: Home, other: Home, option: str) -> None:
+    home.remember("The lighthouse.")
+    port = home.card["url"].rpartition(":")[2]
+    environ = {"PORT": port}  # as good as the usual one: it was not named for Holdfast
+    named = {name: value for name, value in other.environ.items() if name != "HOLDFAST_PORT"}
+    other.environ = {**named, **environ}
+
+    done = other.run("recall", "lighthouse", option)
+
+    assert done.stderr == (
+        f"note: the server at {home.card['url']} has another data folder; this command uses {other.folder}\n"
+    )
+
+
+def test_a_server_at_the_terminal_says_that_holdfast_itself_has_the_port(home: Home, other: Home) -> None:
+    home.remember("The lighthouse.")
+    done = other.run("serve", "--port", home.card["url"].rpartition(":")[2], check=False)
+
+    assert done.returncode == 3
+    assert "in use by the Holdfast server of another data folder" in done.stderr
+
+
+def test_a_folder_on_a_read_only_disk_is_told_with_its_own_remedy(tmp_path: Path) -> None:
+    with disk_of(12_000_000, tmp_path / "disk") as disk:
+        home = Home(disk / "data")
+        home.run("remember", "The harbour opens at six.", "--no-daemon")
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        said = home.run("recall", "harbour", check=False)
+        found = json.loads(home.run("doctor", "--json", check=False).stdout)
+    assert said.returncode == 22
+    assert "mounted read-only" in said.stderr
+    assert "Reads still work" not in said.stderr
+    (check,) = (one for one in found["checks"] if one["name"] == "data folder")
+    assert "mounted read-only" in check["hint"]
+
+
 def test_the_port_of_somebody_elses_web_application_is_not_taken(home: Home) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -177,7 +215,7 @@ def test_a_store_that_no_server_can_open_can_still_be_restored(home: Home) -> No
 
 
 def test_a_server_without_use_ends_and_the_next_command_starts_another(home: Home) -> None:
-    home.remember("The lighthouse.", HOLDFAST_IDLE="1s")
+    home.remember("The lighthouse.", HOLDFAST_IDLE="3s")
     until(lambda: not home.is_served, "the end of the idle server")
     until(lambda: not DataFolder(home.folder).is_locked(), "the folder to be free")
     assert not (home.folder / "server.json").exists()
@@ -200,7 +238,7 @@ def test_serve_at_a_terminal_takes_the_place_of_a_server_in_the_background(home:
 
     with home.start("serve", "--json") as process:
         try:
-            until(lambda: home.is_served and home.card["pid"] == process.pid, "the server at the terminal")
+            until(lambda: home.is_served_by(process.pid), "the server at the terminal")
             until(lambda: not is_alive(before), "the end of the first server")
             assert home.contents() == {"The lighthouse."}
             assert home.card["onDemand"] is False

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from daemons import Home, until
+from daemons import Home
+from patience import until
 from processes import WAIT_SECONDS, holdfast
 
 from holdfast.store.data_folder import DataFolder

@@ -26,7 +26,9 @@ def home(tmp_path: Path) -> Iterator[Home]:
     programs = tmp_path / "programs"
     programs.mkdir()
     systemctl = programs / "systemctl"
-    systemctl.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexit ${{SYSTEMCTL_EXIT:-0}}\n')
+    systemctl.write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\necho "$SYSTEMCTL_SAYS" >&2\nexit ${{SYSTEMCTL_EXIT:-0}}\n'
+    )
     systemctl.chmod(0o755)
     made = Home(tmp_path / "user" / ".holdfast")
     made.environ |= {"HOME": str(tmp_path / "user"), "PATH": f"{programs}:/bin:/usr/bin", "HOLDFAST_PORT": "4711"}
@@ -89,6 +91,14 @@ def test_where_the_system_does_not_listen_the_command_to_type_is_told(home: Home
     assert _unit(home).exists()
 
 
+def test_where_no_manager_of_the_user_runs_it_is_told_where_to_type_it(home: Home) -> None:
+    answer = home.json(
+        "service", "install", SYSTEMCTL_EXIT="1", SYSTEMCTL_SAYS="Failed to connect to bus: No medium found"
+    )
+
+    assert "Run in a login session of this user; this shell has none: systemctl" in " ".join(answer["notes"])
+
+
 def test_removing_takes_everything_back_but_the_memory(home: Home) -> None:
     home.remember("The lighthouse stands on the cliff.")
     home.run("service", "install", HOLDFAST_SECRET=SECRET)
@@ -109,6 +119,7 @@ def test_the_status_says_whether_it_is_installed_and_runs(home: Home) -> None:
     home.remember("The lighthouse stands on the cliff.", HOLDFAST_PORT="0")
     after = home.json("service", "status")
 
+    assert (before["startedBy"], after["startedBy"]) == ("none", "a command, on demand")
     assert (before["installed"], before["running"]) == (False, False)
     assert (after["installed"], after["running"], after["url"]) == (True, True, home.card["url"])
     assert (after["folder"], after["port"]) == (str(home.folder), 4711)

@@ -18,6 +18,8 @@ from holdfast.cli.main import main
 from holdfast.cli.output.columns import ColumnTitle, fitted, print_table
 from holdfast.cli.output.render import print_report
 
+pytestmark = pytest.mark.quick
+
 Command = Callable[..., list[str]]
 each_width = pytest.mark.parametrize("width", [60, 80, 120])
 DATE = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}")

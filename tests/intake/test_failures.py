@@ -11,6 +11,8 @@ from holdfast.intake.event.draft import EventDraft, compress
 from holdfast.intake.event.failures import failing_names
 from holdfast.text.excerpt import excerpt, failures
 
+pytestmark = pytest.mark.quick
+
 TAP = "not ok 412 - checkout applies the voucher before tax\n    AssertionError: expected 41.65 to equal 41.64\n# pass 411\n# fail 1"
 PYTEST = (
     "E       assert 41.65 == 41.64\n=== short test summary info ===\n"
@@ -69,6 +71,13 @@ def test_four_hundred_green_lines_and_one_failure_are_titled_by_the_failure(end:
     assert NAMES[end] in made.title
     assert any(NAMES[end][:40] in fact for fact in made.facts)
     assert NAMES[end][:40] in made.narrative
+
+
+def test_a_failure_that_no_rule_knows_is_titled_by_its_last_line_and_not_by_the_exit_code() -> None:
+    log = "\n".join(f"manifest {number} handled in 12 ms" for number in range(200))
+    error = f"Exit code 1\n{log}\n429 Too Many Requests: 2 requests per second are allowed"
+    made = compress("post_tool_failure", {"tool_name": "Bash", "tool_input": {"command": "./jobs"}, "error": error})
+    assert "429 Too Many Requests" in made.title
 
 
 @pytest.mark.parametrize("end", NAMES, ids=IDS)

@@ -12,6 +12,8 @@ from holdfast.learn.statements.changes import verdict
 from holdfast.learn.statements.edits import Claim, Edit
 from holdfast.learn.statements.values import Value, values, without_values
 
+pytestmark = pytest.mark.quick
+
 TIMEOUT = "The request timeout is 30 seconds."
 
 

@@ -72,6 +72,11 @@ def test_an_empty_memory_needs_no_snapshot() -> None:
     assert warnings(replace(WELL, records=0, snapshots=0, snapshot_age_ms=None)) == []
 
 
+def test_a_memory_in_trouble_is_not_told_to_make_a_snapshot() -> None:
+    found = warnings(replace(WELL, trouble=DataReadOnly("rows are damaged"), snapshots=0, snapshot_age_ms=None))
+    assert [one.code for one in found] == ["data_damaged"]
+
+
 def test_without_a_schedule_a_week_is_early_enough() -> None:
     by_hand = replace(WELL, snapshot_every_s=0, snapshot_age_ms=7 * DAY_MS)
 
@@ -175,6 +180,12 @@ def test_doctor_repeats_the_warnings(tmp_path: Path) -> None:
 
     assert checks["no snapshot"].ok
     assert checks["no snapshot"].hint == "Make one: holdfast snapshot create"
+
+
+def test_events_that_wait_for_a_memory_in_trouble_are_told_however_few_they_are() -> None:
+    assert warnings(replace(WELL, spooled=2)) == []
+    found = warnings(replace(WELL, spooled=2, trouble=RestorePending("the vault is away")))
+    assert [(one.code, one.values.get("waiting")) for one in found] == [("restore_pending", None), ("spool_behind", 2)]
 
 
 def test_events_of_hooks_that_were_not_kept_are_told() -> None:

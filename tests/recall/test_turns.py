@@ -14,6 +14,7 @@ from processes import WAIT_SECONDS, environment, holdfast
 from talk import learn, turn
 from world import DAY, World, running
 
+from holdfast.cli.output.render import print_answer
 from holdfast.connection import LocalConnection
 from holdfast.core.model import Caller
 from holdfast.recall.passage import passage
@@ -124,6 +125,16 @@ def test_what_still_holds_is_not_marked(world: World, named: str) -> None:
     (hit,) = [one for one in passages(world, query) if "outdated" in one]
     world.call("still_true", id=hit[named])
     assert not any("marked" in one for one in passages(world, query))
+
+
+def test_the_command_line_names_the_command_that_takes_a_mark_away(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed(world)
+    answer = world.call("search", query="Which database do we use here?", format="passages")
+    (marked,) = [one["marked"] for one in answer["results"] if "marked" in one]
+    print_answer(answer, "search")
+    assert f"holdfast still-true {marked}\n" in capsys.readouterr().out
 
 
 def test_a_mark_on_what_the_user_said_goes_with_the_id_of_the_hit(world: World) -> None:

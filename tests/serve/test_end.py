@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from daemons import until
+from patience import until
 from processes import WAIT_SECONDS, environment, verify
 
 from holdfast.store.data_folder import DataFolder

@@ -27,6 +27,8 @@ from holdfast.snapshot.bundle.types import Finding, Report
 from holdfast.snapshot.keys.keyring import Keyring
 from holdfast.snapshot.verify import Expectations, fault_of, verify
 
+pytestmark = pytest.mark.quick
+
 OWN = Expectations("acme", "coder")
 
 

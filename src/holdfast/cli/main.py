@@ -35,8 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _hook(words[1:])
         if words[:1] == ["--version"]:
             return _version()
-        parser = _parser(words)
         _check_known(words)
+        parser = _parser(words)
         given = parser.parse_args(words)
         return int(given.run(given))
     except Fault as fault:
@@ -96,11 +96,16 @@ def _check_known(words: Sequence[str]) -> None:
     """Refuse a command that there is not, with the nearest ones: a list of all of them answers nothing.
 
     Raises:
-        InvalidRequest: there is no such command.
+        InvalidRequest: there is no such command, or an option stands in its place.
     """
     from holdfast.cli import command_table
     from holdfast.cli.commands import parsers
+    from holdfast.cli.options import COMMON_OPTIONS
 
+    if words and words[0] in COMMON_OPTIONS:
+        raise InvalidRequest(
+            f"holdfast: {words[0]} stands before the command", hint=f"Put it after: holdfast COMMAND {words[0]}"
+        )
     if not words or words[0].startswith("-"):
         return
     names = [*(name for name, _ in command_table.listing()), *(one.words for one in parsers.COMMANDS)]
@@ -204,7 +209,8 @@ def _print(row: Row, answer: Any, place: str, *, narrowed: bool) -> None:
     elif "text" in answer:
         print_lines(str(answer["text"]).splitlines())
     else:
-        print_listing(PAGE_OF[row.name], answer, narrowed=narrowed)
+        # A memory in trouble may hold more than it can list, and takes nothing new.
+        print_listing(PAGE_OF[row.name], answer, narrowed=narrowed or bool(answer.get("notice")))
     if answer.get("notice"):
         print_notice(str(answer["notice"]))
 

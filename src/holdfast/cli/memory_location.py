@@ -16,6 +16,7 @@ from holdfast.settings import Settings, load, named_by
 if TYPE_CHECKING:
     from holdfast.connection import Connection
 
+LOOK_SECONDS = 0.5
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -39,14 +40,11 @@ def connection_of(given: argparse.Namespace, settings: Settings | None = None) -
 
     A server that runs, or that can be started, is reached without loading what a server needs.
     """
-    from holdfast.transport import RemoteConnection
-
     settings = settings or settings_of(given)
     connection = _connection(settings)
     try:
         # A program that asks for JSON reads its faults from there.
-        reader = isinstance(connection, RemoteConnection) and not getattr(given, "json", False)
-        if reader and (told := other_server_notice(given, settings, connection.place)):
+        if not getattr(given, "json", False) and (told := _note(given, settings, connection)):
             sys.stderr.write(f"{told}\n")
         yield connection
     finally:
@@ -79,6 +77,15 @@ def _folder_connection(settings: Settings, fault: Fault) -> Connection:
     raise fault
 
 
+def _note(given: argparse.Namespace, settings: Settings, connection: Connection) -> str | None:
+    """What the caller should know of the memory that answers: it may be another one than was meant."""
+    from holdfast.transport import RemoteConnection
+
+    if isinstance(connection, RemoteConnection):
+        return other_server_notice(given, settings, connection.place)
+    return _other_folder(settings)
+
+
 def other_server_notice(given: argparse.Namespace, settings: Settings, place: str) -> str | None:
     """One line for a caller whose environment names a folder, a port or a setting that is not the server's."""
     from holdfast.daemon import running_server
@@ -91,7 +98,20 @@ def other_server_notice(given: argparse.Namespace, settings: Settings, place: st
         if card and _is_same(str(card.get("url")), place):
             return None
         return f"note: {url} leads to {place}, which is not the server of {settings.folder} ({home})"
-    return _other_port(settings, place) or _other_settings(settings, running_server(settings) or {})
+    card = running_server(settings) or {}
+    return _other_port(settings, place) or _other_folder(settings, place) or _other_settings(settings, card)
+
+
+def _other_folder(settings: Settings, place: str = "") -> str | None:
+    """For a caller who may expect the server at the usual port, which has another folder open."""
+    from urllib.parse import urlsplit
+
+    from holdfast.daemon import answers
+
+    usual = f"http://127.0.0.1:{settings.port}"
+    if settings.port in (0, urlsplit(place).port) or not answers(usual, LOOK_SECONDS):
+        return None
+    return f"note: the server at {usual} has another data folder; this command uses {settings.folder}"
 
 
 def _other_port(settings: Settings, place: str) -> str | None:

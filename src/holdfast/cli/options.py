@@ -21,6 +21,7 @@ def kebab(name: str) -> str:
 
 
 _COMMON = frozenset({"json", "data", "url"})
+COMMON_OPTIONS = frozenset({"--json", "--data", "--url", "--no-daemon"})
 
 
 def _flag(name: str) -> str:

@@ -61,7 +61,9 @@ def _newer(ctx: CallContext, reader: Reader, hit: Hit, query: str) -> Replacemen
 
 
 def _matching(said: Sequence[Statement], relations: Mapping[str, Relation], query: str) -> Relation | None:
-    """The relation of a statement that answers the question, if it was replaced."""
+    """The relation of a statement that answers the question, if it was replaced. Nothing is as like a question as the
+    same question asked before, and that states nothing."""
+    said = [one for one in said if not one.text.rstrip().endswith("?")]
     best = answering([one.text for one in said], query)
     if not best and said:  # found by its meaning: what the turn chiefly says is what it was found for
         best = [max(range(len(said)), key=lambda at: said[at].worth)]

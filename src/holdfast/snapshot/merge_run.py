@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_faults, write_durably
 from holdfast.core.errors import InvalidRequest
 from holdfast.snapshot.browse import laid_out
@@ -207,7 +208,7 @@ def _made_live(
     merge that brings nothing, for a switch would take away what undo goes back to."""
     building = folder.new_generation()
     later: list[str | None] = [None]
-    try:
+    with OnFailure(give_up, folder, building):
         done = work.merged(building)
         if work.into_now and not done.any:
             give_up(folder, building)
@@ -225,9 +226,6 @@ def _made_live(
 
         generation = switched(archive, live_of(archive), build)
         told = work.told(done, generation, later[0] or before)
-    except BaseException:
-        give_up(folder, building)
-        raise
     if folder.previous() is not None:
         drop_kept(archive, folder.drop_old())
     return told

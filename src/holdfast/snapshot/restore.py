@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault, user_path, write_durably
 from holdfast.core.errors import Conflict, DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.snapshot.browse import laid_out
@@ -144,11 +145,9 @@ def branch(archive: Archive, named: SnapshotSelector, target: Path) -> RestoreRe
     with FolderLock(place):
         if folder.generations():
             raise Conflict("into: another process just began a memory there")
-        try:
+        # nothing was in it: all that is there now is what was begun
+        with OnFailure(shutil.rmtree, place, ignore_errors=True):
             return plant(archive, named, folder)
-        except BaseException:  # nothing was in it: all that is there now is what was begun
-            shutil.rmtree(place, ignore_errors=True)
-            raise
 
 
 def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> RestoreResult:
@@ -156,7 +155,7 @@ def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> Rest
     with sought(archive, named) as found:
         manifest = trusted(archive, named, found)
         building = folder.new_generation()
-        try:
+        with OnFailure(give_up, folder, building):
             rows = _built(archive, named, found, manifest, building)
             repo = SnapshotRepository(repo_folder(folder.home, archive.tenant, archive.agent))
             repo.begin_after(highest_at(archive, named, manifest))
@@ -165,9 +164,6 @@ def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> Rest
             # A generation that is alone is live even before the pointer: what its folders are to become is noted first.
             intend(folder.home, folder.name_of(building), exchanges)
             name = folder.finish(building)
-        except BaseException:
-            give_up(folder, building)
-            raise
     folder.switch(name)
     settle_folders(folder)
     return RestoreResult(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))

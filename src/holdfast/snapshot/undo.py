@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.create import CreateOptions
@@ -64,11 +65,8 @@ def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
             no_longer_copied(archive.home, leaving=now)
             return name
 
-        try:
+        with OnFailure(lambda: _take_back(archive, before, later[0])):
             switched(archive, live, build)
-        except BaseException:
-            _take_back(archive, before, later[0])
-            raise
         before = later[0] or before
         result.about = name
     archive.publish("restored", {"id": None, "generation": name, "before": before})

@@ -27,6 +27,7 @@ _SHORT = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|nr|fig|sec|dr|mr|mrs|ms|st|z\.b|d\.h|bzw|ca)|\b[A-Za-z])\.$",
     re.IGNORECASE,
 )
+_LEFT_OUT = re.compile(r"\s(?:\.{3}|…)$")  # left-out words, as in SELECT ... FROM; an end has no space before it
 _NUMBERED = re.compile(r"\d\.$")  # the end of a version or of a German day, if a small letter follows
 
 
@@ -134,13 +135,16 @@ def _fresh(line: str) -> _TextBlock | None:
 
 
 def _cut(text: str) -> list[str]:
-    """A paragraph in sentences; an end mark inside a code span or after an abbreviation ends nothing."""
+    """A paragraph in sentences; an end mark inside a code span, after an abbreviation or for left-out words ends
+    nothing."""
     parts: list[str] = []
     start = 0
     for end in _END.finditer(text):
         before = text[start : end.start()]
         small = text[end.end() : end.end() + 1].islower()
-        if before.count("`") % 2 or _SHORT.search(before) or (small and _NUMBERED.search(before)):
+        if before.count("`") % 2 or _SHORT.search(before) or _LEFT_OUT.search(before):
+            continue
+        if small and _NUMBERED.search(before):
             continue
         parts.append(before + text[end.start() : end.end()].rstrip())
         start = end.end()

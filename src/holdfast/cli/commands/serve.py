@@ -15,9 +15,10 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.cli.memory_location import LOOK_SECONDS
 from holdfast.cli.output.render import print_json, print_notice
-from holdfast.core.errors import DataLocked, Fault
-from holdfast.daemon import ensure_server, running_server
+from holdfast.core.errors import DataLocked, Fault, InvalidSettings
+from holdfast.daemon import answers, ensure_server, running_server
 from holdfast.local.launcher import LOG, LOG_BYTES
 from holdfast.settings import Settings, load
 from holdfast.store.data_folder import DataFolder
@@ -59,11 +60,21 @@ def _serve_here(settings: Settings, as_json: bool) -> int:
             gc.freeze()  # as below
             RunningServer(settings, ready, own_process=True).run()
             return 0
+        except InvalidSettings as fault:
+            raise _port_taken(settings, fault) from fault
         except DataLocked as fault:
             last = fault
             if not (running_server(settings) or {}).get("onDemand"):
                 raise
     raise last
+
+
+def _port_taken(settings: Settings, fault: InvalidSettings) -> InvalidSettings:
+    """The same fault, or one that says that the program on the port is Holdfast with another folder."""
+    if "is in use" not in fault.message or not answers(f"http://127.0.0.1:{settings.port}", LOOK_SECONDS):
+        return fault
+    message = f"port {settings.port} is in use by the Holdfast server of another data folder"
+    return InvalidSettings(message, hint=fault.hint)
 
 
 def _serve_on_demand(settings: Settings) -> int:

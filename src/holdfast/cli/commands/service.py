@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.core.model import Json
 
 COMMAND_SECONDS = 60
+_NO_MANAGER = "Failed to connect to bus"  # systemctl in a container, or after su: no manager of this user runs
 
 
 def install(given: argparse.Namespace) -> int:
@@ -46,17 +47,24 @@ def status(given: argparse.Namespace) -> int:
     settings = settings_of(given)
     unit = unit_of(settings, environment())
     card = running_server(settings)
-    on_demand = bool(card and card.get("onDemand"))
     return _show(
         given,
         {
             "installed": unit.path.exists(),
             "running": card is not None,
-            "startedBy": "none" if not card else "a command, on demand" if on_demand else "the service or a person",
+            "startedBy": _started_by(card, installed=unit.path.exists()),
             **_described(unit),
             **({"url": str(card.get("url"))} if card else {}),
         },
     )
+
+
+def _started_by(card: Json | None, *, installed: bool) -> str:
+    if not card:
+        return "none"
+    if card.get("onDemand"):
+        return "a command, on demand"
+    return "the service, or holdfast serve" if installed else "holdfast serve"
 
 
 def remove(given: argparse.Namespace) -> int:
@@ -107,7 +115,8 @@ def _run_commands(unit: ServiceUnit, to: str) -> list[str]:
             return [f"{shlex.join(command)} could not be run. Run: {typed}."]
         if done.returncode:
             said = (done.stderr.strip().splitlines() or ["no reason"])[-1]
-            return [f"{shlex.join(command)} failed: {said[:200]}. Run: {typed}."]
+            where = " in a login session of this user; this shell has none" if _NO_MANAGER in said else ""
+            return [f"{shlex.join(command)} failed: {said[:200]}. Run{where}: {typed}."]
     return []
 
 

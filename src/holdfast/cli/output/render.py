@@ -96,7 +96,8 @@ def _print_passages(console: Console, answer: Json) -> None:
     for number, hit in enumerate(answer["results"], 1):
         of = f", {_printable(str(hit['project']))}" if hit.get("project") else ""
         console.print(Text(f"{number}. {hit['when']}{of}  {_printable(str(hit['text']))}"))
-        console.print(Text(f"   {hit['id']}", style="dim"), soft_wrap=True)
+        keep = f"; if it still holds: holdfast still-true {hit['marked']}" if hit.get("marked") else ""
+        console.print(Text(f"   {hit['id']}{keep}", style="dim"), soft_wrap=True)
         if "why" in hit:
             _print_line(console, f"   {_printable(reasons(hit['why']))}", "dim")
     if not answer["results"]:

@@ -103,12 +103,15 @@ def _other_counts(tail: str) -> dict[str, int]:
 
 
 def _error_line(happening: HookEvent, text: str) -> str:
-    """The last line that names an error class; else the last that sounds like one; else the first."""
+    """The last line that names an error class; else the last that sounds like one; else the first, or the last where
+    the first is the exit code alone."""
     if happening.error and "\n" not in happening.error and len(happening.error) <= 200:
         return _PREFIX.sub("", clip(happening.error, 200))
     lines = [line.strip() for line in text[-_TAIL:].splitlines() if line.strip() and not _SUMMARY.match(line)]
     named = [line for line in lines if _ERROR_NAME.match(line)]
     spoken = [line for line in lines if _ERROR_WORD.search(line[:400])]
     first = happening.error.strip().partition("\n")[0]
+    if lines and _EXIT_TEXT.fullmatch(first.strip()):
+        first = lines[-1]
     chosen = named[-1] if named else spoken[-1] if spoken else first
     return _PREFIX.sub("", clip(chosen, 200))

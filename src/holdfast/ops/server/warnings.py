@@ -130,7 +130,8 @@ def _backlog(found: Measured) -> Iterator[Warned]:
 
 
 def _hooks(found: Measured) -> Iterator[Warned]:
-    if found.spooled >= MANY_SPOOLED:
+    # A few are taken in within seconds, unless the memory takes nothing.
+    if found.spooled >= MANY_SPOOLED or (found.spooled and found.trouble is not None):
         yield Warned(
             "spool_behind",
             "warning",
@@ -163,7 +164,7 @@ def _snapshots(found: Measured) -> Iterator[Warned]:
             else "See which with holdfast snapshot list; make a new one: holdfast snapshot create",
             {"count": len(found.damaged), "ids": list(found.damaged)},
         )
-    if found.snapshots == 0 and found.records:
+    if found.snapshots == 0 and found.records and found.trouble is None:
         yield Warned(
             "no_snapshot",
             "warning",

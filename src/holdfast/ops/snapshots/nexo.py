@@ -13,6 +13,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from holdfast.context import CallContext
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_faults, make_folder, sync_folder, user_path
 from holdfast.core.errors import Conflict, InvalidRequest
 from holdfast.core.model import Json
@@ -128,7 +129,7 @@ def _lay(files: Iterable[NexoFile], place: Path) -> None:
     building = place.with_name(f".{place.name}.new")
     shutil.rmtree(building, ignore_errors=True)
     make_folder(building)
-    try:
+    with OnFailure(shutil.rmtree, building, ignore_errors=True):
         for one in files:
             target = building / one.path
             make_folder(target.parent)
@@ -137,9 +138,6 @@ def _lay(files: Iterable[NexoFile], place: Path) -> None:
             sync_folder(target.parent)
         building.rename(place)
         sync_folder(place.parent)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
 
 
 FOREIGN = (

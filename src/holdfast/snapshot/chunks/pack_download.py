@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_faults, make_folder
 from holdfast.core.errors import NotFound, SnapshotDamaged
 from holdfast.core.ports import Vault
@@ -33,13 +34,9 @@ def fetch_packs(vault: Vault, prefix: str, body: Path, manifest: Manifest, into:
     folder = into / PACKS
     with disk_faults("fetch packs"):
         make_folder(folder)
-    with ThreadPoolExecutor(_AT_ONCE, "holdfast-fetch") as pool:
-        try:
-            for done in [pool.submit(_fetch_pack, vault, prefix, one, folder) for one in packs]:
-                done.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    with ThreadPoolExecutor(_AT_ONCE, "holdfast-fetch") as pool, OnFailure(pool.shutdown, cancel_futures=True):
+        for done in [pool.submit(_fetch_pack, vault, prefix, one, folder) for one in packs]:
+            done.result()
 
 
 def _fetch_pack(vault: Vault, prefix: str, pack: PackEntry, folder: Path) -> None:

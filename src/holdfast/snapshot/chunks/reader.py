@@ -19,6 +19,7 @@ from typing import BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_faults
 from holdfast.core.errors import IdentityNeeded
 from holdfast.snapshot.bundle.canonical import Malformed
@@ -176,11 +177,8 @@ class ChunkedTar:
             entry = self.packs[number]
             with disk_faults(f"read pack {entry.name}"):
                 file = open_pack(self._body, entry)
-                try:
+                with OnFailure(file.close):
                     self._open[number] = _OpenPack(file, entry, read_head(file, entry, self._unseal))
-                except BaseException:
-                    file.close()
-                    raise
         return self._open[number]
 
     def _block(self, number: int, pack: _OpenPack, block: int) -> bytes:

@@ -1,6 +1,6 @@
 """Two records of one id that went different ways: which one is kept, and what of the other must not be lost. Pure.
 
-Memories have versions and rules of their own (`merge_lines.py`); everything else has one row, so what loses is set
+Memories have versions and rules of their own (`versions.py`); everything else has one row, so what loses is set
 aside in a note.
 """
 

@@ -18,6 +18,7 @@ from typing import IO, Any, BinaryIO
 import zstandard
 
 from holdfast.core.age import NotIntact, WrongIdentity, decrypt_stream, identity_of
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault, IdentityNeeded, InvalidRequest, NotFound, SnapshotDamaged, SnapshotTooNew
 from holdfast.snapshot.bundle.types import Artifact, Code, Finding
@@ -116,16 +117,12 @@ def import_nexo(path: Path, identities: Sequence[str] = (), scratch: Path | None
         IdentityNeeded: it is encrypted, and none of the identities opens it.
     """
     folder = Path(tempfile.mkdtemp(prefix="nexo-", dir=scratch))
-    try:
-        with _opened(path) as file:
-            for finding in _sidecar(path, file):
-                if not finding.note:
-                    raise SnapshotDamaged(finding.message)
-            sink = _Sink(folder, keep=True)
-            manifest = _read(file, identities, sink)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with OnFailure(shutil.rmtree, folder, ignore_errors=True), _opened(path) as file:
+        for finding in _sidecar(path, file):
+            if not finding.note:
+                raise SnapshotDamaged(finding.message)
+        sink = _Sink(folder, keep=True)
+        manifest = _read(file, identities, sink)
     return NexoMemory(manifest, NexoRows(sink.database), tuple(sink.files), folder)
 
 

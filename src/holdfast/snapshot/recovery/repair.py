@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.errors import DataDamaged
 from holdfast.snapshot.damaged_generations import note_copied
 from holdfast.snapshot.recovery.salvage import make_live
@@ -39,13 +40,10 @@ def _rebuild(archive: Archive) -> int:
         settle_folders(folder)
         source = folder.current()
         building = folder.new_generation()
-        try:
+        with OnFailure(give_up, folder, building):
             rows = _copied(archive, archive.home / source, building / DATABASE)
             result.about = make_live(archive, folder, building, source)
             note_copied(archive.home, source, result.about)
-        except BaseException:
-            give_up(folder, building)
-            raise
     return rows
 
 

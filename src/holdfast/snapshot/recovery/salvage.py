@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import write_durably
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.damaged_generations import damaged_by_restore, damaged_generations, keep_damaged, note_copied
@@ -139,12 +140,9 @@ def _replaced(archive: Archive, source: str, snapshot: str | None, dry_run: bool
         return SalvagedMemory(source, read, None, None, None if snapshot else read.lost, snapshot)
     folder = DataFolder(archive.home)
     building = folder.new_generation()
-    try:
+    with OnFailure(give_up, folder, building):
         read = _read(archive.home / source, building / DATABASE, None)
         name = make_live(archive, folder, building, source)
-    except BaseException:
-        give_up(folder, building)
-        raise
     return SalvagedMemory(source, read, None, name, read.lost)
 
 

@@ -34,7 +34,7 @@ from holdfast.vault.local import LocalVault
 
 Foreseen = Callable[[], KnownPacks]
 
-# What a vault takes as chunks from 4 MB on (`layouts.py`), before it is compressed.
+# What a vault takes as chunks from 4 MB on (`layout.py`), before it is compressed.
 _WORTH_CHUNKS = 8 << 20
 
 

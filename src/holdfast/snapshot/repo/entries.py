@@ -1,5 +1,5 @@
 """What lies in a repository, looked at cheaply: everything but the body's bytes is read and must agree. What was found
-when the bytes were read is remembered (`checked.py`) and holds as long as the file has not changed.
+when the bytes were read is remembered (`check_results.py`) and holds as long as the file has not changed.
 
 Reading takes no lock. Whatever seems wrong is looked at again before it is called damaged, since another process may
 just be putting or deleting it.

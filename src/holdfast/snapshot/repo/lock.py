@@ -14,6 +14,7 @@ from pathlib import Path
 
 import orjson
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import claim, disk_faults, make_folder, release
 from holdfast.core.errors import SnapshotsBusy
 from holdfast.core.ports import Clock
@@ -51,12 +52,9 @@ class SnapshotLock:
         with disk_faults(f"{self._operation}: lock of snapshots"):
             make_folder(self._folder)
             handle = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            try:
+            with OnFailure(release, handle):
                 self._wait(handle)
                 _sign(handle, self._operation)
-            except BaseException:
-                release(handle)
-                raise
         self._handle = handle
         return self
 

@@ -1,4 +1,4 @@
-"""Where a snapshot lies: its id, the names of its files (bundle_files.py has their suffixes), the folder of a memory.
+"""Where a snapshot lies: its id, the names of its files (their suffixes: core/bundle_names.py), the folder of a memory.
 
 An id is <sequence>-<time>-<chance>. The time is for people; what came after what is the sequence.
 """

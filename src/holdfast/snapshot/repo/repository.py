@@ -1,8 +1,8 @@
 """The snapshots of one memory in its folder: put whole or not at all, listed, held, deleted, exported.
 
 The manifest is the commit point: it comes last and goes first. Names change under the repository's lock only, with a
-mark that tells interrupted work from damage (`leftovers.py`). A body may be a chunk index of chunks, with the packs
-that it names in packs/ (`shelf_packs.py`). Two numbers stand beside them: `sequence`, the highest that
+mark that tells interrupted work from damage (`orphans.py`). A body may be a chunk index of chunks, with the packs
+that it names in packs/ (`packs.py`). Two numbers stand beside them: `sequence`, the highest that
 was ever given away, and `newest`, the highest that should be there.
 """
 
@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.core.bundle_names import BODIES, MANIFEST, SUFFIXES
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import claim, disk_fault, disk_faults, release, replace_durably, sync_folder, write_new
 from holdfast.core.errors import Conflict, DataDamaged, NotFound, SnapshotDamaged, SnapshotsBusy
 from holdfast.snapshot.bundle.types import Identity, Manifest
@@ -162,12 +163,9 @@ class SnapshotRepository:
             if self._number(_SEQUENCE) < manifest.identity.sequence:
                 self._write_number(_SEQUENCE, manifest.identity.sequence)
             begin_change(self.root, files.id)
-            try:
+            with OnFailure(self._take_back, files.id):
                 self._place(body, files)
                 self._expect(manifest.identity.sequence)
-            except BaseException:
-                self._take_back(files.id)
-                raise
             end_change(self.root, files.id)
         return StoredSnapshot(files.id, self.root / manifest.body_name, files.size)
 

@@ -11,6 +11,7 @@ import shutil
 import stat
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault, sync_folder
 from holdfast.core.errors import Conflict, InvalidRequest, SnapshotDamaged
 from holdfast.snapshot.sources.folder_metadata import FolderMetadata, read_description
@@ -42,12 +43,9 @@ def stage_folder(extracted: Path, name: str, into: Path) -> None:
     try:
         shutil.rmtree(into, ignore_errors=True)
         into.mkdir(parents=True, mode=0o700)
-        try:
+        with OnFailure(shutil.rmtree, into, ignore_errors=True):
             _build(extracted / "folders" / name, description, into)
             sync_tree(into)
-        except BaseException:
-            shutil.rmtree(into, ignore_errors=True)
-            raise
     except (NotADirectoryError, IsADirectoryError, FileExistsError) as error:
         raise SnapshotDamaged(f"snapshot: files of the memory folder {name} lie in each other's place") from error
     except OSError as error:

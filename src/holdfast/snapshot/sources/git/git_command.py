@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import StorageFull
 
@@ -149,12 +150,8 @@ class Git:
         timer.daemon = True
         timer.start()
         try:
-            with process:
-                try:
-                    yield process
-                except BaseException:
-                    process.kill()
-                    raise
+            with process, OnFailure(process.kill):
+                yield process
         finally:
             timer.cancel()
 
