@@ -75,7 +75,6 @@ def _is_broad(kind: ast.expr) -> bool:
 # Names that several modules have because they have the same role in their folders, and the role.
 ROLES = {
     "capture": "takes a memory out as files: the engine its database, a snapshot all its sources",
-    "check": "verifies an index against the rows it was made from",
     "context": "what every flow of the room has at hand, or the operations on contexts",
     "encryption": "age around what the folder's format holds",
     "manifest": "what the folder's format says of itself",
@@ -127,5 +126,5 @@ def test_no_module_is_called_by_a_participle() -> None:
 GONE = ("desk", "shelf", "recipe", "lane", "fold", "elsewhere", "glance", "told", "utils", "helpers", "manager", "base")
 
 
-def test_no_module_is_called_by_a_word_that_nobody_knows() -> None:
+def test_no_module_is_called_by_a_word_that_only_its_authors_know() -> None:
     assert [name for name, _ in _modules() if set(name.split("_")) & set(GONE)] == []

@@ -25,7 +25,7 @@ GROUND = LEVELS[0]
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 
 # The context stands on the store's port and tables, on nothing else of it.
-CONTEXT_KNOWS = {"holdfast.store.lifecycle", "holdfast.store.port", "holdfast.store.tables"}
+CONTEXT_KNOWS = {"holdfast.store.engine_port", "holdfast.store.port", "holdfast.store.tables"}
 
 # Formats of snapshots know no vault; chunks read the bytes that one gives them by the helper of its streams.
 FORMATS = ("bundle", "chunks", "keys")
@@ -217,7 +217,7 @@ def _is_engine(name: str) -> bool:
 
 
 def test_the_port_of_the_store_knows_no_engine() -> None:
-    ports = ("holdfast.store.port", "holdfast.store.lifecycle", "holdfast.store.tables")
+    ports = ("holdfast.store.port", "holdfast.store.engine_port", "holdfast.store.tables")
 
     assert [str(one) for one in all_imports() if one.source.name in ports and _is_engine(one.target)] == []
 

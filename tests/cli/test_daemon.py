@@ -378,7 +378,7 @@ def test_doctor_says_that_the_secret_differs_from_the_servers(home: Home) -> Non
     said = json.loads(home.run("doctor", "--json", check=False, HOLDFAST_SECRET="quite-another-secret").stdout)
     (check,) = (one for one in said["checks"] if one["name"] == "server")
     assert not check["ok"]
-    assert "is not the one that the server was started with" in check["found"]
+    assert "differs from the secret of the server" in check["found"]
     assert "HOLDFAST_SECRET" in check["hint"]
 
 

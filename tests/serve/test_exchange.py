@@ -18,7 +18,7 @@ from holdfast.core.model import Caller
 from holdfast.serve.run import RunningServer
 from holdfast.store.data_folder import DATABASE
 from holdfast.store.sqlite.files.capture import capture_store
-from holdfast.store.sqlite.files.frozen import FrozenFile
+from holdfast.store.sqlite.files.frozen_store import FrozenFile
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
 

@@ -261,7 +261,7 @@ def test_the_server_restores_by_itself_once_the_vault_is_there(lost: Callable[..
         until(lambda: server.get("/health").json()["status"] == "healthy", "the memory came back")
         assert len(server.found("amber cabinet")) == 1
         assert server.remember(NEW).status_code == 201
-    assert "is not there" in server.complaints
+    assert "does not exist" in server.complaints
     assert "could be opened now" in server.complaints
     assert cli.texts() == {OLD, NEW}
 
@@ -362,7 +362,7 @@ def test_doctor_of_a_server_that_waits_for_its_vault_does_not_contradict_itself(
     with started(cli):
         checks = {one["name"]: one for one in cli("doctor").answer["checks"]}
         assert "degraded" not in checks["server"]["found"]
-        assert "holdfast serve" not in checks["spool of hooks"]["hint"]
+        assert "holdfast serve" not in checks["hook spool"]["hint"]
         assert not checks["store"]["ok"]
 
 

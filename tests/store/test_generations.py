@@ -29,7 +29,7 @@ from holdfast.serve.background.vector_worker import VectorWorker
 from holdfast.store.data_folder import DATABASE, MADE, DataFolder
 from holdfast.store.port import Store, Tx
 from holdfast.store.sqlite.files.capture import capture_store
-from holdfast.store.sqlite.files.frozen import FrozenFile
+from holdfast.store.sqlite.files.frozen_store import FrozenFile
 from holdfast.store.tables import MEMORIES
 
 pytestmark = pytest.mark.real_disk

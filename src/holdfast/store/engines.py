@@ -10,7 +10,7 @@ from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.damage import WayOut
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.lifecycle import LiveMemory
+from holdfast.store.engine_port import LiveMemory
 from holdfast.store.sqlite.live import LiveStore
 from holdfast.store.sqlite.store import SqliteStore
 
@@ -38,7 +38,7 @@ def live_memory(
 
 def _on_postgres(url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None) -> LiveMemory:
     try:
-        from holdfast.store.postgres.memory import PostgresMemory
+        from holdfast.store.postgres.live import PostgresMemory
     except ImportError as error:
         raise InvalidSettings("store: PostgreSQL needs libraries that are not installed", hint=EXTRA) from error
     return PostgresMemory(url, folder, publish, telling)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from psycopg import errors, sql
 
 from holdfast.core.errors import Fault, Restoring
-from holdfast.store.postgres.connection import Connection
+from holdfast.store.postgres.pool import Connection
 
 FIRST = "gen-000001"  # the generation of a memory that was never restored
 

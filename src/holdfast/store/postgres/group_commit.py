@@ -23,7 +23,7 @@ from holdfast.core.ports import Clock
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Tx
 from holdfast.store.postgres.batch import Batch
-from holdfast.store.postgres.connection import Connection, fault_of
+from holdfast.store.postgres.pool import Connection, fault_of
 from holdfast.store.postgres.tx import PostgresTx
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from holdfast.store.fulltext.parts import ScopeBounds
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Condition, R, Table, WordHits, scope
 from holdfast.store.postgres.conditions import clause, columns_of, order_by
-from holdfast.store.postgres.connection import Connect, WordDatabase, faults
+from holdfast.store.postgres.pool import Connect, WordDatabase, faults
 from holdfast.store.postgres.session import Row
 from holdfast.store.postgres.vectors import VectorReads
 from holdfast.store.rows import RowCodec, shape_of

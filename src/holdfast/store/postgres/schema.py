@@ -7,7 +7,7 @@ from importlib import resources
 from psycopg import errors
 
 from holdfast.core.errors import DataTooNew, InvalidSettings
-from holdfast.store.postgres.connection import Connection, faults
+from holdfast.store.postgres.pool import Connection, faults
 
 _LOCK = 0x484F4C44  # "HOLD": the advisory lock of migrations
 _MARK = "holdfast_schema"  # the table that says which steps were taken; without it the database is new or another's

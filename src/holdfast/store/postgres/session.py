@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from holdfast.store.postgres.connection import Connect, Connection, faults
+from holdfast.store.postgres.pool import Connect, Connection, faults
 
 Row = tuple[Any, ...]
 

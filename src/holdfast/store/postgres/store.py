@@ -9,17 +9,17 @@ from typing import Any, TypeVar
 from holdfast.core.errors import Fault
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
-from holdfast.store.fulltext.database import Database
 from holdfast.store.fulltext.postings import pack
 from holdfast.store.fulltext.segments import Compactor
+from holdfast.store.fulltext.word_database import Database
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Finding, Reader, Tx
-from holdfast.store.postgres.connection import Connection, WordDatabase, connected, faults, moment, open_pool
 from holdfast.store.postgres.group_commit import GroupCommit
+from holdfast.store.postgres.integrity import verify, wrong_vectors
+from holdfast.store.postgres.pool import Connection, WordDatabase, connected, faults, moment, open_pool
 from holdfast.store.postgres.reader import PostgresReader
 from holdfast.store.postgres.schema import migrate
 from holdfast.store.postgres.tx import PostgresTx
-from holdfast.store.postgres.verify import verify, wrong_vectors
 from holdfast.store.tables import MEMORIES, TABLES
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from pathlib import Path
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import Build, CapturedFile
+from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.port import Store
 from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.salvage_rows import unreadable
@@ -22,7 +22,7 @@ from holdfast.store.unavailable import ClosedStore
 
 
 class LiveStore:
-    """One data folder's store; fulfils `lifecycle.LiveMemory`. Use it only while holding the folder's lock."""
+    """One data folder's store; fulfils `engine_port.LiveMemory`. Use it only while holding the folder's lock."""
 
     def __init__(self, folder: DataFolder, open_store: Callable[[Path], SqliteStore]):
         self._folder = folder
@@ -97,7 +97,7 @@ class LiveStore:
         return unreadable(self._folder.home / generation / DATABASE)
 
     def exchange(self, build: Build, tenant: str) -> str:
-        """See `lifecycle.Memory.exchange`."""
+        """See `engine_port.Memory.exchange`."""
         if self._generations is not None:
             name = self._generations.exchange(build)
         else:

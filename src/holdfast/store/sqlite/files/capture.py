@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.lifecycle import CapturedFile
+from holdfast.store.engine_port import CapturedFile
 from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (
@@ -101,7 +101,7 @@ def check_store(path: Path) -> None:
     finally:
         db.close()
     if wrong:
-        raise DataDamaged(f"capture: {', '.join(wrong)} does not have the rows that were written")
+        raise DataDamaged(f"capture: row count of {', '.join(wrong)} differs")
 
 
 def _tallies(db: apsw.Connection) -> dict[str, tuple[int, int]]:

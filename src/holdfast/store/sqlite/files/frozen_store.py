@@ -8,7 +8,7 @@ from pathlib import Path
 
 from holdfast.core.errors import DataDamaged
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import CapturedFile
+from holdfast.store.engine_port import CapturedFile
 from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.copy_rows import count_of
 from holdfast.store.sqlite.files.graft import join, rejoin
@@ -17,7 +17,7 @@ from holdfast.store.sqlite.files.salvage_rows import salvage, unreadable
 
 @dataclass(frozen=True, slots=True)
 class FrozenFile:
-    """Fulfils `lifecycle.FrozenStore`."""
+    """Fulfils `engine_port.FrozenStore`."""
 
     folder: DataFolder
     path: Path

@@ -1,4 +1,4 @@
-"""The life of a memory on PostgreSQL: opened, captured, replaced; fulfils `lifecycle.LiveMemory`.
+"""The life of a memory on PostgreSQL: opened, captured, replaced; fulfils `engine_port.LiveMemory`.
 
 A restore fills a new space and then changes one row: the old space or the new one, never a mixture. The data folder
 holds the names of generations, keys and snapshots, and no records.
@@ -19,12 +19,12 @@ from holdfast.core.errors import Fault, NotFound
 from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import Build, CapturedFile
+from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.port import Store
 from holdfast.store.postgres.batch import FIRST
-from holdfast.store.postgres.connection import Connection, connected, faults, moment
+from holdfast.store.postgres.pool import Connection, connected, faults, moment
+from holdfast.store.postgres.space_copy import capture, carry_tokens, load, remove_space
 from holdfast.store.postgres.store import PostgresStore
-from holdfast.store.postgres.transfer import capture, carry_tokens, load, remove_space
 from holdfast.store.unavailable import ClosedStore
 
 RECORD_BYTES = 4_096  # of a captured file, about
@@ -105,7 +105,7 @@ class PostgresMemory:
             return None if _previous(db, generation, tenant) is not None else "this server did not replace it last"
 
     def exchange(self, build: Build, tenant: str) -> str:
-        """See `lifecycle.Memory.exchange`. Writers of the tenant, on any server, are told to try again meanwhile."""
+        """See `engine_port.Memory.exchange`. Writers of the tenant, on any server, are told to try again meanwhile."""
         self.opened().write(lambda tx: tx.next_seq(tenant))  # a space, if there is none yet
         with self._exchanging, connected(self._url) as db:
             register_vector(db)
@@ -172,7 +172,7 @@ def _previous(db: Connection, generation: str, tenant: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _FrozenSpace:
-    """The tenant's memory while no server writes to it; fulfils `lifecycle.FrozenStore`. What belongs to the place is
+    """The tenant's memory while no server writes to it; fulfils `engine_port.FrozenStore`. What belongs to the place is
     carried over by the exchange itself, and other tenants are not touched."""
 
     memory: PostgresMemory

@@ -110,7 +110,7 @@ def moment(connect: Connect) -> Iterator[Connection]:
 
 
 class Rows:
-    """The rows of a statement; fulfils `fulltext.database.Answer`."""
+    """The rows of a statement; fulfils `fulltext.word_database.Answer`."""
 
     def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]):
         self._cursor = cursor
@@ -129,7 +129,7 @@ class Rows:
 
 class WordDatabase:
     """One connection as the word index uses it, with spaces in the place of tenants; fulfils
-    `fulltext.database.Database`."""
+    `fulltext.word_database.Database`."""
 
     def __init__(self, db: Connection):
         self._db = db

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.lifecycle import CapturedFile
+from holdfast.store.engine_port import CapturedFile
 from holdfast.store.portable import FileReader, FileVector, FileWriter, check_store, describe
 from holdfast.store.postgres.batch import new_space
-from holdfast.store.postgres.connection import Connection
+from holdfast.store.postgres.pool import Connection
 from holdfast.store.postgres.vectors import numbers_of, vector_rows
 from holdfast.store.rows import shape_of
 from holdfast.store.tables import ANSWERS, TABLES, TOKENS
