@@ -124,7 +124,7 @@ def test_one_made_by_hand_is_made_and_the_fault_says_so(kept: World, vault: Plac
         kept.call("snapshot_create")
     id = kept.call("snapshot_list")["snapshots"][0]["id"]
     assert told.value.details["id"] == id
-    assert "was made" in told.value.hint
+    assert "was created" in told.value.hint
     assert health(kept) == {"newest": id, "ageSeconds": 0, "waiting": 1}
 
 

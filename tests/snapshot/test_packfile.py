@@ -137,7 +137,7 @@ def test_a_missing_pack_is_named(tmp_path: Path) -> None:
     chunk_index = chunk_index_bytes((pack.entry,), runs_of(refs((0, 0)), 100), as_stored)
     (tmp_path / PACKS).mkdir()
 
-    with pytest.raises(Malformed, match=f"pack {NAMES[0]} is gone"):
+    with pytest.raises(Malformed, match=f"pack {NAMES[0]} is missing"):
         gathered(tmp_path / "x.chunks", chunk_index)
 
 
