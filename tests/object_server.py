@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 import httpx
-from broker import until
+from patience import until
 
 from holdfast.core.errors import VaultBusy, VaultUnreachable
 from holdfast.core.system import SystemEntropy

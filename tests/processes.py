@@ -18,9 +18,8 @@ from types import TracebackType
 from typing import Any, Self
 
 import httpx
+from patience import WAIT_SECONDS
 
-START_SECONDS = 60
-WAIT_SECONDS = 60
 WRITERS = 8
 PER_SESSION = 20
 
@@ -93,7 +92,7 @@ class Server:
         """Wait until it listens."""
         said = ""
         while not said.rstrip().endswith("}"):
-            line = self._said.get(timeout=START_SECONDS)
+            line = self._said.get(timeout=WAIT_SECONDS)
             assert line is not None, f"the server ended at its start: {self.complaints}"
             said += line
         self.url = json.loads(said)["url"]

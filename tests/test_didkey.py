@@ -8,6 +8,8 @@ from hypothesis import given, strategies as st
 
 from holdfast.core.didkey import _SMALL, InvalidDidKey, did_of, public_key, public_of, sign, verify_signature
 
+pytestmark = pytest.mark.quick
+
 P = 2**255 - 19
 D = -121665 * pow(121666, -1, P) % P
 SEED = bytes(range(32))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -54,7 +55,7 @@ def test_making_the_pages_writes_all_of_them(tmp_path: Path, monkeypatch: pytest
 
     assert generator.main() == 0
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted((*GENERATED, COMMAND_TABLE.name))
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted((*GENERATED, "rooms.svg", COMMAND_TABLE.name))
 
 
 def test_make_docs_runs_the_generator() -> None:
@@ -179,6 +180,27 @@ def test_every_file_that_the_design_names_exists() -> None:
 
     assert len(named) > 50
     assert [one for one in sorted(named) if not any((root / one).exists() for root in roots) and one not in rooms] == []
+
+
+STOPS = re.findall(r"^\d+\. `([\w/]+\.py)` `([\w.]+)`", _text("design.md"), re.MULTILINE)
+
+
+def test_the_ways_through_the_code_have_ten_to_fifteen_stops() -> None:
+    ways = re.split(r"^### ", _text("design.md"), flags=re.MULTILINE)[1:]
+    counts = {way.split("\n")[0]: len(re.findall(r"^\d+\. ", way, re.MULTILINE)) for way in ways}
+    for name in ("remember", "search", "snapshot create", "restore"):
+        assert 10 <= counts[name] <= 15
+    assert len(STOPS) == sum(counts.values()), "each stop is a file and a name"
+
+
+@pytest.mark.parametrize(("file", "name"), STOPS, ids=[f"{file}-{name}" for file, name in STOPS])
+def test_every_stop_on_a_way_through_the_code_exists(file: str, name: str) -> None:
+    body: list[ast.stmt] = ast.parse((ROOT / "src" / "holdfast" / file).read_text(encoding="utf-8")).body
+    for part in name.split("."):
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        found = [node for node in body if isinstance(node, kinds) and node.name == part]
+        assert found, f"{part} is not in {file}"
+        body = found[0].body
 
 
 # Links

@@ -19,6 +19,8 @@ from holdfast.core.errors import Fault, InvalidRequest, every_fault
 from holdfast.ops.registry import OPERATIONS
 from holdfast.settings import SETTINGS
 
+pytestmark = pytest.mark.quick
+
 FAULTS = every_fault()
 CLIENT_ERRORS, SERVER_ERRORS = range(400, 500), range(500, 600)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,13 @@ def test_a_wheel_that_does_not_answer_as_it_should_is_no_release(tmp_path: Path)
     user.expect("recall", "recall", "how do we deploy")
     with pytest.raises(release.ReleaseFailed, match="did not print 'Saved'"):
         user.expect("Saved", "recall")
+
+
+def test_a_wheel_that_lacks_a_file_of_the_package_is_no_release(tmp_path: Path) -> None:
+    release = load_script("tools/release.py")
+    wheel = tmp_path / "holdfast-0.1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as packed:
+        packed.writestr("holdfast/__init__.py", "")
+
+    with pytest.raises(release.ReleaseFailed, match="lacks holdfast/"):
+        release._check_files(wheel)

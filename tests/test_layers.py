@@ -15,29 +15,21 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from scripts import load_script
 
 ROOT = Path(__file__).parents[1] / "src" / "holdfast"
 
-# From the ground up. A room may import what stands lower; rooms of one level do not know each other.
-GROUND = ("core", "text", "local", "settings")
-LEVELS: tuple[tuple[str, ...], ...] = (
-    GROUND,
-    ("redact", "store", "remote", "protocol", "index", "vault", "viewer"),
-    ("context", "embedder", "colony", "transport"),
-    ("daemon", "projects"),
-    ("intake", "recall", "learn", "snapshot"),
-    ("engine",),
-    ("ops",),
-    ("connection",),
-    ("client_snapshots",),
-    ("client",),
-    ("serve", "cli"),
-    ("holdfast",),  # the package itself: public names only
-)
+HOUSE = load_script("tools/rooms.py")
+LEVELS = HOUSE.LEVELS
+GROUND = LEVELS[0]
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 
 # The context stands on the store's port and tables, on nothing else of it.
-CONTEXT_KNOWS = {"holdfast.store.lifecycle", "holdfast.store.port", "holdfast.store.tables"}
+CONTEXT_KNOWS = {"holdfast.store.engine_port", "holdfast.store.port", "holdfast.store.tables"}
+
+# Formats of snapshots know no vault; chunks read the bytes that one gives them by the helper of its streams.
+FORMATS = ("bundle", "chunks", "keys")
+FORMATS_KNOW = {"holdfast.vault.streams"}
 
 # Outside the store no module knows an engine of it; only the reader of foreign databases opens SQLite files itself.
 ENGINES = "holdfast.store.sqlite"
@@ -71,8 +63,15 @@ def _module(path: Path) -> Module:
     return Module(name, text, ast.parse(text))
 
 
-MODULES = tuple(_module(path) for path in sorted(ROOT.rglob("*.py")))
-NAMES = {module.name for module in MODULES}
+@cache
+def modules() -> tuple[Module, ...]:
+    """All of them; parsed once they are needed, as every process of a parallel run imports this file."""
+    return tuple(_module(path) for path in sorted(ROOT.rglob("*.py")))
+
+
+@cache
+def names() -> frozenset[str]:
+    return frozenset(module.name for module in modules())
 
 
 def room_of(name: str) -> str:
@@ -100,7 +99,7 @@ def imports(module: Module) -> Iterator[Import]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module.name}:{node.lineno}: imports are written in full"
             full = [f"{node.module}.{alias.name}" for alias in node.names]
-            targets = [name if name in NAMES else str(node.module) for name in full]
+            targets = [name if name in names() else str(node.module) for name in full]
         else:
             continue
         for target in dict.fromkeys(targets):
@@ -115,7 +114,9 @@ def _with_laziness(node: ast.AST, lazy: bool) -> Iterator[tuple[ast.AST, bool]]:
         yield from _with_laziness(child, inside)
 
 
-ALL_IMPORTS = [one for module in MODULES for one in imports(module)]
+@cache
+def all_imports() -> tuple[Import, ...]:
+    return tuple(one for module in modules() for one in imports(module))
 
 
 def _is_allowed(one: Import) -> bool:
@@ -132,24 +133,81 @@ def _is_allowed(one: Import) -> bool:
 
 
 def test_the_source_is_found() -> None:
-    assert {"holdfast", "holdfast.engine", "holdfast.store.rows", "holdfast.cli.connect"} <= NAMES
-    assert len(ALL_IMPORTS) > 300
+    assert {"holdfast", "holdfast.engine", "holdfast.store.rows", "holdfast.cli.connect"} <= names()
+    assert len(all_imports()) > 300
 
 
 def test_every_room_has_a_level() -> None:
-    assert {module.room for module in MODULES} - set(LEVEL) == set()
+    assert {module.room for module in modules()} - set(LEVEL) == set()
 
 
 def test_every_import_names_a_module_that_exists() -> None:
-    assert [str(one) for one in ALL_IMPORTS if one.target not in NAMES] == []
+    assert [str(one) for one in all_imports() if one.target not in names()] == []
 
 
 def test_imports_point_down_only() -> None:
-    assert [str(one) for one in ALL_IMPORTS if not _is_allowed(one)] == []
+    assert [str(one) for one in all_imports() if not _is_allowed(one)] == []
+
+
+def part_of(name: str, room: str) -> str | None:
+    """The package or module below a room that a module belongs to; None outside it and for the room itself."""
+    inner = f"holdfast.{room}."
+    return name.removeprefix(inner).split(".")[0] if name.startswith(inner) else None
+
+
+def _wrong_inside(room: str, levels: tuple[tuple[str, ...], ...], one: Import) -> bool:
+    source, target = part_of(one.source.name, room), part_of(one.target, room)
+    if source is None or target is None or source == target:
+        return False
+    level = {part: number for number, parts in enumerate(levels) for part in parts}
+    return level[target] > level[source] or level[target] == level[source] != 0
+
+
+each_inside = pytest.mark.parametrize(("room", "levels"), HOUSE.INSIDE.items(), ids=HOUSE.INSIDE)
+
+
+@each_inside
+def test_every_part_of_a_large_room_has_a_level(room: str, levels: tuple[tuple[str, ...], ...]) -> None:
+    found = {part for module in modules() if (part := part_of(module.name, room))}
+    assert found == {part for parts in levels for part in parts}
+
+
+@each_inside
+def test_inside_a_large_room_imports_point_down_too(room: str, levels: tuple[tuple[str, ...], ...]) -> None:
+    assert [str(one) for one in all_imports() if _wrong_inside(room, levels, one)] == []
+
+
+def test_an_import_that_points_up_inside_a_room_would_be_found() -> None:
+    levels = (("format",), ("repo",), ("flow",))
+    up = [
+        Import(Module(f"holdfast.made_up.{source}", "", ast.Module([], [])), f"holdfast.made_up.{target}", 1, False)
+        for source, target in (("format.reader", "repo"), ("repo", "flow"), ("flow", "format"), ("repo.a", "repo.b"))
+    ]
+    assert [_wrong_inside("made_up", levels, one) for one in up] == [True, True, False, False]
+
+
+def test_the_formats_of_snapshots_know_no_vault() -> None:
+    found = {
+        str(one): one.target
+        for one in all_imports()
+        if part_of(one.source.name, "snapshot") in FORMATS and room_of(one.target) == "vault"
+    }
+    assert [where for where, target in found.items() if target not in FORMATS_KNOW] == []
+
+
+def test_the_picture_of_the_rooms_is_current() -> None:
+    assert HOUSE.PICTURE.read_text(encoding="utf-8") == HOUSE.draw(), "run make docs"
+
+
+def test_the_picture_names_every_room() -> None:
+    picture = HOUSE.PICTURE.read_text(encoding="utf-8")
+    assert [room for room in LEVEL if f">{room}" not in picture] == []
+    inner = {name for module in modules() for name in HOUSE.rooms_inside(module.room) if module.room != "holdfast"}
+    assert [name for name in inner if name not in picture] == []
 
 
 def test_only_the_store_knows_its_engines() -> None:
-    found = [str(one) for one in ALL_IMPORTS if _is_engine(one.target) and one.source.room != "store"]
+    found = [str(one) for one in all_imports() if _is_engine(one.target) and one.source.room != "store"]
 
     assert found == []
 
@@ -159,14 +217,17 @@ def _is_engine(name: str) -> bool:
 
 
 def test_the_port_of_the_store_knows_no_engine() -> None:
-    ports = ("holdfast.store.port", "holdfast.store.lifecycle", "holdfast.store.tables")
+    ports = ("holdfast.store.port", "holdfast.store.engine_port", "holdfast.store.tables")
 
-    assert [str(one) for one in ALL_IMPORTS if one.source.name in ports and _is_engine(one.target)] == []
+    assert [str(one) for one in all_imports() if one.source.name in ports and _is_engine(one.target)] == []
 
 
 def test_only_the_store_and_the_reader_of_foreign_databases_open_sqlite_files() -> None:
     found = {
-        module.name for module in MODULES for node in ast.walk(module.tree) if "apsw" in map(_head, _imported_by(node))
+        module.name
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if "apsw" in map(_head, _imported_by(node))
     }
 
     assert {name for name in found if room_of(name) != "store" and not name.startswith(FOREIGN_DATABASES)} == set()
@@ -174,12 +235,12 @@ def test_only_the_store_and_the_reader_of_foreign_databases_open_sqlite_files() 
 
 
 def test_the_one_exception_to_the_levels_is_used() -> None:
-    assert {(one.source.name, one.target) for one in ALL_IMPORTS if one.lazy} >= LAZY
+    assert {(one.source.name, one.target) for one in all_imports() if one.lazy} >= LAZY
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """Packages count as their __init__; what is imported when a function runs does not count."""
-    edges = {module.name: {one.target for one in imports(module) if not one.lazy} for module in MODULES}
+    edges = {module.name: {one.target for one in imports(module) if not one.lazy} for module in modules()}
     assert _circle(edges) == []
 
 
@@ -275,7 +336,7 @@ def _may_read_the_environment(module: Module) -> bool:
 
 
 def test_only_settings_reads_the_environment() -> None:
-    found = [use for module in MODULES if not _may_read_the_environment(module) for use in uses(module, ENVIRONMENT)]
+    found = [use for module in modules() if not _may_read_the_environment(module) for use in uses(module, ENVIRONMENT)]
 
     assert found == []
 
@@ -296,14 +357,14 @@ def _may_read_time(module: Module) -> bool:
 
 
 def test_only_the_system_clock_reads_the_time() -> None:
-    assert [use for module in MODULES if not _may_read_time(module) for use in uses(module, TIME)] == []
+    assert [use for module in modules() if not _may_read_time(module) for use in uses(module, TIME)] == []
 
 
 def test_a_sleep_can_always_be_handed_in() -> None:
     """time.sleep stands as the default of an argument, never as a call: tests pass something that does not wait."""
     called = [
         f"{module.name}:{node.lineno}"
-        for module in MODULES
+        for module in modules()
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Call) and _dotted(node.func, _aliases(module.tree)) == "time.sleep"
     ]
@@ -312,10 +373,10 @@ def test_a_sleep_can_always_be_handed_in() -> None:
 
 
 def test_only_the_system_entropy_takes_chances() -> None:
-    found = [use for module in MODULES if module.name != "holdfast.core.system" for use in uses(module, CHANCE)]
+    found = [use for module in modules() if module.name != "holdfast.core.system" for use in uses(module, CHANCE)]
     imported = [
         f"{module.name}:{node.lineno}"
-        for module in MODULES
+        for module in modules()
         if module.name != "holdfast.core.system"
         for node in ast.walk(module.tree)
         if CHANCE_MODULES & _imported_by(node)
@@ -392,13 +453,13 @@ def _raises_again(handler: ast.ExceptHandler) -> bool:
 
 def test_everything_is_caught_only_where_it_is_listed() -> None:
     """As many as are listed: a second one in the same function is a new one."""
-    found = [caught.where for module in MODULES for caught in _broad_handlers(module)]
+    found = [caught.where for module in modules() for caught in _broad_handlers(module)]
 
     assert sorted(found) == sorted(BROAD)
 
 
 def test_every_broad_except_is_marked_with_its_reason() -> None:
-    found = [caught for module in MODULES for caught in _broad_handlers(module)]
+    found = [caught for module in modules() for caught in _broad_handlers(module)]
 
     assert [f"{one.where}:{one.line}" for one in found if not one.marked] == []
 
@@ -406,7 +467,7 @@ def test_every_broad_except_is_marked_with_its_reason() -> None:
 def test_a_suppressed_exception_is_never_broad() -> None:
     found = [
         f"{module.name}:{node.lineno}"
-        for module in MODULES
+        for module in modules()
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Call)
         and _dotted(node.func, _aliases(module.tree)) == "contextlib.suppress"
@@ -419,7 +480,7 @@ def test_a_suppressed_exception_is_never_broad() -> None:
 def test_only_the_command_line_prints() -> None:
     found = [
         f"{module.name}:{node.lineno}"
-        for module in MODULES
+        for module in modules()
         if module.room != "cli"
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
@@ -431,7 +492,7 @@ def test_only_the_command_line_prints() -> None:
 def test_nothing_is_left_for_later() -> None:
     unfinished = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
-    assert [comment for module in MODULES for comment in _comments(module) if unfinished.search(comment)] == []
+    assert [comment for module in modules() for comment in _comments(module) if unfinished.search(comment)] == []
 
 
 def _comments(module: Module) -> Iterator[str]:
@@ -443,6 +504,5 @@ def _comments(module: Module) -> Iterator[str]:
             yield f"{module.name}: {ast.get_docstring(node) or ''}"
 
 
-@pytest.mark.parametrize("module", MODULES, ids=str)
-def test_a_module_says_what_its_duty_is(module: Module) -> None:
-    assert ast.get_docstring(module.tree)
+def test_every_module_says_what_its_duty_is() -> None:
+    assert [module.name for module in modules() if not ast.get_docstring(module.tree)] == []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
+from patience import WAIT_SECONDS
 
 from holdfast.local.project_key import (
     KEY_CHARS,
@@ -194,7 +195,7 @@ def test_it_is_read_with_the_standard_library_alone_and_starts_no_process() -> N
         [sys.executable, "-S", "-c", code],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT_SECONDS,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "src")},
     )
     assert run.stdout.split()[0] == "False", run.stderr

@@ -13,6 +13,8 @@ from holdfast.projects import of_project, project_for_write, project_names
 from holdfast.store.port import where
 from holdfast.store.tables import OBSERVATIONS
 
+pytestmark = pytest.mark.quick
+
 SHOP, OPS = "github.com/borealis/platform", "github.com/ops/platform"
 
 

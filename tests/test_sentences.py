@@ -9,6 +9,8 @@ from hypothesis import given, strategies as st
 
 from holdfast.text.sentences import SENTENCE_CHARS, sentences
 
+pytestmark = pytest.mark.quick
+
 
 def texts(text: str) -> list[str]:
     return [one.text for one in sentences(text)]

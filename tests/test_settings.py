@@ -17,6 +17,8 @@ from hypothesis import given, settings, strategies as st
 from holdfast.core.errors import InvalidSettings
 from holdfast.settings import SETTINGS, Setting, Settings, duration, load, origin
 
+pytestmark = pytest.mark.quick
+
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 
 each_setting = pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.name)

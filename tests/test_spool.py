@@ -10,6 +10,8 @@ import pytest
 
 from holdfast.local import spool
 
+pytestmark = pytest.mark.quick
+
 
 def put(folder: Path, number: int, body: object = None) -> bool:
     return spool.keep(

@@ -11,6 +11,8 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.text.tokens import estimate
 
+pytestmark = pytest.mark.quick
+
 COUNTED = json.loads((Path(__file__).parent / "counted_tokens.json").read_text(encoding="utf-8"))
 # What hardly occurs in memories may be overcounted more: no budget is spent on it.
 EMPTY = {"spaces", "tabs", "newlines"}

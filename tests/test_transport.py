@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from typing import Any
 
 import pytest
+from patience import WAIT_SECONDS
 
 from holdfast import transport
 from holdfast.cli.command_table import endpoint
@@ -44,7 +45,7 @@ class Endings:
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        self._thread.join(20)
+        self._thread.join(WAIT_SECONDS)
 
 
 def _whole_request(connection: socket.socket) -> bytes:
@@ -182,7 +183,7 @@ def test_a_program_that_speaks_something_else_is_told(servers: list[Endings]) ->
         thread.start()
         with pytest.raises(ServerUnreachable):
             _call(f"http://127.0.0.1:{other.getsockname()[1]}", None, "search", query="x")
-        thread.join(20)
+        thread.join(WAIT_SECONDS)
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1:1", "127.0.0.1:3111", "http://", ""])
@@ -216,7 +217,7 @@ class Silent:
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        self._thread.join(20)
+        self._thread.join(WAIT_SECONDS)
         for one in self._held:
             one.close()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from patience import WAIT_SECONDS
 
 from holdfast.context import CallContext
 from holdfast.core.model import Caller
@@ -96,9 +97,9 @@ def running(home: Path, **overrides: Any) -> Iterator[httpx.Client]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        assert ready.wait(20), "the server did not come up"
-        with httpx.Client(base_url=urls[0], timeout=30, trust_env=False) as client:
+        assert ready.wait(WAIT_SECONDS), "the server did not come up"
+        with httpx.Client(base_url=urls[0], timeout=WAIT_SECONDS, trust_env=False) as client:
             yield client
     finally:
         server.stop()
-        thread.join(20)
+        thread.join(WAIT_SECONDS)

@@ -16,6 +16,7 @@ import tempfile
 import tomllib
 import urllib.request
 import venv
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def main() -> int:
     try:
         _check_changelog(version)
         wheel = _build(version)
+        _check_files(wheel)
         with tempfile.TemporaryDirectory(prefix="holdfast-release-") as folder:
             _smoke_test(Path(folder), wheel, version)
     except ReleaseFailed as failure:
@@ -56,6 +58,16 @@ def _build(version: str) -> Path:
     if len(wheels) != 1 or len(sources) != 1:
         raise ReleaseFailed(f"dist/ holds {len(wheels)} wheels and {len(sources)} sdists of {version}, not one each")
     return wheels[0]
+
+
+def _check_files(wheel: Path) -> None:
+    """Every file of the package is in the wheel: rules, migrations, the viewer, the model's graph."""
+    source = ROOT / "src"
+    files = {path.relative_to(source).as_posix() for path in (source / "holdfast").rglob("*") if path.is_file()}
+    with zipfile.ZipFile(wheel) as packed:
+        missing = {name for name in files if "__pycache__" not in name} - set(packed.namelist())
+    if missing:
+        raise ReleaseFailed(f"{wheel.name} lacks {', '.join(sorted(missing)[:5])}")
 
 
 def _smoke_test(folder: Path, wheel: Path, version: str) -> None:

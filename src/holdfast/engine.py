@@ -28,8 +28,8 @@ from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
 from holdfast.store.damage import Damage
 from holdfast.store.data_folder import DataFolder, FolderLock
+from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.engines import live_memory
-from holdfast.store.lifecycle import Build, CapturedFile
 from holdfast.store.port import Store
 
 log = logging.getLogger("holdfast")

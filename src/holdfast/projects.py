@@ -178,7 +178,7 @@ def _meant(ctx: CallContext, reader: Reader, name: str, known: list[Project]) ->
     if _has_records(ctx, reader, name):
         return None
     shown = ", ".join(sorted(one.key for one in called)[:MOST_SHOWN])
-    raise InvalidRequest(f"project: {name} is the name of {len(called)} projects: {shown}.", hint="Name one of them.")
+    raise InvalidRequest(f"project: {name} matches {len(called)} projects: {shown}.", hint="Use one of these names.")
 
 
 def _has_records(ctx: CallContext, reader: Reader, project: str) -> bool:

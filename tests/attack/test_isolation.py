@@ -13,6 +13,8 @@ from world import DAY, World
 from holdfast.core.errors import Fault
 from holdfast.core.model import Caller
 
+pytestmark = pytest.mark.quick
+
 T = "2026-01-01T00:00:00Z"
 ALICE = Caller("default", "alice", frozenset({"read", "write"}), "token:alice")
 BOB = Caller("default", "bob", frozenset({"read", "write"}), "token:bob")

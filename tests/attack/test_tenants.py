@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from patience import WAIT_SECONDS
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from world import running
@@ -69,7 +70,7 @@ def test_a_revoked_token_hears_nothing_more_on_its_open_socket(server: Server) -
     address = str(server.http.base_url).replace("http", "ws", 1).rstrip("/")
     with connect(f"{address}/stream/mem-live/viewer?token={listener['token']}") as socket:
         server.post("/remember", writer, content="before the revocation")
-        assert "before the revocation" in str(socket.recv(timeout=10))
+        assert "before the revocation" in str(socket.recv(timeout=WAIT_SECONDS))
         server.http.delete(f"{PREFIX}/tokens/{listener['record']['id']}", headers=_bearer(writer))
         server.post("/remember", writer, content="AFTERREVOCATION is not for that token")
         try:
@@ -97,7 +98,7 @@ def test_one_slow_redaction_does_not_hold_up_the_writes_of_others(
     def slow(text: str) -> Any:
         if "SLOWTEXT" in text:
             begun.set()
-            go_on.wait(20)
+            go_on.wait(WAIT_SECONDS)
         return real(text)
 
     monkeypatch.setattr(fields, "redact_text", slow)
@@ -105,13 +106,13 @@ def test_one_slow_redaction_does_not_hold_up_the_writes_of_others(
     hog = threading.Thread(target=server.post, args=("/remember", one), kwargs={"content": "SLOWTEXT to clean " * 200})
     hog.start()
     try:
-        assert begun.wait(10)
+        assert begun.wait(WAIT_SECONDS)
         answer = server.http.post(
-            f"{PREFIX}/remember", json={"content": "a small fact"}, headers=_bearer(other), timeout=15
+            f"{PREFIX}/remember", json={"content": "a small fact"}, headers=_bearer(other), timeout=WAIT_SECONDS
         )
         assert answer.status_code == 201
     except httpx.TimeoutException:
         pytest.fail("a write of another tenant waited for the redaction of a stranger's text")
     finally:
         go_on.set()
-        hog.join(20)
+        hog.join(WAIT_SECONDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+from patience import WAIT_SECONDS
 
 PREFIX = "/agentmemory"
 NOON = 1_790_000_000_000  # 2026-09-21T14:13:20Z
@@ -22,7 +23,7 @@ class Filling:
 
     def __init__(self, url: str, secret: str = ""):
         headers = {"Authorization": f"Bearer {secret}"} if secret else {}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=60, trust_env=False)
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=WAIT_SECONDS, trust_env=False)
 
     def post(self, path: str, **body: Any) -> Any:
         return self.send("POST", path, body)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from patience import WAIT_SECONDS
 from playwright.sync_api import ConsoleMessage, Dialog, Locator, Page, Request
 
 import holdfast.viewer
@@ -19,7 +20,7 @@ FLAGS = (
     f"--host-resolver-rules=MAP {EVIL} 127.0.0.1",  # as whoever owns a name may let it lead anywhere
 )
 SHOTS = Path(__file__).parents[2] / "docs" / "viewer"
-PATIENCE_MS = 15_000  # the machine may be busy; nothing is concluded from how long something takes
+PATIENCE_MS = 1_000 * WAIT_SECONDS
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 

@@ -30,6 +30,8 @@ from holdfast.core.model import Caller
 from holdfast.ops.framework.operation import Stream
 from holdfast.protocol.access import Viewer
 
+pytestmark = pytest.mark.quick
+
 MANY = 100
 READ_ONLY = Caller(scopes=frozenset({"read"}), name="token:reader")
 

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 from chat_world import A_PRIVATE, B_PRIVATE, G1, asked_by
+from patience import WAIT_SECONDS
 from websockets.sync.client import connect
 from world import World, running
 
@@ -159,7 +160,7 @@ def test_live_readers_hear_of_the_bound_chat(server: httpx.Client) -> None:
     with connect(address, additional_headers=bound(A_PRIVATE, "A")) as socket:
         for viewer, word in ((B, "for Ben"), (A, "for Anna"), (Viewer(), "for all")):
             server.post(f"{PREFIX}/remember", json={"content": f"A word {word} alone", **asked_by(viewer)})
-        heard = str(socket.recv(timeout=20)) + str(socket.recv(timeout=20))
+        heard = str(socket.recv(timeout=WAIT_SECONDS)) + str(socket.recv(timeout=WAIT_SECONDS))
 
     assert ("for Anna" in heard, "for all" in heard, "for Ben" in heard) == (True, True, False)
 
@@ -186,7 +187,7 @@ def said_on_stdio(home: Path, *options: str) -> list[dict[str, Any]]:
     ]
     lines.insert(1, json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
     command = [sys.executable, "-m", "holdfast.cli.main", "mcp", "--data", str(home), *options]
-    run = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=120)
+    run = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=WAIT_SECONDS)
     assert run.returncode == 0, run.stderr
     answers = [json.loads(line) for line in run.stdout.splitlines()]
     return [one["result"] for one in sorted(answers, key=lambda one: one["id"])]

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from patience import WAIT_SECONDS
+
 BOT = Path(__file__).parents[2] / "examples" / "chat_bot.py"
 SAID = [
     "anna> remember my locker code is 4711",
@@ -27,7 +29,12 @@ def test_nothing_that_one_told_the_bot_is_told_to_another() -> None:
     lines = [*SAID, *ASKED]
     environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "AGENTMEMORY_URL": ""}
     run = subprocess.run(
-        [sys.executable, str(BOT)], input="\n".join(lines), capture_output=True, text=True, env=environment, timeout=120
+        [sys.executable, str(BOT)],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=WAIT_SECONDS,
     )
 
     assert run.returncode == 0, run.stderr
@@ -50,7 +57,12 @@ def test_what_the_bot_does_not_understand_does_not_end_it() -> None:
     ]
     environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "AGENTMEMORY_URL": ""}
     run = subprocess.run(
-        [sys.executable, str(BOT)], input="\n".join(lines), capture_output=True, text=True, env=environment, timeout=120
+        [sys.executable, str(BOT)],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=WAIT_SECONDS,
     )
 
     assert run.returncode == 0, run.stderr

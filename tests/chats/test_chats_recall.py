@@ -10,6 +10,7 @@ import orjson
 import pytest
 from chat_world import A_PRIVATE, B_PRIVATE, G1, asked_by
 from hypothesis import HealthCheck, given, settings, strategies as st
+from patience import WAIT_SECONDS
 from websockets.sync.client import connect
 from world import World, running
 
@@ -186,7 +187,7 @@ def _frames(socket: Any, last: str) -> str:
     """Everything up to the frame that holds a text."""
     seen = ""
     while last not in seen:
-        seen += str(socket.recv(timeout=20))
+        seen += str(socket.recv(timeout=WAIT_SECONDS))
     return seen
 
 

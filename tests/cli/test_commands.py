@@ -6,6 +6,8 @@ import pytest
 
 from holdfast.cli.main import main
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("words", "meant"),

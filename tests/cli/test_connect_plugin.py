@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from connect_homes import make_place
+from patience import WAIT_SECONDS
 
 from holdfast.cli.connect.opencode_plugin import MARK, plugin_text
 
@@ -72,7 +73,7 @@ def played(folder: Path, script: str) -> tuple[list[str], dict[str, Any]]:
     place = make_place(folder, command=command, url="http://127.0.0.1:4000")
     (folder / "holdfast.mjs").write_text(plugin_text(place), encoding="utf-8")
     (folder / "host.mjs").write_text('import plugin from "./holdfast.mjs"\n' + script, encoding="utf-8")
-    run = subprocess.run([str(NODE), "host.mjs"], cwd=folder, capture_output=True, timeout=60, check=True)
+    run = subprocess.run([str(NODE), "host.mjs"], cwd=folder, capture_output=True, timeout=WAIT_SECONDS, check=True)
     rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert len([words for words, _ in rows if words[1] == "agent-message"]) <= 1
     assert all(words[2:] == ["--url", "http://127.0.0.1:4000"] for words, _ in rows)
@@ -111,7 +112,7 @@ def test_opencode_2_tells_the_hooks_and_gets_its_context(tmp_path: Path) -> None
 def test_a_command_that_is_gone_does_not_disturb_opencode(tmp_path: Path) -> None:
     (tmp_path / "holdfast.mjs").write_text(plugin_text(make_place(tmp_path)), encoding="utf-8")
     (tmp_path / "host.mjs").write_text('import plugin from "./holdfast.mjs"\n' + FIRST_GENERATION, encoding="utf-8")
-    run = subprocess.run([str(NODE), "host.mjs"], cwd=tmp_path, capture_output=True, timeout=60, check=True)
+    run = subprocess.run([str(NODE), "host.mjs"], cwd=tmp_path, capture_output=True, timeout=WAIT_SECONDS, check=True)
     assert json.loads(run.stdout) == ["base"]
 
 

@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from daemons import Home, finish, is_alive, until
+from daemons import Home, finish, is_alive
+from patience import until
 from processes import holdfast
 from small_disks import disk_of
 
@@ -214,7 +215,7 @@ def test_a_store_that_no_server_can_open_can_still_be_restored(home: Home) -> No
 
 
 def test_a_server_without_use_ends_and_the_next_command_starts_another(home: Home) -> None:
-    home.remember("The lighthouse.", HOLDFAST_IDLE="1s")
+    home.remember("The lighthouse.", HOLDFAST_IDLE="3s")
     until(lambda: not home.is_served, "the end of the idle server")
     until(lambda: not DataFolder(home.folder).is_locked(), "the folder to be free")
     assert not (home.folder / "server.json").exists()
@@ -237,7 +238,7 @@ def test_serve_at_a_terminal_takes_the_place_of_a_server_in_the_background(home:
 
     with home.start("serve", "--json") as process:
         try:
-            until(lambda: home.is_served and home.card["pid"] == process.pid, "the server at the terminal")
+            until(lambda: home.is_served_by(process.pid), "the server at the terminal")
             until(lambda: not is_alive(before), "the end of the first server")
             assert home.contents() == {"The lighthouse."}
             assert home.card["onDemand"] is False
@@ -377,7 +378,7 @@ def test_doctor_says_that_the_secret_differs_from_the_servers(home: Home) -> Non
     said = json.loads(home.run("doctor", "--json", check=False, HOLDFAST_SECRET="quite-another-secret").stdout)
     (check,) = (one for one in said["checks"] if one["name"] == "server")
     assert not check["ok"]
-    assert "is not the one that the server was started with" in check["found"]
+    assert "differs from the secret of the server" in check["found"]
     assert "HOLDFAST_SECRET" in check["hint"]
 
 

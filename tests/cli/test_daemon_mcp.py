@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from daemons import Home, until
-from processes import WAIT_SECONDS, holdfast
+from daemons import Home
+from patience import WAIT_SECONDS, until
+from processes import holdfast
 
 from holdfast.store.data_folder import DataFolder
 

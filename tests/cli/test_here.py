@@ -96,7 +96,9 @@ def test_a_project_nothing_is_known_of_is_told_so(run: Run) -> None:
     assert run("context").splitlines()[0] == f"Nothing is known of project {KEY}."
     run("remember", "I like short answers.", "--everywhere")
     printed = run("context", "harbour")
-    assert printed.startswith("Nothing is known of project harbour. An agent there is told what holds everywhere:\n")
+    assert printed.startswith(
+        "Nothing is known of project harbour. An agent there gets the memories for all projects:\n"
+    )
     assert "- I like short answers.\n" in printed
 
 
@@ -125,6 +127,6 @@ def test_rules_that_left_the_file_are_not_called_removed(run: Run, tmp_path: Pat
     rules.write_text("# Shop\n\n- Round prices up at the till.\n")
     first, second, third = run("import", str(rules)).splitlines()
     assert first == f"CLAUDE.md, for project {KEY}: 0 added, 0 changed, 1 unchanged."
-    assert second == "No longer in the file (1), still told; remove one with: holdfast forget ID"
+    assert second == "No longer in the file (1), still recalled; remove one with: holdfast forget ID"
     assert third.endswith("  Ask before you delete a branch.")
     assert json.loads(run("import", str(rules), "--json"))["hint"].endswith("holdfast forget ID")

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from patience import WAIT_SECONDS
 
 from holdfast.cli.hook.git import commit_at
 from holdfast.cli.hook.hook_command import EVENTS, HookOutcome, hook_main, run_hook, server
@@ -505,7 +506,7 @@ def test_help_explains_every_event_and_what_is_printed(words: list[str], capsys:
 
 def test_the_hook_starts_with_the_standard_library_alone() -> None:
     code = "import sys, holdfast.cli.hook.hook_command; print(*sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=WAIT_SECONDS)
     loaded = {name.partition(".")[0] for name in run.stdout.split()}
     known = sys.stdlib_module_names | {"holdfast", "__main__", "__mp_main__", "certifi", "sitecustomize"}
     assert {name for name in loaded - known if not name.startswith(("_", "~"))} == set()

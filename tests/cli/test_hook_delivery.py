@@ -9,14 +9,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from daemons import until
+from patience import WAIT_SECONDS, until
 from small_disks import disk_of
 from world import running
 
@@ -64,7 +63,7 @@ def hook(
         input=json.dumps({"session_id": SESSION, "cwd": str(home.parent), **payload}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT_SECONDS,
         check=True,
         env={**env, "HOLDFAST_EMBEDDER": "none", **environ},
     )
@@ -255,21 +254,15 @@ def launched(tmp_path: Path) -> Iterator[Path]:
     home = tmp_path / "data"
     yield home
     card = home / "server.json"
-    for _ in range(600):
-        if card.exists():
-            os.kill(json.loads(card.read_text())["pid"], signal.SIGTERM)
-            break
-        time.sleep(0.05)
+    until(card.exists, "the server that was started")
+    os.kill(json.loads(card.read_text())["pid"], signal.SIGTERM)
 
 
 def test_a_hook_starts_the_server_of_its_folder(launched: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     hook("prompt-submit", launched, {"prompt": "hello"}, HOLDFAST_DAEMON="on", HOLDFAST_PORT=str(port))
-    for _ in range(1_200):
-        if (launched / "server.json").exists() and not spool.waiting(str(launched)):
-            break
-        time.sleep(0.05)
+    until(lambda: (launched / "server.json").exists() and not spool.waiting(str(launched)), "an empty spool")
     assert json.loads((launched / "server.json").read_text())["url"].endswith(f":{port}")
     assert spool.spool_status(str(launched)) == spool.Status()
 
@@ -382,14 +375,16 @@ def test_a_hook_reads_the_same_variables_as_the_settings() -> None:
 
 def test_an_agent_whose_memory_is_still_in_the_vault_is_told_so_and_loses_nothing(tmp_path: Path) -> None:
     home, vault = tmp_path / "data", tmp_path / "vault"
-    with running(home, vault=str(vault)) as client:  # the folder of the vault is not there
+    with running(home, vault=str(vault)) as client:  # the folder of the vault does not exist
         told = hook("session-start", home, {"source": "startup"})
         assert "this memory may be in it" in json.loads(told.stdout)["hookSpecificOutput"]["additionalContext"]
         assert hook("prompt-submit", home, {"prompt": "Why is the build slow?"}).stdout == ""
         assert [entry.path.rpartition("/")[2] for entry in waiting(home)] == ["start", "observe"]
         assert client.post("/agentmemory/vault/init", json={}).status_code == 200
-        ends = time.monotonic() + 60
-        health = client.get("/agentmemory/health").json()
-        while (health["status"] != "healthy" or health["spool"]["waiting"]) and time.monotonic() < ends:
+
+        def is_delivered() -> bool:
             health = client.get("/agentmemory/health").json()
-        assert health["counts"]["observations"] == 1
+            return health["status"] == "healthy" and not health["spool"]["waiting"]
+
+        until(is_delivered, "a healthy memory with an empty spool")
+        assert client.get("/agentmemory/health").json()["counts"]["observations"] == 1

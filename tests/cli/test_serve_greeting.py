@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import httpx
+from patience import WAIT_SECONDS
 
 
 def test_the_greeting_says_where_the_server_and_the_page_are(tmp_path: Path) -> None:
@@ -20,7 +21,7 @@ def test_the_greeting_says_where_the_server_and_the_page_are(tmp_path: Path) -> 
             said = one.stdout.readline()
             page = re.search(r"http://\S+/viewer", said)
             assert page, said
-            assert httpx.get(page[0], timeout=30, trust_env=False).status_code == 200
+            assert httpx.get(page[0], timeout=WAIT_SECONDS, trust_env=False).status_code == 200
             assert str(tmp_path / "memory") in said
         finally:
             one.terminate()

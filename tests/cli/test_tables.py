@@ -18,6 +18,8 @@ from holdfast.cli.main import main
 from holdfast.cli.output.columns import ColumnTitle, fitted, print_table
 from holdfast.cli.output.render import print_report
 
+pytestmark = pytest.mark.quick
+
 Command = Callable[..., list[str]]
 each_width = pytest.mark.parametrize("width", [60, 80, 120])
 DATE = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}")
@@ -164,7 +166,7 @@ def test_spare_columns_go_before_a_text_is_cut_to_nothing() -> None:
 
 
 def test_the_labels_of_flags_stand_whole(command: Command) -> None:
-    assert any(line.startswith("Chats change global memories ") for line in command("flags", 80))
+    assert any(line.startswith("Chats may modify global memories ") for line in command("flags", 80))
 
 
 def test_the_overview_is_a_page_and_no_list_of_zeros(command: Command) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from patience import WAIT_SECONDS
 from wiretap import Wiretap
 
 from holdfast.serve.run import RunningServer
@@ -29,7 +30,6 @@ SHIM = PACKAGES / "@agentmemory" / "mcp" / "bin.mjs"
 PI_EXTENSION = AGENTMEMORY / "integrations" / "pi" / "index.ts"
 OPENCODE_PLUGIN = AGENTMEMORY / "plugin" / "opencode" / "agentmemory-capture.ts"
 CLI = AGENTMEMORY / "dist" / "cli.mjs"
-PATIENCE = 60
 
 
 def require_clients() -> None:
@@ -60,17 +60,17 @@ class Holdfast:
         self._server = RunningServer(settings, on_ready)
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
-        assert ready.wait(PATIENCE), "the server did not start"
+        assert ready.wait(WAIT_SECONDS), "the server did not start"
         secret = overrides.get("secret")
         headers = {"Authorization": f"Bearer {secret}"} if secret else {}
         self._rest = httpx.Client(
-            base_url=f"{self.url}/agentmemory", headers=headers, timeout=PATIENCE, trust_env=False
+            base_url=f"{self.url}/agentmemory", headers=headers, timeout=WAIT_SECONDS, trust_env=False
         )
 
     def close(self) -> None:
         self._rest.close()
         self._server.stop()
-        self._thread.join(PATIENCE)
+        self._thread.join(WAIT_SECONDS)
 
     def get(self, path: str, **query: Any) -> Any:
         return self._rest.get(path, params=query).raise_for_status().json()
@@ -128,7 +128,7 @@ def run_node(
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=WAIT_SECONDS,
         cwd=cwd or home,
         env=environment(home, url, env or {}),
         check=False,

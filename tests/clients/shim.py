@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from real_clients import NODE, PATIENCE, SHIM, environment
+from patience import WAIT_SECONDS
+from real_clients import NODE, SHIM, environment
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Shim:
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.close()
-        self._process.wait(PATIENCE)
+        self._process.wait(WAIT_SECONDS)
         self._process.stdout.close()
 
     @property

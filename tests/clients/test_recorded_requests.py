@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from patience import WAIT_SECONDS
 from real_clients import Holdfast, Start
 from recorded_calls import HOOK_RUNS, SHIM_RUNS
 
@@ -81,7 +82,7 @@ def wire(request: dict[str, Any]) -> bytes:
 def send(server: Holdfast, request: dict[str, Any]) -> tuple[int, bytes]:
     """The recorded bytes, and nothing that an HTTP library would add to them."""
     address = urlsplit(server.url)
-    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=60)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=WAIT_SECONDS)
     try:
         connection.putrequest(request["method"], request["path"], skip_host=True, skip_accept_encoding=True)
         connection.putheader("host", address.netloc)

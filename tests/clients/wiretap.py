@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httptools
-
-PATIENCE = 20  # seconds in which a busy machine surely gets a request through
+from patience import WAIT_SECONDS
 
 
 @dataclass
@@ -157,7 +156,7 @@ class Wiretap:
     def wait_for(self, condition: Callable[[], bool]) -> bool:
         """Whether the condition, looked at after every piece of news, came true in time."""
         with self._news:
-            return self._news.wait_for(condition, PATIENCE)
+            return self._news.wait_for(condition, WAIT_SECONDS)
 
     def answered(self, count: int) -> list[Exchange]:
         """The exchanges so far, as soon as at least `count` of them have their answer."""

@@ -12,6 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from patience import WAIT_SECONDS
+
 KEY = "col_0123456789abcdef"
 QUOTA = 10 * 1024 * 1024
 MOST_FILE = 1_000_000
@@ -116,7 +118,7 @@ def endless(request: Handler) -> bool:
 
 def slow_until(event: threading.Event) -> Play:
     def play(request: Handler) -> bool:
-        event.wait(30)
+        event.wait(WAIT_SECONDS)
         request.close_connection = True
         return False
 

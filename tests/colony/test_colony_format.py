@@ -18,6 +18,8 @@ from holdfast.colony import ColonyDamaged, ColonyInvalid, ColonyMemory, ColonyMe
 from holdfast.colony.file_names import began, next_id, read_name, series_of
 from holdfast.colony.payload import canonical, pack, sha256
 
+pytestmark = pytest.mark.quick
+
 ME = Ed25519Signer(bytes(range(32)))
 text = st.text(st.characters(exclude_categories=["Cs"]))
 

@@ -14,6 +14,8 @@ from holdfast.colony.file_names import series_of
 from holdfast.colony.manifest import build, pointer_text
 from holdfast.colony.payload import canonical, pack
 
+pytestmark = pytest.mark.quick
+
 GOLDEN = Path(__file__).parent / "golden"
 SOUND = sorted(path.name for path in GOLDEN.glob("0*"))
 TAMPERED = sorted(path.name for path in GOLDEN.glob("neg_*"))
@@ -48,25 +50,20 @@ def test_a_tampered_vault_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_manifest_and_pointer_are_written_byte_for_byte(name: str) -> None:
-    """All but blob_chars and the signature over it depend only on the documents: the deflate may be another."""
+def test_every_file_is_written_byte_for_byte(name: str) -> None:
+    """The golden files are of Python 3.11; other versions write another byte for the system into gzip's header."""
     vault, folder = golden(name)
     case = _case(folder)
     [backup] = case["backups"]
     series = series_of(backup["label"])
     signer = Ed25519Signer(bytes.fromhex(case["signer_seed_hex"])) if case["signer_seed_hex"] else None
     documents = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    theirs = json.loads(vault.files[series.manifest(backup["snapshot_id"])])
 
     built = build(pack(documents, []), series, backup["snapshot_id"], backup["created_at"], signer)
 
-    mine = json.loads(built.manifest[1])
-    assert list(mine) == list(theirs), "the same fields in the same order"
-    deflate = ("blob_chars", "signature", "part_count", "part_files")
-    assert {k: v for k, v in mine.items() if k not in deflate} == {k: v for k, v in theirs.items() if k not in deflate}
-    pointer = json.loads(pointer_text(series, backup["snapshot_id"], backup["updated_at"]))
-    pointer.pop("label_given", None)
-    assert json.dumps(pointer) == vault.files[series.pointer]
+    written = dict(built.files())
+    written[series.pointer] = pointer_text(series, backup["snapshot_id"], backup["updated_at"])
+    assert written == vault.files
 
 
 @pytest.mark.parametrize("name", [name for name in SOUND if "signed" in name and "unsigned" not in name])

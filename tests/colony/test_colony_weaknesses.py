@@ -9,6 +9,7 @@ import json
 import threading
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import colony_memory
@@ -515,7 +516,7 @@ def test_weakness_p_pruning_never_deletes_the_newest_whatever_the_pointer_says(
     else:
         vault.files["cmem.default.latest.json"] = pointer
 
-    assert memory.prune(label="default", keep=0) == 2
+    assert memory.prune(label="default", keep=1) == 2
 
     assert memory.restore() == {"a": "2"}
 
@@ -718,8 +719,8 @@ def test_weakness_v_the_last_moment_that_can_be_written_is_told(vault: MemVault)
 # W: keep was not checked
 
 
-@pytest.mark.parametrize("keep", [-1, -2, 1.5, "1", True])
-def test_weakness_w_keep_must_be_a_number_from_0(vault: MemVault, keep: Any) -> None:
+@pytest.mark.parametrize("keep", [0, -1, -2, 1.5, "1", True])
+def test_weakness_w_keep_must_be_a_number_from_1(vault: MemVault, keep: Any) -> None:
     memory = ColonyMemory(backend=vault)
     memory.backup({"a": "1"})
     before = dict(vault.files)
@@ -801,8 +802,9 @@ def test_weakness_y_a_label_does_not_become_another_by_losing_characters(
     assert memory.restore(label=first) == {"a": "of the first"}
 
 
-def test_weakness_y_another_process_notices_too(vault: MemVault) -> None:
-    ColonyMemory(backend=vault).backup({"a": "1"}, label="My Label")
+def test_weakness_y_another_process_with_the_same_state_notices_too(vault: MemVault, tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    ColonyMemory(backend=vault, state=state).backup({"a": "1"}, label="My Label")
 
     for use in (
         lambda memory: memory.backup({"a": "2"}, label="my.label"),
@@ -812,9 +814,18 @@ def test_weakness_y_another_process_notices_too(vault: MemVault) -> None:
         lambda memory: memory.delete_snapshot(label="my.label", snapshot_id=OLD),
     ):
         with pytest.raises(ColonyInvalid):
-            use(ColonyMemory(backend=vault))
-    again = ColonyMemory(backend=vault)
+            use(ColonyMemory(backend=vault, state=state))
+    again = ColonyMemory(backend=vault, state=state)
     assert again.restore(label=" MY LABEL ") == again.restore(label="my-label") == {"a": "1"}
+
+
+def test_weakness_y_the_note_of_earlier_versions_in_a_pointer_still_counts(vault: MemVault) -> None:
+    ColonyMemory(backend=vault).backup({"a": "1"}, label="My Label")
+    change(vault, "cmem.my-label.latest.json", lambda fields: fields.update(label_given="my label"))
+
+    with pytest.raises(ColonyInvalid):
+        ColonyMemory(backend=vault).restore(label="my.label")
+    assert ColonyMemory(backend=vault).restore(label="My Label") == {"a": "1"}
 
 
 # Z: nothing was encrypted, and names were in the clear

@@ -22,6 +22,8 @@ from holdfast.core.age import (
     recipient_of,
 )
 
+pytestmark = pytest.mark.quick
+
 IDENTITY, STRANGER = pyrage.x25519.Identity.generate(), pyrage.x25519.Identity.generate()
 DATA = b"rows of a memory" * 40_000
 

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 import yaml
 from daemons import until
-from processes import WAIT_SECONDS, environment, run
+from patience import WAIT_SECONDS
+from processes import environment, run
 
 from holdfast.cli.main import _parser as parser_of
 from holdfast.ops.registry import OPERATIONS

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from broker import NatsServer, Reader, bodies, ids, until
+from broker import NatsServer, Reader, bodies, ids
 from nats.aio.msg import Msg
+from patience import until
 from processes import Promise, Server, Writers, run, serving, verify
 
 PER_ROUND = 60

@@ -9,7 +9,6 @@ from processes import Writers, assert_promises_kept, serving, verify
 
 ROUNDS = 3
 PER_ROUND = 70
-TERM_SECONDS = 10
 
 
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed_again_and_again(tmp_path: Path) -> None:
@@ -35,7 +34,7 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_told_to_stop_under_load
         with Writers(server.url) as writers:
             writers.until_promised(PER_ROUND)
             server.process.send_signal(signal.SIGTERM)
-            code = server.ended(TERM_SECONDS)
+            code = server.ended()
         assert code == 0, server.complaints
     assert not (home / "server.json").exists()
     assert {one.name for one in (home / "gen-000001").iterdir()} == {"memory.db", "made"}
@@ -48,4 +47,4 @@ def test_an_idle_server_that_is_interrupted_ends_at_once_and_well(tmp_path: Path
     with serving(tmp_path / "memory") as server:
         assert server.remember("kept before the end").status_code == 201
         server.process.send_signal(signal.SIGINT)
-        assert server.ended(TERM_SECONDS) == 0
+        assert server.ended() == 0

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
-ATTACH_SECONDS = 20
+from patience import WAIT_SECONDS
 
 
 def need_strace() -> str:
@@ -73,7 +72,7 @@ def failing(pid: int, calls: Sequence[str], error: str, log: Path) -> Iterator[N
         yield
     finally:
         tracer.terminate()
-        tracer.communicate(timeout=ATTACH_SECONDS)
+        tracer.communicate(timeout=WAIT_SECONDS)
 
 
 def fired(log: Path) -> int:

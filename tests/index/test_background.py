@@ -8,12 +8,11 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from patience import WAIT_SECONDS
 
 from holdfast.core.system import LOWEST
 from holdfast.index import idle_threads
 from holdfast.index.idle_threads import IdleThreads
-
-WAIT = 60
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However loaded the machine is on which this is tested."""
-    monkeypatch.setattr(idle_threads, "PATIENCE_SECONDS", float(WAIT))
+    monkeypatch.setattr(idle_threads, "PATIENCE_SECONDS", float(WAIT_SECONDS))
 
 
 @pytest.fixture
@@ -35,10 +34,10 @@ def starved() -> Iterator[IdleThreads]:
 
     def stand() -> None:
         inside.set()
-        go_on.wait(WAIT)
+        go_on.wait(WAIT_SECONDS)
 
     one._pool.submit(stand)
-    assert inside.wait(WAIT)
+    assert inside.wait(WAIT_SECONDS)
     yield one
     go_on.set()
 
@@ -69,7 +68,7 @@ def test_an_item_that_a_starved_thread_has_begun_is_done_by_the_caller_too() -> 
 
     def work(item: str) -> str:
         if threading.get_ident() != caller:
-            go_on.wait(WAIT)
+            go_on.wait(WAIT_SECONDS)
         return item.upper()
 
     assert IdleThreads(1).map(work, ["begun", "not begun"]) == ["BEGUN", "NOT BEGUN"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.index.batches import BATCH_TOKENS, batches
+
+pytestmark = pytest.mark.quick
 
 lengths = st.lists(st.integers(2, 256), max_size=200)
 

@@ -11,6 +11,8 @@ from holdfast.intake.event.draft import EventDraft, compress
 from holdfast.intake.event.failures import failing_names
 from holdfast.text.excerpt import excerpt, failures
 
+pytestmark = pytest.mark.quick
+
 TAP = "not ok 412 - checkout applies the voucher before tax\n    AssertionError: expected 41.65 to equal 41.64\n# pass 411\n# fail 1"
 PYTEST = (
     "E       assert 41.65 == 41.64\n=== short test summary info ===\n"

@@ -10,6 +10,8 @@ from world import World
 
 from holdfast.cli.main import main
 
+pytestmark = pytest.mark.quick
+
 FIRST = "# Shop\n\n## Style\n- Use four spaces in Python files\n- Never use tabs\n\n## Git\n- Rebase before you merge a branch\n"
 
 

@@ -15,6 +15,8 @@ from holdfast.learn.recurrence import find_facts, find_procedures
 from holdfast.learn.sessions.llm_prompt import SESSION_INSTRUCTION, parse_llm_summary, session_text
 from holdfast.learn.sessions.session_summary import crystallize, summarize_session
 
+pytestmark = pytest.mark.quick
+
 SESSION = [
     asked(1, "Add rate limiting to the API"),
     ran(2, "pytest -q", "==== 2 failed, 3 passed in 0.1s ====", 1),

@@ -14,6 +14,8 @@ from world import DAY, NOON, World
 from holdfast.core.errors import InvalidRequest, NotFound
 from holdfast.core.model import Caller
 
+pytestmark = pytest.mark.quick
+
 LONG = "The deploy script reads its secrets from the vault before it starts the blue green switch"
 NEARLY = "The deploy script reads its secrets from the vault before it starts the blue green rollout"
 OTHER = "Postgres connections are pooled by pgbouncer with at most twenty clients per node"

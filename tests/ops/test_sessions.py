@@ -11,6 +11,8 @@ from world import DAY, World
 
 from holdfast.core.errors import LimitReached, NotFound
 
+pytestmark = pytest.mark.quick
+
 
 def start(world: World, session: str = "s1", project: str = "proj") -> dict[str, object]:
     answer: dict[str, object] = world.call("session_start", sessionId=session, project=project, cwd="/w")["session"]

@@ -12,6 +12,8 @@ from world import DAY, World
 
 from holdfast.core.errors import InvalidRequest
 
+pytestmark = pytest.mark.quick
+
 
 def export(world: World, **page: Any) -> dict[str, Any]:
     stream = world.call("export", **page)

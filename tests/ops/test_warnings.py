@@ -179,7 +179,7 @@ def test_doctor_repeats_the_warnings(tmp_path: Path) -> None:
     checks = {one.name: one for one in examine(settings(tmp_path))}
 
     assert checks["no snapshot"].ok
-    assert checks["no snapshot"].hint == "Make one: holdfast snapshot create"
+    assert checks["no snapshot"].hint == "Create one: holdfast snapshot create"
 
 
 def test_events_that_wait_for_a_memory_in_trouble_are_told_however_few_they_are() -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from patience import WAIT_SECONDS
+
 from holdfast.core.model import Caller, Json
 from holdfast.engine import Engine
 from holdfast.ops.registry import BY_NAME
@@ -124,7 +126,7 @@ def prepare(home: Path, nexo: Path) -> Prepared:
     finally:
         engine.close()
     _keep_a_damaged_one(home)
-    (home / "vault").mkdir()  # empty: a folder that is not there is none
+    (home / "vault").mkdir()  # empty: a folder that does not exist is none
     return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "nexo": str(nexo)})
 
 
@@ -275,8 +277,8 @@ def still_server(settings: Settings) -> Iterator[Serving]:
         thread = threading.Thread(target=server.run, name="still-server")
         thread.start()
         try:
-            assert ready.wait(20), "the server did not come up"
+            assert ready.wait(WAIT_SECONDS), "the server did not come up"
             yield Serving(urls[0], server)
         finally:
             server.stop()
-            thread.join(20)
+            thread.join(WAIT_SECONDS)

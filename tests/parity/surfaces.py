@@ -26,6 +26,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from parity_world import Prepared, environment, settings_for, still_engine, still_folders, still_server
+from patience import WAIT_SECONDS
 from sample_requests import Sample
 
 from holdfast import Holdfast
@@ -106,7 +107,7 @@ class Direct:
 
 def http_client(url: str, credential: str | None = None) -> httpx.Client:
     headers = {"Authorization": f"Bearer {credential}"} if credential is not None else {}
-    return httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=30)
+    return httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=WAIT_SECONDS)
 
 
 class Rest:
@@ -198,7 +199,7 @@ def mcp_http(url: str, credential: str | None = None, path: str = "/mcp") -> Ite
     @contextlib.asynccontextmanager
     async def connected() -> Any:
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False) as http,
+            httpx2.AsyncClient(headers=headers, timeout=WAIT_SECONDS, trust_env=False) as http,
             Client(streamable_http_client(url + path, http_client=http)) as client,
         ):
             yield client
@@ -269,7 +270,7 @@ def cli_outside(command: list[str], env: Mapping[str, str]) -> Callable[[list[st
     """Each command line as a process of its own."""
 
     def run(words: list[str]) -> tuple[int, bytes, bytes]:
-        done = subprocess.run([*command, *words], capture_output=True, env={**os.environ, **env}, timeout=60)
+        done = subprocess.run([*command, *words], capture_output=True, env={**os.environ, **env}, timeout=WAIT_SECONDS)
         return done.returncode, done.stdout, done.stderr
 
     return run

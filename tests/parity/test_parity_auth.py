@@ -15,6 +15,7 @@ import httpx
 import orjson
 import pytest
 from parity_world import MARK, PROJECT, Prepared, Serving, environment, settings_for, still_server
+from patience import WAIT_SECONDS
 from sample_requests import SAMPLES, Sample
 from starlette.routing import Mount, Route, WebSocketRoute
 from surfaces import Cli, OldMcp, Outcome, PythonClient, Rest, cli_inside, http_client, mcp_http
@@ -476,7 +477,7 @@ def test_the_socket_opens_to_no_stranger(token: str | None, in_query: bool, guar
 def test_the_socket_tells_a_read_only_token_what_is_written(in_query: bool, guarded: Guarded) -> None:
     with _socket(guarded.url, guarded.tokens["reader"], in_query) as socket:
         made = guarded.call("action_create", title=f"Ring the bell {in_query}")
-        frame = orjson.loads(socket.recv(timeout=10))
+        frame = orjson.loads(socket.recv(timeout=WAIT_SECONDS))
 
     assert frame["data"]["action"]["id"] == made["action"]["id"]
 
@@ -494,6 +495,6 @@ def test_the_socket_tells_another_tenant_only_its_own(guarded: Guarded) -> None:
         )
         guarded.call("action_create", title=f"Sweep the {MARK}")
         own = client.post(f"{PREFIX}/actions", json={"title": "Row to the island"}).json()["action"]
-        frame = orjson.loads(socket.recv(timeout=10))
+        frame = orjson.loads(socket.recv(timeout=WAIT_SECONDS))
 
     assert frame["data"]["action"]["id"] == own["id"]

@@ -27,6 +27,8 @@ from holdfast.protocol.lifecycle import (
     summarised,
 )
 
+pytestmark = pytest.mark.quick
+
 RULES = LifecycleRules()
 
 

@@ -7,6 +7,8 @@ from hypothesis import given, strategies as st
 
 from holdfast.protocol.importers.rule_file import Rule, read_rules
 
+pytestmark = pytest.mark.quick
+
 
 def texts(markdown: str) -> list[str]:
     return [rule.text for rule in read_rules(markdown)]

@@ -14,6 +14,8 @@ from holdfast.core.model import Caller
 from holdfast.recall.context.build import FILES, IN_FORCE, OPEN, OPENING, PAST, RULES, ContextSources, build
 from holdfast.text.tokens import estimate
 
+pytestmark = pytest.mark.quick
+
 CAUSE = "The export fails because the worker opens `orders.csv` twice."
 LONG = "the quick brown fox jumps over the lazy dog and runs away. "
 

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 from hashing_embedder import HashingEmbedder
+from patience import WAIT_SECONDS
 from world import DAY, World
 
 from holdfast.core.model import CleanText
 from holdfast.core.ports import Vectors
 from holdfast.recall import candidates, dedupe, flow
 from holdfast.recall.time.dates import day_of
-
-WAIT = 30.0  # seconds; nothing waits as long unless it is broken
 
 
 class SlowEmbedder(HashingEmbedder):
@@ -28,7 +27,7 @@ class SlowEmbedder(HashingEmbedder):
         self.gave_up = False
 
     def embed_query(self, text: CleanText) -> Vectors:
-        self.gave_up = not self.go_on.wait(WAIT)
+        self.gave_up = not self.go_on.wait(WAIT_SECONDS)
         return super().embed_query(text)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hashing_embedder import HashingEmbedder
+from patience import until
 from world import World, running
 
 from holdfast.cli.output.render import print_answer
@@ -268,13 +268,12 @@ def test_the_server_makes_vectors_by_itself_and_explains_over_rest(tmp_path: Pat
     with running(tmp_path / "memory", embedder="minilm") as client:
         client.post("/agentmemory/remember", json={"content": DEPLOY})
         client.post("/agentmemory/remember", json={"content": CAT})
-        pause = threading.Event()
-        for _ in range(1_000):
-            health = client.get("/agentmemory/health").json()["index"]
-            if health.get("done") == 2:
-                break
-            pause.wait(0.05)
-        assert (health["pending"], health["done"]) == (0, 2)
+
+        def index() -> Any:
+            return client.get("/agentmemory/health").json()["index"]
+
+        until(lambda: index().get("done") == 2, "both have their vectors")
+        assert index()["pending"] == 0
         asked = {"query": "releasing a new version to production", "explain": True, "limit": 1}
         (hit,) = client.post("/agentmemory/search", json=asked).json()["results"]
         assert hit["content"] == DEPLOY

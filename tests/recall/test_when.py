@@ -10,6 +10,8 @@ from hypothesis import example, given, settings, strategies as st
 from holdfast.core.times import DAY_MS, iso
 from holdfast.recall.time.moments import parse_moment
 
+pytestmark = pytest.mark.quick
+
 
 def ms(text: str) -> int:
     when = datetime.fromisoformat(text).replace(tzinfo=UTC)

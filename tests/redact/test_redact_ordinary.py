@@ -9,6 +9,8 @@ from ordinary_texts import LINES, lockfile, picture
 
 from holdfast.redact import redact_text, redact_value
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("line", LINES)
 def test_an_ordinary_line_comes_back_unchanged(line: str) -> None:

@@ -10,6 +10,8 @@ from secret_samples import Sample, fill, templates
 from holdfast.redact import SECRET_MARK, redact_text, redact_value
 from holdfast.redact.rules import default_rules
 
+pytestmark = pytest.mark.quick
+
 SAMPLES = [fill(rule, template) for rule, template in templates()]
 NAMES = [f"{sample.rule}-{number}" for number, sample in enumerate(SAMPLES)]
 every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=NAMES)

@@ -12,6 +12,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from socketserver import ThreadingMixIn
 from typing import Any
 
+from patience import WAIT_SECONDS
+
 KEY = "sk-secret-0123456789abcdef"
 INSTRUCTION = "Summarize the session in one line"
 TEXT = "the user prefers tabs over spaces"
@@ -200,7 +202,7 @@ class ModelServer:
 
     def hold(self, request: BaseHTTPRequestHandler) -> None:
         """A play that answers nothing until the test is over."""
-        self.let_go.wait(30)
+        self.let_go.wait(WAIT_SECONDS)
 
     def drip_headers(self, request: BaseHTTPRequestHandler) -> None:
         """A play that sends a byte now and then, and never comes to the end of its headers."""

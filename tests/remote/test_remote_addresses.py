@@ -17,6 +17,8 @@ from holdfast.remote import address_policy
 from holdfast.remote.address_policy import Site, checked_site
 from holdfast.remote.guard import AddressGuard, AddressRefused
 
+pytestmark = pytest.mark.quick
+
 Make = Callable[..., Summarizer]
 SETTING = "HOLDFAST_OPENAI_URL"
 

@@ -26,6 +26,8 @@ from holdfast.remote import anthropic, gemini, openai
 from holdfast.remote.dialect import Dialect, Prompt, answer_in
 from holdfast.remote.failure import MALFORMED, Failure
 
+pytestmark = pytest.mark.quick
+
 Make = Callable[..., Summarizer]
 DIALECTS = [anthropic.DIALECT, openai.HOSTED, openai.COMPATIBLE, gemini.DIALECT]
 

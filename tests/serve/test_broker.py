@@ -15,8 +15,9 @@ from typing import Any
 
 import httpx
 import pytest
-from broker import NatsServer, Reader, bodies, free_port, ids, until
+from broker import NatsServer, Reader, bodies, free_port, ids
 from hypothesis import given, strategies as st
+from patience import WAIT_SECONDS, until
 from websockets.sync.client import connect
 from world import World, running, settings
 
@@ -565,15 +566,15 @@ def test_what_happens_to_a_snapshot_is_told_on_the_socket_to_its_tenant(tmp_path
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        assert ready.wait(20)
+        assert ready.wait(WAIT_SECONDS)
         with connect(urls[0].replace("http", "ws") + "/stream/mem-live/viewer") as viewer:
             server.engine.context(Caller(tenant="other")).announce("created", {"id": "theirs"})
             server.engine.context(Caller()).announce("created", {"id": "ours"})
-            frame = json.loads(viewer.recv(timeout=10))
+            frame = json.loads(viewer.recv(timeout=WAIT_SECONDS))
         waiting = server.engine.store.read().undispatched()
     finally:
         server.stop()
-        thread.join(20)
+        thread.join(WAIT_SECONDS)
 
     assert frame["type"] == frame["data"]["type"] == "snapshot_created"
     assert frame["data"]["snapshot_created"]["id"] == "ours"

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from patience import WAIT_SECONDS
 from processes import environment, holdfast
 from world import running
 
@@ -126,7 +127,7 @@ def test_the_command_lists_what_its_option_or_the_environment_says(
         env=environment(**environ),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=WAIT_SECONDS,
         check=True,
     )
 

@@ -11,13 +11,14 @@ from pathlib import Path
 import httpx
 import pytest
 from grafting import graft
+from patience import WAIT_SECONDS
 from world import settings
 
 from holdfast.core.model import Caller
 from holdfast.serve.run import RunningServer
 from holdfast.store.data_folder import DATABASE
 from holdfast.store.sqlite.files.capture import capture_store
-from holdfast.store.sqlite.files.frozen import FrozenFile
+from holdfast.store.sqlite.files.frozen_store import FrozenFile
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables import MEMORIES
 
@@ -36,10 +37,10 @@ def server(tmp_path: Path) -> Iterator[tuple[RunningServer, str]]:
     server = RunningServer(settings(tmp_path / "memory"), on_ready)
     thread = threading.Thread(target=server.run)
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(WAIT_SECONDS)
     yield server, urls[0]
     server.stop()
-    thread.join(20)
+    thread.join(WAIT_SECONDS)
 
 
 @contextmanager
@@ -50,7 +51,7 @@ def clients(url: str, number: int) -> Iterator[tuple[list[str], Counter[tuple[in
     answers: Counter[tuple[int, str]] = Counter()
 
     def work(client: int) -> None:
-        with httpx.Client(base_url=url, timeout=30, trust_env=False) as http:
+        with httpx.Client(base_url=url, timeout=WAIT_SECONDS, trust_env=False) as http:
             for at in range(100_000):
                 if stop.is_set():
                     return
@@ -74,7 +75,7 @@ def clients(url: str, number: int) -> Iterator[tuple[list[str], Counter[tuple[in
     finally:
         stop.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(WAIT_SECONDS)
 
 
 def test_exchanges_under_load_cost_nobody_an_acknowledged_write_and_end_in_no_failure(
@@ -100,10 +101,10 @@ def test_exchanges_under_load_cost_nobody_an_acknowledged_write_and_end_in_no_fa
         for number in range(6):
             with changed:
                 have = len(promised)
-                assert changed.wait_for(lambda: len(promised) >= have + 30, 60)  # noqa: B023 - waited for here
+                assert changed.wait_for(lambda: len(promised) >= have + 30, WAIT_SECONDS)  # noqa: B023 - waited for here
             engine.exchange(back if number % 2 else copy)
         with changed:
-            assert changed.wait_for(lambda: len(promised) >= have + 60, 60)
+            assert changed.wait_for(lambda: len(promised) >= have + 60, WAIT_SECONDS)
     assert set(answers) <= {(201, "None"), (503, "restoring"), (200, "search")}, answers
     kept: set[str] = set()
     for name in engine.folder.generations():
@@ -119,7 +120,7 @@ def test_a_token_that_was_revoked_after_the_snapshot_opens_nothing_after_the_res
 ) -> None:
     engine, url = server[0].engine, server[1]
     captured = tmp_path / "captured.db"
-    with httpx.Client(base_url=url, timeout=30, trust_env=False) as http:
+    with httpx.Client(base_url=url, timeout=WAIT_SECONDS, trust_env=False) as http:
         made = http.post(f"{A}/tokens", json={"name": "laptop"}).json()
         bearer = {"Authorization": f"Bearer {made['token']}"}
         capture_store(engine.store.path, captured, TENANT)
@@ -141,7 +142,7 @@ def test_whoever_writes_during_an_exchange_is_told_when_to_come_back(server: tup
     told: list[httpx.Response] = []
 
     def ask(live: FrozenFile) -> str:
-        with httpx.Client(base_url=url, timeout=30, trust_env=False) as http:
+        with httpx.Client(base_url=url, timeout=WAIT_SECONDS, trust_env=False) as http:
             text = {"content": "The weir is opened at dusk"}
             told.append(http.post(f"{A}/remember", json=text))
             told.append(http.post(f"{A}/mcp/call", json={"name": "memory_save", "arguments": text}))

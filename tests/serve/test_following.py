@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hashing_embedder import HashingEmbedder
+from patience import WAIT_SECONDS, until
 from world import World, settings
 
 from holdfast.core.model import Caller
@@ -20,8 +21,6 @@ from holdfast.serve.background import vector_worker
 from holdfast.serve.background.maintenance import Maintenance
 from holdfast.serve.background.vector_worker import FEW, LONGEST_WAIT, LULLS, VectorWorker
 from holdfast.store.tables import MEMORIES
-
-WAIT = 30
 
 
 @contextmanager
@@ -43,20 +42,11 @@ def call(engine: Engine, operation: str, **arguments: Any) -> Any:
     return BY_NAME[operation].call(engine.context(Caller()), arguments)
 
 
-def until(met: Callable[[], bool]) -> None:
-    never = threading.Event()
-    for _ in range(WAIT * 100):
-        if met():
-            return
-        never.wait(0.01)
-    raise AssertionError("it did not come about")
-
-
 def test_what_is_remembered_is_embedded_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with background(tmp_path / "memory", HashingEmbedder(), monkeypatch) as engine:
         for number in range(5):
             call(engine, "remember", content=f"lantern {number} of the harbour")
-        until(lambda: call(engine, "health")["index"].get("done") == 5)
+        until(lambda: call(engine, "health")["index"].get("done") == 5, "five vectors")
         assert call(engine, "health")["index"]["pending"] == 0
 
 
@@ -68,13 +58,16 @@ def test_what_searches_return_is_kept_while_the_server_runs(tmp_path: Path, monk
             call(engine, "search", query="lantern")
             (memory,) = engine.store.read().find(MEMORIES, Caller().tenant)
             kept = {memory.seq: times}
-            until(lambda kept=kept: engine.store.read().recalls(Caller().tenant, list(kept)) == kept)
+            until(
+                lambda kept=kept: engine.store.read().recalls(Caller().tenant, list(kept)) == kept,
+                "the recalls are counted",
+            )
 
 
 def test_without_an_embedder_nothing_waits_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with background(tmp_path / "memory", None, monkeypatch) as engine:
         call(engine, "remember", content="a lantern")
-        until(lambda: call(engine, "health")["index"] == {"pending": 0, "model": "none"})
+        until(lambda: call(engine, "health")["index"] == {"pending": 0, "model": "none"}, "nothing waits")
 
 
 def test_a_model_that_breaks_is_named_once_and_the_server_goes_on(
@@ -95,7 +88,7 @@ def test_a_model_that_breaks_is_named_once_and_the_server_goes_on(
     ):
         call(engine, "remember", content="a lantern")
         for _ in range(5):
-            assert tried.acquire(timeout=WAIT)
+            assert tried.acquire(timeout=WAIT_SECONDS)
         assert call(engine, "search", query="lantern")["results"] != []
     assert [record.getMessage() for record in caplog.records] == [
         "vectors: unexpected RuntimeError; search goes by words until this works again"
@@ -107,14 +100,14 @@ def test_it_stops_after_the_batch_that_is_being_made(tmp_path: Path, monkeypatch
 
     def wait() -> None:
         inside.set()
-        go_on.wait(WAIT)
+        go_on.wait(WAIT_SECONDS)
 
     embedder.before = wait
     monkeypatch.setattr("holdfast.intake.embed_queue.BATCH", 2)
     with background(tmp_path / "memory", embedder, monkeypatch) as engine:
         for number in range(9):
             call(engine, "remember", content=f"lantern {number} of harbour {number * 3}")
-        assert inside.wait(WAIT)
+        assert inside.wait(WAIT_SECONDS)
         threading.Timer(0.05, go_on.set).start()
     assert 0 < len(embedder.given) < 9
 
@@ -123,7 +116,7 @@ def test_a_write_wakes_the_thread_that_makes_vectors(tmp_path: Path, monkeypatch
     with background(tmp_path / "memory", HashingEmbedder(), monkeypatch) as engine:
         monkeypatch.setattr(vector_worker, "IDLE_SECONDS", 3_600.0)
         call(engine, "remember", content="a first lantern")  # ends the short wait that may still be under way
-        until(lambda: call(engine, "health")["index"]["pending"] == 0)
+        until(lambda: call(engine, "health")["index"]["pending"] == 0, "every vector")
         call(engine, "remember", content="a second lantern, much later")
         call(
             engine,
@@ -135,7 +128,7 @@ def test_a_write_wakes_the_thread_that_makes_vectors(tmp_path: Path, monkeypatch
             cwd="/",
             data={"a": 1},
         )
-        until(lambda: call(engine, "health")["index"]["pending"] == 0)
+        until(lambda: call(engine, "health")["index"]["pending"] == 0, "every vector")
 
 
 class Worker:

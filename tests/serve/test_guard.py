@@ -18,6 +18,8 @@ from holdfast.core.errors import Conflict, Unauthorized
 from holdfast.serve.http.admission import AdmissionControl
 from holdfast.settings import Settings, load
 
+pytestmark = pytest.mark.quick
+
 Header = tuple[bytes, bytes]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hashing_embedder import HashingEmbedder
+from patience import WAIT_SECONDS
 from starlette.types import Receive, Scope, Send
 from world import StillClock, World
 
@@ -104,7 +105,7 @@ def test_a_server_with_vectors_to_make_stays(
         assert not stopped.wait(0.2)
         waiting.follow()
         assert not has_work(waiting.engine)
-        assert stopped.wait(20)
+        assert stopped.wait(WAIT_SECONDS)
     finally:
         watch.stop()
 
@@ -116,7 +117,7 @@ def test_work_that_never_gets_done_keeps_a_server_for_a_bounded_time(
     waiting.call("remember", content="The lighthouse stands on the cliff.")
     watch = _watch(waiting, stopped, 10)
     try:
-        assert stopped.wait(20)
+        assert stopped.wait(WAIT_SECONDS)
     finally:
         watch.stop()
 
@@ -129,6 +130,6 @@ def test_a_server_whose_card_is_gone_ends_though_it_was_just_used(
     try:
         assert not stopped.is_set()
         waiting.engine.folder.withdraw()
-        assert stopped.wait(20)
+        assert stopped.wait(WAIT_SECONDS)
     finally:
         watch.stop()

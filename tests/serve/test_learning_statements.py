@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from patience import until
 from processes import run
 from talk import relations, statements, turn
 from world import DAY, World, running
@@ -23,15 +22,6 @@ from holdfast.serve.background.learning_thread import LearningThread
 A = "/agentmemory"
 OLD = "The database is Postgres 14 on `db.internal`."
 NEW = "I moved the database from Postgres 14 to Postgres 16."
-
-
-def until(met: Callable[[], bool]) -> None:
-    never = threading.Event()
-    for _ in range(3_000):
-        if met():
-            return
-        never.wait(0.02)
-    raise AssertionError("it did not come about")
 
 
 def changed(world: World) -> str:
@@ -51,13 +41,13 @@ def test_a_server_learns_from_what_is_there_and_from_what_comes(tmp_path: Path) 
     turn(world, "Which database do we use here?", OLD)
     world.close()
     with running(tmp_path / "m") as client:
-        until(lambda: OLD in context(client))
+        until(lambda: OLD in context(client), "the first statement is learned")
         said: dict[str, Any] = {"sessionId": "s2", "project": "proj", "cwd": "/w", "timestamp": "2026-10-01T08:00:00Z"}
         prompt = {**said, "hookType": "prompt_submit", "data": {"prompt": "Postgres 14 is too old, please upgrade it"}}
         client.post(f"{A}/observe", json=prompt).raise_for_status()
         answer = {**said, "hookType": "assistant_message", "data": {"message": NEW}}
         client.post(f"{A}/observe", json=answer).raise_for_status()
-        until(lambda: NEW in context(client) and OLD not in context(client))
+        until(lambda: NEW in context(client) and OLD not in context(client), "the second statement replaces the first")
 
 
 def test_a_session_that_ended_gets_its_summary(tmp_path: Path) -> None:
@@ -66,7 +56,7 @@ def test_a_session_that_ended_gets_its_summary(tmp_path: Path) -> None:
                 "hookType": "prompt_submit", "data": {"prompt": "Mend the export of orders"}}  # fmt: skip
         client.post(f"{A}/observe", json=seen).raise_for_status()
         client.post(f"{A}/session/end", json={"sessionId": "s1"}).raise_for_status()
-        until(lambda: "summary" in client.get(f"{A}/sessions").json()["sessions"][0])
+        until(lambda: "summary" in client.get(f"{A}/sessions").json()["sessions"][0], "the summary")
 
 
 def test_a_supersession_is_taken_back_over_rest(tmp_path: Path) -> None:
@@ -74,7 +64,7 @@ def test_a_supersession_is_taken_back_over_rest(tmp_path: Path) -> None:
     old = changed(world)
     world.close()
     with running(tmp_path / "m") as client:
-        until(lambda: NEW in context(client) and OLD not in context(client))
+        until(lambda: NEW in context(client) and OLD not in context(client), "the second statement replaces the first")
         answer = client.post(f"{A}/still-true", json={"id": old})
         assert [one["type"] for one in answer.json()["restored"]] == ["supersedes"]
         assert OLD in context(client)
@@ -124,7 +114,7 @@ def test_a_step_that_fails_is_tried_again(world: World, monkeypatch: pytest.Monk
     monkeypatch.setattr(LearningThread, "learn", fail)
     thread = LearningThread(world.engine)
     thread.start()
-    until(lambda: len(tries) > 3)
+    until(lambda: len(tries) > 3, "four tries")
     thread.stop()
 
 
@@ -134,5 +124,5 @@ def test_nothing_new_costs_no_look_at_the_records(world: World, monkeypatch: pyt
     thread.learn()
     thread.learn()
     monkeypatch.setattr(learning_thread, "learn_step", None)  # would fail
-    monkeypatch.setattr(Engine, "ctx", None)
+    monkeypatch.setattr(Engine, "context", None)
     thread.learn()

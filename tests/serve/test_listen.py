@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT_SECONDS
 from starlette.types import Receive, Scope, Send
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -30,10 +31,8 @@ from holdfast.serve.http.request_body import read_body
 from holdfast.settings import load
 
 PATIENT = ListenerLimits(header_seconds=5, write_seconds=5, max_connections=50)
-HASTY = ListenerLimits(header_seconds=0.3, write_seconds=0.3, max_connections=50)
+HASTY = ListenerLimits(header_seconds=1, write_seconds=1, max_connections=50)
 LIMIT = 10_000
-# Not a speed: that it ends at all, on a machine with other work.
-SOON = 30
 PAUSE = 0.3
 
 GET = b"GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -106,7 +105,7 @@ class Running:
 
     @contextmanager
     def client(self, *sent: bytes) -> Iterator[socket.socket]:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as sock:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_SECONDS) as sock:
             for data in sent:
                 sock.sendall(data)
             yield sock
@@ -126,11 +125,11 @@ def running(patience: ListenerLimits = PATIENT, **overrides: object) -> Iterator
     thread = threading.Thread(target=listener.run)
     thread.start()
     try:
-        yield Running(listener, ctx, ready.get(timeout=10))
+        yield Running(listener, ctx, ready.get(timeout=WAIT_SECONDS))
     finally:
         ctx.release.set()
         listener.stop()
-        thread.join(10)
+        thread.join(WAIT_SECONDS)
     assert not thread.is_alive()
 
 
@@ -174,20 +173,20 @@ def fault(raw: bytes) -> tuple[int, Any]:
     return int(head.split()[1]), json.loads(body)["code"]
 
 
-def trickle(sock: socket.socket, data: bytes) -> tuple[bytes, float]:
-    """Send a byte whenever the server has been silent for a moment; what it said in the end, and when."""
-    started = time.monotonic()
+def trickle(sock: socket.socket, data: bytes) -> bytes:
+    """Send a byte whenever the server has been silent for a moment; what it said in the end."""
+    ends = time.monotonic() + WAIT_SECONDS
     sock.settimeout(0.03)
-    while time.monotonic() - started < 20:
+    while time.monotonic() < ends:
         try:
             sock.sendall(data)
             got = sock.recv(65_536)
         except TimeoutError:
             continue
         except ConnectionError:
-            return b"", time.monotonic() - started
-        sock.settimeout(30)
-        return (got + until_closed(sock)) if got else got, time.monotonic() - started
+            return b""
+        sock.settimeout(WAIT_SECONDS)
+        return (got + until_closed(sock)) if got else got
     pytest.fail("the server let a slow client stay")
 
 
@@ -222,9 +221,9 @@ def test_every_address_is_bound_with_a_secret_and_the_url_is_one_that_can_be_ope
     listener = Listener(AdmissionControl(CallContext(), settings), "0.0.0.0", 0, settings, urls.put)
     thread = threading.Thread(target=listener.run)
     thread.start()
-    url = urls.get(timeout=10)
+    url = urls.get(timeout=WAIT_SECONDS)
     listener.stop()
-    thread.join(10)
+    thread.join(WAIT_SECONDS)
     assert url.startswith("http://127.0.0.1:")
 
 
@@ -252,18 +251,16 @@ def test_an_app_that_cannot_start_is_a_fault_and_not_an_exit(caplog: pytest.LogC
 
 def test_a_head_that_trickles_in_is_answered_408_and_each_byte_does_not_prolong_it(hasty: Running) -> None:
     with hasty.client(b"GET /hello HTTP/1.1\r\nHost: localhost\r\nX: ") as sock:
-        raw, seconds = trickle(sock, b"a")
+        raw = trickle(sock, b"a")
     assert fault(raw) == (408, "request_timeout")
-    assert seconds < SOON
 
 
 def test_the_second_head_of_a_connection_may_not_trickle_either(hasty: Running) -> None:
     with hasty.client(GET) as sock:
         assert one_answer(sock)[0] == 200
         sock.sendall(b"GET /hello HTTP/1.1\r\nX: ")
-        raw, seconds = trickle(sock, b"a")
+        raw = trickle(sock, b"a")
     assert fault(raw) == (408, "request_timeout")
-    assert seconds < SOON
 
 
 def test_a_half_sent_second_head_is_answered_408(hasty: Running) -> None:
@@ -280,9 +277,8 @@ def test_a_connection_that_never_asks_is_closed_without_a_word(hasty: Running) -
 def test_empty_lines_between_requests_do_not_hold_a_connection(hasty: Running) -> None:
     with hasty.client(GET) as sock:
         assert one_answer(sock)[0] == 200
-        raw, seconds = trickle(sock, b"\r\n")
+        raw = trickle(sock, b"\r\n")
     assert raw == b""
-    assert seconds < SOON
 
 
 def test_forty_half_sent_heads_are_all_gone_in_time_and_the_server_still_answers(hasty: Running) -> None:
@@ -301,9 +297,8 @@ def test_a_body_that_stops_half_way_is_answered_408(server: Running) -> None:
 
 def test_a_body_that_trickles_in_is_answered_408(hasty: Running) -> None:
     with hasty.client(POST + b"Content-Length: 9000\r\n\r\n") as sock:
-        raw, seconds = trickle(sock, b" ")
+        raw = trickle(sock, b" ")
     assert b" 408 " in raw
-    assert seconds < SOON
 
 
 def test_an_answer_may_take_longer_than_a_head(hasty: Running) -> None:
@@ -312,14 +307,14 @@ def test_an_answer_may_take_longer_than_a_head(hasty: Running) -> None:
         with pytest.raises(TimeoutError):
             sock.recv(1)
         hasty.ctx.release.set()
-        sock.settimeout(30)
+        sock.settimeout(WAIT_SECONDS)
         assert one_answer(sock)[0] == 200
 
 
 def test_a_client_that_does_not_read_its_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(socket, "TCP_USER_TIMEOUT", raising=False)
     with running(HASTY) as up, up.client(GET.replace(b"/hello", b"/stream")):
-        assert up.ctx.gone.wait(30)
+        assert up.ctx.gone.wait(WAIT_SECONDS)
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this kernel has no such timeout")
@@ -331,7 +326,7 @@ def test_a_client_that_leaves_less_lying_than_stops_the_writing_is_cut_off_by_th
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sock.connect(("127.0.0.1", up.port))
         sock.sendall(GET.replace(b"/hello", b"/stream"))
-        assert up.ctx.gone.wait(30)
+        assert up.ctx.gone.wait(WAIT_SECONDS)
 
 
 # --- greedy clients
@@ -339,7 +334,7 @@ def test_a_client_that_leaves_less_lying_than_stops_the_writing_is_cut_off_by_th
 
 def test_a_head_without_an_end_is_refused_before_it_is_large(server: Running) -> None:
     with server.client(b"GET /hello HTTP/1.1\r\nHost: localhost\r\nX: ") as sock:
-        raw, _ = trickle(sock, b"a" * 20_000)
+        raw = trickle(sock, b"a" * 20_000)
     assert raw == b"" or fault(raw) == (413, "too_large")
 
 
@@ -373,8 +368,7 @@ def test_a_body_that_says_it_is_too_large_is_refused_unread_and_the_connection_s
 def test_a_refused_body_that_never_ends_is_cut_off(hasty: Running) -> None:
     with hasty.client(POST + b"Content-Length: 999999999\r\n\r\n") as sock:
         assert one_answer(sock)[0] == 413
-        _, seconds = trickle(sock, b"x" * 1000)
-    assert seconds < SOON
+        trickle(sock, b"x" * 1000)
 
 
 def test_a_chunked_body_is_counted_as_it_comes(server: Running) -> None:
@@ -395,8 +389,7 @@ def test_trailers_never_become_headers_and_may_not_go_on_for_ever(server: Runnin
         status, body = one_answer(sock)
         assert (status, "authorization" in json.loads(body)) == (200, False)
     with server.client(start) as sock:
-        _, seconds = trickle(sock, b"X: " + b"y" * 9_000 + b"\r\n")
-    assert seconds < SOON
+        trickle(sock, b"X: " + b"y" * 9_000 + b"\r\n")
 
 
 def test_a_gzip_body_and_a_form_are_refused(server: Running) -> None:
@@ -449,7 +442,7 @@ def test_a_stream_with_a_request_behind_it_ends_when_its_client_goes_away(server
     server.ctx.gone.clear()
     with server.client(GET.replace(b"/hello", b"/stream") + GET) as sock:
         sock.recv(10)
-    assert server.ctx.gone.wait(30)
+    assert server.ctx.gone.wait(WAIT_SECONDS)
 
 
 # --- hostile clients
@@ -522,7 +515,7 @@ def test_an_offer_to_upgrade_to_something_else_is_declined_by_answering(server: 
 def test_a_websocket_of_an_allowed_page_echoes(server: Running) -> None:
     with connect(f"ws://127.0.0.1:{server.port}/socket", origin=Origin("http://localhost:5173")) as ws:
         ws.send("hello")
-        assert ws.recv(5) == "hello"
+        assert ws.recv(WAIT_SECONDS) == "hello"
 
 
 def test_a_websocket_message_over_a_megabyte_closes_the_socket(server: Running) -> None:
@@ -530,7 +523,7 @@ def test_a_websocket_message_over_a_megabyte_closes_the_socket(server: Running) 
         with suppress(ConnectionClosed):  # the server may have closed before everything was sent
             ws.send("x" * 1_000_001)
         with pytest.raises(ConnectionClosed) as caught:
-            ws.recv(5)
+            ws.recv(WAIT_SECONDS)
         assert caught.value.rcvd is None or caught.value.rcvd.code == 1009
 
 
@@ -556,7 +549,7 @@ def test_a_flood_of_pings_whose_pongs_are_not_read_is_cut_off(hasty: Running) ->
         with suppress(ConnectionError, TimeoutError):
             while not hasty.ctx.gone.is_set():
                 sock.sendall(PINGS)
-        assert hasty.ctx.gone.wait(30)
+        assert hasty.ctx.gone.wait(WAIT_SECONDS)
 
 
 def test_pongs_that_nobody_reads_are_not_kept(server: Running) -> None:
@@ -572,7 +565,7 @@ def test_pongs_that_nobody_reads_are_not_kept(server: Running) -> None:
 # --- stopping
 
 
-def test_stopping_ends_open_connections_of_every_kind_within_a_few_seconds(
+def test_stopping_ends_open_connections_of_every_kind(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with ExitStack() as stack:
@@ -585,8 +578,6 @@ def test_stopping_ends_open_connections_of_every_kind_within_a_few_seconds(
             ws = stack.enter_context(up.client(UPGRADE + b"\r\n"))
             opened(ws)
             unread = stack.enter_context(up.client(GET.replace(b"/hello", b"/stream")))
-            started = time.monotonic()
-        assert time.monotonic() - started < 20
         assert until_closed(idle) == b""
         assert until_closed(half) == b""
         assert until_closed(ws)[:1] == b"\x88"
@@ -596,13 +587,14 @@ def test_stopping_ends_open_connections_of_every_kind_within_a_few_seconds(
 
 SCRIPT = """
 import sys
-sys.path[:0] = [{tests!r}, {src!r}]
+sys.path[:0] = {folders!r}
 from test_listen import CallContext
-from holdfast.serve.http.admission import Guard
-from holdfast.serve.http.listener import serve_app
+from holdfast.serve.http.admission import AdmissionControl
+from holdfast.serve.http.listener import Listener
 from holdfast.settings import load
 settings = load({{}}, environ={{}})
-serve_app(Guard(CallContext(), settings), "127.0.0.1", 0, settings, lambda url: print(url, flush=True))
+app = AdmissionControl(CallContext(), settings)
+Listener(app, "127.0.0.1", 0, settings, lambda url: print(url, flush=True)).run()
 print("closed", flush=True)
 """
 
@@ -610,18 +602,19 @@ print("closed", flush=True)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_server_and_what_comes_after_it_still_runs(number: signal.Signals) -> None:
     here = Path(__file__).resolve()
-    script = SCRIPT.format(tests=str(here.parent), src=str(here.parents[2] / "src"))
+    folders = [here.parent, here.parents[1], here.parents[2] / "src"]
+    script = SCRIPT.format(folders=[str(folder) for folder in folders])
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout is not None
             port = int(process.stdout.readline().rpartition(":")[2])
-            with socket.create_connection(("127.0.0.1", port), timeout=30) as sock:
+            with socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS) as sock:
                 sock.sendall(UPGRADE + b"\r\n")
                 opened(sock)
                 process.send_signal(number)
-                out, err = process.communicate(timeout=60)
+                out, err = process.communicate(timeout=WAIT_SECONDS)
         finally:
             process.kill()
     assert (process.returncode, out, err) == (0, "closed\n", "")

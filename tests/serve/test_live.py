@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from patience import WAIT_SECONDS
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
@@ -37,7 +38,7 @@ def until_greeted(socket: ClientConnection) -> tuple[list[Any], Any]:
     """What was missed, and the greeting after it."""
     missed: list[Any] = []
     while True:
-        one = json.loads(socket.recv(timeout=20))
+        one = json.loads(socket.recv(timeout=WAIT_SECONDS))
         if one["type"] in ("hello", "gap"):
             return missed, one
         missed.append(one)
@@ -61,7 +62,7 @@ def test_a_reader_that_comes_back_gets_what_it_missed_in_order(client: httpx.Cli
     with reading(client, "") as socket:
         assert until_greeted(socket)[1]["type"] == "hello"
         remember(client, "The first lamp is lit at dusk")
-        seen = json.loads(socket.recv(timeout=20))
+        seen = json.loads(socket.recv(timeout=WAIT_SECONDS))
     texts = [f"Keeper number {number} has the watch of week {number}" for number in range(20)]
     for text in texts:
         remember(client, text)
@@ -71,7 +72,7 @@ def test_a_reader_that_comes_back_gets_what_it_missed_in_order(client: httpx.Cli
         assert contents(missed) == texts
         assert greeting == {"type": "hello", "place": missed[-1]["place"]}
         remember(client, "The watch goes on afterwards")
-        assert contents([json.loads(socket.recv(timeout=20))]) == ["The watch goes on afterwards"]
+        assert contents([json.loads(socket.recv(timeout=WAIT_SECONDS))]) == ["The watch goes on afterwards"]
 
 
 def test_a_reader_that_missed_nothing_is_told_so(client: httpx.Client) -> None:
@@ -127,7 +128,7 @@ def test_a_reader_hears_only_what_it_may_see_of_what_it_missed(client: httpx.Cli
 def test_readers_of_the_old_kind_are_not_greeted(client: httpx.Client) -> None:
     with connect(address(client)) as socket:
         remember(client, "The old viewer reads plain frames")
-        assert json.loads(socket.recv(timeout=20))["type"] == "memory"
+        assert json.loads(socket.recv(timeout=WAIT_SECONDS))["type"] == "memory"
 
 
 def bearer(token: str) -> list[Subprotocol]:
@@ -152,7 +153,7 @@ def test_a_page_signs_in_by_a_sub_protocol_which_is_not_sent_back(tmp_path: Path
                 pytest.raises((InvalidStatus, ConnectionClosed)),
                 connect(address(client, since=""), subprotocols=offered) as socket,
             ):
-                socket.recv(timeout=20)
+                socket.recv(timeout=WAIT_SECONDS)
 
 
 def test_tenants_have_places_of_their_own(tmp_path: Path) -> None:

@@ -9,8 +9,11 @@ from typing import Any
 
 import httpx
 import pytest
+from patience import WAIT_SECONDS
 from websockets.sync.client import connect
 from world import running
+
+pytestmark = pytest.mark.quick
 
 A = "/agentmemory"
 
@@ -147,7 +150,7 @@ def test_every_write_reaches_the_live_socket(tmp_path: Path) -> None:
             post(client, "/remember", {"content": "frames are sent after the commit"})
             post(client, "/lessons", {"content": "look at the frames"})
             post(client, "/slot/replace", {"label": "persona", "content": "calm"})
-            frames = [json.loads(socket.recv(timeout=10)) for _ in range(5)]
+            frames = [json.loads(socket.recv(timeout=WAIT_SECONDS)) for _ in range(5)]
     kinds = ["raw_observation", "compressed_observation", "memory", "lesson", "slot"]
     assert [frame["type"] for frame in frames] == kinds
     assert frames[0]["data"]["type"] == "raw"

@@ -13,6 +13,8 @@ from world import running
 
 import holdfast.viewer
 
+pytestmark = pytest.mark.quick
+
 SECRET = "a-secret-of-the-harbor-master"
 FOLDER = Path(holdfast.viewer.__file__).parent
 SHOWN = sorted(

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from patience import WAIT_SECONDS
 from processes import environment, holdfast
 from world import World, running
 
@@ -95,7 +96,9 @@ WRONG = {"HOLDFAST_EMBEDDER": "minilm", "HOLDFAST_EMBEDDER_PATH": "/nowhere/at/a
 
 def command(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     run = holdfast(*words, "--data", str(home), "--no-daemon")
-    return subprocess.run(run, env=environment(**WRONG), capture_output=True, text=True, timeout=120, check=True)
+    return subprocess.run(
+        run, env=environment(**WRONG), capture_output=True, text=True, timeout=WAIT_SECONDS, check=True
+    )
 
 
 def test_a_command_says_it_on_a_line_of_its_own_after_the_answer(tmp_path: Path) -> None:
@@ -140,7 +143,7 @@ def test_an_agents_process_is_told_at_its_first_search(tmp_path: Path) -> None:
         env=environment(**WRONG),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=WAIT_SECONDS,
         check=True,
     )
     answers = {one["id"]: one for one in map(json.loads, done.stdout.splitlines()) if one.get("id")}

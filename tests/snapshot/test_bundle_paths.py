@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from flows import OLD, Cli
+from patience import WAIT_SECONDS
 from world import World, running
 
 from holdfast.cli.command_table import endpoint
@@ -74,7 +75,9 @@ def test_a_chunked_bundle_is_found_from_the_folder_of_its_user(tmp_path: Path) -
     shutil.copytree(cli.repo, there)
     verify = [sys.executable, "-m", "holdfast.cli.main", "snapshot", "verify", name, "--data", str(cli.home), "--json"]
     with running(tmp_path / "memory"):
-        done = subprocess.run(verify, cwd=there, capture_output=True, env={**os.environ, **cli.environment}, timeout=60)
+        done = subprocess.run(
+            verify, cwd=there, capture_output=True, env={**os.environ, **cli.environment}, timeout=WAIT_SECONDS
+        )
 
     assert json.loads(done.stdout)["snapshot"] == str(there / name), done.stderr
     assert done.returncode == 0

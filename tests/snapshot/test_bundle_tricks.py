@@ -24,6 +24,8 @@ from holdfast.snapshot.bundle.reader import unpack
 from holdfast.snapshot.bundle.zstd_frame import SingleFrame
 from holdfast.snapshot.verify import fault_of
 
+pytestmark = pytest.mark.quick
+
 PATH = "folders/notes/a.md"
 DATA = b"tea"
 GOOD = [artifact(PATH, DATA)]

@@ -20,6 +20,8 @@ from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.resolve import SnapshotSelector
 from holdfast.store.tables import MEMORIES
 
+pytestmark = pytest.mark.quick
+
 FORMS: dict[str, dict[str, Any]] = {
     "plain": {},
     "signed": {"sign": True},

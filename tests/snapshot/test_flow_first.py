@@ -60,7 +60,7 @@ def test_without_the_vault_no_empty_memory_starts(tmp_path: Path) -> None:
     said = Cli(tmp_path / "memory", HOLDFAST_VAULT=str(tmp_path / "vault"))("memories")
 
     assert said.code == 34
-    assert "is not there" in said.fault["error"]
+    assert "does not exist" in said.fault["error"]
 
 
 def test_with_an_empty_vault_an_empty_memory_starts(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from flows import NEW, OLD, Cli
+from patience import WAIT_SECONDS
 from world import DAY, World
 
 from holdfast.core.errors import Conflict, DataDamaged, Fault, InvalidRequest, NotFound, SnapshotsBusy
@@ -245,7 +246,7 @@ def test_an_unexpected_failure_does_not_end_the_schedule(few: World, monkeypatch
 
     schedule = Failing(few.engine)
     schedule.start()
-    assert second.wait(30)
+    assert second.wait(WAIT_SECONDS)
     schedule.stop()
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from flows import NEW, OLD, Cli, recipient
+from patience import WAIT_SECONDS
 from world import World, running
 
 from holdfast.core.errors import Forbidden, InvalidRequest, NotFound, RateLimited
@@ -108,7 +109,7 @@ def at_terminal(cli: Cli, typed: bytes, *words: str) -> subprocess.CompletedProc
     os.write(keyboard, typed)
     command = [sys.executable, "-m", "holdfast.cli.main", *words, "--data", str(cli.home)]
     done = subprocess.run(
-        command, stdin=terminal, capture_output=True, env={**os.environ, **cli.environment}, timeout=60
+        command, stdin=terminal, capture_output=True, env={**os.environ, **cli.environment}, timeout=WAIT_SECONDS
     )
     os.close(keyboard)
     os.close(terminal)

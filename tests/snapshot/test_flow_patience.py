@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from flows import OLD
+from patience import WAIT_SECONDS
 from world import World, running
 
 from holdfast import transport as connections
@@ -69,7 +70,9 @@ def test_a_process_that_is_killed_at_work_is_told_as_interrupted(tmp_path: Path)
         f"    os.kill(os.getpid(), {int(signal.SIGKILL)})"
     )
     path = os.pathsep.join(sys.path)
-    subprocess.run([sys.executable, "-c", work, str(tmp_path)], env={**os.environ, "PYTHONPATH": path}, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", work, str(tmp_path)], env={**os.environ, "PYTHONPATH": path}, timeout=WAIT_SECONDS
+    )
     world = World(tmp_path)
     assert statuses(world) == [("create", "interrupted")]
     world.close()
@@ -90,7 +93,7 @@ def test_a_sync_that_is_killed_is_told_as_interrupted_and_one_that_goes_on_as_ru
     )
     path = os.pathsep.join(sys.path)
     command = [sys.executable, "-c", work, str(tmp_path)]
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, timeout=60)
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, timeout=WAIT_SECONDS)
     world = World(tmp_path)
 
     assert done.returncode == -signal.SIGKILL

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from memory_repositories import tree, write
+from patience import WAIT_SECONDS
 
 from holdfast.core.errors import Conflict, DataDamaged, StorageFailed
 from holdfast.snapshot.sources import swap
@@ -28,6 +29,8 @@ from holdfast.snapshot.sources.swap import (
     place_of_new,
     place_of_old,
 )
+
+pytestmark = pytest.mark.real_disk
 
 OLD = {"a.md": b"old", "sub/b.md": b"old"}
 NEW = {"a.md": b"new", "sub/c.md": b"new"}
@@ -240,7 +243,7 @@ def _killed(place: Path, one: FolderSwap, call: str, when: int, way: str) -> boo
     words = [strace, "-f", "-qq", "-o", str(log), "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={when}"]
     words += [word for path in paths for word in ("-P", str(path))]
     words += [sys.executable, "-c", CHILD, str(home), str(one.live), str(one.staged), str(one.kept), way]
-    done = subprocess.run(words, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(words, capture_output=True, check=False, timeout=WAIT_SECONDS)
     killed = "killed by SIGKILL" in log.read_text()
     assert killed == (done.returncode != 0), done.stderr
     return killed

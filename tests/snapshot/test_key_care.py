@@ -168,7 +168,7 @@ def test_doctor_does_not_call_keys_copied_where_there_are_none(cli: Cli) -> None
     assert _doctor(cli)["found"].startswith("none")
     cli.good("key", "new")
     cli.good("key", "words")
-    assert _doctor(cli)["found"] == "copied and tested"
+    assert _doctor(cli)["found"] == "copied and verified"
 
 
 def test_a_statement_is_printed_as_one_line_that_can_be_copied(cli: Cli, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from nexo_bundles import (
     usual,
     write_bundle,
 )
+from patience import WAIT_SECONDS
 
 from holdfast.core.errors import IdentityNeeded, InvalidRequest, NotFound, SnapshotDamaged, SnapshotTooNew
 from holdfast.snapshot.nexo.reader import NexoRow, import_nexo, verify_nexo
@@ -344,7 +345,11 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 def verified_in_little_memory(path: Path) -> tuple[str, int]:
     """What verification answers in 1.5 GB of addresses (libraries take most of them), and the memory it really took."""
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(path), str(3 << 29)], capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, "-c", CHILD, str(path), str(3 << 29)],
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2_000:]
     answer, peak = done.stdout.split()

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from patience import WAIT_SECONDS
 from repo_samples import (
     BOOKKEEPING,
     files_of,
@@ -33,6 +34,8 @@ from holdfast.core.errors import (
 from holdfast.snapshot.bundle.manifest import manifest_bytes
 from holdfast.snapshot.repo.paths import repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
+
+pytestmark = pytest.mark.quick
 
 
 @pytest.fixture
@@ -225,7 +228,7 @@ def test_many_threads_and_processes_get_different_numbers(repo: SnapshotReposito
     children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     with ThreadPoolExecutor(4) as pool:
         own = list(pool.map(lambda _: repo.next_sequence(), range(40)))
-    theirs = [int(word) for child in children for word in child.communicate(timeout=60)[0].split()]
+    theirs = [int(word) for child in children for word in child.communicate(timeout=WAIT_SECONDS)[0].split()]
 
     assert sorted(own + theirs) == list(range(1, 81))
 
@@ -535,7 +538,7 @@ def test_a_pipe_in_the_place_of_a_body_is_not_waited_for(repo: SnapshotRepositor
 
     looking = threading.Thread(target=look, daemon=True)
     looking.start()
-    looking.join(30)
+    looking.join(WAIT_SECONDS)
     assert seen == [False, "refused"]
 
 

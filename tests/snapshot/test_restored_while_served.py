@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
-from processes import WAIT_SECONDS, Server, run, serving
+from patience import until
+from processes import Server, run, serving
 
 
 def open_files(server: Server) -> str:
@@ -23,8 +23,5 @@ def test_the_files_of_the_generation_before_are_closed(tmp_path: Path) -> None:
         id = json.loads(run(home, "snapshot", "create").stdout)["id"]
         assert run(home, "snapshot", "restore", id, "--yes").returncode == 0
         assert len(server.found("granite")) == 1
-        until = time.monotonic() + WAIT_SECONDS
-        while "gen-000001" in open_files(server):
-            assert time.monotonic() < until, open_files(server)
-            time.sleep(0.2)
+        until(lambda: "gen-000001" not in open_files(server), "the files of the first generation are closed")
         assert "gen-000002" in open_files(server)

@@ -13,6 +13,8 @@ from holdfast.core.errors import InvalidRequest
 from holdfast.core.times import DAY_MS
 from holdfast.snapshot.repo.retention import RetentionItem, RetentionPlan, RetentionPolicy, plan
 
+pytestmark = pytest.mark.quick
+
 HOUR = 3_600_000
 START = 1_767_225_600_000  # 2026-01-01, a Thursday
 FAR = START + 5_000 * DAY_MS

@@ -218,5 +218,5 @@ def test_doctor_looks_at_the_vault(cli: Cli, tmp_path: Path) -> None:
     assert (vault()["ok"], "1 damaged" in vault()["found"]) == (False, True)
     shutil.rmtree(place)
     place.write_bytes(b"")
-    assert (vault()["ok"], "is no folder" in vault()["found"]) == (False, True)
+    assert (vault()["ok"], "is not a folder" in vault()["found"]) == (False, True)
     assert "vault" not in [one["name"] for one in cli("doctor").answer["checks"]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from flows import NEW, OLD, STRANGER, Cli, Said, identity_file, recipient
+from patience import until
 from processes import serving
 from world import DAY, World, running
 
@@ -25,7 +25,6 @@ from holdfast.settings import load
 
 A = "/agentmemory"
 PENDING = "restore_pending"
-WAIT_SECONDS = 60
 
 
 @pytest.fixture
@@ -259,12 +258,10 @@ def test_the_server_restores_by_itself_once_the_vault_is_there(lost: Callable[..
         refused = server.remember(NEW)
         assert (refused.status_code, refused.json()["retryable"]) == (503, True)
         (tmp_path / "away").rename(tmp_path / "vault")
-        ends = time.monotonic() + WAIT_SECONDS
-        while server.get("/health").json()["status"] != "healthy":
-            assert time.monotonic() < ends, "the memory did not come back"
+        until(lambda: server.get("/health").json()["status"] == "healthy", "the memory came back")
         assert len(server.found("amber cabinet")) == 1
         assert server.remember(NEW).status_code == 201
-    assert "is not there" in server.complaints
+    assert "does not exist" in server.complaints
     assert "could be opened now" in server.complaints
     assert cli.texts() == {OLD, NEW}
 
@@ -365,7 +362,7 @@ def test_doctor_of_a_server_that_waits_for_its_vault_does_not_contradict_itself(
     with started(cli):
         checks = {one["name"]: one for one in cli("doctor").answer["checks"]}
         assert "degraded" not in checks["server"]["found"]
-        assert "holdfast serve" not in checks["spool of hooks"]["hint"]
+        assert "holdfast serve" not in checks["hook spool"]["hint"]
         assert not checks["store"]["ok"]
 
 

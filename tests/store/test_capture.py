@@ -20,6 +20,8 @@ from holdfast.store.sqlite.files import copy_rows
 from holdfast.store.sqlite.files.capture import capture_store, check_store
 from holdfast.store.tables import ANSWERS, MEMORIES, TOKENS
 
+pytestmark = pytest.mark.quick
+
 TABLE_NAMES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
 
 

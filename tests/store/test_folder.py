@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from patience import WAIT_SECONDS
 
 from holdfast.context import CallContext
 from holdfast.core.disk import disk_fault, write_durably
@@ -23,6 +24,8 @@ from holdfast.intake.remember import MemoryDraft, remember
 from holdfast.settings import Settings, load
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
 from holdfast.store.tables import MEMORIES
+
+pytestmark = pytest.mark.real_disk
 
 NOBODY = 65534
 
@@ -263,7 +266,7 @@ def test_looking_at_the_lock_does_not_disturb_its_holder(home: Path, holder: sub
 
 def test_a_killed_process_frees_the_lock(home: Path, holder: subprocess.Popen[bytes]) -> None:
     holder.send_signal(signal.SIGKILL)
-    holder.wait(10)
+    holder.wait(WAIT_SECONDS)
     assert not DataFolder(home).is_locked()
     assert keep(home, "first")
 
@@ -320,7 +323,7 @@ def test_the_card_of_a_killed_server_is_not_taken_for_the_holder_of_now(
 ) -> None:
     """A command holds the folder for a moment while a dead server's card still lies there."""
     dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait(10)
+    dead.wait(WAIT_SECONDS)
     DataFolder(home).announce({"url": "http://127.0.0.1:1", "pid": dead.pid, "token": "x"})
     assert DataFolder(home).announced() is None
 
@@ -429,7 +432,7 @@ def keep_as_nobody(home: Path) -> str:
     """Write as a user without rights; the code and message of the fault that user meets."""
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     command = [sys.executable, "-c", AS_NOBODY, str(home)]
-    done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True, timeout=WAIT_SECONDS)
     return done.stdout or done.stderr
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import apsw
 import pytest
 from grafting import graft
+from patience import WAIT_SECONDS
 from sample_records import add, sample
 from two_tenants import OURS, assert_sound, fill, opened, world_at
 from world import World
@@ -28,8 +29,10 @@ from holdfast.serve.background.vector_worker import VectorWorker
 from holdfast.store.data_folder import DATABASE, MADE, DataFolder
 from holdfast.store.port import Store, Tx
 from holdfast.store.sqlite.files.capture import capture_store
-from holdfast.store.sqlite.files.frozen import FrozenFile
+from holdfast.store.sqlite.files.frozen_store import FrozenFile
 from holdfast.store.tables import MEMORIES
+
+pytestmark = pytest.mark.real_disk
 
 
 @pytest.fixture
@@ -312,12 +315,12 @@ def test_a_write_that_runs_is_waited_for_and_is_what_the_next_generation_is_buil
 
     def slow(tx: Tx) -> None:
         inside.set()
-        assert go.wait(20)
+        assert go.wait(WAIT_SECONDS)
         tx.add(MEMORIES, sample(MEMORIES, "slow", tx.next_seq(), tenant=OURS.tenant))
 
     writer = threading.Thread(target=store.write, args=(slow,))
     writer.start()
-    assert inside.wait(20)
+    assert inside.wait(WAIT_SECONDS)
     seen: list[int] = []
 
     def build(live: FrozenFile) -> str:
@@ -330,8 +333,8 @@ def test_a_write_that_runs_is_waited_for_and_is_what_the_next_generation_is_buil
         pass
     assert seen == []
     go.set()
-    writer.join(20)
-    exchange.join(20)
+    writer.join(WAIT_SECONDS)
+    exchange.join(WAIT_SECONDS)
     assert seen == [1]
 
 
@@ -553,12 +556,12 @@ class Load:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         for thread in self._running:
-            thread.join(30)
+            thread.join(WAIT_SECONDS)
 
     def until_kept(self, more: int) -> None:
         with self.lock:
             have = self._count()
-            assert self.lock.wait_for(lambda: self._count() >= have + more or self.unexpected, 60)
+            assert self.lock.wait_for(lambda: self._count() >= have + more or self.unexpected, WAIT_SECONDS)
 
     def _count(self) -> int:
         return sum(map(len, self.kept.values()))

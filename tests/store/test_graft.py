@@ -22,6 +22,8 @@ from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.graft import rejoin
 from holdfast.store.tables import ANSWERS, AUDIT, MEMORIES, OBSERVATIONS, SESSIONS, TOKENS
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def world(quick_folder: Path) -> Iterator[World]:

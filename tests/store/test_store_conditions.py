@@ -15,6 +15,8 @@ from holdfast.core.model import Memory
 from holdfast.store.port import Condition, Op, Store, Tx, where
 from holdfast.store.tables import MEMORIES, NOTES
 
+pytestmark = pytest.mark.quick
+
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,

@@ -13,6 +13,8 @@ from holdfast.core.errors import Conflict
 from holdfast.store.port import Condition, Store, Table, where
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, SESSIONS, TABLES, TOKENS
 
+pytestmark = pytest.mark.quick
+
 every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 same_store = settings(
     deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True

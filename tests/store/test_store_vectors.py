@@ -14,6 +14,7 @@ import apsw
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from patience import WAIT_SECONDS
 from sample_records import OTHER, SILENT, TENANT, add, sample
 from store_places import Place
 
@@ -29,7 +30,6 @@ from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, PASSAGE_CHARS
 from holdfast.store.vector_hash import text_hash
 
 MODEL, DIMS = "model-1", 70
-WAIT = 20
 
 
 def random_units(count: int, seed: int = 1, dims: int = DIMS) -> Any:
@@ -547,7 +547,7 @@ def test_readers_find_whole_answers_while_vectors_are_added_and_removed(store: S
             store._codes.forget()  # type: ignore[attr-defined]
     done.set()
     for thread in threads:
-        thread.join(WAIT)
+        thread.join(WAIT_SECONDS)
     assert wrong == []
     for number in range(0, len(rows), 97):
         assert [hit.seq for hit in store.read().nearest(TENANT, MODEL, rows[number], 1)] == [number + 1]

@@ -214,10 +214,11 @@ SHAPES = {
 
 @pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES.keys())
 def test_a_long_text_of_any_shape_is_indexed_quickly(store: Store, text: str) -> None:
-    """All other writers wait meanwhile: a text of twenty thousand letters must not take a second."""
+    """All other writers wait meanwhile. Seconds of computing, not of waiting: a tenth of one if the time grows with the
+    text, and minutes if it grows with its square."""
     begin = time.thread_time()
     put(store, "long", text)
-    assert time.thread_time() - begin < 1.0
+    assert time.thread_time() - begin < 10.0
 
 
 def test_title_body_and_tags_are_all_searched(store: Store) -> None:

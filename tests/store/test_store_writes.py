@@ -11,6 +11,7 @@ from typing import Any
 
 import apsw
 import pytest
+from patience import WAIT_SECONDS, until
 from sample_records import TENANT, add, sample
 
 from holdfast.core.errors import Conflict, Fault, StorageFailed, StorageFull
@@ -18,7 +19,7 @@ from holdfast.core.model import Event
 from holdfast.store.port import Reader, Store, Tx
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, SESSIONS
 
-WAIT = 20.0
+pytestmark = pytest.mark.quick
 
 
 class Refused(Exception):
@@ -47,7 +48,7 @@ def test_a_job_sees_its_own_writes_and_others_do_not_until_it_ends(store: Store)
         seen.append(ids(tx))
         reader = threading.Thread(target=lambda: seen.append(ids(store.read())))
         reader.start()
-        reader.join(WAIT)
+        reader.join(WAIT_SECONDS)
 
     store.write(job)
     assert seen == [["a"], []]
@@ -101,11 +102,11 @@ def in_one_batch(store: Store, *jobs: Callable[[Tx], Any]) -> list[Any]:
     holding, queued = threading.Event(), threading.Barrier(len(jobs) + 1)
 
     def hold(tx: Tx) -> None:
-        queued.wait(WAIT)
-        assert holding.wait(WAIT)
+        queued.wait(WAIT_SECONDS)
+        assert holding.wait(WAIT_SECONDS)
 
     def run(job: Callable[[Tx], Any]) -> Any:
-        queued.wait(WAIT)
+        queued.wait(WAIT_SECONDS)
         try:
             return store.write(job)
         except Exception as error:  # noqa: BLE001 - handed to the test
@@ -114,25 +115,16 @@ def in_one_batch(store: Store, *jobs: Callable[[Tx], Any]) -> list[Any]:
     with ThreadPoolExecutor(len(jobs) + 1) as pool:
         first = pool.submit(store.write, hold)
         rest = [pool.submit(run, job) for job in jobs]
-        _until(lambda: _queued(store, len(jobs)))
+        until(lambda: _queued(store, len(jobs)), "the jobs stand in the queue")
         holding.set()
-        first.result(WAIT)
-        return [one.result(WAIT) for one in rest]
+        first.result(WAIT_SECONDS)
+        return [one.result(WAIT_SECONDS) for one in rest]
 
 
 def _queued(store: Any, number: int) -> bool:
     """Whether that many jobs stand behind the running one; an engine without a queue has none to wait for."""
     commits = getattr(store, "_commits", None)
     return commits is None or len(commits._queue) == number
-
-
-def _until(met: Callable[[], bool]) -> None:
-    ends = threading.Event()
-    for _ in range(20_000):
-        if met():
-            return
-        ends.wait(0.001)
-    raise AssertionError("the condition was not met in time")
 
 
 def _fails(tx: Tx) -> None:
@@ -289,18 +281,18 @@ def test_a_snapshot_shows_one_moment_while_writers_go_on(store: Store) -> None:
     writer = threading.Thread(target=pairs)
     writer.start()
     try:
-        _until(lambda: store.read().count(SESSIONS, TENANT) > 5)
+        until(lambda: store.read().count(SESSIONS, TENANT) > 5, "six sessions")
         for _ in range(20):
             with store.snapshot() as still:
                 first = still.count(SESSIONS, TENANT)
                 held = first
-                _until(lambda held=held: store.read().count(SESSIONS, TENANT) > held)
+                until(lambda held=held: store.read().count(SESSIONS, TENANT) > held, "one session more")
                 assert still.count(OBSERVATIONS, TENANT) == first
                 assert len(list(still.each(OBSERVATIONS, TENANT))) == first
                 assert still.count(SESSIONS, TENANT) == first
     finally:
         stop.set()
-        writer.join(WAIT)
+        writer.join(WAIT_SECONDS)
 
 
 def test_a_reader_sees_the_newest_state_even_while_it_streams(store: Store) -> None:
@@ -311,7 +303,7 @@ def test_a_reader_sees_the_newest_state_even_while_it_streams(store: Store) -> N
     next(stream)
     writer = threading.Thread(target=lambda: add(store, NOTES, "d"))
     writer.start()
-    writer.join(WAIT)
+    writer.join(WAIT_SECONDS)
     assert store.read().get(NOTES, TENANT, "d") is not None
     assert len(list(stream)) >= 2
 
@@ -321,7 +313,7 @@ def test_forty_threads_lose_nothing_and_share_commits(store: Store) -> None:
     start = threading.Barrier(threads)
 
     def work(number: int) -> list[int]:
-        start.wait(WAIT)
+        start.wait(WAIT_SECONDS)
         return [store.write(lambda tx, n=n: note(tx, f"{number}-{n}")) for n in range(each)]
 
     with ThreadPoolExecutor(threads) as pool:
@@ -360,7 +352,7 @@ def test_forty_threads_that_count_the_same_record_lose_no_step(store: Store) -> 
 
     with ThreadPoolExecutor(40) as pool:
         for done in [pool.submit(store.write, step) for _ in range(400)]:
-            done.result(WAIT)
+            done.result(WAIT_SECONDS)
     counter = store.read().get(NOTES, TENANT, "counter")
     assert counter is not None
     assert counter.updated_at == 400

@@ -14,6 +14,7 @@ from io import BytesIO, RawIOBase
 from typing import BinaryIO, cast
 
 import pytest
+from patience import WAIT_SECONDS
 
 from holdfast.core.errors import Conflict, InvalidRequest, NotFound
 from holdfast.core.ports import Upload, Vault, VaultObject
@@ -98,7 +99,7 @@ class Conformance:
         ready = threading.Barrier(8)
 
         def put(number: int) -> bool:
-            ready.wait(30)
+            ready.wait(WAIT_SECONDS)
             try:
                 vault.put("a/b", BytesIO(bytes([number]) * 100_000))
             except Conflict:
@@ -256,7 +257,7 @@ class Conformance:
         ready = threading.Barrier(6)
 
         def replace(number: int) -> bool:
-            ready.wait(30)
+            ready.wait(WAIT_SECONDS)
             try:
                 vault.replace("a/b", BytesIO(bytes([number]) * 10_000), tag)
             except Conflict:

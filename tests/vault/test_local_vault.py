@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conformance import Conformance, names
+from patience import WAIT_SECONDS
 from small_disks import disk_of
 
 from holdfast.core.errors import NotFound, VaultFull, VaultRefused
@@ -41,7 +42,7 @@ def test_what_others_lay_among_the_leftovers_stops_no_put(tmp_path: Path, lay: C
     lay(tmp_path / "vault/a/.put-1-1")
     putting = threading.Thread(target=vault.put, args=("a/second", BytesIO(b"y")), daemon=True)
     putting.start()
-    putting.join(30)
+    putting.join(WAIT_SECONDS)
     assert names(vault) == ["a/first", "a/second"]
 
 

@@ -16,6 +16,8 @@ from holdfast.vault.credentials import with_credentials
 from holdfast.vault.local import LocalVault
 from holdfast.vault.vault_url import vault_from
 
+pytestmark = pytest.mark.quick
+
 NONE = load(environ={})
 
 

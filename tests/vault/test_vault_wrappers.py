@@ -31,6 +31,8 @@ from holdfast.vault.retry import RetryingVault
 from holdfast.vault.sequential_put import put_each
 from holdfast.vault.wrapper import VaultWrapper
 
+pytestmark = pytest.mark.quick
+
 
 class StillClock:
     """A clock that goes on only while somebody sleeps by it."""

@@ -107,7 +107,7 @@ def _part(form: str, id: str, seq: int, chunk: str) -> str:
 
 
 def pointer_text(series: Series, id: str, updated_at: str) -> str:
-    """The pointer, which other readers go by. It keeps how the label was given, where that is not what it became."""
+    """The pointer, which other readers go by; byte for byte what colony-memory writes."""
     fields = {
         "format": POINTER_FORMAT,
         "label": series.label,
@@ -115,8 +115,6 @@ def pointer_text(series: Series, id: str, updated_at: str) -> str:
         "manifest_file": series.manifest(id),
         "updated_at": updated_at,
     }
-    if series.given is not None:
-        fields["label_given"] = series.given
     return json.dumps(fields)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from holdfast.colony.encryption import read_identities, read_recipients
@@ -30,8 +31,10 @@ from holdfast.colony.plan import (
 )
 from holdfast.colony.pointer import TRIES, PointerFiles
 from holdfast.colony.signature import Signer, did_of_signer, trusted_did
+from holdfast.colony.state import ClientState
 from holdfast.colony.survey import ExaminedSnapshot, FileVanished, RefusedSnapshot, SnapshotState, Surveyor, lacking
 from holdfast.colony.upload import settle, store
+from holdfast.core.disk import user_path
 from holdfast.core.errors import ColonyConflict, ColonyDamaged, ColonyInvalid, ColonyMemoryError, SnapshotNotFound
 from holdfast.core.ports import Clock, Entropy
 from holdfast.core.system import SystemClock, SystemEntropy
@@ -49,6 +52,8 @@ class ColonyMemory:
         recipients: age public keys (`age1…`, `ssh-…`); with any, backups are encrypted for them.
         identities: age identities (`AGE-SECRET-KEY-1…`) that open encrypted snapshots.
         most_bytes: What a snapshot may unpack to, whatever it says of itself.
+        state: A file that remembers which snapshots were seen, so that a vault that was set back is refused in the next
+            process too. One for each vault.
     """
 
     def __init__(
@@ -62,6 +67,7 @@ class ColonyMemory:
         recipients: Iterable[str] = (),
         identities: Iterable[str] = (),
         most_bytes: int = MOST_BYTES,
+        state: str | Path | None = None,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
     ):
@@ -74,7 +80,7 @@ class ColonyMemory:
         self._most_bytes = most_bytes
         self._files = VaultFiles(backend if backend is not None else self._client(api_key, base_url), self._clock)
         self._pointers = PointerFiles(self._files, self._now)
-        self._spelled: dict[str, str | None] = {}  # how the labels of our own backups were given
+        self._state = ClientState(None if state is None else user_path(state, "state", ColonyInvalid))
 
     def _client(self, api_key: str | None, base_url: str | None) -> VaultBackend:
         if not isinstance(api_key, str) or not api_key:
@@ -111,18 +117,22 @@ class ColonyMemory:
         packed = pack(documents, self._recipients)
         listing = self._files.list()
         self._check_spelling(listing, series, writing=True)
-        id = next_id(listing.ids(), self._clock.now_ms(), self._entropy.hex(6))
+        seen = self._state.newest(series.label)
+        id = next_id(listing.ids() | ({seen} if seen else set()), self._clock.now_ms(), self._entropy.hex(6))
         built = build(packed, series, id, self._now(), by)
         text = pointer_text(series, id, self._now())
         drops = self._may_go(listing, series, keep)
         room = self._files.room()
         left = self._files.changes_left(listing)
         plan = plan_backup(built, text, room, drops, left, self._files.seconds_to_wait())
+        for drop in plan.first:
+            self._state.gone(series.label, drop.id)
         store(self._files, built, room, [(drop.size, listing.files_of(series, drop.id)) for drop in plan.first])
         try:
             settle(self._files, built, series)
-            self._pointers.move(series, id, claim=not listing.finished(series))
-            self._spelled[series.label] = series.given
+            self._pointers.move(series, id)
+            self._state.spell(series.label, series.given or series.label)
+            self._state.saw(series.label, id)
             for drop in plan.after:
                 self._files.delete_all(listing.files_of(series, drop.id))
         except ColonyMemoryError as fault:
@@ -146,7 +156,8 @@ class ColonyMemory:
 
         Raises:
             SnapshotNotFound: the vault answered, and there is none.
-            ColonyDamaged, ColonyUntrusted, ColonyUnknown: it must not be used; also a ValueError.
+            ColonyDamaged, ColonyUntrusted, ColonyUnknown: it must not be used, or the vault was set back to an older
+                one than this client has seen; also a ValueError.
             ColonyLocked: it is encrypted, and no identity opens it.
             ColonyMemoryError: the vault failed. That says nothing about what is stored.
         """
@@ -168,7 +179,12 @@ class ColonyMemory:
         for id in ids:
             manifest = self._survey().manifest(series, id, verify=verify)
             if not lacking(listing, manifest):
+                if verify:
+                    self._state.check_newest(series.label, id)
+                    self._state.saw(series.label, id)
                 return manifest
+        if verify:
+            self._state.check_newest(series.label, None)
         if ids:
             raise ColonyDamaged(f"restore: no snapshot of {series.label} has all its parts", hint="Make a new backup.")
         if series.pointer in listing:
@@ -227,7 +243,11 @@ class ColonyMemory:
     def _examined(self, label: str | None) -> list[tuple[Series, ExaminedSnapshot]]:
         listing = self._files.list()
         every = [Series(name) for name in listing.labels()] if label is None else [series_of(label)]
-        return [(series, one) for series in every for one in self._survey().all(listing, series)]
+        found = [(series, one) for series in every for one in self._survey().all(listing, series)]
+        for series, one in found:
+            if one.state is SnapshotState.COMPLETE:
+                self._state.saw(series.label, one.id)
+        return found
 
     def latest(self, *, label: str = "default") -> SnapshotInfo | None:
         """What restore() would give; None when the vault has nothing of that label.
@@ -260,7 +280,7 @@ class ColonyMemory:
         suffice for all, only whole snapshots are deleted.
 
         Raises:
-            ColonyInvalid: keep is not a number from 0.
+            ColonyInvalid: keep is not a number from 1.
             ColonyRateLimited: the hour's changes do not suffice for one.
         """
         keep = checked_keep(keep, "keep")
@@ -305,8 +325,13 @@ class ColonyMemory:
         left = self._files.changes_left(listing)
         if left is not None and len(names) + 1 > left:
             raise rate_limited("delete", len(names) + 1, left, self._files.seconds_to_wait())
+        self._state.gone(series.label, snapshot_id, instead=rest[0] if rest else None)
         self._pointers.leave(listing, series, [snapshot_id], instead=rest[0] if rest else None)
         self._files.delete_all(names)
+
+    def forget_newest(self, *, label: str = "default") -> None:
+        """Accept what the vault has of the label, though a newer snapshot was seen: it was deleted elsewhere."""
+        self._state.forget(series_of(label).label)
 
     # Progenly
 
@@ -343,9 +368,10 @@ class ColonyMemory:
         """
         if series.given is None and not writing:
             return
-        given = self._pointers.read(listing, series).given
-        known = {given} if given is not None else {self._spelled.get(series.label, series.given)}
-        if series.given not in known:
+        # Earlier versions noted the spelling in the pointer.
+        given = self._pointers.read(listing, series).given or self._state.spelled(series.label)
+        known = {series.given or series.label} if given is None else {given}
+        if (series.given or series.label) not in known:
             raise ColonyInvalid(
                 f"label: {series.label} is in use for a label that is spelled differently",
                 hint="Take a label of a-z, 0-9, _ and -.",

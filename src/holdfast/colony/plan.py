@@ -32,14 +32,14 @@ class Plan:
 
 
 def checked_keep(keep: object, name: str) -> int:
-    """How many snapshots to keep; none means the newest.
+    """How many snapshots to keep.
 
     Raises:
-        ColonyInvalid: it is not a number from 0.
+        ColonyInvalid: it is not a number from 1. To delete the last one, name it to delete_snapshot().
     """
-    if type(keep) is not int or keep < 0:
-        raise ColonyInvalid(f"{name}: must be a whole number from 0")
-    return max(keep, 1)
+    if type(keep) is not int or keep < 1:
+        raise ColonyInvalid(f"{name}: must be a whole number from 1")
+    return keep
 
 
 def prunable(snapshots: Sequence[ExaminedSnapshot], keep: int) -> list[str]:

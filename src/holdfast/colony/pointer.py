@@ -27,10 +27,8 @@ class PointerFiles:
         seen = self._seen(listing, series)
         return Pointer() if seen is None else read_pointer(seen.text)
 
-    def move(self, series: Series, id: str, *, claim: bool) -> None:
+    def move(self, series: Series, id: str) -> None:
         """Make the pointer name the snapshot, unless it names a newer one by now.
-
-        `claim` notes how the label was given, so that no other label can become the same by losing characters.
 
         Raises:
             ColonyConflict: others change it each time.
@@ -41,9 +39,8 @@ class PointerFiles:
             named = None if seen is None else read_pointer(seen.text)
             if named and named.id in listing.finished(series) and age_order(named.id or "") > age_order(id):
                 return
-            given = series.given if claim else named.given if named else None
             try:
-                self._write(Series(series.label, given), id, seen)
+                self._write(series, id, seen)
             except ColonyConflict:
                 continue
             return
@@ -60,7 +57,7 @@ class PointerFiles:
         if instead is None:
             self.files.delete(series.pointer)
         else:
-            self._write(Series(series.label, named.given), instead, seen)
+            self._write(series, instead, seen)
 
     def _seen(self, listing: VaultListing, series: Series) -> FileContent | None:
         if series.pointer not in listing:

@@ -13,8 +13,8 @@ from holdfast.core.model import CleanText, Slot
 from holdfast.core.session_keys import key_of
 from holdfast.learn.statements.keywords import normal
 from holdfast.projects import project_for_write, project_names
-from holdfast.store.merge_notes import drop_set_aside
 from holdfast.store.port import Reader, Tx, where
+from holdfast.store.queries.merge_notes import drop_set_aside
 from holdfast.store.tables import NOTES, SLOTS, reflected_key
 
 DEFAULT_SIZE = 2_000

@@ -136,11 +136,11 @@ def _ranked(
     # Where most candidates come from: of a table with few records nothing can be said about what is rare, nor of a day.
     corpus = max(own, key=lambda pool: len(pool.candidates)).corpus
     asked = RankingQuery(question.query, tuple(corpus.frequency), ctx.clock.now_ms(), _read(ctx, question.query))
-    # Twice as many as wanted: some say the same and are folded.
+    # Twice as many as wanted: some say the same and are dropped.
     most = len(candidates) if question.per_session else 4 * question.limit + 20
     best = rank(asked, list(candidates.values()), corpus, most)
     ranked = [one for one in best if _answers(one, candidates[one.seq], asked.read, question.strict)]
-    if question.per_session:  # before folding, which compares each with each: only as many as are wanted
+    if question.per_session:  # before deduplication, which compares each with each: only as many as are wanted
         ranked = diverse(ranked, {seq: one.session for seq, one in candidates.items()}, question.per_session)
     # Three times as many as wanted: prompts and messages of one turn are one hit.
     return deduplicate(ranked, {seq: one.text for seq, one in candidates.items()}, 3 * question.limit)

@@ -91,7 +91,7 @@ class Download:
     def _into(self, part: Path, path: str, size: int) -> Failure | None:
         deadline = self._clock.steady() + self._seconds
         way = _RedirectPolicy(self._site.to(path))
-        # trust_env: proxies and netrc are not taken from the environment, which only settings.py reads.
+        # trust_env: proxies and netrc are not taken from the environment, which only settings/ reads.
         with httpx.Client(headers={**HEADERS, "accept": "*/*"}, trust_env=False, follow_redirects=False) as client:
             for _ in range(MOST_REDIRECTS + 1):
                 guard = AddressGuard(way.refusal, max(deadline - self._clock.steady(), 0.001))

@@ -63,7 +63,7 @@ class HttpExchange:
     def __init__(self, site: Site, headers: Mapping[str, str], clock: Clock):
         self._site = site
         self._clock = clock
-        # trust_env: proxies and netrc are not taken from the environment, which only settings.py reads.
+        # trust_env: proxies and netrc are not taken from the environment, which only settings/ reads.
         self._client = httpx.Client(
             headers={**HEADERS, **headers},
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # none are kept

@@ -69,7 +69,7 @@ def create(archive: Archive, options: CreateOptions) -> SnapshotEntry:
         SnapshotsBusy: another process makes, restores or removes snapshots.
         DataDamaged: the memory is damaged; what cannot be trusted is not sealed.
         StorageFull, StorageFailed: it could not be written; no snapshot was made.
-        RateLimited: as many were made in the last hour as the wish allows.
+        RateLimited: as many were made in the last hour as the options allow.
     """
     with making(archive, options) as made:
         put_in_vault(archive, made.stored.id, options.vault, made.fresh)
@@ -110,14 +110,14 @@ def _check_pace(archive: Archive, most: int | None) -> None:
         return
     wait = (recent[most - 1].created_at + HOUR_MS - now + 999) // 1000 if most else HOUR_MS // 1000
     raise RateLimited(
-        f"snapshot_create: {len(recent)} were made by hand in the last hour, and {most} are allowed",
+        f"snapshot_create: {len(recent)} manual snapshots were created in the last hour; the limit is {most}",
         hint="Wait, use a token with the scope admin, or raise HOLDFAST_SNAPSHOT_HAND_PER_HOUR.",
         details={"retryAfter": wait},
     )
 
 
 def create_locked(archive: Archive, options: CreateOptions) -> SnapshotEntry:
-    """The same for whoever holds the lock already; the vault gets it later (`sending.py`)."""
+    """The same for a caller that holds the lock; the vault gets it later (`sync/queue.py`)."""
     with archive.repo.staging() as staging:
         return _make(archive, options, staging).stored
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_faults, write_durably
 from holdfast.core.errors import InvalidRequest
 from holdfast.snapshot.browse import laid_out
@@ -31,7 +32,7 @@ from holdfast.snapshot.sources.swap import intend
 from holdfast.snapshot.switch import ORIGIN, give_up, keep, keep_last, live_of, safety_options, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.engine_port import FrozenStore
 from holdfast.store.portable import open_file, open_past, prepare
 
 BEFORE = CreateOptions(label="before merge", made_by=BY_RESTORE)
@@ -80,7 +81,7 @@ def merge(
         DataDamaged: what was in one is not sound.
     """
     if one is None and other is None:
-        raise InvalidRequest("merge: both are the memory as it is now", hint="Name a snapshot.")
+        raise InvalidRequest("merge: both sides are the live memory", hint="Name a snapshot.")
     with archive.locked("merge") as result, ExitStack() as stack:
         folder = DataFolder(archive.home)
         settle_folders(folder)
@@ -207,7 +208,7 @@ def _made_live(
     merge that brings nothing, for a switch would take away what undo goes back to."""
     building = folder.new_generation()
     later: list[str | None] = [None]
-    try:
+    with OnFailure(give_up, folder, building):
         done = work.merged(building)
         if work.into_now and not done.any:
             give_up(folder, building)
@@ -225,9 +226,6 @@ def _made_live(
 
         generation = switched(archive, live_of(archive), build)
         told = work.told(done, generation, later[0] or before)
-    except BaseException:
-        give_up(folder, building)
-        raise
     if folder.previous() is not None:
         drop_kept(archive, folder.drop_old())
     return told

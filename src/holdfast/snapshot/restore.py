@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault, user_path, write_durably
 from holdfast.core.errors import Conflict, DataDamaged, DataTooNew, Fault, RestorePending
 from holdfast.snapshot.browse import laid_out
@@ -47,7 +48,7 @@ from holdfast.snapshot.switch import (
 )
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
-from holdfast.store.lifecycle import FrozenStore, Home
+from holdfast.store.engine_port import FrozenStore, Home
 from holdfast.store.portable import prepare, take_along
 
 Rows = tuple[tuple[str, int], ...]
@@ -123,10 +124,10 @@ def preview(archive: Archive, named: SnapshotSelector, limit: int, *, replaces: 
 def _unread(fault: Fault) -> str:
     """Why the comparison is not with the whole live memory."""
     if isinstance(fault, RestorePending):
-        return "There is no live memory yet, so the snapshot is compared with an empty one."
+        return "There is no live memory yet; the snapshot is compared with an empty one."
     if isinstance(fault, DataTooNew):
         return f"The live memory cannot be read: {fault.message}."
-    return "The live memory is damaged: what can be read of it is compared."
+    return "The live memory is damaged; only its readable rows are compared."
 
 
 def branch(archive: Archive, named: SnapshotSelector, target: Path) -> RestoreResult:
@@ -138,17 +139,15 @@ def branch(archive: Archive, named: SnapshotSelector, target: Path) -> RestoreRe
     """
     place = user_path(target, "into").resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise Conflict("into: something is there already", hint="Name a folder that does not exist yet.")
+        raise Conflict("into: the folder already exists", hint="Choose a folder that does not exist yet.")
     folder = DataFolder(place)
     folder.make()
     with FolderLock(place):
         if folder.generations():
-            raise Conflict("into: another process just began a memory there")
-        try:
+            raise Conflict("into: another process created a memory there")
+        # nothing was in it: all that is there now is what was begun
+        with OnFailure(shutil.rmtree, place, ignore_errors=True):
             return plant(archive, named, folder)
-        except BaseException:  # nothing was in it: all that is there now is what was begun
-            shutil.rmtree(place, ignore_errors=True)
-            raise
 
 
 def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> RestoreResult:
@@ -156,7 +155,7 @@ def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> Rest
     with sought(archive, named) as found:
         manifest = trusted(archive, named, found)
         building = folder.new_generation()
-        try:
+        with OnFailure(give_up, folder, building):
             rows = _built(archive, named, found, manifest, building)
             repo = SnapshotRepository(repo_folder(folder.home, archive.tenant, archive.agent))
             repo.begin_after(highest_at(archive, named, manifest))
@@ -165,9 +164,6 @@ def plant(archive: Archive, named: SnapshotSelector, folder: DataFolder) -> Rest
             # A generation that is alone is live even before the pointer: what its folders are to become is noted first.
             intend(folder.home, folder.name_of(building), exchanges)
             name = folder.finish(building)
-        except BaseException:
-            give_up(folder, building)
-            raise
     folder.switch(name)
     settle_folders(folder)
     return RestoreResult(manifest, name, None, dict(rows), tuple(one.live.name for one in exchanges))

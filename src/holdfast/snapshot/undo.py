@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Conflict, DataDamaged, Fault, NotFound
 from holdfast.snapshot.create import CreateOptions
@@ -19,7 +20,7 @@ from holdfast.snapshot.switch import ORIGIN, keep, keep_last, live_of, safety_op
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import read_damage
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.engine_port import FrozenStore
 
 BEFORE_UNDO = CreateOptions(label=UNDO_LABEL, made_by=BY_RESTORE)
 LAST = SnapshotSelector(LATEST)
@@ -48,7 +49,10 @@ def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
         settle_folders(folder)
         name, now = folder.previous(), folder.current()
         if name is None:
-            raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
+            raise NotFound(
+                "undo: there is no earlier memory to return to",
+                hint="Restore a snapshot instead: holdfast snapshot list",
+            )
         _check_origin(archive, now)
         _check_whole(archive, name)
         # The next restore removes the generation that is left, with what was remembered in it since it became live.
@@ -64,11 +68,8 @@ def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
             no_longer_copied(archive.home, leaving=now)
             return name
 
-        try:
+        with OnFailure(lambda: _take_back(archive, before, later[0])):
             switched(archive, live, build)
-        except BaseException:
-            _take_back(archive, before, later[0])
-            raise
         before = later[0] or before
         result.about = name
     archive.publish("restored", {"id": None, "generation": name, "before": before})
@@ -85,8 +86,8 @@ def _check_whole(archive: Archive, name: str) -> None:
     why = damage.why if damage is not None else live_of(archive).unreadable(name)
     if why is not None:
         raise DataDamaged(
-            f"undo: the memory that was live before is damaged ({why})",
-            hint=f"See what can be saved from it: {SEE}",
+            f"undo: the previous memory is damaged ({why})",
+            hint=f"Preview what can be recovered from it: {SEE}",
         )
 
 
@@ -108,4 +109,4 @@ def _check_origin(archive: Archive, leaving: str) -> None:
     except OSError as error:
         raise disk_fault(error, f"read {ORIGIN}") from error
     if origin != archive.tenant:
-        raise Conflict("undo: the last restore was another tenant's", hint="Restore a snapshot instead.")
+        raise Conflict("undo: the last restore was made by another tenant", hint="Restore a snapshot instead.")

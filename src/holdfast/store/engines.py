@@ -9,7 +9,7 @@ from holdfast.core.model import Event
 from holdfast.core.ports import Clock
 from holdfast.store.damage import WayOut
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.lifecycle import LiveMemory
+from holdfast.store.engine_port import LiveMemory
 from holdfast.store.sqlite.live import LiveStore
 from holdfast.store.sqlite.store import SqliteStore
 

@@ -15,7 +15,7 @@ from holdfast.store.sqlite.database import store_schema
 from holdfast.store.sqlite.files.capture import check_store
 from holdfast.store.sqlite.files.compare import TableDiff, compare_stores
 from holdfast.store.sqlite.files.coverage import count_covered
-from holdfast.store.sqlite.files.frozen import take_along
+from holdfast.store.sqlite.files.frozen_store import take_along
 from holdfast.store.sqlite.files.graft import prepare
 from holdfast.store.sqlite.files.past_store import PastStore, open_past, reopen_past
 from holdfast.store.sqlite.files.runtime_state import runtime_state

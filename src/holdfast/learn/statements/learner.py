@@ -24,9 +24,9 @@ from holdfast.learn.statements.supersession import (
     supersede,
 )
 from holdfast.store.port import Condition, Reader, Tx
-from holdfast.store.stale_summaries import mark_outdated
+from holdfast.store.queries.stale_summaries import mark_outdated
+from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, STATEMENTS
-from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS
 
 ROWS = 200  # observations and memories looked at in one step
 SPOKEN = (*PROMPT_HOOKS, MESSAGE_HOOK)

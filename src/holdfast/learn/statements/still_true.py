@@ -8,9 +8,9 @@ from holdfast.core.model import Relation
 from holdfast.learn.relations import keep_relation
 from holdfast.learn.statements.supersession import HOLDS, SAME_SUBJECT, SUPERSEDES, UPDATES
 from holdfast.store.port import Condition, Tx, where
-from holdfast.store.stale_summaries import mark_sessions_of
+from holdfast.store.queries.stale_summaries import mark_sessions_of
+from holdfast.store.queries.turns import MESSAGE_HOOK, MOST_MESSAGES, turn_of
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, RELATIONS, STATEMENTS
-from holdfast.store.turns import MESSAGE_HOOK, MOST_MESSAGES, turn_of
 
 
 def still_true(ctx: CallContext, id: str) -> list[Relation]:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.errors import SnapshotDamaged
 
 _CHUNK = 1 << 20
@@ -30,7 +31,7 @@ class _VerifiedStream(io.RawIOBase):
         self._left -= len(data)
         self._hash.update(data)
         if self._left < 0 or (not data and (self._left or self._hash.hexdigest() != self._digest)):
-            raise SnapshotDamaged(f"{self._name}: its bytes are not those that its manifest names")
+            raise SnapshotDamaged(f"{self._name}: content differs from the manifest")
         buffer[: len(data)] = data
         return len(data)
 
@@ -50,14 +51,10 @@ def checked(source: BinaryIO, name: str, size: int, digest: str) -> BinaryIO:
 def copy_new(source: BinaryIO, target: Path) -> None:
     """Copy a stream to its end into a new file, synced; nothing of it is left if that fails."""
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(handle, "wb", buffering=0) as file:
-            while data := source.read(_CHUNK):
-                _write_all(file, data)
-            os.fsync(file.fileno())
-    except BaseException:
-        target.unlink(missing_ok=True)
-        raise
+    with OnFailure(target.unlink, missing_ok=True), os.fdopen(handle, "wb", buffering=0) as file:
+        while data := source.read(_CHUNK):
+            _write_all(file, data)
+        os.fsync(file.fileno())
 
 
 def _write_all(file: io.FileIO, data: bytes) -> None:
@@ -77,5 +74,5 @@ def open_file(path: Path) -> BinaryIO:
     file = os.fdopen(handle, "rb", buffering=0)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         file.close()
-        raise SnapshotDamaged(f"{path.name} is no file")
+        raise SnapshotDamaged(f"{path.name} is not a file")
     return file

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_faults, make_folder
 from holdfast.core.errors import NotFound, SnapshotDamaged
 from holdfast.core.ports import Vault
@@ -33,20 +34,16 @@ def fetch_packs(vault: Vault, prefix: str, body: Path, manifest: Manifest, into:
     folder = into / PACKS
     with disk_faults("fetch packs"):
         make_folder(folder)
-    with ThreadPoolExecutor(_AT_ONCE, "holdfast-fetch") as pool:
-        try:
-            for done in [pool.submit(_fetch_pack, vault, prefix, one, folder) for one in packs]:
-                done.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    with ThreadPoolExecutor(_AT_ONCE, "holdfast-fetch") as pool, OnFailure(pool.shutdown, cancel_futures=True):
+        for done in [pool.submit(_fetch_pack, vault, prefix, one, folder) for one in packs]:
+            done.result()
 
 
 def _fetch_pack(vault: Vault, prefix: str, pack: PackEntry, folder: Path) -> None:
     try:
         stream = vault.open(f"{prefix}{PACKS}/{pack.name}")
     except NotFound as error:
-        raise SnapshotDamaged(f"vault: pack {pack.name} is gone", details={"pack": pack.name}) from error
+        raise SnapshotDamaged(f"vault: pack {pack.name} is missing", details={"pack": pack.name}) from error
     with stream, disk_faults(f"fetch pack {pack.name}"):
         try:
             copy_new(checked(stream, f"pack {pack.name}", pack.size, pack.sha256), folder / pack.name)
@@ -67,9 +64,9 @@ def vaulted_chunk_index(vault: Vault, prefix: str, manifest: Manifest) -> bytes:
         with vault.open(f"{prefix}{name}") as stream, disk_faults(f"vault: read {name}"):
             data = read_whole(stream, manifest.body_size + 1)
     except NotFound as error:
-        raise SnapshotDamaged(f"vault: {name} is gone") from error
+        raise SnapshotDamaged(f"vault: {name} is missing") from error
     if len(data) != manifest.body_size or sha256(data).hexdigest() != manifest.body_sha256:
-        raise SnapshotDamaged(f"vault: {name} is not the one of its manifest")
+        raise SnapshotDamaged(f"vault: {name} differs from the manifest")
     return data
 
 

@@ -1,6 +1,6 @@
 """Two records of one id that went different ways: which one is kept, and what of the other must not be lost. Pure.
 
-Memories have versions and rules of their own (`merge_lines.py`); everything else has one row, so what loses is set
+Memories have versions and rules of their own (`versions.py`); everything else has one row, so what loses is set
 aside in a note.
 """
 
@@ -14,8 +14,8 @@ from typing import Any, Literal
 import orjson
 
 from holdfast.core.model import Json, Note
-from holdfast.store.merge_notes import MERGED, merged_key
 from holdfast.store.port import Table
+from holdfast.store.queries.merge_notes import MERGED, merged_key
 from holdfast.store.tables import (
     ACTIONS,
     AUDIT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.errors import DataDamaged
 from holdfast.snapshot.damaged_generations import note_copied
 from holdfast.snapshot.recovery.salvage import make_live
@@ -39,13 +40,10 @@ def _rebuild(archive: Archive) -> int:
         settle_folders(folder)
         source = folder.current()
         building = folder.new_generation()
-        try:
+        with OnFailure(give_up, folder, building):
             rows = _copied(archive, archive.home / source, building / DATABASE)
             result.about = make_live(archive, folder, building, source)
             note_copied(archive.home, source, result.about)
-        except BaseException:
-            give_up(folder, building)
-            raise
     return rows
 
 
@@ -55,10 +53,8 @@ def _copied(archive: Archive, generation: Path, into: Path) -> int:
     if read.whole:
         return sum(read.rows.values())
     lost = sum((read.lost or {}).values())
-    said = f"{lost} records cannot be read" if lost else "not every record can be read"
+    said = f"{lost} records cannot be read" if lost else "some records cannot be read"
     note_damage(generation, Damage("records", said))
     live_of(archive).store.verify()  # so that the store itself knows
     fault = live_of(archive).store.failure()
-    raise DataDamaged(
-        f"verify: the damage is not in the index alone: {said}", hint=fault.hint if fault is not None else None
-    )
+    raise DataDamaged(f"verify: not only the index is damaged: {said}", hint=fault.hint if fault is not None else None)

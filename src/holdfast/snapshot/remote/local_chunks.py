@@ -34,7 +34,7 @@ from holdfast.vault.local import LocalVault
 
 Foreseen = Callable[[], KnownPacks]
 
-# What a vault takes as chunks from 4 MB on (`layouts.py`), before it is compressed.
+# What a vault takes as chunks from 4 MB on (`layout.py`), before it is compressed.
 _WORTH_CHUNKS = 8 << 20
 
 
@@ -98,7 +98,7 @@ def cut(
         chunk_index = chunk_index_bytes(sent.packs, sent.runs, seal)
         check_size(sent.runs.size, len(chunk_index) + sum(one.size for one in sent.packs), LimitReached)
         if len(chunk_index) > MOST_BYTES:
-            raise LimitReached("snapshot: its list of chunks is too long", hint="Set HOLDFAST_SNAPSHOT_LAYOUT=whole.")
+            raise LimitReached("snapshot: its chunk list is too long", hint="Set HOLDFAST_SNAPSHOT_LAYOUT=whole.")
         name = chunk_index_name(id, bool(recipients))
         write_new(staging / name, chunk_index)
     archive.moved("create", sent.new_bytes)

@@ -3,8 +3,8 @@
     .lock                   held while names of snapshots change, for moments only
     .staging-<name>/        where a snapshot is made; the folder itself is locked while it is in use
     .<id>.changing          stands while the files of an id come or go
-    .opened/                stores of snapshots that were asked lately (`opened.py`)
-    .<id>.unsent            stands until the vault has it (`unsent.py`)
+    .opened/                cache of recently opened snapshots (`store_cache.py`)
+    .<id>.unsent            stands until the vault has it (`send_marks.py`)
     .<name>.new             a small file on its way to its name
 
 A staging folder that nobody has locked belonged to a process that is dead. An id that is marked as changing while
@@ -70,7 +70,7 @@ def staging_folder(root: Path, name: str | None) -> Iterator[Path]:
 def _new_folder(root: Path, name: str | None) -> Path:
     if name is not None:
         if not _STAGING_NAME.fullmatch(name):
-            raise InvalidRequest("snapshot: that is no name of a staging folder")
+            raise InvalidRequest("snapshot: not the name of a staging folder")
         folder = root / f"{_STAGING}{name}"
         folder.mkdir(mode=0o700)
         return folder

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.errors import Conflict, DataDamaged
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.capture import folders_of
@@ -33,7 +34,7 @@ def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[Folder
     """
     leaving = _leaving(DataFolder(home))
     exchanges: list[FolderSwap] = []
-    try:
+    with OnFailure(drop_staged, exchanges):
         for source in folders_of(archive):
             live = _place(source.path, archive.home, home)
             if live is None or not (extracted / "folders" / f"{source.name}.json").exists():
@@ -41,9 +42,6 @@ def stage_folders(archive: Archive, extracted: Path, home: Path) -> tuple[Folder
             staged = place_of_new(live)
             stage_folder(extracted, source.name, staged)
             exchanges.append(FolderSwap(live, staged, _free(_aside(live, leaving))))
-    except BaseException:
-        drop_staged(exchanges)
-        raise
     return tuple(exchanges)
 
 
@@ -66,7 +64,7 @@ def _aside(live: Path, leaving: str | None) -> Path:
 def _free(place: Path) -> Path:
     """Told before the switch: after it the folders could neither follow nor go back."""
     if os.path.lexists(place):
-        raise Conflict(f"memory folders: {place.name} is there already", hint="Move it elsewhere and try again.")
+        raise Conflict(f"memory folders: {place.name} already exists", hint="Move it and retry.")
     return place
 
 

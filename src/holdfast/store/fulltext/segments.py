@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from holdfast.store.fulltext.database import Database
 from holdfast.store.fulltext.postings import Postings, WordRow, post, rows_after
+from holdfast.store.fulltext.word_database import Database
 from holdfast.store.port import SCOPE
 
 T = TypeVar("T")

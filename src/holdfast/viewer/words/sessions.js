@@ -14,7 +14,7 @@ export default {
     noneFit: "No session fits these filters",
     clear: "Clear the filters",
     pick: "Choose a session to see what happened in it.",
-    gone: "This session is not there.",
+    gone: "This session does not exist.",
     observationsOf: { one: "{count} observation", many: "{count} observations" },
     observations: "Observations",
     oldestFirst: "oldest first",

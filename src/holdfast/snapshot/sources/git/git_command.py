@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import StorageFull
 
@@ -121,7 +122,7 @@ class Git:
             answer = process.stdout.read(limit + 1)
             if len(answer) > limit:
                 process.kill()
-                raise GitFailed(f"git {words[0]}: its answer is too long")
+                raise GitFailed(f"git {words[0]}: its output is too long")
             code = process.wait()
         if code != 0 and code not in also:
             complaints.check(words[0])
@@ -149,12 +150,8 @@ class Git:
         timer.daemon = True
         timer.start()
         try:
-            with process:
-                try:
-                    yield process
-                except BaseException:
-                    process.kill()
-                    raise
+            with process, OnFailure(process.kill):
+                yield process
         finally:
             timer.cancel()
 

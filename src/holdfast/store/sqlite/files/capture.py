@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.lifecycle import CapturedFile
+from holdfast.store.engine_port import CapturedFile
 from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (

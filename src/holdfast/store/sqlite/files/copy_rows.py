@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import apsw
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import DataDamaged, StorageFailed
 from holdfast.store.rows import signed64
@@ -57,13 +58,10 @@ def open_private(path: Path) -> apsw.Connection:
         raise DataDamaged(f"store: {path.name} is empty")
     with as_faults():
         db = apsw.Connection(str(path.absolute()), flags=_READ_WRITE, statementcachesize=200)
-    try:
+    with OnFailure(db.close):
         _prepare(db)
         with as_faults():
             check_ours(db)
-    except BaseException:
-        db.close()
-        raise
     return db
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from holdfast.core.errors import DataDamaged
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import CapturedFile
+from holdfast.store.engine_port import CapturedFile
 from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.copy_rows import count_of
 from holdfast.store.sqlite.files.graft import join, rejoin
