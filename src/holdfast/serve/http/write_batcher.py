@@ -159,7 +159,7 @@ def _deliver(rides: list[_BatchedRequest]) -> None:
         if ride.future.cancelled():
             continue
         if isinstance(error, StopIteration):  # which a future refuses, and the rest would wait for ever
-            ride.future.set_exception(RuntimeError("an operation ended its answer too early"))
+            ride.future.set_exception(RuntimeError("an operation ended its response too early"))
         elif error is not None:
             # A fault goes without the frames it came through: they hold the ride, it the error, and together the store.
             # Of a bug the place is wanted.

@@ -588,7 +588,7 @@ def test_stopping_ends_open_connections_of_every_kind(
 SCRIPT = """
 import sys
 sys.path[:0] = {folders!r}
-from test_listen import CallContext
+from test_listener import CallContext
 from holdfast.serve.http.admission import AdmissionControl
 from holdfast.serve.http.listener import Listener
 from holdfast.settings import load
