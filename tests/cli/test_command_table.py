@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from daemons import Home
-from processes import WAIT_SECONDS
+from patience import WAIT_SECONDS
 
 from holdfast.cli.command_table import command, endpoint, listing, rows
 from holdfast.cli.main import _parser

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from kill_points import DISK_EXITS, LATER, NEW, OLD, SYSCALLS, Outcome
-from processes import WAIT_SECONDS, environment
+from patience import WAIT_SECONDS
+from processes import environment
 from tracing import breaking, fired, was_killed
 
 from holdfast.client import Holdfast

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from hashing_embedder import HashingEmbedder
-from processes import WAIT_SECONDS, environment
+from patience import WAIT_SECONDS
+from processes import environment
 from world import World
 
 from holdfast.core.model import Caller, CleanText

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hashing_embedder import HashingEmbedder
 from hypothesis import given, strategies as st
-from processes import WAIT_SECONDS, environment, holdfast
+from patience import WAIT_SECONDS
+from processes import environment, holdfast
 from talk import learn, turn
 from world import DAY, World, running
 

@@ -151,7 +151,7 @@ def test_a_file_that_never_ends_is_given_up_in_time(server: FileServer, target: 
             request.wfile.write(b"a")
 
     server.answers["/base/file.bin"] = drip
-    assert "no answer in time" in str(refused(server, target, seconds=0.5))
+    assert "no response in time" in str(refused(server, target, seconds=0.5))
 
 
 def test_a_missing_file_and_a_missing_server_are_told(server: FileServer, target: Path) -> None:

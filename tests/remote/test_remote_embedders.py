@@ -263,7 +263,7 @@ def test_a_server_that_never_answers_ends_in_time(settings_for: SETTINGS, server
     made = embedder_from(settings_for(embedder="openai", embedder_seconds=1), SystemClock(), NoChance())
     assert made is not None
     fault = failing(lambda: made.embed([TEXT]))
-    assert "no answer in time" in str(fault)
+    assert "no response in time" in str(fault)
     assert "HOLDFAST_EMBEDDER_SECONDS" in fault.hint
 
 

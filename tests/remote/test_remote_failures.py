@@ -185,7 +185,7 @@ def impatient(server: ModelServer, seconds: float, pauses: Pauses) -> Endpoint:
 def test_the_time_limit_holds_however_slowly_the_server_sends(play: str, server: ModelServer, pauses: Pauses) -> None:
     server.script.append(getattr(server, play))
     started = SystemClock().steady()
-    with pytest.raises(UpstreamFailed, match="no answer in time"):
+    with pytest.raises(UpstreamFailed, match="no response in time"):
         impatient(server, 0.3, pauses).post("/chat/completions", {"text": TEXT}, operation="chat completion")
     assert SystemClock().steady() - started < 5
     assert pauses == []

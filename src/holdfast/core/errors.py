@@ -89,7 +89,7 @@ class Unauthorized(Fault):
     """The request has no credential, or an invalid one."""
 
     code, http_status, exit_code = "unauthorized", 401, 10
-    hint = "Send the header Authorization: Bearer <secret or token>. Create a token with: holdfast token create"
+    hint = "Send the header Authorization: Bearer <secret or token>. Create a token with holdfast token create."
 
 
 class Forbidden(Fault):
@@ -201,7 +201,7 @@ class SnapshotUntrusted(Fault):
     """A snapshot is signed with an untrusted key, or a required signature is missing."""
 
     code, http_status, exit_code = "snapshot_untrusted", 403, 41
-    hint = "If you know the signer, trust its key: holdfast key trust DID"
+    hint = "If you know the signer, trust its key with holdfast key trust DID."
 
 
 class SnapshotOlder(Fault):

@@ -83,7 +83,7 @@ class EmbedQueue:
         self._resume = self._clock.steady() + self._pause
         said = f"{error.message} ({error.code})" if isinstance(error, Fault) else f"unexpected {type(error).__name__}"
         if said != self._said:
-            log.warning("vectors: %s; search goes by words until this works again", said)
+            log.warning("vectors: %s; search uses keywords only until this works again", said)
         self._said = said
 
     def waiting(self, limit: int) -> list[Waiting]:
@@ -156,7 +156,7 @@ class EmbedQueue:
 
     def _recover(self) -> None:
         if self._said is not None:
-            log.info("vectors: made again")
+            log.info("vectors: working again")
         self._size, self._pause, self._said = min(BATCH, 2 * self._size), 0.0, None
 
     def _vectors(

@@ -234,12 +234,18 @@ def _connect(given: argparse.Namespace) -> int:
 
 
 def _elsewhere(given: argparse.Namespace) -> Json:
-    """The folder and address only where they are not the usual ones."""
+    """The folder and address only where they are not the usual ones. Those of the environment are written down too: an
+    agent is often started without it."""
+    from holdfast.cli.memory_location import settings_of
+    from holdfast.settings import named_by
+
     named: Json = {}
     if given.url:
         named["url"] = given.url
     if given.data:
         named["data"] = user_path(given.data, "--data").resolve()
+    elif named_by("home") and not settings_of(given).url:  # an address would be another memory
+        named["data"] = settings_of(given).folder.resolve()
     return named
 
 

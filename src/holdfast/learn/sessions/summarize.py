@@ -47,7 +47,7 @@ def summarize(ctx: CallContext, session_id: str, *, extractive: bool = False) ->
     """
     session, seen = session_with(ctx, session_id, SESSION_OBSERVATIONS)
     if not seen:
-        raise NotFound("summarize: the session holds no observations")
+        raise NotFound("summarize: the session has no observations")
     asked = dataclasses.replace(ctx, summarizer=None) if extractive else ctx
     digest, maker = _digest(asked, session, seen)
     summary = _summary(ctx, session, digest, maker)
@@ -81,7 +81,7 @@ def session_with(ctx: CallContext, session_id: str, limit: int) -> tuple[Session
     reader = ctx.store.read()
     session = reader.get(SESSIONS, ctx.tenant, ctx.session_key(reader, session_id))
     if session is None or not ctx.may_see(session):
-        raise NotFound("session: no session of that id")
+        raise NotFound("session: no session has that id")
     seen = reader.find(OBSERVATIONS, ctx.tenant, *ctx.sees(), *where(session_id=session.id), order="-at", limit=limit)
     seen.reverse()
     return session, seen

@@ -59,11 +59,11 @@ def _claim(ctx: CallContext, tx: Tx, id: str, request: str) -> Answer | None:
 
 def _again(known: Answer, request: str) -> Reply:
     if known.request_hash != request:
-        raise Conflict("Idempotency-Key: was used for another request", hint="Use a new key for a new request.")
+        raise Conflict("Idempotency-Key: already used for a different request", hint="Use a new key for a new request.")
     if not known.body:
         raise Conflict(
-            "Idempotency-Key: the first request with it has not been answered",
-            hint="Wait and retry; if the server was restarted meanwhile, look whether the write is there.",
+            "Idempotency-Key: the first request with this key has not completed",
+            hint="Wait and retry. If the server was restarted meanwhile, check whether the write was stored.",
         )
     return known.status, known.body.encode()
 

@@ -100,7 +100,7 @@ class SqliteTx(VectorWrites, SqliteReader):
         try:
             self._db.execute(_insert_sql(table), (*values, checksum))
         except apsw.ConstraintError as error:
-            raise Conflict(f"{table.name}: a record of that id exists already") from error
+            raise Conflict(f"{table.name}: a record with that id already exists") from error
         self._tally(table, 1, checksum)
         had = None if old is None else old.seq  # type: ignore[attr-defined]
         self._index(table, record, had)

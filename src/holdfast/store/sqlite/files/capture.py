@@ -101,7 +101,7 @@ def check_store(path: Path) -> None:
     finally:
         db.close()
     if wrong:
-        raise DataDamaged(f"capture: {', '.join(wrong)} does not have the rows that were written")
+        raise DataDamaged(f"capture: row count of {', '.join(wrong)} differs")
 
 
 def _tallies(db: apsw.Connection) -> dict[str, tuple[int, int]]:

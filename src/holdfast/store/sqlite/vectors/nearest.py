@@ -61,7 +61,7 @@ def unpack_vectors(rows: Sequence[tuple[int, bytes]], dims: int) -> StoredVector
     packed = [vector for _, vector in rows]
     sizes = np.array(list(map(len, packed)), dtype=np.intp)
     if not all(is_of_parts(size, dims) for size in set(sizes.tolist())):  # nearly all are of one size
-        raise DataDamaged("store: a vector is damaged", hint="Mend it with holdfast verify --repair-index.")
+        raise DataDamaged("store: a vector is damaged", hint="Repair it with: holdfast verify --repair-index")
     numbers = np.frombuffer(b"".join(packed), dtype="<f2").reshape(-1, dims)
     parts = sizes // (2 * dims)
     return StoredVectors([seq for seq, _ in rows], numbers, np.cumsum(parts) - parts)
