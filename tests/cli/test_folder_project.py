@@ -96,9 +96,7 @@ def test_a_project_nothing_is_known_of_is_told_so(run: Run) -> None:
     assert run("context").splitlines()[0] == f"No memories for project {KEY}."
     run("remember", "I like short answers.", "--everywhere")
     printed = run("context", "harbour")
-    assert printed.startswith(
-        "No memories for project harbour. An agent there gets the memories for all projects:\n"
-    )
+    assert printed.startswith("No memories for project harbour. An agent there gets the memories for all projects:\n")
     assert "- I like short answers.\n" in printed
 
 

@@ -47,7 +47,7 @@ try:
     engine = Engine(load({"home": str(home), "embedder": "none"}, {}))
     try:
         for step in (restore, back, restore):
-            engine.exchange(step)
+            engine.exchange(step, "default")
             print("done", flush=True)
         engine.folder.drop_old(0)
     finally:

@@ -162,6 +162,13 @@ class RestorePending(Fault):
     hint = "Run holdfast doctor."
 
 
+class StoreUnreachable(Fault):
+    """The database of the memory does not answer; nothing of this request was acknowledged."""
+
+    code, http_status, exit_code, retryable = "store_unreachable", 503, 27, True
+    hint = "Check that the database runs and that HOLDFAST_STORE names it."
+
+
 class UpstreamFailed(Fault):
     """A remote model or service returned no usable response."""
 

@@ -103,7 +103,7 @@ def keep_address(ctx: CallContext, tx: Tx, memory: Memory, uri: str, kind: str =
         Conflict: it is taken.
     """
     now = ctx.clock.now_ms()
-    made = Address(memory.tenant, uri, tx.next_seq(), memory.root, kind, memory.agent, moved_from, "", now)
+    made = Address(memory.tenant, uri, tx.next_seq(memory.tenant), memory.root, kind, memory.agent, moved_from, "", now)
     tx.add(ADDRESSES, made)
     return made
 

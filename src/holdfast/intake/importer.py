@@ -159,7 +159,9 @@ def _store(ctx: CallContext, kind: _RecordKind, records: Iterator[Any], replace:
                 record = _fitting(ctx, tx, given)
                 known = tx.get(kind.table, ctx.tenant, given.id)
                 if record is not None and (known is None or replace or _says_more(known, record)):
-                    tx.replace(kind.table, dataclasses.replace(record, seq=known.seq if known else tx.next_seq()))
+                    tx.replace(
+                        kind.table, dataclasses.replace(record, seq=known.seq if known else tx.next_seq(ctx.tenant))
+                    )
                     done += 1
             if kind.table is MEMORIES:
                 for root in {record.root for record in batch}:

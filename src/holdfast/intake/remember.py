@@ -205,7 +205,7 @@ def evolve(
         fresh = dataclasses.replace(
             old,
             id=ctx.new_id("mem"),
-            seq=tx.next_seq(),
+            seq=tx.next_seq(ctx.tenant),
             content=content,
             title=title or title_of(content),
             created_at=now,
@@ -325,7 +325,7 @@ def _first_version(ctx: CallContext, tx: Tx, draft: MemoryDraft, agent: str | No
     return Memory(
         tenant=ctx.tenant,
         id=id,
-        seq=tx.next_seq(),
+        seq=tx.next_seq(ctx.tenant),
         root=id,
         version=1,
         parent_id=None,

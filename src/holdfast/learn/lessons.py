@@ -58,7 +58,7 @@ def save_lesson(ctx: CallContext, draft: LessonDraft) -> tuple[Lesson, bool]:
         lesson = Lesson(
             tenant=ctx.tenant,
             id=id,
-            seq=known.seq if known else tx.next_seq(),
+            seq=known.seq if known else tx.next_seq(ctx.tenant),
             content=draft.content,
             context=draft.context,
             project=draft.project,

@@ -141,7 +141,7 @@ def create_slot(ctx: CallContext, draft: SlotDraft) -> Slot:
         slot = Slot(
             tenant=ctx.tenant,
             id=id,
-            seq=tx.next_seq(),
+            seq=tx.next_seq(ctx.tenant),
             label=draft.label,
             scope=draft.scope,
             project=project,
@@ -184,7 +184,7 @@ def change_slot(ctx: CallContext, tx: Tx, slot: Slot, content: str, operation: s
     fresh = dataclasses.replace(
         slot,
         content=content,
-        seq=slot.seq or tx.next_seq(),
+        seq=slot.seq or tx.next_seq(ctx.tenant),
         created_at=slot.created_at or now,
         updated_at=now,
     )

@@ -42,7 +42,7 @@ def _show(given: argparse.Namespace, answer: Json, operation: str = "") -> None:
 def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", help="port to listen on (3111); 0: any free port")
-    parser.add_argument("--store", help="storage engine (sqlite is the only one)")
+    parser.add_argument("--store", help="where records are kept: sqlite, or postgresql://user@host/name")
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument(
         "--background", action="store_true", help="start the server in the background unless one is running, and return"

@@ -56,7 +56,7 @@ def summarize(ctx: CallContext, session_id: str, *, extractive: bool = False) ->
 
     def store(tx: Tx) -> tuple[Summary, Insight]:
         known = tx.get(SUMMARIES, ctx.tenant, session.id)
-        kept = dataclasses.replace(summary, seq=known.seq if known else tx.next_seq())
+        kept = dataclasses.replace(summary, seq=known.seq if known else tx.next_seq(ctx.tenant))
         tx.replace(SUMMARIES, kept)
         mark_current(ctx, tx, session.id)
         insight = keep_finding(ctx, tx, crystal, maker)[0]
@@ -140,7 +140,7 @@ def keep_finding(ctx: CallContext, tx: Tx, finding: Finding, maker: str) -> tupl
     insight = Insight(
         tenant=ctx.tenant,
         id=id,
-        seq=known.seq if known else tx.next_seq(),
+        seq=known.seq if known else tx.next_seq(ctx.tenant),
         kind=finding.kind,
         title=finding.title,
         content=finding.content,

@@ -53,7 +53,7 @@ def once(ctx: CallContext, operation: Operation, key: str, arguments: Json, run:
 def _claim(ctx: CallContext, tx: Tx, id: str, request: str) -> Answer | None:
     known = tx.get(ANSWERS, ctx.tenant, id)
     if known is None:
-        tx.add(ANSWERS, Answer(ctx.tenant, id, tx.next_seq(), request, 0, "", ctx.clock.now_ms()))
+        tx.add(ANSWERS, Answer(ctx.tenant, id, tx.next_seq(ctx.tenant), request, 0, "", ctx.clock.now_ms()))
     return known
 
 

@@ -106,7 +106,7 @@ class GroupCommit:
             raise DataDamaged("store: the write counter is missing")
         self._seq = self._tallies.pop(_SEQ)[0]
 
-    def _next_seq(self) -> int:
+    def next_seq(self) -> int:
         """Shared by all jobs of a batch, those inside another too: no number is given twice."""
         self._seq += 1
         return self._seq
@@ -268,7 +268,7 @@ class GroupCommit:
 
     def _attempt(self, job: _Job) -> bool:
         """Whether the job succeeded. Its own error is its own; an error of the disk ends the batch."""
-        tx = SqliteTx(self._db, self._next_seq, self._minhash_index, self._codes, self._telling)
+        tx = SqliteTx(self._db, self.next_seq, self._minhash_index, self._codes, self._telling)
         before = len(self._done)
         try:
             job.result = job.run(tx)

@@ -79,7 +79,7 @@ class PastStore:
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         raise _unchangeable()
 
-    def last_seq(self) -> int:
+    def last_seq(self, tenant: str | None = None) -> int:
         return self._last_seq
 
     def fold_words(
