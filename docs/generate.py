@@ -168,9 +168,7 @@ def _route(method: str, path: str) -> str:
 
 
 def _statuses(operation: Operation) -> str:
-    return (
-        f"{operation.status}, or 200 if it changed an existing record" if operation.status_for else f"{operation.status}"
-    )
+    return f"{operation.status}, or 200 if a record was changed" if operation.status_for else f"{operation.status}"
 
 
 def _command(operation: Operation) -> str:

@@ -32,7 +32,7 @@ FORMATS = ("bundle", "chunks", "keys")
 FORMATS_KNOW = {"holdfast.vault.streams"}
 
 # Outside the store no module knows an engine of it; only the reader of foreign databases opens SQLite files itself.
-ENGINES = "holdfast.store.sqlite"
+ENGINES = ("holdfast.store.sqlite", "holdfast.store.postgres")
 FOREIGN_DATABASES = "holdfast.snapshot.nexo"
 
 # `holdfast serve` and `holdfast mcp` start what the server has; only they load it, when they run.
@@ -213,7 +213,7 @@ def test_only_the_store_knows_its_engines() -> None:
 
 
 def _is_engine(name: str) -> bool:
-    return name == ENGINES or name.startswith(f"{ENGINES}.")
+    return any(name == engine or name.startswith(f"{engine}.") for engine in ENGINES)
 
 
 def test_the_port_of_the_store_knows_no_engine() -> None:
@@ -411,6 +411,7 @@ BROAD = {
     "holdfast.cli.main.main": "the command-line edge",
     "holdfast.cli.hook.hook_command.run_hook": "the edge to the agent, whose work must go on",
     "holdfast.cli.hook.hook_command.hook_main": "as above; a closed pipe is no reason to stop the agent",
+    "holdfast.store.postgres.group_commit.run": "as below",
     "holdfast.store.sqlite.group_commit._attempt": "handed to the thread that asked, which raises it",
 }
 

@@ -55,10 +55,12 @@ INSIDE: dict[str, Levels] = {
     "store": (
         ("port", "data_folder", "tokenizer", "kernel", "vector_hash"),
         ("minhash", "quantization", "damage", "unavailable", "rows", "engine_port", "fulltext"),
-        ("tables",),
+        ("tables", "envelope"),
         ("queries",),
         ("sqlite",),
-        ("engines", "portable"),  # the only ones that know which engines there are
+        ("portable",),
+        ("postgres",),
+        ("engines",),  # knows which engines there are
     ),
     "store.sqlite": (
         ("faults", "event_queue", "recall_counts", "minhash_index", "database", "row_check", "word_rows", "word_check"),

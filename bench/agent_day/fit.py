@@ -22,17 +22,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agent_day.gold import says
-from agent_day.scenarios import load as load_scenarios
-from agent_day.scenarios import unfilled
-from agent_day.script import Scenario
+from agent_day.played import dev_sentences
 from holdfast.core.model import CleanText
 from holdfast.core.system import SystemClock, SystemEntropy
 from holdfast.embedder import embedder_from
 from holdfast.learn.statements.sentence_features import NAMES, SentencePosition, signs
 from holdfast.learn.statements.worth import KINDS, weigh
 from holdfast.settings import load
-from holdfast.text.sentences import Sentence, sentences
+from holdfast.text.sentences import Sentence
 
 HERE = Path(__file__).parent
 TABLE = HERE.parents[1] / "src" / "holdfast" / "learn" / "statements" / "worth.json"
@@ -40,7 +37,7 @@ TABLE = HERE.parents[1] / "src" / "holdfast" / "learn" / "statements" / "worth.j
 RIDGE_SIGNS, RIDGE_MEANING = 1.0, 4.0
 FOLDS = 8
 # Chores repeat the same sentences with other words, so each counts less.
-CHORE_WEIGHT, FEWEST_LETTERS = 0.3, 8
+CHORE_WEIGHT = 0.3
 FITTED, HELD_OUT = ("turns_dev.jsonl", "turns_more.jsonl"), "turns_held_out.jsonl"
 Array = Any
 
@@ -63,27 +60,14 @@ class Labelled:
 
 
 class Played:
-    """Sentences of the dev scenarios that state gold, and those of their chores; the others are not labelled."""
+    """Sentences of the dev scenarios, labelled by their gold."""
 
     def __init__(self, embedder: Any):
-        rows = [row for scenario in load_scenarios("dev") for row in _played_rows(scenario)]
+        rows = list(dev_sentences())
         self.worth = np.array([float(is_gold) for *_, is_gold in rows])
         self.weights = np.where(self.worth > 0, 1.0, CHORE_WEIGHT)
         self.signs = np.stack([signs(sentence, setting) for sentence, setting, _ in rows])
         self.vectors = np.asarray(embedder.embed([CleanText(sentence.text) for sentence, *_ in rows]))
-
-
-def _played_rows(scenario: Scenario) -> Iterator[tuple[Sentence, SentencePosition, bool]]:
-    own = {one.text for turn in unfilled(scenario).turns() for text in (turn.prompt, *turn.said) for one in sentences(text)}
-    gold = [one.any_of for one in (*scenario.facts, *scenario.questions, *scenario.stands)]
-    gold += [one.was for one in scenario.facts if one.was]
-    for turn in scenario.turns():
-        for text, in_prompt in ((turn.prompt, True), *((said, False) for said in turn.said)):
-            found = [one for one in sentences(text) if sum(map(str.isalnum, one.text)) >= FEWEST_LETTERS]
-            for one in found:
-                is_gold = one.text in own and any(says(one.text, any_of) for any_of in gold)
-                if is_gold or one.text not in own:
-                    yield one, SentencePosition(turn.prompt, in_prompt, len(found)), is_gold
 
 
 def _rows(turn: dict[str, Any]) -> Iterator[tuple[str, Sentence, SentencePosition, str]]:

@@ -239,7 +239,7 @@ class CallContext:
         entry = AuditEntry(
             tenant=self.tenant,
             id=self.new_id("aud"),
-            seq=tx.next_seq(),
+            seq=tx.next_seq(self.tenant),
             at=self.clock.now_ms(),
             operation=operation,
             caller=self.caller.name,

@@ -161,6 +161,7 @@ def start_server(settings: Settings) -> StartedServer:
     environ = dict(environment())
     if settings.secret:  # it may come from an argument; the server must know it to let this caller in
         environ["HOLDFAST_SECRET"] = settings.secret
+    environ["HOLDFAST_STORE"] = settings.store  # the same: it may come from an argument
     before = log_size(home)
     try:
         return StartedServer(home, launch_server(home, environ), before)

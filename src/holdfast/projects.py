@@ -207,7 +207,7 @@ def _read(note: Note) -> Project:
 
 
 def _put(ctx: CallContext, tx: Tx, id: str, kind: str, content: str) -> None:
-    tx.replace(NOTES, Note(ctx.tenant, id, tx.next_seq(), kind, content, ctx.clock.now_ms()))
+    tx.replace(NOTES, Note(ctx.tenant, id, tx.next_seq(ctx.tenant), kind, content, ctx.clock.now_ms()))
 
 
 def _id(ctx: CallContext, kind: str, name: str) -> str:

@@ -31,7 +31,7 @@ def test_it_shows_what_is_known_and_whether_it_is_safe(page: Page, server: Serve
     expect(page.locator("[data-count=sessions]")).to_have_text("3")
     expect(page.get_by_role("list", name="What to do").first).to_contain_text("This memory has no snapshot yet")
     assert "every day" in card(page, "Snapshots")
-    assert "none: search goes by words" in card(page, "Index")
+    assert "none: keyword search only" in card(page, "Index")
     assert str(server.home) in card(page, "Disk")
     assert server.post("/snapshots").status_code == 201
     expect(page.get_by_role("region", name="Snapshots", exact=True)).to_contain_text("not signed")
@@ -76,7 +76,7 @@ def test_keys_that_would_be_missed_and_what_waits_for_the_vault_are_told_in_both
     world.close()
     told = {
         "en-GB": ("The signing key has no backup", "One snapshot is not in the vault yet"),
-        "zh-CN": ("给快照签名的密钥没有备份", "有一个快照还没有送到存放处"),
+        "zh-CN": ("签名密钥没有备份", "有一个快照尚未复制到备份库"),
     }
     with serving(tmp_path / "memory", HOLDFAST_VAULT=str(vault)) as server:
         for locale, sentences in told.items():

@@ -8,7 +8,7 @@ from importlib import resources
 import pytest
 
 from holdfast.learn.statements.change_features import Similarity, signs
-from holdfast.learn.statements.changes import verdict
+from holdfast.learn.statements.changes import gives_another_number, verdict
 from holdfast.learn.statements.edits import Claim, Edit
 from holdfast.learn.statements.values import Value, values, without_values
 
@@ -147,3 +147,35 @@ def test_the_table_weighs_the_signs_that_there_are(model: str) -> None:
     table = json.loads((resources.files("holdfast.learn.statements") / "changes.json").read_text(encoding="utf-8"))
     near = {"near", "near with prompt", "near without values"} if model == "words alone" else set[str]()
     assert set(table["models"][model]["signs"]) == set(signs(Claim("a"), Claim("b"), Similarity())) - near
+
+
+OWNER, NEW_OWNER = (
+    "Unclear invoices go to Ines Carvalho of the back office.",
+    "Noted, Paolo Ricci is the one for invoices.",
+)
+
+
+def test_another_name_for_the_same_is_told_first_though_nothing_says_that_the_old_one_is_gone() -> None:
+    near = Similarity(0.6, 0.55, 0.7)
+    assert verdict(Claim(OWNER), Claim(NEW_OWNER, "Paolo takes the invoices."), near) in ("related", "newer")
+
+
+def test_what_only_may_be_the_same_is_never_replaced() -> None:
+    assert verdict(Claim(OWNER), Claim(NEW_OWNER), Similarity(1.0, 1.0, 1.0)) != "replaced"
+
+
+def test_two_facts_that_are_far_apart_in_meaning_stay_apart() -> None:
+    far = Similarity(0.05, 0.05, 0.05)
+    assert verdict(Claim(OWNER), Claim("The nightly build takes 14 minutes on the small runner."), far) == "apart"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "differs"),
+    [
+        ("Betas go out on Thursdays.", "A beta each Monday.", True),
+        ("The limit is 20 MB.", "The limit is 20 MB, as before.", False),
+        ("Ask Ines.", "Ask Paolo.", False),  # a name is no number
+    ],
+)
+def test_another_day_or_number_is_noticed(old: str, new: str, differs: bool) -> None:
+    assert gives_another_number(old, new) is differs

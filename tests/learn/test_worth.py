@@ -70,3 +70,28 @@ def test_meaning_counts_where_the_model_is_the_one_of_the_table() -> None:
     dims = len(table("worth.json")["models"]["with meaning"]["worth"]["meaning"])
     vectors = np.ones((1, dims), np.float32)
     assert weigh(said, vectors, table("worth.json")["embedder"]) != weigh(said, None)
+
+
+def prompt_signs(prompt: str, *, in_prompt: bool = False, total: int = 3) -> set[str]:
+    """Which of the signs that speak of the prompt an answer's sentence has."""
+    found = signs(Sentence("It is the third one."), SentencePosition(prompt, in_prompt, total))
+    names = NAMES[NAMES.index("asked to do") :]
+    return {name for name in names if found[NAMES.index(name)]}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "found"),
+    [
+        ("sort the imports", {"asked to do", "told in few words"}),
+        ("Which port?", set()),  # a short question is no chore
+        ("Why is the export empty?", {"asked why", "told what fails"}),
+        (" ".join(["word"] * 25), {"asked at length"}),
+    ],
+)
+def test_a_sentence_has_the_signs_of_the_prompt_it_answers(prompt: str, found: set[str]) -> None:
+    assert prompt_signs(prompt) == found
+    assert prompt_signs(prompt, in_prompt=True) == set()
+
+
+def test_one_of_many_sentences_has_a_sign_of_it() -> None:
+    assert prompt_signs("Which port?", total=12) == {"long answer"}

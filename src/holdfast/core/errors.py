@@ -89,7 +89,7 @@ class Unauthorized(Fault):
     """The request has no credential, or an invalid one."""
 
     code, http_status, exit_code = "unauthorized", 401, 10
-    hint = "Send the header Authorization: Bearer <secret or token>. Create a token with: holdfast token create"
+    hint = "Send the header Authorization: Bearer <secret or token>. Create a token with holdfast token create."
 
 
 class Forbidden(Fault):
@@ -162,6 +162,13 @@ class RestorePending(Fault):
     hint = "Run holdfast doctor."
 
 
+class StoreUnreachable(Fault):
+    """The database of the memory does not answer; nothing of this request was acknowledged."""
+
+    code, http_status, exit_code, retryable = "store_unreachable", 503, 27, True
+    hint = "Check that the database runs and that HOLDFAST_STORE names it."
+
+
 class UpstreamFailed(Fault):
     """A remote model or service returned no usable response."""
 
@@ -201,7 +208,7 @@ class SnapshotUntrusted(Fault):
     """A snapshot is signed with an untrusted key, or a required signature is missing."""
 
     code, http_status, exit_code = "snapshot_untrusted", 403, 41
-    hint = "If you know the signer, trust its key: holdfast key trust DID"
+    hint = "If you know the signer, trust its key with holdfast key trust DID."
 
 
 class SnapshotOlder(Fault):

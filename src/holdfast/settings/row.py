@@ -82,6 +82,16 @@ def broker(raw: str) -> str | None:
     return raw.strip()
 
 
+def store(raw: str) -> str:
+    """The embedded store, or the address of a database."""
+    word = raw.strip()
+    if word.lower() == "sqlite":
+        return "sqlite"
+    if not word.startswith(("postgresql://", "postgres://")):
+        raise ValueError("must be sqlite or an address like postgresql://user@host/name")
+    return word
+
+
 def subject(raw: str) -> str:
     """The prefix of NATS subjects: no wildcard, no empty token."""
     if not _SUBJECT.fullmatch(raw.strip()) or len(raw) > 100:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from holdfast.settings.row import Setting, boolean, duration, one_of, real, secret, text, whole, words_list
+from holdfast.settings.row import Setting, boolean, duration, one_of, real, secret, store, text, whole, words_list
 
 ROWS: tuple[Setting, ...] = (
     Setting("home", "~/.holdfast", "Data folder: the store, keys and snapshots."),
+    Setting(
+        "store",
+        "sqlite",
+        "Where records are kept: sqlite, in the data folder; or the address of a PostgreSQL database with pgvector, "
+        "postgresql://user@host/name.",
+        store,
+        (),
+        True,
+    ),
     Setting("host", "127.0.0.1", "Address to listen on. Any address other than loopback requires a secret."),
     Setting("port", "3111", "TCP port of the server.", whole(0, 65535), ("III_REST_PORT", "PORT")),
     Setting(

@@ -107,7 +107,7 @@ def switched(archive: Archive, live: Home, build: Build) -> str:
     """Go over to the generation that `build` names, then let the folders follow, or take back what they were to do."""
     folder = DataFolder(archive.home)
     try:
-        return live.exchange(build)
+        return live.exchange(build, archive.tenant)
     finally:
         settle_folders(folder)
 

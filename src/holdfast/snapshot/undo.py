@@ -83,7 +83,7 @@ def _check_whole(archive: Archive, name: str) -> None:
         DataDamaged: it is damaged, or cannot be opened.
     """
     damage = read_damage(archive.home / name)
-    why = damage.why if damage is not None else live_of(archive).unreadable(name)
+    why = damage.why if damage is not None else live_of(archive).unreadable(name, archive.tenant)
     if why is not None:
         raise DataDamaged(
             f"undo: the previous memory is damaged ({why})",

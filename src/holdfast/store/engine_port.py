@@ -84,12 +84,12 @@ class Memory(Protocol):
         new one in the folder `scratch`."""
         ...
 
-    def unreadable(self, generation: str) -> str | None:
-        """Why a generation cannot become live; None if it can."""
+    def unreadable(self, generation: str, tenant: str) -> str | None:
+        """Why a generation cannot become the tenant's live one; None if it can."""
         ...
 
-    def exchange(self, build: Build) -> str:
-        """Make the generation live whose name `build` gives.
+    def exchange(self, build: Build, tenant: str) -> str:
+        """Make the generation the tenant's live memory whose name `build` gives.
 
         Raises:
             Fault: whatever `build` raised, or the new one cannot be opened; the old one is live as before.
@@ -99,6 +99,10 @@ class Memory(Protocol):
 
 class LiveMemory(Memory, Protocol):
     """What is live, for the process that opens it, under the lock of its data folder."""
+
+    def has_any(self) -> bool:
+        """Whether there is a memory to open; if not, a new one is begun."""
+        ...
 
     def open(self) -> None:
         """Open the live generation, a new one if there is none; it answers nothing before `accept`."""

@@ -42,7 +42,7 @@ def _show(given: argparse.Namespace, answer: Json, operation: str = "") -> None:
 def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", help="port to listen on (3111); 0: any free port")
-    parser.add_argument("--store", help="storage engine (sqlite is the only one)")
+    parser.add_argument("--store", help="where records are kept: sqlite, or postgresql://user@host/name")
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument(
         "--background", action="store_true", help="start the server in the background unless one is running, and return"
@@ -234,12 +234,18 @@ def _connect(given: argparse.Namespace) -> int:
 
 
 def _elsewhere(given: argparse.Namespace) -> Json:
-    """The folder and address only where they are not the usual ones."""
+    """The folder and address only where they are not the usual ones. Those of the environment are written down too: an
+    agent is often started without it."""
+    from holdfast.cli.memory_location import settings_of
+    from holdfast.settings import named_by
+
     named: Json = {}
     if given.url:
         named["url"] = given.url
     if given.data:
         named["data"] = user_path(given.data, "--data").resolve()
+    elif named_by("home") and not settings_of(given).url:  # an address would be another memory
+        named["data"] = settings_of(given).folder.resolve()
     return named
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.memory_location import LOOK_SECONDS
 from holdfast.cli.output.render import print_json, print_notice
-from holdfast.core.errors import DataLocked, Fault, InvalidRequest, InvalidSettings
+from holdfast.core.errors import DataLocked, Fault, InvalidSettings
 from holdfast.daemon import answers, ensure_server, running_server
 from holdfast.local.launcher import LOG, LOG_BYTES
 from holdfast.settings import Settings, load
@@ -32,9 +32,7 @@ TAKE_OVERS = 3
 
 
 def serve(given: argparse.Namespace) -> int:
-    if given.store not in (None, "sqlite"):
-        raise InvalidRequest("--store: sqlite is the only storage engine")
-    settings = load({"home": given.data, "host": given.host, "port": given.port})
+    settings = load({"home": given.data, "host": given.host, "port": given.port, "store": given.store})
     if given.stop:
         return _stop(settings, given.json)
     if given.background:

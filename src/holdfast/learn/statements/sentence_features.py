@@ -150,7 +150,7 @@ class SentencePosition:
 NAMES = (
     *WAYS, "code", "codes", "path", "number", "quantity", "identifier", "name", "asks", "announces list", "length",
     "short", "long", "listed", "under open", "under done", "of the user", "answers", "answers briefly",
-    "names of things", "asked to do", "asked why", "told what fails", "asked in few words", "asked at length",
+    "names of things", "asked to do", "asked why", "told what fails", "told in few words", "asked at length",
     "long answer",
 )  # fmt: skip
 
@@ -202,7 +202,7 @@ def _of_the_prompt(setting: SentencePosition) -> tuple[bool, ...]:
         WAYS["orders"].search(prompt) is not None,
         _WHY.search(prompt) is not None,
         WAYS["complains"].search(prompt) is not None,
-        words < FEW_WORDS,
+        words < FEW_WORDS and not _asks(prompt),
         words > MANY_WORDS,
         setting.total > MANY_SENTENCES,
     )

@@ -32,8 +32,8 @@ def still_true(ctx: CallContext, id: str) -> list[Relation]:
         memory = tx.get(MEMORIES, ctx.tenant, id)
         if not found or (memory is not None and not ctx.may_see(memory)):
             raise NotFound(
-                f"{id}: nothing of that id was superseded",
-                hint="holdfast recall shows which id is marked.",
+                f"{id}: no record with that id is marked as outdated",
+                hint="Find the marked id with: holdfast recall",
             )
         for one in found:
             tx.delete(RELATIONS, ctx.tenant, one.id)

@@ -23,7 +23,14 @@ from holdfast.core.ports import Embedder, Vectors
 from holdfast.learn.relations import keep_relation
 from holdfast.learn.slots import drop_reflected_line
 from holdfast.learn.statements.change_features import Similarity, signs
-from holdfast.learn.statements.changes import Verdict, is_stated, likelihood, of_two_things, verdict
+from holdfast.learn.statements.changes import (
+    Verdict,
+    gives_another_number,
+    is_stated,
+    likelihood,
+    of_two_things,
+    verdict,
+)
 from holdfast.learn.statements.edits import Claim, names_what_was_taken
 from holdfast.learn.statements.session_turns import Turn, turn_around
 from holdfast.learn.statements.stems import subject_of
@@ -36,9 +43,10 @@ SUPERSEDES, UPDATES, SAME_SUBJECT, HOLDS = "supersedes", "updates", "same_subjec
 RELATION: dict[Verdict, str] = {"replaced": SUPERSEDES, "newer": UPDATES, "related": SAME_SUBJECT}
 COMPARED = 1_500  # of a project's newest statements
 COMPARED_MEMORIES = 200
-WORTH_COMPARING = 0.2  # what is worth less is told nowhere (recall.context)
-# What is unlikely by words alone is not looked at further: the nearness in meaning moves it little.
+WORTH_COMPARING = 0.12  # what is worth less is told nowhere (recall.context)
+# What is unlikely by words alone is not looked at further if nothing can be said of its meaning.
 WORTH_A_LOOK = 0.05
+NEAR_ENOUGH = 0.4  # in meaning, for statements without a common word to be compared
 KEPT_VECTORS = 4_000
 
 
@@ -66,12 +74,14 @@ class Comparer:
         """Which of the older ones the newer one replaces, or speaks of anew."""
         claim = Claim(new.text, turn.asked, tuple(turn.edits))
         found: dict[str, Verdict] = {}
-        for old in others:
-            if old.at > new.at or old.id == new.id or (old.wish and not new.wish):
-                continue
-            if not _comparable(old.text, claim):
+        older = [one for one in others if one.at <= new.at and one.id != new.id]
+        near = self._near(new.text, [one.text for one in older])
+        for old, is_near in zip(older, near, strict=True):
+            if not is_near and not _comparable(old.text, claim):
                 continue
             said = self._verdict(self._claim_of(reader, old), claim)
+            if old.wish and not new.wish:
+                said = _of_a_wish(said, old.text, new.text)
             if said != "apart":
                 found[old.id] = said
         return found
@@ -79,10 +89,18 @@ class Comparer:
     def _verdict(self, old: Claim, new: Claim) -> Verdict:
         if of_two_things(old, new):
             return "apart"
-        found = signs(old, new, Similarity())
-        if likelihood(found, meaning=False) < WORTH_A_LOOK and not is_stated(found):
+        near = self._nearness(old, new)
+        found = signs(old, new, Similarity()) if near is None else {}
+        if found and likelihood(found, meaning=False) < WORTH_A_LOOK and not is_stated(found):
             return "apart"
-        return verdict(old, new, self._nearness(old, new))
+        return verdict(old, new, near)
+
+    def _near(self, text: str, others: Sequence[str]) -> list[bool]:
+        """Which of the others are near in meaning, whatever their words; none if that cannot be said."""
+        vectors = self._embedded([text, *others]) if others else None
+        if vectors is None:
+            return [False] * len(others)
+        return [bool(one @ vectors[0] >= NEAR_ENOUGH) for one in vectors[1:]]
 
     def _claim_of(self, reader: Reader, old: Candidate) -> Claim:
         """The older statement with the edits of its turn."""
@@ -113,6 +131,11 @@ class Comparer:
         while len(self._vectors) > KEPT_VECTORS:
             self._vectors.popitem(last=False)
         return found
+
+
+def _of_a_wish(said: Verdict, old: str, new: str) -> Verdict:
+    """What a report of work says of the user's wish: it replaces none, but may give another day or number since."""
+    return "related" if said != "apart" and gives_another_number(old, new) else "apart"
 
 
 def _comparable(old: str, new: Claim) -> bool:

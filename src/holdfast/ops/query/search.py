@@ -391,7 +391,7 @@ def context_prompt(ctx: CallContext, ask: ContextPrompt) -> ContextPromptAnswer:
     session = reader.get(SESSIONS, ctx.tenant, key)
     named = session.project if session is not None and ctx.may_see(session) else ask.project or ""
     found = reminder(ctx, ask.session_id, project_of_event(ctx, named, ask.cwd or ""), ask.prompt, ask.agent_id)
-    note_shown(ctx, key, found.ids)
+    note_shown(ctx, key, found.told)
     return {"context": found.text, "ids": list(found.ids)}
 
 

@@ -72,7 +72,7 @@ def action_create(ctx: CallContext, ask: ActionCreate) -> ActionAnswer:
         action = Action(
             tenant=ctx.tenant,
             id=ctx.new_id("act"),
-            seq=tx.next_seq(),
+            seq=tx.next_seq(ctx.tenant),
             title=ask.title,
             description=ask.description,
             priority=ask.priority,

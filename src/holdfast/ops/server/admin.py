@@ -109,7 +109,7 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
         "status": "degraded" if trouble else "healthy",
         "service": "holdfast",
         "version": VERSION,
-        "database": "sqlite",
+        "database": "sqlite" if ctx.settings.store == "sqlite" else "postgresql",
         "databaseStatus": trouble.message if trouble else "ok",
         "index": measures["index"],
         "events": measures["events"],
@@ -246,7 +246,7 @@ def token_create(ctx: CallContext, ask: TokenCreate) -> TokenCreateAnswer:
         record = Token(
             tenant=ask.tenant or ctx.tenant,
             id=ctx.entropy.hex(16),
-            seq=tx.next_seq(),
+            seq=tx.next_seq(ask.tenant or ctx.tenant),
             name=ask.name,
             secret_hash=sha256(secret.encode()).hexdigest(),
             agent=ask.agent_id,

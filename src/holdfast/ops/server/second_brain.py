@@ -84,7 +84,7 @@ def second_brain_write(ctx: CallContext, ask: SecondBrainWrite) -> SecondBrainAn
     def store(tx: Tx) -> None:
         id = _page_id(ctx, ask.file)
         known = tx.get(NOTES, ctx.tenant, id)
-        seq = known.seq if known else tx.next_seq()
+        seq = known.seq if known else tx.next_seq(ctx.tenant)
         tx.replace(NOTES, Note(ctx.tenant, id, seq, PAGE, ask.content, ctx.clock.now_ms()))
         ctx.audit(tx, "second_brain_write", (id,), size=len(ask.content))
 

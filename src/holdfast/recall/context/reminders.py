@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import orjson
 
 from holdfast.context import CallContext
-from holdfast.core.model import Memory, Note
+from holdfast.core.model import Memory, Note, Statement
 from holdfast.core.session_keys import key_of
 from holdfast.core.times import iso
 from holdfast.recall.context.build import CLOSING, OPENING
@@ -16,7 +16,7 @@ from holdfast.recall.context.escape import line
 from holdfast.recall.flow import search
 from holdfast.recall.hit_text import shown, statements_of
 from holdfast.recall.hits import Hit, Question
-from holdfast.recall.passage import stems
+from holdfast.recall.passage import answering, stems
 from holdfast.store.port import Reader, Tx
 from holdfast.store.tables import NOTES
 from holdfast.text.tokens import estimate
@@ -39,6 +39,7 @@ class Reminder:
 
     text: str = ""
     ids: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()  # the ids of all that need not be told again
 
 
 def reminder(ctx: CallContext, session_id: str, project: str, prompt: str, agent: str | None) -> Reminder:
@@ -49,17 +50,20 @@ def reminder(ctx: CallContext, session_id: str, project: str, prompt: str, agent
     key = ctx.session_key(reader, session_id)
     told = shown_ids(ctx, reader, key)
     hits = search(ctx, Question(prompt, limit=LOOKED_AT, project=project, agent=agent))
-    fresh = [hit for hit in hits if _bears(hit) and not _of_session(hit, key) and told.isdisjoint(_ids(hit))]
-    fresh = [hit for hit in fresh if _says_something(ctx, reader, hit)]
+    bearing = [hit for hit in hits if _bears(hit) and not _of_session(hit, key)]
+    said = {id(hit): statements_of(ctx, reader, hit) for hit in bearing}
+    fresh = [hit for hit in bearing if _tells_more(hit, said[id(hit)], prompt, told)]
     lines: list[str] = []
     ids: list[str] = []
+    stated: list[str] = []
     for hit in fresh[:MOST_TOLD]:
         one = f"- {_day(hit)}: {line(shown(ctx, reader, hit, prompt, PASSAGE_CHARS), 2 * PASSAGE_CHARS)}"
         if estimate("\n".join([OPENING, *lines, one, CLOSING])) > MOST_TOKENS:
             break
         lines.append(one)
         ids += _ids(hit)
-    return Reminder("\n".join([OPENING, *lines, CLOSING]), tuple(ids)) if lines else Reminder()
+        stated += [one.id for one in said[id(hit)]]
+    return Reminder("\n".join([OPENING, *lines, CLOSING]), tuple(ids), (*ids, *stated)) if lines else Reminder()
 
 
 def _bears(hit: Hit) -> bool:
@@ -69,11 +73,16 @@ def _bears(hit: Hit) -> bool:
     return near >= NEAR or (near >= NEAR_WITH_WORDS and hit.parts.words >= WORDS)
 
 
-def _says_something(ctx: CallContext, reader: Reader, hit: Hit) -> bool:
-    """Whether it states something worth keeping: an earlier chore like this one does not help."""
+def _tells_more(hit: Hit, said: Sequence[Statement], prompt: str, told: Collection[str]) -> bool:
+    """Whether it tells something worth keeping that the session was not told: an earlier chore like this one does not.
+
+    A context tells the best sentences of a turn; what else the turn said may be what the prompt is about.
+    """
     if isinstance(hit.record, Memory):
-        return True
-    return any(one.worth >= WORTH_TELLING for one in statements_of(ctx, reader, hit))
+        return hit.record.id not in told
+    worthy = [one for one in said if one.worth >= WORTH_TELLING]
+    best = answering([one.text for one in worthy], prompt) or range(len(worthy))
+    return any(worthy[at].id not in told for at in best)
 
 
 def _of_session(hit: Hit, key: str) -> bool:
@@ -106,7 +115,7 @@ def note_shown(ctx: CallContext, session_key: str, ids: Iterable[str]) -> None:
         known = tx.get(NOTES, ctx.tenant, _note_id(session_key))
         before = orjson.loads(known.content) if known else []
         kept = list(dict.fromkeys([*before, *new]))[-MOST_KEPT:]
-        seq = known.seq if known else tx.next_seq()
+        seq = known.seq if known else tx.next_seq(ctx.tenant)
         content = orjson.dumps(kept).decode()
         tx.replace(NOTES, Note(ctx.tenant, _note_id(session_key), seq, KIND, content, ctx.clock.now_ms()))
 

@@ -19,7 +19,7 @@ SECTION_OF = {
 }  # fmt: skip
 TOGETHER_CHARS = 420  # sentences of one message that are told in one line
 MOST_EARLIER = 2  # that one line tells; more stand on lines of their own
-LEAST_WORTH = 0.2
+LEAST_WORTH = 0.12
 # Half as much after so many sessions of the project: what was said last matters most. Wishes do not fade.
 FADES_IN = 12
 EARLIER, OUTDATED = "Earlier", "Earlier, perhaps outdated"

@@ -344,4 +344,4 @@ def fill(store: Store, documents: Mapping[str, str], tenant: str) -> None:
 
 def _add(tx: Tx, some: Iterable[tuple[Table[Any], Any]]) -> None:
     for table, record in some:
-        tx.replace(table, dataclasses.replace(record, seq=tx.next_seq()))
+        tx.replace(table, dataclasses.replace(record, seq=tx.next_seq(record.tenant)))

@@ -16,7 +16,7 @@ def mark_outdated(tx: Tx, tenant: str, now_ms: int, session_ids: Iterable[str]) 
     for session_id in dict.fromkeys(session_ids):
         id = outdated_summary_key(session_id)
         if tx.get(SUMMARIES, tenant, session_id) is not None and tx.get(NOTES, tenant, id) is None:
-            tx.replace(NOTES, Note(tenant, id, tx.next_seq(), OUTDATED, session_id, now_ms))
+            tx.replace(NOTES, Note(tenant, id, tx.next_seq(tenant), OUTDATED, session_id, now_ms))
 
 
 def mark_sessions_of(tx: Tx, tenant: str, now_ms: int, statement_ids: Iterable[str]) -> None:

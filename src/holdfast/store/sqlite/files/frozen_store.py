@@ -17,7 +17,7 @@ from holdfast.store.sqlite.files.salvage_rows import salvage, unreadable
 
 @dataclass(frozen=True, slots=True)
 class FrozenFile:
-    """Fulfils `lifecycle.FrozenStore`."""
+    """Fulfils `engine_port.FrozenStore`."""
 
     folder: DataFolder
     path: Path

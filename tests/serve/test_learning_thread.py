@@ -113,7 +113,7 @@ def test_a_session_with_a_count_but_no_observations_stops_no_other(world: World)
     ended(world)
 
     def brought(tx: Any) -> None:
-        tx.add(SESSIONS, Session("default", "empty", tx.next_seq(), "proj", "/w", None, "", "completed", NOON + DAY_MS,
+        tx.add(SESSIONS, Session("default", "empty", tx.next_seq("default"), "proj", "/w", None, "", "completed", NOON + DAY_MS,
                                  NOON, NOON, observation_count=4))  # fmt: skip
 
     world.engine.store.write(brought)

@@ -59,7 +59,7 @@ def settle(store: Store, contents: Sequence[str]) -> tuple[str, list[int]]:
     """A project of its own for each example, with these memories and no others; their sequence numbers."""
 
     def job(tx: Any) -> tuple[str, list[int]]:
-        seqs = [tx.next_seq() for _ in contents]
+        seqs = [tx.next_seq(TENANT) for _ in contents]
         project = f"project-{seqs[0]}"
         for seq, content in zip(seqs, contents, strict=True):
             tx.add(MEMORIES, sample(MEMORIES, f"m{seq}", seq, content=content, project=project, agent=None))
@@ -105,7 +105,7 @@ def test_a_near_duplicate_is_found_among_thousands(store: Store) -> None:
         for number in range(3_000):
             words = f"quarry{number % 50} seam{number % 70} shaft{number} depth{number * 7} rock"
             blank = {"project": None, "agent": None}
-            tx.add(MEMORIES, sample(MEMORIES, f"m{number}", tx.next_seq(), content=words, **blank))
+            tx.add(MEMORIES, sample(MEMORIES, f"m{number}", tx.next_seq(TENANT), content=words, **blank))
 
     wanted = put(store, "wanted", "quarry1 seam1 holds a vein of turquoise near the old gate")
     store.write(fill)
@@ -127,7 +127,9 @@ def test_what_a_rolled_back_job_stored_is_not_taken_for_another_record(store: St
     def job(tx: Any) -> None:
         tx.add(
             MEMORIES,
-            sample(MEMORIES, "lost", tx.next_seq(), content="amber basalt cobalt dolomite", project=None, agent=None),
+            sample(
+                MEMORIES, "lost", tx.next_seq(TENANT), content="amber basalt cobalt dolomite", project=None, agent=None
+            ),
         )
         raise KeyError
 

@@ -94,7 +94,7 @@ def test_threads_share_the_past(past: PastStore) -> None:
 
 def test_nothing_can_be_written_into_the_past(past: PastStore, captured: Path) -> None:
     before = captured.read_bytes()
-    for attempt in (lambda: past.write(lambda tx: tx.next_seq()), past.repair_index):
+    for attempt in (lambda: past.write(lambda tx: tx.next_seq(OURS.tenant)), past.repair_index):
         with pytest.raises(Forbidden):
             attempt()
     with pytest.raises(apsw.ReadOnlyError):

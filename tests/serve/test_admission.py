@@ -397,7 +397,7 @@ def test_an_unexpected_error_tells_the_client_nothing_and_the_log_its_class_plac
     assert b"hunter2" not in reply.body
     assert b"KeyError" not in reply.body
     assert "KeyError" in caplog.text
-    assert "test_guard.py" in caplog.text
+    assert "test_admission.py" in caplog.text
     assert "/agentmemory/{id}" in caplog.text
     assert "hunter2" not in caplog.text
     assert "mem_private" not in caplog.text

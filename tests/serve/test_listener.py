@@ -587,13 +587,14 @@ def test_stopping_ends_open_connections_of_every_kind(
 
 SCRIPT = """
 import sys
-sys.path[:0] = [{tests!r}, {src!r}]
-from test_listen import CallContext
-from holdfast.serve.http.admission import Guard
-from holdfast.serve.http.listener import serve_app
+sys.path[:0] = {folders!r}
+from test_listener import CallContext
+from holdfast.serve.http.admission import AdmissionControl
+from holdfast.serve.http.listener import Listener
 from holdfast.settings import load
 settings = load({{}}, environ={{}})
-serve_app(Guard(CallContext(), settings), "127.0.0.1", 0, settings, lambda url: print(url, flush=True))
+app = AdmissionControl(CallContext(), settings)
+Listener(app, "127.0.0.1", 0, settings, lambda url: print(url, flush=True)).run()
 print("closed", flush=True)
 """
 
@@ -601,7 +602,8 @@ print("closed", flush=True)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_server_and_what_comes_after_it_still_runs(number: signal.Signals) -> None:
     here = Path(__file__).resolve()
-    script = SCRIPT.format(tests=str(here.parent), src=str(here.parents[2] / "src"))
+    folders = [here.parent, here.parents[1], here.parents[2] / "src"]
+    script = SCRIPT.format(folders=[str(folder) for folder in folders])
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -102,7 +102,7 @@ def test_exchanges_under_load_cost_nobody_an_acknowledged_write_and_end_in_no_fa
             with changed:
                 have = len(promised)
                 assert changed.wait_for(lambda: len(promised) >= have + 30, WAIT_SECONDS)  # noqa: B023 - waited for here
-            engine.exchange(back if number % 2 else copy)
+            engine.exchange(back if number % 2 else copy, TENANT)
         with changed:
             assert changed.wait_for(lambda: len(promised) >= have + 60, WAIT_SECONDS)
     assert set(answers) <= {(201, "None"), (503, "restoring"), (200, "search")}, answers
@@ -133,7 +133,7 @@ def test_a_token_that_was_revoked_after_the_snapshot_opens_nothing_after_the_res
             graft(building / DATABASE, live.path, TENANT)
             return engine.folder.finish(building)
 
-        engine.exchange(copy)
+        engine.exchange(copy, TENANT)
         assert http.post(f"{A}/search", json={"query": "x"}, headers=bearer).status_code == 401
 
 
@@ -148,6 +148,6 @@ def test_whoever_writes_during_an_exchange_is_told_when_to_come_back(server: tup
             told.append(http.post(f"{A}/mcp/call", json={"name": "memory_save", "arguments": text}))
         return engine.folder.current()
 
-    engine.exchange(ask)
+    engine.exchange(ask, TENANT)
 
     assert [(one.status_code, one.headers.get("retry-after")) for one in told] == [(503, "1"), (503, "1")]

@@ -93,12 +93,10 @@ def test_the_context_is_that_of_the_folder(run: Run, words: tuple[str, ...]) -> 
 
 
 def test_a_project_nothing_is_known_of_is_told_so(run: Run) -> None:
-    assert run("context").splitlines()[0] == f"Nothing is known of project {KEY}."
+    assert run("context").splitlines()[0] == f"No memories for project {KEY}."
     run("remember", "I like short answers.", "--everywhere")
     printed = run("context", "harbour")
-    assert printed.startswith(
-        "Nothing is known of project harbour. An agent there gets the memories for all projects:\n"
-    )
+    assert printed.startswith("No memories for project harbour. An agent there gets the memories for all projects:\n")
     assert "- I like short answers.\n" in printed
 
 
@@ -117,7 +115,7 @@ def test_the_reasons_of_a_hit_are_printed_with_explain(run: Run) -> None:
 
 def test_a_memory_that_is_saved_twice_is_known_already(run: Run) -> None:
     id = run("remember", "The till rounds up.").split()[1].rstrip(",")
-    assert run("remember", "The till rounds up.") == f"Known already: {id}, for project {KEY}.\n"
+    assert run("remember", "The till rounds up.") == f"Already known: {id}, for project {KEY}.\n"
 
 
 def test_rules_that_left_the_file_are_not_called_removed(run: Run, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from patience import until
-from processes import WAIT_SECONDS, environment, verify
+from patience import WAIT_SECONDS, until
+from processes import environment, verify
 
 from holdfast.store.data_folder import DataFolder
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from hashing_embedder import HashingEmbedder
-from talk import learn, turn
+from talk import learn, statements, turn
 from world import World
 
 from holdfast.recall.context.build import CLOSING, OPENING
-from holdfast.recall.context.reminders import MOST_TOLD
+from holdfast.recall.context.reminders import MOST_TOLD, note_shown
 from holdfast.text.tokens import estimate
 
 CAUSE = "The nightly export fails because the worker opens orders twice."
@@ -131,3 +131,19 @@ def test_words_alone_are_not_enough_to_interrupt(tmp_path: Path) -> None:
     world.call("remember", content=CAUSE, project="proj")
     assert asked(world)["context"] == ""
     world.close()
+
+
+def test_what_else_a_told_turn_said_is_still_brought_to_mind(world: World) -> None:
+    """A context that tells one sentence of a turn has not told the others."""
+    cause = "The export fails because the worker opens orders twice."
+    owner = "The ledger of the shop belongs to Marek Dvorak since the ledger was split off."
+    turn(world, "Why does the export fail, and whose is the ledger?", f"{cause} {owner}")
+    learn(world)
+    world.follow()
+    world.call("session_start", sessionId="s9", project="proj", cwd="/w", context=False)
+    first, second = sorted(statements(world), key=lambda one: one.text != cause)[:2]
+    ctx = world.context()
+    note_shown(ctx, ctx.session_key(ctx.store.read(), "s9"), [first.source_id, first.id])
+    prompt = "To whom does the ledger of the shop belong since the ledger was split?"
+    assert second.text in asked(world, prompt)["context"]
+    assert asked(world, prompt)["context"] == ""

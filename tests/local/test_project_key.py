@@ -196,6 +196,6 @@ def test_it_is_read_with_the_standard_library_alone_and_starts_no_process() -> N
         capture_output=True,
         text=True,
         timeout=WAIT_SECONDS,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "src")},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")},
     )
     assert run.stdout.split()[0] == "False", run.stderr

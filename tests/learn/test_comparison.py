@@ -1,0 +1,80 @@
+"""Which older statements a newer one is held against, and what it may say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hashing_embedder import HashingEmbedder
+from world import World
+
+from holdfast.core.model import CleanText
+from holdfast.core.ports import Vectors
+from holdfast.learn.statements.changes import Verdict
+from holdfast.learn.statements.session_turns import Turn
+from holdfast.learn.statements.supersession import WORTH_COMPARING, Candidate, Comparer
+from holdfast.recall.context.statement_lines import LEAST_WORTH
+
+ALERTS = "Source freshness is checked hourly; alerts go to #data-noise."
+PHONE = "Stale feeds ring the duty phone from now on."
+
+
+class OneMeaning(HashingEmbedder):
+    """All texts mean the same."""
+
+    def embed(self, texts: Sequence[CleanText]) -> Vectors:
+        return np.tile(self.embed_query(CleanText("same")), (len(texts), 1))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path / "m")
+    yield made
+    made.close()
+
+
+def compared(world: World, old: Candidate, new: Candidate, model: HashingEmbedder | None = None) -> Verdict:
+    ctx = world.context()
+    found = Comparer(ctx, model).compare(ctx.store.read(), new, Turn(None), [old])
+    return found.get(old.id, "apart")
+
+
+def older(text: str, **more: bool) -> Candidate:
+    return Candidate("old", text, 1, "a", **more)
+
+
+def newer(text: str, **more: bool) -> Candidate:
+    return Candidate("new", text, 2, "b", **more)
+
+
+def test_statements_without_a_common_word_are_compared_if_they_are_near_in_meaning(world: World) -> None:
+    assert compared(world, older(ALERTS), newer(PHONE), OneMeaning()) == "related"
+
+
+def test_statements_without_a_common_word_and_meaning_are_apart(world: World) -> None:
+    assert compared(world, older(ALERTS), newer(PHONE), HashingEmbedder()) == "apart"
+    assert compared(world, older(ALERTS), newer(PHONE)) == "apart"
+
+
+def test_what_was_said_later_is_not_outdated_by_what_was_said_before(world: World) -> None:
+    assert compared(world, Candidate("old", ALERTS, 3, "a"), newer(PHONE), OneMeaning()) == "apart"
+
+
+BETA, BETA_MOVED = "Ship the beta on Thursdays.", "The beta no longer ships on Thursdays, it ships on Mondays now."
+
+
+def test_a_report_of_another_day_puts_a_wish_below_it_and_replaces_none(world: World) -> None:
+    assert compared(world, older(BETA), newer(BETA_MOVED)) in ("replaced", "newer")
+    assert compared(world, older(BETA, wish=True), newer(BETA_MOVED)) == "related"
+
+
+def test_a_report_without_another_number_leaves_a_wish_as_it_is(world: World) -> None:
+    wish = "Keep the beta notes in Markdown, not in HTML."
+    report = "The beta notes are no longer in HTML, they are in Markdown now."
+    assert compared(world, older(wish, wish=True), newer(report), OneMeaning()) == "apart"
+
+
+def test_whatever_a_context_may_tell_is_compared() -> None:
+    assert WORTH_COMPARING <= LEAST_WORTH
