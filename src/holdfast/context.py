@@ -102,12 +102,33 @@ class CallContext:
         """The agent that acts: the credential's, else the one the request names, else the server's own.
 
         Raises:
-            Forbidden: the credential is bound to another agent than the one named.
+            Forbidden: the credential is bound to another agent than the one named; or agents are isolated, and the
+                server is one agent's and the credential for no other.
         """
         bound, named = self.caller.agent, asked or self.asked
         if bound and named and named != bound:
             raise Forbidden("agentId: this token is bound to another agent")
+        if named and self._is_confined and named != self.settings.agent:
+            raise Forbidden(
+                "agentId: agents are isolated, and this server belongs to another agent",
+                hint="Use a token that is bound to the agent, or one with the scope admin.",
+            )
         return bound or named or self.settings.agent
+
+    def speaks_for(self, agent: str | None) -> bool:
+        """Whether records of the agent are the caller's to bring in or replace; where agents share, all are."""
+        if not self.settings.isolated or self.whole or agent is None:
+            return True
+        only = self.caller.agent or (self.settings.agent if self._is_confined else None)
+        return only is None or agent == only
+
+    @property
+    def _is_confined(self) -> bool:
+        """Whether the caller may name no agent but the server's own: a shared secret, or none, is no credential for
+        another. A token is, if it is bound to that agent or has the scope admin."""
+        if self.whole or not self.settings.isolated or not self.settings.agent or self.caller.agent:
+            return False
+        return not (self.caller.has_token and self.caller.may("admin"))
 
     def writes_as(self, asked: str | None = None) -> str | None:
         """The agent a new record belongs to.

@@ -115,14 +115,14 @@ def test_naming_the_agent_is_enough_where_agents_are_isolated(
     assert apart.call(operation, Caller(), agentId="carol", **arguments)
 
 
-def test_a_named_agent_does_not_get_the_lessons_and_slots_of_the_servers_own(tmp_path: Path) -> None:
+def test_a_token_of_another_agent_does_not_get_the_lessons_and_slots_of_the_servers_own(tmp_path: Path) -> None:
     world = World(tmp_path / "memory", agent_scope="isolated", agent="alpha")
     try:
         world.call("lesson_save", content="alphalesson is a rule of alpha")
         world.call("slot_replace", label="persona", content="alphapersona")
-        world.call("remember", content="a memory of beta for all time", agentId="beta")
-        shown = world.call("context", project="p", agentId="beta")["context"]
-        found = json.dumps(world.call("smart_search", query="alphalesson rule", agentId="beta"))
+        world.call("remember", _agent("beta"), content="a memory of beta for all time")
+        shown = world.call("context", _agent("beta"), project="p")["context"]
+        found = json.dumps(world.call("smart_search", _agent("beta"), query="alphalesson rule"))
         assert "alpha" not in shown + found
     finally:
         world.close()
@@ -154,3 +154,39 @@ def test_an_agents_name_cannot_be_continued_by_the_name_of_a_repository(apart: W
 def test_an_agent_cannot_take_the_session_ids_of_another_away(apart: World) -> None:
     apart.call("session_start", BOB, sessionId="next", project="p", cwd="/")
     assert apart.call("observe", ALICE, **_event("make alicework", session="next"))["observationId"]
+
+
+def _import(world: World, caller: Caller, agent: str, content: str, **more: Any) -> Any:
+    memory = {"id": "mem_a_1", "content": content, "agentId": agent, "createdAt": T}
+    return world.call("import_", caller, exportData={"memories": [memory]}, **more)
+
+
+def test_an_import_brings_in_no_records_of_an_agent_without_its_credential(tmp_path: Path) -> None:
+    world = World(tmp_path / "memory", agent_scope="isolated", agent="alpha")
+    try:
+        refused = _import(world, Caller(), "beta", "planted for beta")
+        assert (refused["success"], refused["imported"], refused["refusedCount"]) == (False, {}, 1)
+        assert world.call("memories", _agent("beta"))["memories"] == []
+
+        assert _import(world, Caller(), "alpha", "of alpha itself")["imported"] == {"memories": 1}
+        admin = Caller("default", None, frozenset({"admin"}), "token:admin")
+        taken = world.call(
+            "import_",
+            admin,
+            exportData={"memories": [{"id": "mem_b_1", "content": "of beta", "agentId": "beta", "createdAt": T}]},
+        )
+        assert taken["imported"] == {"memories": 1}
+    finally:
+        world.close()
+
+
+def test_an_import_replaces_no_record_of_another_agent(tmp_path: Path) -> None:
+    world = World(tmp_path / "memory", agent_scope="isolated", agent="alpha")
+    beta = Caller("default", "beta", frozenset({"admin"}), "token:beta")
+    try:
+        _import(world, beta, "beta", "what beta wrote")
+        _import(world, Caller(), "alpha", "overwritten by alpha", strategy="replace")
+        assert [one["content"] for one in world.call("memories", beta)["memories"]] == ["what beta wrote"]
+        assert world.call("memories")["memories"] == []
+    finally:
+        world.close()

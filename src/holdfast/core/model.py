@@ -31,6 +31,10 @@ class Chat:
     sender_id: str = ""
 
 
+# How the names of callers with a token begin.
+TOKEN_CALLER = "token:"  # noqa: S105
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks: from the credential, never from a parameter of the request."""
@@ -41,6 +45,11 @@ class Caller:
     name: str = "local"
     chat: Chat | None = None  # the one that the whole connection speaks for, whatever its requests say
     owner: bool = False  # a command of the folder's own user, who can read every file that it names
+
+    @property
+    def has_token(self) -> bool:
+        """Whether a token of its own was given, not the secret that all share, or nothing."""
+        return self.name.startswith(TOKEN_CALLER)
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes or ("admin" in self.scopes and scope != "root")

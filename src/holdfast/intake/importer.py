@@ -145,7 +145,10 @@ def _records(ctx: CallContext, kind: _RecordKind, items: Iterable[Json], report:
     for item in items:
         try:
             check_storable(item)
-            yield kind.make(ctx, redact_value(item).value)
+            record = kind.make(ctx, redact_value(item).value)
+            if not ctx.speaks_for(getattr(record, "agent", None)):
+                raise InvalidRequest("agents are isolated, and it belongs to another agent")
+            yield record
         except InvalidRequest as fault:
             report.refuse(kind.name, item.get("id", ""), fault.message)
 
@@ -158,6 +161,8 @@ def _store(ctx: CallContext, kind: _RecordKind, records: Iterator[Any], replace:
             for given in batch:
                 record = _fitting(ctx, tx, given)
                 known = tx.get(kind.table, ctx.tenant, given.id)
+                if known is not None and not ctx.speaks_for(getattr(known, "agent", None)):
+                    continue
                 if record is not None and (known is None or replace or _says_more(known, record)):
                     tx.replace(
                         kind.table, dataclasses.replace(record, seq=known.seq if known else tx.next_seq(ctx.tenant))

@@ -109,6 +109,7 @@ class Operation:
     steps: bool = False  # takes a limit and answers what remains: the command line asks on and shows how far it is
     bulk: bool = False  # the body may be as large as an import
     by_meaning: bool = False  # it finds less where search goes by words only
+    for_agent: bool = False  # agentId says whom the result is for, not who acts: a new token
     tells: bool = False  # its answer says what is wrong with the memory anyway
 
     @property
@@ -173,6 +174,8 @@ class Operation:
         redacted = tuple(sorted(found))
         if ctx.asked != request.agent_id or ctx.redacted != redacted:
             ctx = dataclasses.replace(ctx, asked=request.agent_id, redacted=redacted)
+        if request.agent_id and ctx.settings.isolated and not self.for_agent:
+            ctx.agent()  # before anything is read: also an operation that has no use for the agent refuses the name
         return self._seen_by(ctx, request), request
 
     def _from_chat(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

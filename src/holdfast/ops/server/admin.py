@@ -256,7 +256,7 @@ def token_create(ctx: CallContext, ask: TokenCreate) -> TokenCreateAnswer:
             revoked_at=None,
         )
         tx.add(TOKENS, record)
-        ctx.audit(tx, "token_create", (record.id,), tenant=record.tenant, scopes=list(scopes))
+        ctx.audit(tx, "token_create", (record.id,), agent=record.agent, tenant=record.tenant, scopes=list(scopes))
         return record
 
     record = ctx.store.write(store)
@@ -370,6 +370,7 @@ ADMIN = (
         effect="write",
         scope="admin",
         status=201,
+        for_agent=True,
         cli="token create",
     ),
     Operation(token_list, "GET", "/tokens", scope="admin", cli="token list"),

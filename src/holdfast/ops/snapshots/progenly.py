@@ -27,12 +27,16 @@ class ProgenlyAnswer(TypedDict):
 
 
 def progenly_export(ctx: CallContext, ask: Nothing) -> ProgenlyAnswer:
-    """Export the memory as a parent for a Progenly merge: slots, lessons and memories as documents."""
+    """Export the memory as a parent for a Progenly merge: slots, lessons and memories as documents.
+
+    In isolated scope these are the records of one agent.
+    """
     now = ctx.clock.now_ms()
-    agent = ctx.settings.agent or DEFAULT_AGENT
+    bounds = ctx.sees_shared()
+    agent = ctx.agent() or DEFAULT_AGENT
     identity = Identity(new_id(1, now, ctx.entropy.hex(6)), ctx.tenant, agent, "", 1, None, now, "hand")
     with ctx.store.snapshot() as reader:
-        found = documents_of(reader, identity, MOST, MOST)
+        found = documents_of(reader, identity, MOST, MOST, bounds)
     return {"memory": found.documents, "memory_format": FORMAT}
 
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from urllib.parse import unquote
 
 from holdfast.core.errors import InvalidRequest, RestorePending, Unauthorized
-from holdfast.core.model import Caller, Chat, Scope, Token
+from holdfast.core.model import TOKEN_CALLER, Caller, Chat, Scope, Token
 from holdfast.engine import Engine
 from holdfast.ops.server.admin import TOKEN_PREFIX
 
@@ -80,7 +80,7 @@ class Auth:
                 alive = token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
                 if _same(digest, token.secret_hash) and alive:
                     scopes = frozenset(_SCOPES[scope] for scope in token.scopes if scope in _SCOPES)
-                    return Caller(token.tenant, token.agent, scopes, f"token:{token.id}")
+                    return Caller(token.tenant, token.agent, scopes, f"{TOKEN_CALLER}{token.id}")
         raise Unauthorized("unauthorized")
 
     def _tokens(self, id: str) -> list[Token]:

@@ -99,9 +99,11 @@ class ColonyDocuments:
 # Out
 
 
-def documents_of(reader: Reader, identity: Identity, room: int, usual: int) -> ColonyDocuments:
+def documents_of(
+    reader: Reader, identity: Identity, room: int, usual: int, bounds: tuple[Condition, ...] = ()
+) -> ColonyDocuments:
     """The memory as documents that take at most `room` bytes in a vault. What is not strictly needed is in them only as
-    long as they stay below `usual`.
+    long as they stay below `usual`. `bounds` keep it to one agent's records; notes, which belong to none, are left out.
 
     Raises:
         VaultFull: what is needed does not fit.
@@ -111,7 +113,9 @@ def documents_of(reader: Reader, identity: Identity, room: int, usual: int) -> C
     counts: dict[str, int] = {}
     taken = 4_000  # for the manifest, the pointer and the two documents that are written last
     for one in LISTS:
-        found = reader.each(one.table, identity.tenant, *one.conditions, order=one.order)
+        if bounds and one.table is NOTES:
+            continue
+        found = reader.each(one.table, identity.tenant, *one.conditions, *bounds, order=one.order)
         for number, (text, records) in enumerate(_texts(found), 1):
             size = stored_size(text)
             if one.needed or taken + size <= usual:
@@ -126,10 +130,10 @@ def documents_of(reader: Reader, identity: Identity, room: int, usual: int) -> C
             hint="Remove compact snapshots from the vault, or use another kind of vault, which stores the whole "
             "memory.",
         )
-    left |= {table.name: count for table in NEVER if (count := reader.count(table, identity.tenant))}
+    left |= {table.name: count for table in NEVER if (count := reader.count(table, identity.tenant, *bounds))}
     about = {"format": FORMAT, **dataclasses.asdict(identity), "counts": counts, "left": left}
     documents[ABOUT] = orjson.dumps(about, option=orjson.OPT_SORT_KEYS).decode()
-    documents[PROFILE] = _profile(reader, identity, counts)
+    documents[PROFILE] = _profile(reader, identity, counts, bounds)
     return ColonyDocuments(documents, left)
 
 
@@ -162,11 +166,11 @@ def _fields(record: Any) -> Json:
     }
 
 
-def _profile(reader: Reader, identity: Identity, counts: Mapping[str, int]) -> str:
+def _profile(reader: Reader, identity: Identity, counts: Mapping[str, int], bounds: tuple[Condition, ...]) -> str:
     """Slots that are pinned, and what memories are about most often."""
     concepts: Counter[str] = Counter()
     projects: Counter[str] = Counter()
-    for memory in reader.each(MEMORIES, identity.tenant, Condition("latest", "=", True)):
+    for memory in reader.each(MEMORIES, identity.tenant, Condition("latest", "=", True), *bounds):
         if EVERYBODY in memory.audience:
             concepts.update(memory.concepts)
             projects.update([memory.project] if memory.project else [])
@@ -174,7 +178,7 @@ def _profile(reader: Reader, identity: Identity, counts: Mapping[str, int]) -> s
     for title, found in (("Projects", projects), ("Concepts", concepts)):
         if found:
             lines += ["", f"## {title}", "", *(f"- {name} ({count})" for name, count in found.most_common(_TOP))]
-    for slot in reader.each(SLOTS, identity.tenant, Condition("pinned", "=", True)):
+    for slot in reader.each(SLOTS, identity.tenant, Condition("pinned", "=", True), *bounds):
         if slot.content:
             lines += ["", f"## {slot.label}", "", slot.content]
     return "\n".join(lines) + "\n"
