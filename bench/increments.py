@@ -89,7 +89,7 @@ def append(home: Path, rows: int, seed: int) -> None:
 
     def add(tx: Any) -> None:
         for content in scale.texts(rows, seed):
-            tx.add(MEMORIES, scale.memory(seq := tx.next_seq(), content, "large" if seq % 7 else "small"))
+            tx.add(MEMORIES, scale.memory(seq := tx.next_seq("default"), content, "large" if seq % 7 else "small"))
 
     engine.store.write(add)
     _embed(engine, rows, seed)

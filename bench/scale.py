@@ -106,7 +106,7 @@ def fill(store: SqliteStore, rows: int) -> tuple[float, float]:
 
     def write(tx: Any) -> None:
         for content in batch:
-            seq = tx.next_seq()
+            seq = tx.next_seq("default")
             tx.add(MEMORIES, memory(seq, content, "small" if seq % SMALL_PROJECT == 0 else "large"))
 
     for content in texts(rows, 1):

@@ -1,8 +1,7 @@
 """Writes docs/operations.md, docs/settings.md and docs/errors.md from the tables in the source, docs/rooms.svg
 from the tree, and the table of commands that the command line reads. Run by `make docs`.
 
-The pages hold nothing that the tables do not say, so that they are current or visibly not: tests/test_docs.py
-compares them with what this script would write.
+The pages contain only what the tables contain. tests/test_docs.py fails if they are out of date.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from holdfast.settings import SETTINGS, Setting, Settings
 DOCS = Path(__file__).parent
 ROOMS = DOCS.parent / "tools" / "rooms.py"
 COMMANDS = DOCS.parent / "src" / "holdfast" / "cli" / TABLE
-MADE = "<!-- Made by docs/generate.py from the source; `make docs` writes it anew. Do not edit. -->"
+MADE = "<!-- Generated from the source by docs/generate.py (`make docs`). Do not edit. -->"
 
 
 def pages() -> dict[str, str]:
@@ -103,23 +102,23 @@ def operations_page() -> str:
         _OPERATIONS_INTRO,
         _overview(),
         *(_group(module, members) for module, members in groups.items()),
-        "## Records\n\nThe shapes that several answers share.",
+        "## Records\n\nRecords that several responses share.",
         *(f"### {record.__name__}\n\n{_record(record)}" for record in RECORDS),
     )
 
 
 _OPERATIONS_INTRO = f"""
-Everything that Holdfast can do, declared once in `src/holdfast/ops`. Each operation is reached in the same way on
-every surface and gives the same answer:
+All operations of Holdfast, declared once in `src/holdfast/ops`. Each operation is available through four interfaces
+and returns the same result in all of them:
 
-- **REST** at its path under `{PREFIX}`: arguments in the query of a GET, in a JSON object of anything else. Names
-  that an operation does not know are ignored.
-- **MCP** under its tool names, at `/mcp`, through `holdfast mcp`, and at the older `POST {PREFIX}/mcp/call`.
-- **The command line** as `holdfast` and its words; every command takes `--json`, `--data DIR` and `--url URL`.
-- **Python** as `Holdfast(…).call("name", …)` with the arguments in snake_case.
+- **REST**: at its path under `{PREFIX}`. Arguments are query parameters of a GET request, or fields of a JSON object in
+  the body of any other request. Unknown fields are ignored.
+- **MCP**: under its tool names, at `/mcp`, through `holdfast mcp`, and at the older `POST {PREFIX}/mcp/call`.
+- **Command line**: as `holdfast` followed by its words. Every command accepts `--json`, `--data DIR` and `--url URL`.
+- **Python**: as `Holdfast(…).call("name", …)`, with arguments in snake_case.
 
-The scope is what a token needs; `admin` includes `read` and `write`, and `root` is the server's own secret or a local
-command. An operation that cannot be carried out answers with one of the [errors](errors.md).
+The scope is the permission that a token requires. `admin` includes `read` and `write`. `root` is the server's own
+secret or a local command. A failed operation returns one of the [errors](errors.md).
 """
 
 
@@ -148,7 +147,7 @@ def _operation(operation: Operation) -> str:
     parts = [f"### {operation.name}", operation.description, _places(operation)]
     arguments = list(_arguments(operation))
     parts.append(table(["argument", "type", "default", "notes"], arguments) if arguments else "No arguments.")
-    parts.append(f"Answer:\n\n{_answer(operation)}")
+    parts.append(f"Response:\n\n{_answer(operation)}")
     return "\n\n".join(parts)
 
 
@@ -158,7 +157,7 @@ def _places(operation: Operation) -> str:
         ["older paths", codes(_route(method, path) for method, path in operation.also)],
         ["MCP tools", codes([operation.tool, *operation.tool_also] if operation.tool else [])],
         ["command", code(_command(operation)) if operation.cli else ""],
-        ["scope", "none; answers without a credential" if operation.unguarded else code(operation.needs)],
+        ["scope", "none; no credential required" if operation.unguarded else code(operation.needs)],
         ["effect", operation.effect],
     ]
     return table(["", ""], (row for row in rows if row[1]))
@@ -169,9 +168,7 @@ def _route(method: str, path: str) -> str:
 
 
 def _statuses(operation: Operation) -> str:
-    return (
-        f"{operation.status}, or 200 when it changed what was there" if operation.status_for else f"{operation.status}"
-    )
+    return f"{operation.status}, or 200 if a record was changed" if operation.status_for else f"{operation.status}"
 
 
 def _command(operation: Operation) -> str:
@@ -210,7 +207,7 @@ def _type(kind: Json) -> str:
     if kind.get("format") == "date-time":
         return "time"
     if "oneOf" in kind:
-        return "list of texts, or one text with commas"
+        return "list of strings, or one string separated by commas"
     if kind.get("type") == "array":
         return f"list of {_plural(_type(kind.get('items', {})))}"
     return _WORDS.get(str(kind.get("type")), "any")
@@ -245,7 +242,7 @@ def _limits(kind: Json) -> Iterator[str]:
 
 def _answer(operation: Operation) -> str:
     if operation.response is Stream:
-        return "One JSON object of any size, sent in pieces."
+        return "One JSON object of any size, streamed."
     answer = typing.get_type_hints(operation.run, include_extras=True)["return"]
     return "\n".join(["```text", *_shape(answer), "```"])
 
@@ -325,11 +322,11 @@ def settings_page() -> str:
 
 
 _SETTINGS_INTRO = """
-Every setting comes from the environment; there is no other file. Of the names in a row the first one that is set and
-not empty counts. Options of a command (`--data` for the folder, `--url`, and `--host` and `--port` of `holdfast serve`)
-win over the environment. A value that cannot be used stops the command with a sentence that names the setting.
+All settings are environment variables; there is no configuration file. If several names of a row are set, the first one
+that is not empty is used. Command-line options (`--data`, `--url`, and `--host` and `--port` of `holdfast serve`)
+override the environment. An invalid value stops the command with an error that names the setting.
 
-Settings marked **secret** never appear in an answer, a message or a log.
+Settings marked **secret** never appear in a response, an error message or a log.
 """
 
 
@@ -378,18 +375,17 @@ def errors_page() -> str:
 
 
 _ERRORS_INTRO = f"""
-Whatever goes wrong has one code and one shape. Over REST it is the body of an answer with the status of the table;
-an MCP tool gives it as text with `isError`; a command prints it on standard error (as JSON with `--json`) and exits
-with the code of the table; in Python it is an exception of that class from `holdfast.core.errors`. Some faults carry further
-names beside these:
+Every error has a code and the same fields. REST returns it as the body of a response with the HTTP status in the table.
+An MCP tool returns it as text with `isError`. A command prints it on standard error (as JSON with `--json`) and exits
+with the exit code in the table. In Python it is an exception from `holdfast.core.errors`. Some errors have additional
+fields:
 
 ```json
 EXAMPLE
 ```
 
-`retryable` says that the same request may succeed later without being changed. Besides the table, commands exit with 0
-when all went well, with {Fault.exit_code} when something failed that has no code of its own, and with 130 when they
-were interrupted.
+If `retryable` is true, the same request may succeed later without changes. Commands also exit with 0 on success, with
+{Fault.exit_code} on an error that has no code of its own, and with 130 when they were interrupted.
 """
 
 

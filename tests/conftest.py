@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
 import sys
@@ -21,9 +22,17 @@ settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None, max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
-# Hundreds of tests start a process of their own: without compiled modules each of them spends a second on compiling.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Hundreds of tests start a process of their own, and compiling what it imports would take a second each time. So the
+# source is compiled first; the processes themselves write no modules, as some tests count their system calls.
+SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 sys.dont_write_bytecode = False
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # once, before the workers of a parallel run start
+        compileall.compile_dir(SOURCE, quiet=2)
+
 
 # Few tests are about the disk, and all of them write: in memory a sync costs a hundredth. Those that are marked with
 # `real_disk` get their folder on the disk all the same.

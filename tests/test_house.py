@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,7 +76,6 @@ def _is_broad(kind: ast.expr) -> bool:
 # Names that several modules have because they have the same role in their folders, and the role.
 ROLES = {
     "capture": "takes a memory out as files: the engine its database, a snapshot all its sources",
-    "check": "verifies an index against the rows it was made from",
     "context": "what every flow of the room has at hand, or the operations on contexts",
     "encryption": "age around what the folder's format holds",
     "manifest": "what the folder's format says of itself",
@@ -127,5 +127,22 @@ def test_no_module_is_called_by_a_participle() -> None:
 GONE = ("desk", "shelf", "recipe", "lane", "fold", "elsewhere", "glance", "told", "utils", "helpers", "manager", "base")
 
 
-def test_no_module_is_called_by_a_word_that_nobody_knows() -> None:
+def test_no_module_is_called_by_a_word_that_only_its_authors_know() -> None:
     assert [name for name, _ in _modules() if set(name.split("_")) & set(GONE)] == []
+
+
+# What it stands on
+
+# Packages of which private parts are used, and where: a new release may change these without a word.
+PRIVATE_PARTS = {"uvicorn": "serve/http/listener", "nats-py": "serve/events/nats"}
+
+
+@pytest.mark.parametrize("package", PRIVATE_PARTS)
+def test_a_package_whose_private_parts_are_used_has_an_upper_bound(package: str) -> None:
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *(one for some in project["optional-dependencies"].values() for one in some)]
+    found = [one for one in wanted if re.match(rf"{package}\b(?!-)", one)]
+
+    assert found
+    assert [one for one in found if "<" not in one] == []
+    assert (SOURCE / PRIVATE_PARTS[package]).with_suffix(".py").is_file()

@@ -25,14 +25,14 @@ GROUND = LEVELS[0]
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 
 # The context stands on the store's port and tables, on nothing else of it.
-CONTEXT_KNOWS = {"holdfast.store.lifecycle", "holdfast.store.port", "holdfast.store.tables"}
+CONTEXT_KNOWS = {"holdfast.store.engine_port", "holdfast.store.port", "holdfast.store.tables"}
 
 # Formats of snapshots know no vault; chunks read the bytes that one gives them by the helper of its streams.
 FORMATS = ("bundle", "chunks", "keys")
 FORMATS_KNOW = {"holdfast.vault.streams"}
 
 # Outside the store no module knows an engine of it; only the reader of foreign databases opens SQLite files itself.
-ENGINES = "holdfast.store.sqlite"
+ENGINES = ("holdfast.store.sqlite", "holdfast.store.postgres")
 FOREIGN_DATABASES = "holdfast.snapshot.nexo"
 
 # `holdfast serve` and `holdfast mcp` start what the server has; only they load it, when they run.
@@ -213,11 +213,11 @@ def test_only_the_store_knows_its_engines() -> None:
 
 
 def _is_engine(name: str) -> bool:
-    return name == ENGINES or name.startswith(f"{ENGINES}.")
+    return any(name == engine or name.startswith(f"{engine}.") for engine in ENGINES)
 
 
 def test_the_port_of_the_store_knows_no_engine() -> None:
-    ports = ("holdfast.store.port", "holdfast.store.lifecycle", "holdfast.store.tables")
+    ports = ("holdfast.store.port", "holdfast.store.engine_port", "holdfast.store.tables")
 
     assert [str(one) for one in all_imports() if one.source.name in ports and _is_engine(one.target)] == []
 
@@ -411,6 +411,7 @@ BROAD = {
     "holdfast.cli.main.main": "the command-line edge",
     "holdfast.cli.hook.hook_command.run_hook": "the edge to the agent, whose work must go on",
     "holdfast.cli.hook.hook_command.hook_main": "as above; a closed pipe is no reason to stop the agent",
+    "holdfast.store.postgres.group_commit.run": "as below",
     "holdfast.store.sqlite.group_commit._attempt": "handed to the thread that asked, which raises it",
 }
 

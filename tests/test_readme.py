@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from page_commands import Step, empty_home, run, steps
+from patience import WAIT_SECONDS
 from processes import environment, serving
 from scripts import load_script
 
@@ -130,7 +131,7 @@ def test_the_requests_of_the_everyday_page_are_answered(tmp_path: Path) -> None:
 
 
 def _printed(command: list[str]) -> str:
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=WAIT_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

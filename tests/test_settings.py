@@ -48,6 +48,7 @@ _WORDS = {
     "llm": ("none", "none"),
     "embedder": ("Local", "minilm"),
     "log_level": ("DEBUG", "debug"),
+    "store": (" postgresql://user:word@db/memory ", "postgresql://user:word@db/memory"),
     "nats_url": (" nats://user:word@broker:4222,tls://[::1]:4222 ", "nats://user:word@broker:4222,tls://[::1]:4222"),
     "nats_confirm": ("Stream", "stream"),
     "vault_layout": ("Chunks", "chunks"),
@@ -92,7 +93,7 @@ def test_the_settings_cannot_be_changed() -> None:
 
 
 def test_keys_and_secrets_are_hidden() -> None:
-    telling = re.compile(r"secret|key|token(?!_budget)|password|^nats_url$")  # an address may hold a password
+    telling = re.compile(r"secret|key|token(?!_budget)|password|^nats_url$|^store$")  # an address may hold a password
 
     assert {row.name for row in SETTINGS if telling.search(row.name)} == {row.name for row in SETTINGS if row.hidden}
 

@@ -54,15 +54,17 @@ INSIDE: dict[str, Levels] = {
     ),
     "store": (
         ("port", "data_folder", "tokenizer", "kernel", "vector_hash"),
-        ("lifecycle", "fulltext", "rows", "minhash", "quantization", "damage", "unavailable"),
-        ("tables",),
-        ("turns", "merge_notes", "stale_summaries"),
+        ("minhash", "quantization", "damage", "unavailable", "rows", "engine_port", "fulltext"),
+        ("tables", "envelope"),
+        ("queries",),
         ("sqlite",),
-        ("engines", "portable"),  # the only ones that know which engines there are
+        ("portable",),
+        ("postgres",),
+        ("engines",),  # knows which engines there are
     ),
     "store.sqlite": (
-        ("faults", "event_queue", "recall_counts", "minhash_index", "row_check", "word_rows", "word_check"),
-        ("database", "vectors"),
+        ("faults", "event_queue", "recall_counts", "minhash_index", "database", "row_check", "word_rows", "word_check"),
+        ("vectors",),
         ("integrity", "reader"),
         ("tx", "files"),
         ("group_commit",),
@@ -165,8 +167,9 @@ def _chip(x: float, y: float, width: float, room: str, name: str) -> str:
     label = f"{name}/" if is_room else f"{name}.py"
     lines = [rect, _text(x + PAD, y + LINE - 1, label, "chip")]
     taken = len(label) * WIDE_LETTER + 2 * PAD
-    about = textwrap.shorten(duty(f"{room}.{name}"), max(0, int((width - taken - PAD) / LETTER)), placeholder=" …")
-    if len(about) >= WORTH_SHOWING:
+    letters = int((width - taken - PAD) / LETTER)
+    if letters >= WORTH_SHOWING:
+        about = textwrap.shorten(duty(f"{room}.{name}"), letters, placeholder=" …")
         lines.append(_text(x + taken, y + LINE - 1, about, "inner"))
     return "\n".join(lines)
 

@@ -67,7 +67,7 @@ def _fill(home: Path, rows: int, project: str) -> None:
 
 def _write(batch: Sequence[str], project: str, tx: Any) -> None:
     for content in batch:
-        seq = tx.next_seq()
+        seq = tx.next_seq("default")
         tx.add(MEMORIES, scale.memory(seq, content, project if seq % SHARE == 0 else f"other-{seq % SHARE}"))
 
 

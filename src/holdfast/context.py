@@ -19,7 +19,7 @@ from holdfast.protocol.access import AUDIENCE, MemoryFacts, Viewer, may_see, vie
 from holdfast.protocol.origin import UMOInfo
 from holdfast.protocol.terms import MemoryScope
 from holdfast.settings import Settings
-from holdfast.store.lifecycle import Home
+from holdfast.store.engine_port import Home
 from holdfast.store.port import Condition, Reader, Store, Tx, where
 from holdfast.store.tables import AUDIT, SESSIONS
 
@@ -119,7 +119,7 @@ class CallContext:
         agent = self.agent(asked)
         if agent is None and self.settings.isolated and not self.whole:
             raise InvalidRequest(
-                "agentId: agents are isolated and the request does not say which one asks",
+                "agentId: agents are isolated, and the request names no agent",
                 hint="Send agentId, use a token bound to an agent, or set AGENT_ID.",
             )
         return agent
@@ -181,7 +181,7 @@ class CallContext:
         may = not self.in_chat or admin or self.settings.chats_write_global
         if not may and all(one.scope == MemoryScope.GLOBAL for one in memories):
             raise Forbidden(
-                "from a chat no global memory is made or changed: everybody sees it",
+                "Chats may not modify global memories.",
                 hint="Leave umo out, use a token with the scope admin, or set HOLDFAST_CHATS_WRITE_GLOBAL.",
             )
 
@@ -218,7 +218,7 @@ class CallContext:
         entry = AuditEntry(
             tenant=self.tenant,
             id=self.new_id("aud"),
-            seq=tx.next_seq(),
+            seq=tx.next_seq(self.tenant),
             at=self.clock.now_ms(),
             operation=operation,
             caller=self.caller.name,

@@ -72,7 +72,7 @@ class FolderServer:
         else:
             found = running_server(self._settings)
             if found is None:
-                raise ServerUnreachable(f"no server runs on {self._settings.folder}")
+                raise ServerUnreachable(f"no server is running for {self._settings.folder}")
             card = found
         self._seen = self._mark()
         return address_of(card, self._settings)
@@ -161,13 +161,14 @@ def start_server(settings: Settings) -> StartedServer:
     environ = dict(environment())
     if settings.secret:  # it may come from an argument; the server must know it to let this caller in
         environ["HOLDFAST_SECRET"] = settings.secret
+    environ["HOLDFAST_STORE"] = settings.store  # the same: it may come from an argument
     before = log_size(home)
     try:
         return StartedServer(home, launch_server(home, environ), before)
     except OSError as error:
         fault = disk_fault(error, f"start the server of {home}")
         if error.errno in _NO_FOLDER:
-            fault.hint = "Name a folder that you can write to, with --data or HOLDFAST_HOME."
+            fault.hint = "Choose a writable folder with --data or HOLDFAST_HOME."
         raise fault from error
 
 
@@ -184,7 +185,7 @@ def _full(folder: DataFolder) -> StorageFull | None:
         return None
     return StorageFull(
         f"the server of {folder.home} cannot start: the disk is full",
-        hint="Free some space; the next command starts it. What hooks send meanwhile is kept.",
+        hint="Free disk space; the next command starts it. Hook events are kept meanwhile.",
     )
 
 
@@ -193,14 +194,14 @@ def _not_there(folder: DataFolder, starts: list[StartedServer]) -> Fault:
     if starts and (full := _full(folder)):
         return full
     if not starts:
-        hint = "End that process, or start it without --no-daemon. A server that is just starting needs more time."
+        hint = "Stop that process, or start it without --no-daemon. A server that is just starting needs more time."
         return DataLocked(
-            f"data folder {folder.home} is in use by process {folder.owner()}, which does not answer", hint=hint
+            f"data folder {folder.home} is in use by process {folder.owner()}, which does not respond", hint=hint
         )
     said = (log_since(starts[0].home, starts[0].log_before).strip().splitlines() or ["nothing"])[-1]
     return ServerUnreachable(
-        f"the server of {folder.home} did not answer within {START_SECONDS:g} s; its log says: {said[:300]}",
-        hint=f"See {log}. With --no-daemon the command opens the folder itself.",
+        f"the server of {folder.home} did not respond within {START_SECONDS:g} s; its log: {said[:300]}",
+        hint=f"See {log}. With --no-daemon the command opens the data folder directly.",
     )
 
 

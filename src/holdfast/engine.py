@@ -28,8 +28,8 @@ from holdfast.snapshot.repo.context import Archive, archive_of
 from holdfast.snapshot.sources.restore_plan import settle_folders, sweep_staged
 from holdfast.store.damage import Damage
 from holdfast.store.data_folder import DataFolder, FolderLock
+from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.engines import live_memory
-from holdfast.store.lifecycle import Build, CapturedFile
 from holdfast.store.port import Store
 
 log = logging.getLogger("holdfast")
@@ -72,7 +72,7 @@ class Engine:
         self.folder = DataFolder(settings.folder)
         self.folder.make()
         telling = self.clock if settings.nats_url else None
-        self._live = live_memory(self.folder, self._publish, telling, self._way_out)
+        self._live = live_memory(settings.store, self.folder, self._publish, telling, self._way_out)
         self._opened_at = 0
         self._tried_at = self.clock.steady()
         self._waited = False
@@ -114,7 +114,7 @@ class Engine:
     def _begin(self) -> None:
         """Open the store; an empty folder is filled from the vault, if there is one, before anything reads it."""
         begun = None
-        if self.settings.vault and not self.folder.generations():
+        if self.settings.vault and not self._live.has_any():
             begun = begin_from_vault(self._archive(), self.folder)
         self._live.open()
         if self.settings.vault and begun is None:
@@ -202,9 +202,9 @@ class Engine:
         """The live store. Whoever begins something keeps to the one it began with."""
         return self._live.store
 
-    def exchange(self, build: Build) -> str:
+    def exchange(self, build: Build, tenant: str) -> str:
         """Make the generation live whose name `build` gives; see `lifecycle.Memory.exchange`."""
-        name = self._live.exchange(build)
+        name = self._live.exchange(build, tenant)
         self.recalls.take()  # counted for records of the old store
         self._opened_at = self._live.store.last_seq()
         return name
@@ -236,8 +236,8 @@ class Engine:
     def as_file(self, scratch: Path, tenant: str) -> Path:
         return self._live.as_file(scratch, tenant)
 
-    def unreadable(self, generation: str) -> str | None:
-        return self._live.unreadable(generation)
+    def unreadable(self, generation: str, tenant: str) -> str | None:
+        return self._live.unreadable(generation, tenant)
 
     def context(self, caller: Caller) -> CallContext:
         """A caller's place at this engine."""

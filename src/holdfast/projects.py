@@ -178,7 +178,7 @@ def _meant(ctx: CallContext, reader: Reader, name: str, known: list[Project]) ->
     if _has_records(ctx, reader, name):
         return None
     shown = ", ".join(sorted(one.key for one in called)[:MOST_SHOWN])
-    raise InvalidRequest(f"project: {name} is the name of {len(called)} projects: {shown}.", hint="Name one of them.")
+    raise InvalidRequest(f"project: {name} matches {len(called)} projects: {shown}.", hint="Use one of these names.")
 
 
 def _has_records(ctx: CallContext, reader: Reader, project: str) -> bool:
@@ -207,7 +207,7 @@ def _read(note: Note) -> Project:
 
 
 def _put(ctx: CallContext, tx: Tx, id: str, kind: str, content: str) -> None:
-    tx.replace(NOTES, Note(ctx.tenant, id, tx.next_seq(), kind, content, ctx.clock.now_ms()))
+    tx.replace(NOTES, Note(ctx.tenant, id, tx.next_seq(ctx.tenant), kind, content, ctx.clock.now_ms()))
 
 
 def _id(ctx: CallContext, kind: str, name: str) -> str:

@@ -193,7 +193,7 @@ class _Pool:
     def __init__(self, address: Address):
         parts = urlsplit(address.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidRequest(f"{address.url[:80]}: is no address of a server", hint="Use http://HOST:PORT.")
+            raise InvalidRequest(f"{address.url[:80]}: not a valid server address", hint="Use http://HOST:PORT.")
         self.address = address
         self._parts = parts
         self._clock = SystemClock()
@@ -328,7 +328,7 @@ def _check_text(operation: Endpoint, arguments: Mapping[str, Any]) -> None:
 
 def _unanswered(operation: Endpoint, patience: float) -> Fault:
     """The server took the request and has not answered: it may well be at work, and is not unreachable."""
-    what = f"{operation.name}: the server has not answered for {patience:g} s and may be at work"
+    what = f"{operation.name}: no response for {patience:g} s; the server may still be working"
     return AnswerLate(what, hint=_check_first(operation))
 
 
@@ -342,17 +342,17 @@ def _hangs(operation: Endpoint, url: str) -> Fault:
 
 def _unknown(operation: Endpoint, url: str) -> Fault:
     """The server went away amid a write that must not be done twice."""
-    what = f"{operation.name}: the connection to {url} broke before the answer; it may have been carried out"
+    what = f"{operation.name}: the connection to {url} was lost before the response; the operation may have completed"
     return AnswerLate(what, hint=_check_first(operation))
 
 
 def _check_first(operation: Endpoint) -> str:
     status = " with holdfast snapshot status" if operation.name.startswith("snapshot_") else ""
-    return f"Check what became of it{status} before you ask for it again."
+    return f"Check its status{status} before retrying."
 
 
 def _unreachable(operation: Endpoint, url: str) -> Fault:
-    return ServerUnreachable(f"{operation.name}: no answer from {url}")
+    return ServerUnreachable(f"{operation.name}: no response from {url}")
 
 
 def from_here(operation: Endpoint, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -402,8 +402,8 @@ def _answer(operation: Endpoint, status: int, raw: bytes, url: str) -> Any:
         body = orjson.loads(raw)
     except ValueError:
         raise ServerUnreachable(
-            f"{operation.name}: {urlsplit(url).hostname} answered {status} and no JSON",
-            hint="Is another program listening there? Check --url and AGENTMEMORY_URL.",
+            f"{operation.name}: {urlsplit(url).hostname} returned status {status} without JSON",
+            hint="Another program may be listening there. Check --url and AGENTMEMORY_URL.",
         ) from None
     if 200 <= status < 300:
         return body
@@ -418,7 +418,7 @@ def fault_from(body: Mapping[str, Any], status: int) -> Fault:
     kind = _BY_CODE.get(str(body.get("code")), Fault)
     shown = {"error", "code", "hint", "retryable"}
     details = {name: value for name, value in body.items() if name not in shown}
-    fault = kind(str(body.get("error", f"the server answered {status}")), hint=body.get("hint"), details=details)
+    fault = kind(str(body.get("error", f"the server returned status {status}")), hint=body.get("hint"), details=details)
     if (cause := _BY_CODE.get(str(body.get("cause")))) is not None:  # it ends a command as its cause would
         fault.exit_code = cause.exit_code
     return fault

@@ -141,7 +141,7 @@ def test_a_kept_answer_does_not_hold_a_new_tokens_secret(tmp_path: Path) -> None
 def test_old_answers_go_faster_than_they_can_come(world: World) -> None:
     def fill(tx: Tx) -> None:
         for number in range(3_000):
-            tx.add(ANSWERS, Answer("default", f"a{number}", tx.next_seq(), "hash", 200, "{}", world.clock.now))
+            tx.add(ANSWERS, Answer("default", f"a{number}", tx.next_seq("default"), "hash", 200, "{}", world.clock.now))
 
     world.engine.store.write(fill)
     world.clock.now += KEPT_MS + 1
@@ -166,7 +166,7 @@ def test_forgetting_looks_at_each_insight_once_not_once_per_record(world: World)
 def _steps_to_forget(world: World, insights: int, which: range) -> int:
     def fill(tx: Tx) -> None:
         for number in range(insights):
-            tx.add(INSIGHTS, _insight(number, tx.next_seq()))
+            tx.add(INSIGHTS, _insight(number, tx.next_seq("default")))
 
     world.engine.store.write(fill)
     seen = world.call("observations", sessionId="s1")["observations"]

@@ -148,9 +148,9 @@ def test_a_snapshot_s_restore_has_no_violation(watched: Watched, filled: Server)
     page.locator(".report").wait_for()
     assert violations(page) == []
     page.get_by_role("article").get_by_role("button", name="Restore").click()
-    page.get_by_role("dialog").get_by_role("button", name="Go on").wait_for()
+    page.get_by_role("dialog").get_by_role("button", name="Continue").wait_for()
     assert violations(page) == []
-    page.get_by_role("dialog").get_by_role("button", name="Go on").click()
+    page.get_by_role("dialog").get_by_role("button", name="Continue").click()
     page.get_by_role("dialog").get_by_role("textbox").wait_for()
 
     assert violations(page) == []

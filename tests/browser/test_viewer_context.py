@@ -1,4 +1,4 @@
-"""What an agent is told, line by line, and what is marked as outdated among the hits."""
+"""The context of an agent, line by line, and what is marked as outdated among the hits."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_hit_that_was_replaced_says_by_what_and_the_mark_is_taken_back(
     expect(rows(page).filter(has_text="Postgres 14")).to_contain_text("outdated")
     replaced = page.get_by_role("region", name="Replaced by")
     expect(replaced).to_contain_text("Lanterns are lit")
-    replaced.get_by_role("button", name="The older one still holds").click()
+    replaced.get_by_role("button", name="The older one is still valid").click()
     expect(replaced).to_have_count(0)
     hits = orders.post("/search", query="Postgres 14 orders service")["results"]
     assert not any("outdated" in one for one in hits)

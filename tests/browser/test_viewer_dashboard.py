@@ -29,13 +29,13 @@ def test_it_shows_what_is_known_and_whether_it_is_safe(page: Page, server: Serve
     expect(page.locator("[data-count=memories]")).to_have_text(str(len(FACTS)))
     expect(page.locator("[data-count=observations]")).to_have_text("15")
     expect(page.locator("[data-count=sessions]")).to_have_text("3")
-    expect(page.get_by_role("list", name="What to do").first).to_contain_text("There is no snapshot of this memory yet")
+    expect(page.get_by_role("list", name="What to do").first).to_contain_text("This memory has no snapshot yet")
     assert "every day" in card(page, "Snapshots")
-    assert "none: search goes by words" in card(page, "Index")
+    assert "none: keyword search only" in card(page, "Index")
     assert str(server.home) in card(page, "Disk")
     assert server.post("/snapshots").status_code == 201
     expect(page.get_by_role("region", name="Snapshots", exact=True)).to_contain_text("not signed")
-    expect(page.get_by_text("There is no snapshot of this memory yet")).to_have_count(0)
+    expect(page.get_by_text("This memory has no snapshot yet")).to_have_count(0)
     page.locator(".u-legend").wait_for()
     shoot(page, "dashboard")
 
@@ -75,8 +75,8 @@ def test_keys_that_would_be_missed_and_what_waits_for_the_vault_are_told_in_both
         world.call("snapshot_create")
     world.close()
     told = {
-        "en-GB": ("The key that signs snapshots has no copy", "One snapshot is not in the vault yet"),
-        "zh-CN": ("给快照签名的密钥没有备份", "有一个快照还没有送到存放处"),
+        "en-GB": ("The signing key has no backup", "One snapshot is not in the vault yet"),
+        "zh-CN": ("签名密钥没有备份", "有一个快照尚未复制到备份库"),
     }
     with serving(tmp_path / "memory", HOLDFAST_VAULT=str(vault)) as server:
         for locale, sentences in told.items():

@@ -77,7 +77,7 @@ def test_arrows_move_between_panels_and_tab_reaches_the_content_first(page: Page
     page.reload()
     page.locator(".panel h1").wait_for()
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
 
@@ -149,7 +149,7 @@ def test_an_unknown_panel_and_one_that_fails_leave_the_frame_standing(watch: Wat
     page = watch.page
     open_panel(page, server.url)
     page.goto(f"{server.url}/viewer#/nowhere?x=__proto__")
-    expect(page.get_by_role("heading", name="There is no such page.")).to_be_visible()
+    expect(page.get_by_role("heading", name="This page does not exist.")).to_be_visible()
     watch.expected.append("it broke")
     broken = "export default { name: 'sessions', Panel() { throw new Error('it broke'); } };"
     page.route("**/panels/sessions.js", lambda route: route.fulfill(body=broken, content_type="text/javascript"))

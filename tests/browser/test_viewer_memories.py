@@ -35,7 +35,7 @@ def test_a_search_finds_what_the_agent_finds_and_says_why(page: Page, server: Se
     shoot(page, "search")
     page.keyboard.press("/")
     page.get_by_role("searchbox").fill("lighthouse zebra")
-    expect(page.get_by_role("heading", name="Nothing was found")).to_be_visible()
+    expect(page.get_by_role("heading", name="No results")).to_be_visible()
 
 
 def test_it_is_browsed_by_project_type_and_time(page: Page, server: Server, ids: dict[str, str]) -> None:
@@ -48,7 +48,7 @@ def test_it_is_browsed_by_project_type_and_time(page: Page, server: Server, ids:
     expect(rows(page)).to_have_count(1)
     page.get_by_label("As known at").fill("yesterday")
     page.get_by_label("As known at").press("Enter")
-    expect(page.get_by_role("heading", name="No memory fits these filters")).to_be_visible()
+    expect(page.get_by_role("heading", name="No memory matches these filters")).to_be_visible()
     page.get_by_role("button", name="Clear the filters").click()
     expect(rows(page)).to_have_count(len(FACTS))
 
@@ -90,10 +90,10 @@ def test_whom_it_concerns_is_changed(page: Page, server: Server, ids: dict[str, 
     expect(rows(page).filter(has_text="The club meets")).to_have_count(0)
     page.get_by_label("Every chat").check()
     rows(page).filter(has_text="The club meets").click()
-    page.get_by_role("button", name="Whom it concerns").click()
-    page.get_by_role("radio", name="everybody").check()
+    page.get_by_role("button", name="Who may see it").click()
+    page.get_by_role("radio", name="everyone").check()
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(page.locator(".facts").filter(has_text="Concerns")).to_contain_text("everybody")
+    expect(page.locator(".facts").filter(has_text="Visible to")).to_contain_text("everyone")
     page.get_by_label("Every chat").uncheck()
     expect(rows(page).filter(has_text="The club meets")).to_have_count(1)
     assert server.get(f"/memories/{made['id']}").json()["memory"]["scope"] == "global"

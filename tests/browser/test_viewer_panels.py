@@ -131,11 +131,11 @@ def test_a_lesson_shows_how_sure_it_is_and_how_it_fades(show: Show) -> None:
     page = show("lessons")
     lesson = page.locator(".lesson").filter(has_text="lamp oil")
 
-    expect(lesson.get_by_role("meter")).to_have_attribute("aria-valuetext", "60 % sure")
-    expect(lesson.get_by_role("img")).to_have_attribute("aria-label", "Put away in 10 weeks if nobody confirms it")
+    expect(lesson.get_by_role("meter")).to_have_attribute("aria-valuetext", "60 % confidence")
+    expect(lesson.get_by_role("img")).to_have_attribute("aria-label", "Removed in 10 weeks without a confirmation")
     shoot(page, "lessons")
     lesson.get_by_role("button", name=re.compile("^It proved right")).click()
-    expect(lesson.get_by_role("meter")).not_to_have_attribute("aria-valuetext", "60 % sure")
+    expect(lesson.get_by_role("meter")).not_to_have_attribute("aria-valuetext", "60 % confidence")
     expect(lesson).to_contain_text("confirmed once")
 
 
@@ -148,10 +148,10 @@ def test_a_lesson_is_added_found_and_put_away(show: Show, memory: Filling) -> No
     page.get_by_label("Find lessons").fill("ropes clockwise")
     expect(page.locator(".lesson")).to_have_count(1)
 
-    page.get_by_role("button", name=re.compile("^Put away: Coil")).click()
-    page.get_by_role("dialog").get_by_role("button", name="Put away").click()
+    page.get_by_role("button", name=re.compile("^Remove: Coil")).click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
 
-    expect(page.get_by_text("No lesson fits")).to_be_visible()
+    expect(page.get_by_text("No matching lesson")).to_be_visible()
     assert all("Coil" not in one["content"] for one in memory.get("/lessons")["lessons"])
 
 
@@ -168,7 +168,7 @@ def test_a_slot_is_edited_under_its_meter(show: Show, memory: Filling) -> None:
     expect(page.locator("#slot-size")).to_contain_text("26 of 2,000 characters")
     page.get_by_role("button", name="Save", exact=True).click()
 
-    expect(page.get_by_text("The slot is saved.")).to_be_visible()
+    expect(page.get_by_text("Slot saved.")).to_be_visible()
     assert memory.get("/slot", label="persona")["slot"]["content"] == "A keeper 🗼 of fewer words."
 
 
@@ -245,7 +245,7 @@ def test_the_audit_log_says_who_did_what(show: Show, memory: Filling) -> None:
     listed.first.click()
 
     article = page.get_by_role("article")
-    expect(article).to_contain_text("somebody on this machine")
+    expect(article).to_contain_text("a user of this machine")
     expect(article).to_contain_text("lsn_")
     expect(article).not_to_contain_text("lamp oil")
     shoot(page, "audit")
@@ -300,11 +300,11 @@ def test_snapshots_are_listed_made_and_verified(show: Show) -> None:
     row = page.get_by_role("row").filter(has_text="before the storm")
     expect(row).to_contain_text("not verified yet")
     row.get_by_role("button", name="Verify before the storm").click()
-    expect(row).to_contain_text("verified: sound")
+    expect(row).to_contain_text("verified: intact")
 
-    page.get_by_role("button", name="Make a snapshot").click()
+    page.get_by_role("button", name="Create a snapshot").click()
     page.get_by_label("A name for you").fill("from the page")
-    page.get_by_role("dialog").get_by_role("button", name="Make a snapshot").click()
+    page.get_by_role("dialog").get_by_role("button", name="Create a snapshot").click()
 
     expect(page.get_by_role("row").filter(has_text="from the page")).to_be_visible()
     row.get_by_role("button", name="before the storm", exact=True).click()
@@ -353,12 +353,12 @@ def test_a_restore_is_previewed_confirmed_by_a_word_and_undone(show: Show, memor
     shoot(page, "restore")
     assert _knows(memory, "eastern window")  # a look changed nothing
 
-    dialog.get_by_role("button", name="Go on").click()
+    dialog.get_by_role("button", name="Continue").click()
     confirm = page.get_by_role("dialog").get_by_role("button", name="Restore")
     expect(confirm).to_be_disabled()
     page.get_by_role("dialog").get_by_role("textbox").fill("RESTORE")
     confirm.click()
-    expect(page.get_by_text("Restored. Undo takes it back.")).to_be_visible()
+    expect(page.get_by_text("Restored. Undo reverts it.")).to_be_visible()
     assert not _knows(memory, "eastern window")
 
     page.get_by_role("button", name="Undo the last restore").click()
@@ -376,15 +376,15 @@ def _knows(memory: Filling, text: str) -> bool:
 def test_a_plan_shows_what_tidying_up_would_remove(show: Show, memory: Filling) -> None:
     before = memory.get("/snapshots")["count"]
     page = show("snapshots")
-    page.get_by_role("button", name="Tidy up").click()
+    page.get_by_role("button", name="Prune").click()
     dialog = page.get_by_role("dialog")
     for name in ("Days", "Weeks", "Months"):
         dialog.get_by_label(name).fill("0")
     dialog.get_by_label("Newest").fill("1")
-    dialog.get_by_role("button", name="Show the plan").click()
+    dialog.get_by_role("button", name="Preview").click()
 
-    expect(dialog).to_contain_text("1 would stay")
-    expect(dialog).to_contain_text(f"{before - 1} would go")
+    expect(dialog).to_contain_text("1 would be kept")
+    expect(dialog).to_contain_text(f"{before - 1} would be removed")
     assert memory.get("/snapshots")["count"] == before
 
 

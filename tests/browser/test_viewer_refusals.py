@@ -59,25 +59,25 @@ def test_one_from_before_there_was_a_key_is_restored_after_a_question(
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("alert")).to_contain_text("not signed")
     expect(dialog).not_to_contain_text("token")
-    expect(dialog.get_by_role("button", name="Go on")).to_have_count(0)
+    expect(dialog.get_by_role("button", name="Continue")).to_have_count(0)
 
-    dialog.get_by_role("button", name="Use it all the same").click()
+    dialog.get_by_role("button", name="Use it anyway").click()
     # The newest good snapshot is encrypted: so should be what is replaced, and nobody said for whom.
     expect(dialog.get_by_role("alert").first).to_contain_text("should be kept encrypted too")
     dialog.get_by_label("File on the server").fill(str(identity))
     dialog.get_by_role("button", name="Open it").click()
     expect(dialog.get_by_role("region", name="Memories").locator("td.removed").first).to_contain_text("buoy")
-    dialog.get_by_role("button", name="Go on").click()
+    dialog.get_by_role("button", name="Continue").click()
     page.get_by_role("dialog").get_by_role("textbox").fill("RESTORE")
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
-    expect(page.get_by_text("Restored. Undo takes it back.")).to_be_visible()
+    expect(page.get_by_text("Restored. Undo reverts it.")).to_be_visible()
     known = {one["content"] for one in server.get("/memories").json()["memories"]}
     assert known == {"The oldest buoy is red."}
 
     page.get_by_role("button", name="Undo the last restore").click()
     page.get_by_role("dialog").get_by_role("textbox").fill("UNDO")
     page.get_by_role("dialog").get_by_role("button", name="Undo the last restore").click()
-    page.get_by_role("button", name="Keep it in the clear").click()
+    page.get_by_role("button", name="Do not encrypt").click()
     expect(page.get_by_text("The restore is undone.")).to_be_visible()
     assert len(server.get("/memories").json()["memories"]) == 3
 
@@ -122,8 +122,8 @@ def test_a_damaged_one_cannot_be_restored_and_the_dashboard_does_not_call_that_w
     expect(article.get_by_role("button", name="Verify")).to_be_enabled()
 
     open_panel(page, server.url)
-    expect(page.get_by_text("Something is wrong")).to_be_visible()
-    expect(page.get_by_text("All is well")).to_have_count(0)
+    expect(page.get_by_text("Problems found")).to_be_visible()
+    expect(page.get_by_text("Healthy")).to_have_count(0)
     page.get_by_role("list", name="What to do").first.get_by_role("link", name="Snapshots").click()
     expect(page.get_by_role("heading", level=1, name="Snapshots")).to_be_visible()
 

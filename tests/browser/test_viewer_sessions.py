@@ -69,4 +69,4 @@ def test_a_session_is_forgotten_with_all_that_was_observed(page: Page, server: S
     expect(rows(page, LIST)).to_have_count(2)
     assert server.get("/observations", sessionId="session-0").json()["total"] == 0
     open_panel(page, server.url, "sessions", "?id=session-0")
-    expect(page.get_by_text("This session is not there.")).to_be_visible()
+    expect(page.get_by_text("This session does not exist.")).to_be_visible()

@@ -149,7 +149,7 @@ def test_escape_does_not_lose_an_edit(page: Page, server: Server) -> None:
     for _ in range(3):  # a browser closes a window at the second one by itself
         page.keyboard.press("Escape")
     expect(dialog.get_by_role("alert")).to_contain_text("not saved")
-    dialog.get_by_role("button", name="Go on editing").click()
+    dialog.get_by_role("button", name="Keep editing").click()
 
     expect(dialog.get_by_label("Text")).to_have_value("The ferry leaves at eight")
     dialog.get_by_role("button", name="Close").click()
@@ -296,7 +296,7 @@ def test_a_phone_shows_the_state_of_each_snapshot(watched: Watched, server: Serv
     memory.post("/snapshots/verify", id=newest)
     page, _ = watched(viewport=PHONE)
     open_panel(page, server.url, "snapshots")
-    badge = page.get_by_role("row").nth(1).get_by_text("verified: sound")
+    badge = page.get_by_role("row").nth(1).get_by_text("verified: intact")
     badge.wait_for()
     table = page.get_by_role("region", name="Snapshots")
     box, around = badge.bounding_box(), table.bounding_box()

@@ -226,7 +226,7 @@ def test_nobody_else_changes_the_state_of_a_memory(world: World, operation: str)
     for name in (id, "mem_nowhere"):
         with pytest.raises(NotFound) as refused:
             world.call(operation, id=name, **asked_by(B))
-        assert refused.value.message == "memory: no memory of that id"
+        assert refused.value.message == "memory: no memory has that id"
 
 
 class Teller:

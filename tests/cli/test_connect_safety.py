@@ -17,6 +17,7 @@ from connect_homes import COMMAND, HOOKS_FILE, SERVER_FILE, USED, everything, fi
 
 from holdfast.cli.connect import AGENTS, apply, connect_command, plan, plan_undo, undo
 from holdfast.cli.connect.jsonc import parse
+from holdfast.cli.main import main
 from holdfast.core.errors import Conflict, Fault, InvalidRequest, StorageFull
 
 NOBODY = 65534
@@ -320,3 +321,18 @@ def test_connect_as_the_first_command_makes_the_data_folder_for_its_owner_alone(
     apply(plan("claude-code", make_place(tmp_path)))
     for name in (".holdfast", ".holdfast/connect"):
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("url", ["", "http://memory.example:4000"], ids=["a folder", "beside an address"])
+def test_the_folder_of_the_environment_is_written_down_for_agents_that_start_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str
+) -> None:
+    (tmp_path / ".claude").mkdir()
+    for name, value in {"HOME": tmp_path, "HOLDFAST_HOME": tmp_path / "elsewhere", "HOLDFAST_URL": url}.items():
+        monkeypatch.setenv(name, str(value))
+    assert main(["connect", "claude-code"]) == 0
+    settings = (tmp_path / ".claude" / "settings.json").read_text()
+    assert (f"hook stop --data {tmp_path}/elsewhere" in settings) is not bool(url)
+    assert main(["connect", "claude-code", "--undo"]) == 0
+    assert not (tmp_path / ".claude" / "settings.json").exists()
+    capsys.readouterr()

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import pytest
 from daemons import Home
-from patience import until
-from processes import WAIT_SECONDS, holdfast
+from patience import WAIT_SECONDS, until
+from processes import holdfast
 
 from holdfast.store.data_folder import DataFolder
 

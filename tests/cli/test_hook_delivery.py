@@ -375,7 +375,7 @@ def test_a_hook_reads_the_same_variables_as_the_settings() -> None:
 
 def test_an_agent_whose_memory_is_still_in_the_vault_is_told_so_and_loses_nothing(tmp_path: Path) -> None:
     home, vault = tmp_path / "data", tmp_path / "vault"
-    with running(home, vault=str(vault)) as client:  # the folder of the vault is not there
+    with running(home, vault=str(vault)) as client:  # the folder of the vault does not exist
         told = hook("session-start", home, {"source": "startup"})
         assert "this memory may be in it" in json.loads(told.stdout)["hookSpecificOutput"]["additionalContext"]
         assert hook("prompt-submit", home, {"prompt": "Why is the build slow?"}).stdout == ""

@@ -230,10 +230,10 @@ def test_show_prints_the_dashboard_without_a_server(tmp_path: Path) -> None:
 
     assert done.returncode == 0
     for part in (
-        "needs a look",  # there is no snapshot yet
+        "warnings",  # there is no snapshot yet
         "Counts",
         "memories 1",
-        "Make one: holdfast snapshot create",
+        "Create one: holdfast snapshot create",
         "The harbour light is green.",
     ):
         assert part in done.stdout
@@ -335,7 +335,7 @@ def test_the_dashboard_does_not_call_a_damaged_snapshot_healthy(tmp_path: Path) 
 
     text = _printed(lambda console: print_dashboard({**answer, "warnings": [damaged]}, "here", console))
 
-    assert "something is wrong" in text
+    assert "errors" in text
     assert "healthy" not in text
 
 

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from kill_points import DISK_EXITS, LATER, NEW, OLD, SYSCALLS, Outcome
-from processes import WAIT_SECONDS, environment
+from patience import WAIT_SECONDS
+from processes import environment
 from tracing import breaking, fired, was_killed
 
 from holdfast.client import Holdfast
@@ -46,7 +47,7 @@ try:
     engine = Engine(load({"home": str(home), "embedder": "none"}, {}))
     try:
         for step in (restore, back, restore):
-            engine.exchange(step)
+            engine.exchange(step, "default")
             print("done", flush=True)
         engine.folder.drop_old(0)
     finally:

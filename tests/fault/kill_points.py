@@ -8,7 +8,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from processes import WAIT_SECONDS, Server, environment, holdfast
+from patience import WAIT_SECONDS
+from processes import Server, environment, holdfast
 from tracing import breaking, fired, was_killed
 
 from holdfast.client import Holdfast

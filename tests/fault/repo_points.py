@@ -10,7 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from kill_points import Outcome
-from processes import WAIT_SECONDS, environment
+from patience import WAIT_SECONDS
+from processes import environment
 from repo_samples import BOOKKEEPING, files_of, names_on, put_sample, sample_id
 from repo_work import ACTIONS, FAULT, NEW, OLD
 from tracing import fired, need_strace, was_killed

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from kill_points import LATER, NEW, OLD, Outcome
-from processes import WAIT_SECONDS, environment
+from patience import WAIT_SECONDS
+from processes import environment
 from tracing import fired, need_strace, was_killed
 
 from holdfast.core.model import Caller

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from processes import WAIT_SECONDS, Server, environment, holdfast, run, serving, verify
+from patience import WAIT_SECONDS
+from processes import Server, environment, holdfast, run, serving, verify
 
 from holdfast.core.errors import DataLocked
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from hashing_embedder import HashingEmbedder
-from processes import WAIT_SECONDS, environment
+from patience import WAIT_SECONDS
+from processes import environment
 from world import World
 
 from holdfast.core.model import Caller, CleanText
@@ -29,7 +30,7 @@ from holdfast.intake import embed_queue
 embed_queue.BATCH = 3
 world = World(Path(sys.argv[1]), chance=int(sys.argv[2]))
 embedder = HashingEmbedder(sys.argv[3])
-one = embed_queue.Follower(world.engine.store, embedder, world.clock)
+one = embed_queue.EmbedQueue(world.engine.store, embedder, world.clock)
 for number in range(60):
     world.call("remember", content=f"lantern {sys.argv[2]} {number} of harbour {number * 7}", project=f"p{number}")
 while True:

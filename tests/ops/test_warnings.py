@@ -168,7 +168,7 @@ def test_doctor_tells_of_keys_once(tmp_path: Path) -> None:
     world.call("key_new")
     world.close()
 
-    assert [one.name for one in examine(settings(tmp_path)) if "copy" in one.found + one.hint] == ["keys"]
+    assert [one.name for one in examine(settings(tmp_path)) if "no backup" in one.found + one.hint] == ["keys"]
 
 
 def test_doctor_repeats_the_warnings(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_doctor_repeats_the_warnings(tmp_path: Path) -> None:
     checks = {one.name: one for one in examine(settings(tmp_path))}
 
     assert checks["no snapshot"].ok
-    assert checks["no snapshot"].hint == "Make one: holdfast snapshot create"
+    assert checks["no snapshot"].hint == "Create one: holdfast snapshot create"
 
 
 def test_events_that_wait_for_a_memory_in_trouble_are_told_however_few_they_are() -> None:

@@ -126,7 +126,7 @@ def prepare(home: Path, nexo: Path) -> Prepared:
     finally:
         engine.close()
     _keep_a_damaged_one(home)
-    (home / "vault").mkdir()  # empty: a folder that is not there is none
+    (home / "vault").mkdir()  # empty: a folder that does not exist is none
     return Prepared(home, {**ids, "transcripts": str(transcripts(home)), "nexo": str(nexo)})
 
 

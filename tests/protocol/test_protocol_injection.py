@@ -194,6 +194,47 @@ def test_a_long_memory_does_not_hide_the_next_of_its_scope() -> None:
     assert [entry.content[:1] for entry in made.entries] == ["a", "b", "c", "d"]
 
 
+def test_a_long_memory_is_shortened_until_those_after_it_fit_whole() -> None:
+    after = [memory(f"{at}" * 430) for at in range(1, 5)]
+    made = read_block(format_memory_for_injection([memory("long " * 700), *after]))
+    assert [entry.content for entry in made.entries[1:]] == [one["content"] for one in after]
+    assert made.entries[0].content.startswith("long long")
+    assert made.entries[0].content.endswith("…")
+
+
+def test_a_long_memory_of_one_scope_leaves_room_for_those_of_the_others() -> None:
+    group = [memory(f"{at}" * 400, "group") for at in range(1, 5)]
+    made = read_block(format_memory_for_injection([memory("g" * 5_000, "global"), memory("p" * 5_000), *group]))
+    assert [entry.content for entry in made.entries[2:]] == [one["content"] for one in group]
+    assert [entry.content[0] for entry in made.entries[:2]] == ["g", "p"]
+
+
+def test_long_memories_share_what_the_others_leave() -> None:
+    made = read_block(format_memory_for_injection([memory("a" * 3_000), memory("short"), memory("b" * 1_500)]))
+    first, short, last = (entry.content for entry in made.entries)
+    assert short == "short"
+    assert abs(len(first) - len(last)) <= 1
+    assert 1_950 <= len(made.body) <= 2_000
+
+
+def test_where_not_all_fit_a_long_memory_still_says_a_sentence() -> None:
+    made = read_block(format_memory_for_injection([memory("long " * 700), *(memory("x" * 150) for _ in range(40))]))
+    assert len(made.entries[0].content) >= 115
+    assert all(entry.content == "x" * 150 for entry in made.entries[1:])
+    assert 1_800 <= len(made.body) <= 2_000
+
+
+@settings(max_examples=100)
+@given(st.integers(600, 5_000), st.lists(st.integers(1, 400), max_size=12), st.integers(0, 12))
+def test_a_long_memory_hides_none_that_would_fit_with_a_little_of_it(long: int, others: list[int], place: int) -> None:
+    small = [memory("s" * size) for size in others]
+    alone = format_memory_for_injection(small, max_length=1_900) if small else ""
+    whole = alone == "" or len(read_block(alone).entries) == len(small)
+    made = read_block(format_memory_for_injection([*small[:place], memory("L" * long), *small[place:]]))
+    if whole:
+        assert len(made.entries) == len(small) + 1
+
+
 def test_memories_of_usual_size_are_whole_or_left_out() -> None:
     made = read_block(format_memory_for_injection([memory(f"{at} " + "x" * 300) for at in range(10)]))
     assert len(made.entries) == 6

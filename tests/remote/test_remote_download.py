@@ -130,7 +130,7 @@ def test_a_public_site_may_not_send_one_to_a_private_address() -> None:
     assert way.on("https://inside.example/file") is None
     assert "private address" in str(way.refusal("10.0.0.5"))
     assert way.refusal("203.0.113.8") is None
-    assert "away from https" in str(way.on("http://hub.example/file"))
+    assert "from https to http" in str(way.on("http://hub.example/file"))
 
 
 @pytest.mark.parametrize("body", [CONTENT[:-1], CONTENT + b"x", b""])
@@ -151,7 +151,7 @@ def test_a_file_that_never_ends_is_given_up_in_time(server: FileServer, target: 
             request.wfile.write(b"a")
 
     server.answers["/base/file.bin"] = drip
-    assert "no answer in time" in str(refused(server, target, seconds=0.5))
+    assert "no response in time" in str(refused(server, target, seconds=0.5))
 
 
 def test_a_missing_file_and_a_missing_server_are_told(server: FileServer, target: Path) -> None:

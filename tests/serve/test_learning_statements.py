@@ -124,5 +124,5 @@ def test_nothing_new_costs_no_look_at_the_records(world: World, monkeypatch: pyt
     thread.learn()
     thread.learn()
     monkeypatch.setattr(learning_thread, "learn_step", None)  # would fail
-    monkeypatch.setattr(Engine, "ctx", None)
+    monkeypatch.setattr(Engine, "context", None)
     thread.learn()

@@ -55,5 +55,5 @@ def test_a_prompt_for_a_session_begins_with_what_the_session_is_about(world: Wor
 
 
 def test_nothing_known_is_said_in_words(world: World) -> None:
-    assert prompt(world, "recall", query="teapot") == "Nothing was found."
+    assert prompt(world, "recall", query="teapot") == "No results."
     assert prompt(world, "recall_project", project="proj").startswith("Nothing is known")

@@ -28,7 +28,7 @@ class Refused(Exception):
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> Iterator[CallContext]:
+def ctx(tmp_path: Path) -> Iterator[CallContext]:
     engine = Engine(load({"home": str(tmp_path)}, {}))
     yield engine.context(Caller())
     engine.close()

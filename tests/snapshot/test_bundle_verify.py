@@ -295,7 +295,7 @@ def test_members_can_be_left_out(tmp_path: Path) -> None:
     report = seal(tmp_path).look(members=False)
 
     assert report.sound
-    assert "members: not asked for" in report.unchecked
+    assert "members: not requested" in report.unchecked
 
 
 def test_damaged_bytes_are_not_decompressed(tmp_path: Path) -> None:

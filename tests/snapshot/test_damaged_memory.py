@@ -370,7 +370,7 @@ def test_an_undo_that_fails_leaves_no_snapshot(cli: Cli, monkeypatch: pytest.Mon
         raise undoing.DataDamaged("undo: what was live before is damaged")
 
     with monkeypatch.context() as patched:
-        patched.setattr("holdfast.store.sqlite.files.frozen.rejoin", fails)
+        patched.setattr("holdfast.store.sqlite.files.frozen_store.rejoin", fails)
         assert cli("snapshot", "undo", "--yes").code == 23
     assert [one["id"] for one in cli.good("snapshot", "list")["snapshots"]] == before
     cli.good("snapshot", "undo", "--yes")

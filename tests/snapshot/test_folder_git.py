@@ -261,7 +261,7 @@ def test_a_git_file_that_leads_to_a_stranger_is_not_followed(tmp_path: Path) -> 
     captured = capture(tmp_path / "m", tmp_path / "s")
 
     assert described(captured)["kind"] == "plain"
-    assert reasons(captured) == {"folders/notes.bundle": "its repository lies elsewhere"}
+    assert reasons(captured) == {"folders/notes.bundle": "its repository is in another folder"}
 
 
 def test_a_made_up_worktree_of_a_stranger_is_not_followed(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_made_up_worktree_of_a_stranger_is_not_followed(tmp_path: Path) -> Non
     captured = capture(tmp_path / "m", tmp_path / "s")
 
     assert described(captured)["kind"] == "plain"
-    assert reasons(captured) == {"folders/notes.bundle": "its repository lies elsewhere"}
+    assert reasons(captured) == {"folders/notes.bundle": "its repository is in another folder"}
 
 
 def test_a_submodule_is_captured_as_files(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_submodule_is_captured_as_files(tmp_path: Path) -> None:
     captured = capture(main / "m", tmp_path / "s")
 
     assert described(captured)["files"] == ["a.md"]
-    assert reasons(captured) == {"folders/notes.bundle": "its repository lies elsewhere"}
+    assert reasons(captured) == {"folders/notes.bundle": "its repository is in another folder"}
 
 
 def test_a_repository_with_a_submodule_comes_back_with_its_files(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_objects_of_another_repository_are_reported(tmp_path: Path) -> None:
     captured = capture(tmp_path / "m", tmp_path / "s")
 
     assert described(captured)["kind"] == "plain"
-    assert reasons(captured) == {"folders/notes.bundle": "its objects lie in another repository"}
+    assert reasons(captured) == {"folders/notes.bundle": "its objects are in another repository"}
 
 
 def test_a_format_that_is_not_known_is_reported(tmp_path: Path) -> None:
@@ -336,7 +336,7 @@ def test_a_format_that_is_not_known_is_reported(tmp_path: Path) -> None:
     captured = capture(tmp_path / "m", tmp_path / "s")
 
     assert described(captured)["files"] == ["a.md"]
-    assert reasons(captured) == {"folders/notes.bundle": "its format is not known"}
+    assert reasons(captured) == {"folders/notes.bundle": "its format is unknown"}
 
 
 def test_a_damaged_history_is_reported_and_the_files_are_captured(tmp_path: Path) -> None:
@@ -347,7 +347,7 @@ def test_a_damaged_history_is_reported_and_the_files_are_captured(tmp_path: Path
     captured = capture(folder, tmp_path / "s")
 
     assert described(captured)["files"] == ["a.md"]
-    assert reasons(captured) == {"folders/notes.bundle": "its history is damaged or not whole"}
+    assert reasons(captured) == {"folders/notes.bundle": "its history is damaged or incomplete"}
     assert not (tmp_path / "s/folders/notes.bundle").exists()
 
 
@@ -538,7 +538,7 @@ def test_a_partial_clone_is_reported_and_fetches_nothing(tmp_path: Path) -> None
     captured = capture(tmp_path / "m", tmp_path / "s")
 
     assert described(captured)["files"] == ["a.md"]
-    assert reasons(captured) == {"folders/notes.bundle": "its history is damaged or not whole"}
+    assert reasons(captured) == {"folders/notes.bundle": "its history is damaged or incomplete"}
     assert not trace.exists()
 
 

@@ -328,7 +328,7 @@ def test_a_failure_before_the_switch_leaves_everything_as_it_was(hosts: Hosts, m
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("holdfast.store.sqlite.files.frozen.take_along", fails)
+        patched.setattr("holdfast.store.sqlite.files.frozen_store.take_along", fails)
         assert hosts.here("snapshot", "merge", path, "--yes").code == 130
     assert hosts.here.texts() == {OLD}
     assert hosts.here.good("verify")["sound"]

@@ -164,7 +164,7 @@ def test_a_folder_that_is_not_there_is_no_empty_vault(tmp_path: Path, words: tup
     places = {"GONE": str(tmp_path / "gone"), "OTHER": str(tmp_path / "other")}
 
     said = cli(*(places.get(word, word) for word in words))
-    assert "is not there" in said.fault["error"]
+    assert "does not exist" in said.fault["error"]
     assert said.code == 34
     assert not (tmp_path / "gone").exists()
 

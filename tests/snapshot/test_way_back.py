@@ -261,7 +261,7 @@ def test_the_server_restores_by_itself_once_the_vault_is_there(lost: Callable[..
         until(lambda: server.get("/health").json()["status"] == "healthy", "the memory came back")
         assert len(server.found("amber cabinet")) == 1
         assert server.remember(NEW).status_code == 201
-    assert "is not there" in server.complaints
+    assert "does not exist" in server.complaints
     assert "could be opened now" in server.complaints
     assert cli.texts() == {OLD, NEW}
 
@@ -315,8 +315,8 @@ def test_a_restore_that_nobody_asked_for_is_told_on_every_surface(
     """The user must not believe that what was written after the snapshot is still there."""
     cli = lost()
     answer = cli.good("recall", "amber")
-    assert "What was written later is not in it" in answer["notice"]
-    assert "What was written later is not in it" in caplog.text
+    assert "Later writes are not included" in answer["notice"]
+    assert "Later writes are not included" in caplog.text
     restored = cli.good("snapshot", "status")["restored"]
     assert restored["id"] in answer["notice"]
     assert restored["message"] == answer["notice"]
@@ -362,7 +362,7 @@ def test_doctor_of_a_server_that_waits_for_its_vault_does_not_contradict_itself(
     with started(cli):
         checks = {one["name"]: one for one in cli("doctor").answer["checks"]}
         assert "degraded" not in checks["server"]["found"]
-        assert "holdfast serve" not in checks["spool of hooks"]["hint"]
+        assert "holdfast serve" not in checks["hook spool"]["hint"]
         assert not checks["store"]["ok"]
 
 
@@ -448,7 +448,7 @@ def test_an_empty_mount_point_does_not_end_the_waiting(lost: Callable[..., Cli],
     for words in (("recall", "amber"), ("remember", NEW)):
         said = cli(*words)
         assert said.fault["code"] == PENDING
-        assert "holds no snapshot" in said.fault["error"]
+        assert "has no snapshot of this memory" in said.fault["error"]
     vault.rmdir()
     (tmp_path / "away").rename(vault)
     assert cli.texts() == {OLD}

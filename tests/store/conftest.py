@@ -1,4 +1,4 @@
-"""Every test that asks for `store` or `place` runs once for each engine of `ENGINES`."""
+"""Every test that asks for `store` or `place` runs once for each engine of `ENGINES`, unless it is marked."""
 
 from __future__ import annotations
 
@@ -20,11 +20,18 @@ def quick_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.fixture(params=sorted(ENGINES))
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that reaches into the database file is marked `embedded`: it runs on SQLite alone."""
+    if "place" in metafunc.fixturenames:
+        alone = metafunc.definition.get_closest_marker("embedded") is not None
+        metafunc.parametrize("place", ["sqlite"] if alone else sorted(ENGINES), indirect=True)
+
+
+@pytest.fixture
 def place(request: pytest.FixtureRequest, quick_folder: Path) -> Iterator[Place]:
     made = Place(request.param, quick_folder)
     yield made
-    made.close()
+    made.remove()
 
 
 @pytest.fixture

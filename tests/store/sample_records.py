@@ -65,7 +65,7 @@ def add(store: Store, table: Table[Any], id: str = "one", *, tenant: str = TENAN
     """Store a sample under the next sequence number; the record as it was stored."""
 
     def job(tx: Tx) -> Any:
-        record = sample(table, id, tx.next_seq(), tenant=tenant, **changes)
+        record = sample(table, id, tx.next_seq(tenant), tenant=tenant, **changes)
         tx.add(table, record)
         return record
 

@@ -127,7 +127,10 @@ def test_a_capture_is_one_moment_while_writers_go_on(world: World, into: Path, a
 
             def pair(tx: Tx, number: int = number) -> None:
                 for side in ("left", "right"):
-                    tx.add(MEMORIES, sample(MEMORIES, f"{side}-{thread}-{number}", tx.next_seq(), tenant=OURS.tenant))
+                    tx.add(
+                        MEMORIES,
+                        sample(MEMORIES, f"{side}-{thread}-{number}", tx.next_seq(OURS.tenant), tenant=OURS.tenant),
+                    )
 
             store.write(pair)
             written.append(number)

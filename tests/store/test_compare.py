@@ -162,11 +162,11 @@ def _do(store: Store, steps: list[tuple[str, int]]) -> None:
         if what == "delete":
             tx.delete(MEMORIES, TENANT, id)
         elif known is None:
-            tx.add(MEMORIES, sample(MEMORIES, id, tx.next_seq()))
+            tx.add(MEMORIES, sample(MEMORIES, id, tx.next_seq(TENANT)))
         elif what == "change":
             tx.replace(MEMORIES, dataclasses.replace(known, content=known.content + "!"))
         elif what == "move":
-            tx.replace(MEMORIES, dataclasses.replace(known, seq=tx.next_seq()))
+            tx.replace(MEMORIES, dataclasses.replace(known, seq=tx.next_seq(TENANT)))
 
     for what, number in steps:
         store.write(lambda tx, what=what, number=number: one(tx, what, number))  # type: ignore[misc]

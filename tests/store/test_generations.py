@@ -29,7 +29,7 @@ from holdfast.serve.background.vector_worker import VectorWorker
 from holdfast.store.data_folder import DATABASE, MADE, DataFolder
 from holdfast.store.port import Store, Tx
 from holdfast.store.sqlite.files.capture import capture_store
-from holdfast.store.sqlite.files.frozen import FrozenFile
+from holdfast.store.sqlite.files.frozen_store import FrozenFile
 from holdfast.store.tables import MEMORIES
 
 pytestmark = pytest.mark.real_disk
@@ -56,7 +56,7 @@ def restore(world: World, captured: Path) -> str:
         graft(building / DATABASE, live.path, OURS.tenant)
         return world.engine.folder.finish(building)
 
-    return world.engine.exchange(build)
+    return world.engine.exchange(build, OURS.tenant)
 
 
 def undo(world: World) -> str:
@@ -67,7 +67,7 @@ def undo(world: World) -> str:
         live.give_back(previous, OURS.tenant)
         return previous
 
-    return world.engine.exchange(build)
+    return world.engine.exchange(build, OURS.tenant)
 
 
 def remembered(world: World) -> list[str]:
@@ -231,7 +231,7 @@ def test_a_restore_brings_back_the_past_and_undo_the_present(world: World, quick
     restore(world, captured)
     undo(world)
     assert remembered(world) == past
-    world.engine.exchange(lambda _: "gen-000001")
+    world.engine.exchange(lambda _: "gen-000001", OURS.tenant)
     assert remembered(world) == present
     assert holds(world, "basalt3")
 
@@ -316,7 +316,7 @@ def test_a_write_that_runs_is_waited_for_and_is_what_the_next_generation_is_buil
     def slow(tx: Tx) -> None:
         inside.set()
         assert go.wait(WAIT_SECONDS)
-        tx.add(MEMORIES, sample(MEMORIES, "slow", tx.next_seq(), tenant=OURS.tenant))
+        tx.add(MEMORIES, sample(MEMORIES, "slow", tx.next_seq(OURS.tenant), tenant=OURS.tenant))
 
     writer = threading.Thread(target=store.write, args=(slow,))
     writer.start()
@@ -327,7 +327,7 @@ def test_a_write_that_runs_is_waited_for_and_is_what_the_next_generation_is_buil
         seen.append(opened(live.path).read().count(MEMORIES, OURS.tenant))
         return "gen-000001"
 
-    exchange = threading.Thread(target=world.engine.exchange, args=(build,))
+    exchange = threading.Thread(target=world.engine.exchange, args=(build, OURS.tenant))
     exchange.start()
     while not store._commits._retired:  # it has asked; it cannot go on before the write has ended
         pass
@@ -381,10 +381,10 @@ def test_a_failed_exchange_leaves_the_live_store_as_it_was(world: World, broken:
         return folder.finish(building)
 
     with pytest.raises(Fault):
-        world.engine.exchange(build)
+        world.engine.exchange(build, OURS.tenant)
     assert folder.current() == "gen-000001"
     assert folder.previous() is None
-    assert world.call("remember", OURS, content="writing goes on")["memory"]
+    assert world.call("remember", OURS, content="resume automatically")["memory"]
     assert holds(world, "amber3")
     assert ids[0] in [one.id for one in world.engine.store.read().find(MEMORIES, OURS.tenant)]
     assert world.engine.store.verify() == []
@@ -421,7 +421,7 @@ def _switch_with(world: World, break_something: Callable[[], None]) -> str:
     target, before = folder.finish(building), folder.current()
     break_something()
     try:
-        world.engine.exchange(lambda _: target)
+        world.engine.exchange(lambda _: target, OURS.tenant)
     except Fault:
         assert folder.current() == before
         return "old"
@@ -507,7 +507,7 @@ def test_every_acknowledged_write_is_in_the_generation_that_was_live_then(world:
     with load:
         for number in range(8):
             load.until_kept(25)
-            world.engine.exchange(noted(back if number % 3 == 2 else copy))
+            world.engine.exchange(noted(back if number % 3 == 2 else copy), OURS.tenant)
         load.until_kept(25)
     assert load.unexpected == []
     assert load.refused > 0

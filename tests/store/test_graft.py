@@ -85,7 +85,7 @@ def test_numbers_of_writes_never_run_backwards(world: World, restored: Path) -> 
     last = world.engine.store.last_seq()
     assert graft(restored, live(world), OURS.tenant).last_seq == last
     store = opened(restored)
-    assert store.write(lambda tx: tx.next_seq()) == last + 1
+    assert store.write(lambda tx: tx.next_seq(OURS.tenant)) == last + 1
     store.close()
 
 

@@ -34,7 +34,7 @@ def fill(store: SqliteStore) -> None:
         text = f"word{number} " * (5 if number % 7 else 2_000)  # some are longer than a page
         add(store, MEMORIES, f"m{number}", content=text, strength=float(number % 3))
     store.write(lambda tx: tx.delete(MEMORIES, TENANT, "m5"))
-    store.write(lambda tx: tx.replace(MEMORIES, sample(MEMORIES, "m6", tx.next_seq(), content="said anew")))
+    store.write(lambda tx: tx.replace(MEMORIES, sample(MEMORIES, "m6", tx.next_seq(TENANT), content="said anew")))
 
 
 def records(store: SqliteStore) -> Truth:

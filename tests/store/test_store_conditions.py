@@ -130,7 +130,7 @@ def test_find_each_and_count_agree_with_plain_python(
     def refill(tx: Tx) -> list[Memory]:
         for old in tx.find(MEMORIES, TENANT):
             tx.delete(MEMORIES, TENANT, old.id)
-        stored = [replace(record, seq=tx.next_seq()) for record in records]
+        stored = [replace(record, seq=tx.next_seq(TENANT)) for record in records]
         for record in stored:
             tx.add(MEMORIES, record)
         return stored

@@ -29,8 +29,8 @@ def fill(store: Store) -> None:
     def more(tx: Any) -> None:
         for number in range(12):
             text = f"word{number} word{number * 7 % 5} cafe naive 日本語 getUserName"
-            tx.add(MEMORIES, sample(MEMORIES, f"m{number}", tx.next_seq(), content=text, latest=number % 3 > 0))
-            tx.add(OBSERVATIONS, sample(OBSERVATIONS, f"o{number}", tx.next_seq(), narrative=text))
+            tx.add(MEMORIES, sample(MEMORIES, f"m{number}", tx.next_seq(TENANT), content=text, latest=number % 3 > 0))
+            tx.add(OBSERVATIONS, sample(OBSERVATIONS, f"o{number}", tx.next_seq(TENANT), narrative=text))
         tx.add_recalls({(TENANT, memory.seq): 3 for memory in tx.find(MEMORIES, TENANT)})
 
     store.write(more)

@@ -59,7 +59,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
         key = (table.name, tenant, id)
 
         def job(tx: Tx) -> Any:
-            record = record_of(table, tenant, id, tx.next_seq(), text)
+            record = record_of(table, tenant, id, tx.next_seq(tenant), text)
             tx.add(table, record)
             return record
 
@@ -78,7 +78,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
 
         def job(tx: Tx) -> Any:
             known = self.model.get(key)
-            record = record_of(table, tenant, id, known.seq if known else tx.next_seq(), text)
+            record = record_of(table, tenant, id, known.seq if known else tx.next_seq(tenant), text)
             tx.replace(table, record)
             return record
 
@@ -97,7 +97,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
     @rule(table=TABLES_USED, tenant=TENANTS, id=IDS)
     def undo(self, table: Table[Any], tenant: str, id: str) -> None:
         def job(tx: Tx) -> None:
-            tx.replace(table, record_of(table, tenant, id, tx.next_seq(), "amber undone"))
+            tx.replace(table, record_of(table, tenant, id, tx.next_seq(tenant), "amber undone"))
             tx.delete(table, tenant, "a")
             raise Undone
 

@@ -57,7 +57,7 @@ def test_a_count_stays_with_a_replaced_record_and_goes_with_a_deleted_one(path: 
     assert counted(store, record.seq) == {record.seq: 4}
 
     def renumber(tx: Tx) -> int:
-        seq = tx.next_seq()
+        seq = tx.next_seq(TENANT)
         tx.replace(table, dataclasses.replace(record, seq=seq))
         return seq
 

@@ -81,7 +81,7 @@ def test_replace_stores_a_record_that_was_not_there(store: Store) -> None:
 
 def test_replace_may_give_a_record_a_new_place_in_the_order(store: Store) -> None:
     first = add(store, MEMORIES, content="quartz")
-    later = store.write(lambda tx: tx.next_seq())
+    later = store.write(lambda tx: tx.next_seq(TENANT))
     moved = dataclasses.replace(first, seq=later, content="feldspar")
     store.write(lambda tx: tx.replace(MEMORIES, moved))
     assert store.read().find(MEMORIES, TENANT) == [moved]
@@ -177,10 +177,10 @@ def test_every_tenant_is_listed_once(store: Store) -> None:
 
 def test_sequence_numbers_only_grow_also_over_a_reopening(place: Any) -> None:
     store = place.open()
-    seen = [store.write(lambda tx: [tx.next_seq() for _ in range(3)]) for _ in range(3)]
+    seen = [store.write(lambda tx: [tx.next_seq(TENANT) for _ in range(3)]) for _ in range(3)]
     store.write(lambda tx: tx.delete(NOTES, TENANT, "none"))
     store = place.reopen()
-    seen.append(store.write(lambda tx: [tx.next_seq()]))
+    seen.append(store.write(lambda tx: [tx.next_seq(TENANT)]))
     flat = [one for some in seen for one in some]
     assert flat == sorted(set(flat))
 
@@ -190,7 +190,7 @@ def test_a_number_whose_record_was_deleted_is_not_given_again(place: Any) -> Non
     gone = add(store, NOTES)
     store.write(lambda tx: tx.delete(NOTES, TENANT, "one"))
     store = place.reopen()
-    assert store.write(lambda tx: tx.next_seq()) > gone.seq
+    assert store.write(lambda tx: tx.next_seq(TENANT)) > gone.seq
 
 
 def test_records_come_newest_first_unless_asked_otherwise(store: Store) -> None:
@@ -207,7 +207,7 @@ def test_records_come_newest_first_unless_asked_otherwise(store: Store) -> None:
 def test_pages_neither_repeat_nor_skip_a_record_when_many_are_equal(store: Store, order: str) -> None:
     def fill(tx: Any) -> None:
         for number in range(50):
-            tx.add(NOTES, sample(NOTES, f"n{number}", tx.next_seq(), updated_at=number // 20, kind="same"))
+            tx.add(NOTES, sample(NOTES, f"n{number}", tx.next_seq(TENANT), updated_at=number // 20, kind="same"))
 
     store.write(fill)
     reader = store.read()

@@ -47,7 +47,7 @@ def put(store: SqliteStore, id: str, content: str, **changes: Any) -> None:
 
     def job(tx: Any) -> None:
         had = tx.get(MEMORIES, TENANT, id)
-        tx.replace(MEMORIES, sample(MEMORIES, id, had.seq if had else tx.next_seq(), content=content, **blank))
+        tx.replace(MEMORIES, sample(MEMORIES, id, had.seq if had else tx.next_seq(TENANT), content=content, **blank))
 
     store.write(job)
 
@@ -176,7 +176,7 @@ def test_filters_lose_nothing(store: SqliteStore, folded: bool) -> None:
 def test_a_tenant_s_words_are_its_own(store: SqliteStore) -> None:
     for number in range(40):
         put(store, f"m{number}", "granite and gneiss")
-    store.write(lambda tx: tx.add(MEMORIES, sample(MEMORIES, "o", tx.next_seq(), tenant=OTHER, content="granite")))
+    store.write(lambda tx: tx.add(MEMORIES, sample(MEMORIES, "o", tx.next_seq(OTHER), tenant=OTHER, content="granite")))
     store.fold_words(least=1)
     hits = store.read().words(MEMORIES, OTHER, query("granite"), (), 50)
     assert (len(hits.hits), hits.documents, hits.frequency) == (1, 1, {stems("granite")[0]: 1})
@@ -342,6 +342,6 @@ def test_any_history_ends_in_the_answers_of_fts5(tmp_path_factory: pytest.TempPa
 
 
 def _undone(tx: Any) -> None:
-    tx.add(MEMORIES, sample(MEMORIES, "undone", tx.next_seq(), content="kabin"))
+    tx.add(MEMORIES, sample(MEMORIES, "undone", tx.next_seq(TENANT), content="kabin"))
     assert tx.words(MEMORIES, TENANT, ("kabin",), (), 5).hits
     raise Killed

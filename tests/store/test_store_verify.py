@@ -45,9 +45,10 @@ def fill(store: Store) -> None:
         for number in range(60):
             text = " ".join(f"word{number * at % 211}" for at in range(1, 12))
             tx.add(
-                MEMORIES, sample(MEMORIES, f"m{number}", tx.next_seq(), content=f"{text} cafe", latest=number % 5 > 0)
+                MEMORIES,
+                sample(MEMORIES, f"m{number}", tx.next_seq(TENANT), content=f"{text} cafe", latest=number % 5 > 0),
             )
-            tx.add(OBSERVATIONS, sample(OBSERVATIONS, f"o{number}", tx.next_seq(), narrative=text))
+            tx.add(OBSERVATIONS, sample(OBSERVATIONS, f"o{number}", tx.next_seq(TENANT), narrative=text))
 
     store.write(more)
 
@@ -507,7 +508,7 @@ def test_a_thousand_findings_are_enough(path: Path) -> None:
 
         def many(tx: Any) -> None:
             for number in range(1_200):
-                tx.add(LESSONS, sample(LESSONS, f"many{number}", tx.next_seq()))
+                tx.add(LESSONS, sample(LESSONS, f"many{number}", tx.next_seq(TENANT)))
 
         store.write(many)
     raw(path, "UPDATE lessons SET content = 'x'")
@@ -518,7 +519,9 @@ def test_a_thousand_findings_are_enough(path: Path) -> None:
 def test_numbers_that_sqlite_writes_otherwise_are_sound_and_their_last_bit_counts(small: Path, strength: float) -> None:
     """The quick check goes by what SQLite writes; where that is rounded, the row is looked at value by value."""
     with opened(small) as store:
-        store.write(lambda tx: tx.add(MEMORIES, replace(sample(MEMORIES, "odd", tx.next_seq()), strength=strength)))
+        store.write(
+            lambda tx: tx.add(MEMORIES, replace(sample(MEMORIES, "odd", tx.next_seq(TENANT)), strength=strength))
+        )
     assert verify(small) == []
 
     raw(small, "UPDATE memories SET strength = ? WHERE id = 'odd'", (math.nextafter(strength, 0.0),))

@@ -286,7 +286,7 @@ def test_a_changed_record_is_found_by_its_new_words_only(store: Store) -> None:
 
 def test_a_search_inside_a_write_sees_what_the_write_has_stored(store: Store) -> None:
     def job(tx: Any) -> int:
-        tx.add(MEMORIES, sample(MEMORIES, content="zircon", seq=tx.next_seq()))
+        tx.add(MEMORIES, sample(MEMORIES, content="zircon", seq=tx.next_seq(TENANT)))
         return len(tx.words(MEMORIES, TENANT, query("zircon"), (), 5).hits)
 
     assert store.write(job) == 1

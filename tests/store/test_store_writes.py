@@ -27,7 +27,7 @@ class Refused(Exception):
 
 
 def note(tx: Tx, id: str) -> int:
-    record = sample(NOTES, id, tx.next_seq())
+    record = sample(NOTES, id, tx.next_seq(TENANT))
     tx.add(NOTES, record)
     return int(record.seq)
 
@@ -58,7 +58,7 @@ def test_a_job_sees_its_own_writes_and_others_do_not_until_it_ends(store: Store)
 def test_a_job_that_raises_leaves_nothing_behind(store: Store) -> None:
     def job(tx: Tx) -> None:
         note(tx, "a")
-        tx.add(MEMORIES, sample(MEMORIES, "m", tx.next_seq(), title="pumice"))
+        tx.add(MEMORIES, sample(MEMORIES, "m", tx.next_seq(TENANT), title="pumice"))
         raise Refused
 
     add(store, MEMORIES, "kept")
@@ -193,19 +193,21 @@ def test_a_write_inside_another_is_part_of_it(store: Store) -> None:
 
 def test_a_write_inside_another_never_gets_a_number_that_the_outer_one_has(store: Store) -> None:
     def outer(tx: Tx) -> list[int]:
-        first = tx.next_seq()
-        inner = store.write(lambda within: [within.next_seq(), within.next_seq()])
-        return [first, *inner, tx.next_seq()]
+        first = tx.next_seq(TENANT)
+        inner = store.write(lambda within: [within.next_seq(TENANT), within.next_seq(TENANT)])
+        return [first, *inner, tx.next_seq(TENANT)]
 
     given = store.write(outer)
     assert given == sorted(set(given))
-    assert store.write(lambda tx: tx.next_seq()) > given[-1]
+    assert store.write(lambda tx: tx.next_seq(TENANT)) > given[-1]
 
 
 def test_records_of_an_outer_and_an_inner_write_are_both_found_by_their_words(store: Store) -> None:
     def outer(tx: Tx) -> None:
-        seq = tx.next_seq()
-        store.write(lambda inner: inner.add(OBSERVATIONS, sample(OBSERVATIONS, "o", inner.next_seq(), title="schist")))
+        seq = tx.next_seq(TENANT)
+        store.write(
+            lambda inner: inner.add(OBSERVATIONS, sample(OBSERVATIONS, "o", inner.next_seq(TENANT), title="schist"))
+        )
         tx.add(MEMORIES, sample(MEMORIES, "m", seq, title="gneiss"))
 
     store.write(outer)
@@ -273,8 +275,8 @@ def test_a_snapshot_shows_one_moment_while_writers_go_on(store: Store) -> None:
             id = f"p{number}"
 
             def pair(tx: Tx, id: str = id) -> None:
-                tx.add(SESSIONS, sample(SESSIONS, id, tx.next_seq()))
-                tx.add(OBSERVATIONS, sample(OBSERVATIONS, id, tx.next_seq()))
+                tx.add(SESSIONS, sample(SESSIONS, id, tx.next_seq(TENANT)))
+                tx.add(OBSERVATIONS, sample(OBSERVATIONS, id, tx.next_seq(TENANT)))
 
             store.write(pair)
 
@@ -359,6 +361,7 @@ def test_forty_threads_that_count_the_same_record_lose_no_step(store: Store) -> 
     assert store.verify() == []
 
 
+@pytest.mark.embedded
 def test_a_failing_disk_stops_writing_for_good_and_reading_not_at_all(store: Store) -> None:
     add(store, NOTES, "a")
 
@@ -376,6 +379,7 @@ def test_a_failing_disk_stops_writing_for_good_and_reading_not_at_all(store: Sto
         store.write(lambda tx: None)
 
 
+@pytest.mark.embedded
 def test_a_full_disk_inside_an_inner_write_refuses_the_whole_batch(store: Store) -> None:
     """The outer job cannot carry on as if only one of its parts had failed: nothing of it is on the disk."""
 
@@ -396,6 +400,7 @@ def test_a_full_disk_inside_an_inner_write_refuses_the_whole_batch(store: Store)
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyError])
+@pytest.mark.embedded
 def test_an_error_between_the_jobs_and_the_commit_tells_nobody_yes(store: Any, error: type[Exception]) -> None:
     record = store._commits._record
 
@@ -411,6 +416,7 @@ def test_an_error_between_the_jobs_and_the_commit_tells_nobody_yes(store: Any, e
     assert ids(store.read()) == ["after"]
 
 
+@pytest.mark.embedded
 def test_refused_writes_leave_nothing_behind_in_memory(store: Store) -> None:
     """One fault raised again for every refused write would keep the frames, and so the texts, of them all."""
 
@@ -462,6 +468,7 @@ def together(store: Store, runs: list[int], *jobs: Callable[[Tx], Any]) -> list[
     return store.write(outer, again=True)
 
 
+@pytest.mark.embedded
 def test_a_write_inside_one_that_may_run_again_is_undone_alone(store: Store) -> None:
     runs: list[int] = []
     told: list[Event] = []
@@ -483,7 +490,7 @@ def test_a_write_that_fails_before_it_wrote_makes_nobody_run_again(store: Store)
     runs: list[int] = []
 
     def refuses(tx: Tx) -> None:
-        tx.next_seq()
+        tx.next_seq(TENANT)
         raise Refused
 
     results = together(store, runs, lambda tx: note(tx, "a"), refuses, lambda tx: note(tx, "b"))
@@ -531,6 +538,7 @@ def test_writes_of_others_in_the_same_batch_are_not_run_again(store: Store) -> N
 
 
 @pytest.mark.parametrize("again", [False, True])
+@pytest.mark.embedded
 def test_a_write_that_failed_inside_another_keeps_nothing_of_what_it_had_at_hand(store: Store, again: bool) -> None:
     seen: list[weakref.ref[Any]] = []
 

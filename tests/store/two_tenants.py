@@ -36,7 +36,7 @@ def fill(world: World, caller: Caller, name: str, number: int = 12) -> list[str]
     world.follow()
 
     def keep(tx: Tx) -> None:
-        tx.add(ANSWERS, Answer(caller.tenant, name, tx.next_seq(), "hash", 200, f"{name} was answered", 0))
+        tx.add(ANSWERS, Answer(caller.tenant, name, tx.next_seq(caller.tenant), "hash", 200, f"{name} was answered", 0))
 
     world.engine.store.write(keep)
     return ids

@@ -20,7 +20,7 @@ _AGREED = frozenset({"y", "yes"})
 
 
 def add_yes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="do it without asking")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def confirmed_call(connection: Connection, operation: Row, arguments: Json, given: argparse.Namespace) -> Json:
@@ -39,7 +39,7 @@ def confirmed_call(connection: Connection, operation: Row, arguments: Json, give
 
     print_answer(plan)
     if input(f"Remove {going}? [y/N] ").strip().lower() not in _AGREED:
-        raise InvalidRequest(f"{operation.words}: not confirmed, nothing was removed", hint="Answer y, or say --yes.")
+        raise InvalidRequest(f"{operation.words}: not confirmed, nothing was removed", hint="Answer y, or pass --yes.")
     return _called(connection, operation, arguments)
 
 

@@ -24,9 +24,7 @@ SHOWS = frozenset({"context", "profile"})
 def add_everywhere(parser: argparse.ArgumentParser, row: Row) -> None:
     """The option that keeps a command from taking the folder's project."""
     if row.name in SAVES:
-        parser.add_argument(
-            "--everywhere", action="store_true", help="for all projects, not only for that of the folder you are in"
-        )
+        parser.add_argument("--everywhere", action="store_true", help="for all projects, not only the current one")
 
 
 def placed(row: Row, arguments: Json, everywhere: bool, environ: Mapping[str, str]) -> Json:

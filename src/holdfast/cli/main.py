@@ -119,7 +119,7 @@ def _check_known(words: Sequence[str]) -> None:
     near = get_close_matches(typed, {*names, *(name.split()[0] for name in names)}, n=3, cutoff=NEAR)
     near = near or [f"{words[0]} {second}" for second in seconds]
     meant = f"Did you mean {' or '.join(f'holdfast {one}' for one in near)}? " if near else ""
-    raise InvalidRequest(f"holdfast: there is no command {typed!r}", hint=f"{meant}All commands: holdfast --help")
+    raise InvalidRequest(f"holdfast: unknown command {typed!r}", hint=f"{meant}All commands: holdfast --help")
 
 
 def _add(groups: _Groups, words: str, summary: str, known: Mapping[str, Any]) -> None:

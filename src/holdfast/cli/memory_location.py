@@ -97,7 +97,7 @@ def other_server_notice(given: argparse.Namespace, settings: Settings, place: st
         card = running_server(settings)
         if card and _is_same(str(card.get("url")), place):
             return None
-        return f"note: {url} leads to {place}, which is not the server of {settings.folder} ({home})"
+        return f"note: {url} is {place}, not the server of {settings.folder} ({home})"
     card = running_server(settings) or {}
     return _other_port(settings, place) or _other_folder(settings, place) or _other_settings(settings, card)
 
@@ -130,8 +130,8 @@ def _other_settings(settings: Settings, card: Mapping[str, object]) -> str | Non
     names = differing(settings, marks, str(card.get("token"))) if isinstance(marks, dict) else []
     if not names:
         return None
-    said = f"note: the server of {settings.folder} was started with other values of {', '.join(names)}"
-    return f"{said}; holdfast serve --stop ends it, and the next command starts it with these"
+    said = f"note: the server of {settings.folder} was started with different values of {', '.join(names)}"
+    return f"{said}; stop it with holdfast serve --stop, and the next command starts it with the current values"
 
 
 def _is_same(one: str, other: str) -> bool:

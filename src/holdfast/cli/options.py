@@ -35,11 +35,13 @@ def _dest(name: str) -> str:
 
 def add_common(parser: argparse.ArgumentParser) -> None:
     """The options that every command takes."""
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.add_argument("--json", action="store_true", help="print the response as JSON")
     parser.add_argument("--data", metavar="DIR", help="data folder (HOLDFAST_HOME, ~/.holdfast)")
     parser.add_argument("--url", help="address of a running server (AGENTMEMORY_URL)")
     parser.add_argument(
-        "--no-daemon", action="store_true", help="start no server; open the folder in this process (HOLDFAST_DAEMON)"
+        "--no-daemon",
+        action="store_true",
+        help="do not start a server; open the data folder in this process (HOLDFAST_DAEMON)",
     )
 
 
@@ -58,7 +60,7 @@ def _option(one: Argument) -> dict[str, Any]:
     if one.kind == "flag":
         return {"action": argparse.BooleanOptionalAction, "default": None, "help": note}
     if one.kind == "list":
-        help_text = f"{note} (repeat it, or separate by commas)"
+        help_text = f"{note} (repeat the option, or separate values with commas)"
         return {"action": "append", "metavar": "X", "help": help_text.strip()}
     return {"metavar": "X", "help": note, "required": one.required}
 

@@ -32,6 +32,6 @@ def whose_settings(connection: Connection) -> Iterator[None]:
         yield
     except _BY_SETTINGS as fault:
         if isinstance(connection, RemoteConnection):
-            said = f"The server at {connection.place} did this, with the settings that it was started with."
+            said = f"Done by the server at {connection.place}, with the settings it was started with."
             fault.hint = f"{fault.hint} {said}"
         raise

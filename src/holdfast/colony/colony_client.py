@@ -77,7 +77,7 @@ class VaultClient(ColonyClient):
             page = self._object("GET", f"/vault/files?{urlencode({'prefix': PREFIX, **more})}")
             found = _by_name(page.get("items"))
             if more and not found.keys() - items.keys():
-                raise ColonyNetworkError("the vault lists only a part of its files", status=0, response={})
+                raise ColonyNetworkError("the vault's listing is incomplete", status=0, response={})
             items |= found
             if page.get("next_cursor"):
                 more = {"cursor": page["next_cursor"]}
@@ -183,7 +183,7 @@ def _site(base_url: str) -> Site:
     except InvalidSettings as error:
         raise ColonyInvalid(error.message) from None
     if site.url.scheme == "http" and site.url.host != "localhost" and not _is_address(site.url.host):
-        raise ColonyInvalid("base_url: a key is not sent to a name over plain http", hint="Take https.")
+        raise ColonyInvalid("base_url: the API key is not sent over plain http", hint="Take https.")
     return site
 
 
@@ -210,14 +210,14 @@ def _read(response: httpx.Response) -> Answer | Failure:
     for chunk in response.iter_raw():
         body += chunk
         if len(body) > MOST_ANSWER_BYTES:
-            return Failure("the answer is too large")
+            return Failure("the response is too large")
     return Answer(response.status_code, response.headers, bytes(body))
 
 
 def _parsed(answer: Answer) -> dict[str, Any]:
     value = _json(answer.body) if answer.body else {}
     if not isinstance(value, dict):
-        raise ColonyNetworkError("the vault's answer is not a JSON object", status=0, response={})
+        raise ColonyNetworkError("the vault's response is not a JSON object", status=0, response={})
     return value
 
 

@@ -44,7 +44,9 @@ def unseal(data: bytes, identities: Sequence[Any]) -> bytes:
     try:
         return decrypt(data, identities)
     except WrongIdentity:
-        raise ColonyLocked("restore: the snapshot is encrypted, and no identity given opens it") from None
+        raise ColonyLocked(
+            "restore: the snapshot is encrypted, and none of the given identities can decrypt it"
+        ) from None
     except NotIntact:
         raise ColonyDamaged("restore: the encrypted bytes are damaged") from None
 

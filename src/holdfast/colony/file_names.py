@@ -55,7 +55,7 @@ def series_of(label: str) -> Series:
     folded = (label or "default").strip().lower()
     plain = _UNSAFE.sub("-", folded).strip("-")
     if not plain:
-        raise ColonyInvalid("label: has no letter from a to z and no digit", hint="Take a label of a-z, 0-9, _ and -.")
+        raise ColonyInvalid("label: has no letter from a to z and no digit", hint="Use a label of a-z, 0-9, _ and -.")
     if len(plain) > _MOST_LABEL:
         raise ColonyInvalid(f"label: longer than {_MOST_LABEL} characters")
     return Series(plain, None if folded == plain else folded)

@@ -207,7 +207,7 @@ def _fault(error: Exception, doing: str, name: str | None) -> Exception:
     if name is not None and _is_missing(error, name):
         return FileMissing(name)
     status, code = getattr(error, "status", None), getattr(error, "code", None)
-    said = f"{doing}: the vault answered {status}" + (f" {code}" if isinstance(code, str) else "")
+    said = f"{doing}: the vault returned status {status}" + (f" {code}" if isinstance(code, str) else "")
     if status == 400 and code in _FULL:
         return QuotaExceeded(said)
     if status == 429:
@@ -219,7 +219,7 @@ def _fault(error: Exception, doing: str, name: str | None) -> Exception:
         return ColonyRefused(said)
     if isinstance(status, int) and status > 0:
         return ColonyUnreachable(said)
-    return ColonyUnreachable(f"{doing}: the vault gave no usable answer ({type(error).__name__})")
+    return ColonyUnreachable(f"{doing}: the vault returned no usable response ({type(error).__name__})")
 
 
 def _is_missing(error: Exception, name: str) -> bool:
@@ -234,7 +234,7 @@ def _object(answer: Any, doing: str) -> dict[str, Any]:
     if isinstance(answer, dict) and isinstance(answer.get("result"), dict):
         answer = answer["result"]
     if not isinstance(answer, dict):
-        raise ColonyUnreachable(f"{doing}: the vault's answer is not an object")
+        raise ColonyUnreachable(f"{doing}: the vault's response is not an object")
     return answer
 
 

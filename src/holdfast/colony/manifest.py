@@ -146,7 +146,7 @@ def read_manifest(text: str, series: Series, id: str) -> Manifest:
     fields = _object(text, name)
     form = fields.get("format")
     if not isinstance(form, str) or CODECS.get(form) != fields.get("codec"):
-        raise ColonyUnknown(f"{name}: of a format or codec that is not known here")
+        raise ColonyUnknown(f"{name}: unknown format or codec")
     if problem := _problem(fields, series, id):
         raise ColonyDamaged(f"{name}: {problem}")
     unsigned = {key: value for key, value in fields.items() if key != "signature"}
@@ -165,7 +165,7 @@ def read_manifest(text: str, series: Series, id: str) -> Manifest:
 def _problem(fields: dict[str, Any], series: Series, id: str) -> str | None:
     """Why these cannot be the fields of that snapshot's manifest."""
     if (fields.get("label"), fields.get("snapshot_id")) != (series.label, id):
-        return "the manifest is of another snapshot"
+        return "the manifest belongs to another snapshot"
     count = fields.get("part_count")
     if type(count) is not int or not 1 <= count <= MOST_PARTS:
         return "part_count of the manifest is not a number of parts"
@@ -211,7 +211,7 @@ def read_part(text: str, manifest: Manifest, seq: int) -> str:
 
 def _object(text: str, name: str) -> dict[str, Any]:
     if len(text) > MOST_FILE_CHARS:
-        raise ColonyDamaged(f"{name}: longer than any file of a vault")
+        raise ColonyDamaged(f"{name}: larger than a vault file can be")
     try:
         value = orjson.loads(text)
     except (orjson.JSONDecodeError, UnicodeEncodeError):

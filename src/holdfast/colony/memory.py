@@ -84,7 +84,7 @@ class ColonyMemory:
 
     def _client(self, api_key: str | None, base_url: str | None) -> VaultBackend:
         if not isinstance(api_key, str) or not api_key:
-            raise ColonyInvalid("api_key: missing", hint="Hand in the agent's Colony API key, or a backend.")
+            raise ColonyInvalid("api_key: missing", hint="Pass the agent's Colony API key, or a backend.")
         try:
             from holdfast.colony.colony_client import VaultClient
         except ImportError:
@@ -189,7 +189,7 @@ class ColonyMemory:
             raise ColonyDamaged(f"restore: no snapshot of {series.label} has all its parts", hint="Make a new backup.")
         if series.pointer in listing:
             raise ColonyDamaged(
-                f"restore: {series.label} has a pointer, but the snapshot is gone", hint="Make a new backup."
+                f"restore: {series.label} has a pointer, but the snapshot is missing", hint="Make a new backup."
             )
         raise SnapshotNotFound(f"restore: there is no snapshot of {series.label}")
 
@@ -211,10 +211,10 @@ class ColonyMemory:
             chunks.append(read_part(survey.text(name), manifest, seq))
             left -= len(chunks[-1])
             if left < 0:
-                raise ColonyDamaged("restore: the parts are longer than the manifest says")
+                raise ColonyDamaged("restore: the parts are larger than the manifest states")
         documents = unpack("".join(chunks), manifest.expected, self._identities, self._most_bytes)
         if not manifest.encrypted and sorted(documents) != manifest.info.doc_names:
-            raise ColonyDamaged("restore: the documents are not those that the manifest names")
+            raise ColonyDamaged("restore: the documents differ from the manifest")
         return documents
 
     # Listing
@@ -348,7 +348,7 @@ class ColonyMemory:
         """
         memory = export.get("memory") if isinstance(export, dict) else None
         if not isinstance(memory, dict) or export.get("memory_format") != FORMAT:
-            raise ColonyInvalid(f"export: not a memory of the format {FORMAT}")
+            raise ColonyInvalid(f"export: not in the format {FORMAT}")
         if not all(isinstance(name, str) and isinstance(text, str) for name, text in memory.items()):
             raise ColonyInvalid("export: names and texts must be str")
         return dict(memory)
@@ -374,7 +374,7 @@ class ColonyMemory:
         if (series.given or series.label) not in known:
             raise ColonyInvalid(
                 f"label: {series.label} is in use for a label that is spelled differently",
-                hint="Take a label of a-z, 0-9, _ and -.",
+                hint="Use a label of a-z, 0-9, _ and -.",
             )
 
     def _drop(self, listing: VaultListing, series: Series, id: str, *, finished: bool) -> Deletion:
@@ -396,5 +396,5 @@ class ColonyMemory:
 
 def _several(values: Iterable[str], name: str) -> list[str]:
     if isinstance(values, str):
-        raise ColonyInvalid(f"{name}: must be several, not one text")
+        raise ColonyInvalid(f"{name}: must be a list, not a string")
     return list(values)

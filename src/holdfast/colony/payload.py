@@ -81,15 +81,15 @@ def unpack(blob: str, expected: ExpectedBlock, identities: Sequence[Any], most_b
     """
     if expected.byte_size > most_bytes:
         raise ColonyDamaged(
-            f"restore: the snapshot says it has {expected.byte_size} bytes; {most_bytes} are the limit",
-            hint="If it is yours, raise most_bytes.",
+            f"restore: the snapshot has {expected.byte_size} bytes; the limit is {most_bytes}",
+            hint="If you trust it, raise most_bytes.",
         )
     data = _decoded(blob, expected.blob_chars)
     if expected.sealed_sha256 is not None:
         data = _opened(data, expected.sealed_sha256, identities)
     plain = _gunzipped(data, expected.byte_size)
     if expected.sealed_sha256 is None and sha256(plain) != expected.plaintext_sha256:
-        raise ColonyDamaged("restore: the documents are not those whose SHA-256 the manifest names")
+        raise ColonyDamaged("restore: the SHA-256 of the documents differs from the manifest")
     return _documents(plain)
 
 
@@ -124,7 +124,7 @@ def _checked(documents: Mapping[str, str]) -> dict[str, str]:
 
 def _decoded(blob: str, chars: int) -> bytes:
     if len(blob) != chars:
-        raise ColonyDamaged("restore: the parts are not as long as the manifest says")
+        raise ColonyDamaged("restore: the size of the parts differs from the manifest")
     try:
         return binascii.a2b_base64(blob, strict_mode=True)
     except ValueError:  # binascii.Error, or a character that is not ASCII
@@ -133,7 +133,7 @@ def _decoded(blob: str, chars: int) -> bytes:
 
 def _opened(data: bytes, sealed_sha256: str, identities: Sequence[Any]) -> bytes:
     if sha256(data) != sealed_sha256:
-        raise ColonyDamaged("restore: the encrypted bytes are not those whose SHA-256 the manifest names")
+        raise ColonyDamaged("restore: the SHA-256 of the encrypted data differs from the manifest")
     return unseal(data, identities)
 
 
@@ -149,12 +149,12 @@ def _gunzipped(data: bytes, size: int) -> bytes:
             raise ColonyDamaged("restore: the parts are not gzip") from None
         left -= len(pieces[-1])
         if left <= 0:
-            raise ColonyDamaged("restore: the documents are larger than the manifest says")
+            raise ColonyDamaged("restore: the documents are larger than the manifest states")
         if not unpacker.eof:
-            raise ColonyDamaged("restore: the parts end too early")
+            raise ColonyDamaged("restore: the data is truncated")
         data = unpacker.unused_data
     if left != 1:
-        raise ColonyDamaged("restore: the documents are smaller than the manifest says")
+        raise ColonyDamaged("restore: the documents are smaller than the manifest states")
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
@@ -167,7 +167,7 @@ def _documents(plain: bytes) -> dict[str, str]:
     except orjson.JSONDecodeError:
         documents = None  # refused below: the decoder's error holds the whole text and would travel along
     if not isinstance(documents, dict) or not all(isinstance(text, str) for text in documents.values()):
-        raise ColonyDamaged("restore: what is stored are not texts by name")
+        raise ColonyDamaged("restore: the stored data is not a set of named texts")
     return documents
 
 

@@ -87,7 +87,7 @@ def plan_backup(
 
 def rate_limited(doing: str, needed: int, left: int, wait: int) -> ColonyRateLimited:
     return ColonyRateLimited(
-        f"{doing}: it takes {needed} changes, and the vault takes {left} more within the hour; nothing was changed",
+        f"{doing}: {needed} changes are needed, and the vault allows {left} more this hour; nothing was changed",
         details={"retry_after": wait},
     )
 
@@ -109,7 +109,7 @@ def _check_files(built: SnapshotParts) -> None:
     _, text = built.manifest
     if len(text) > MOST_FILE_BYTES:
         raise QuotaExceeded(
-            f"backup: the manifest has {len(text)} bytes, and the vault takes files of {MOST_FILE_BYTES}",
+            f"backup: the manifest has {len(text)} bytes, and the limit for a vault file is {MOST_FILE_BYTES}",
             hint="Join documents, give them shorter names, or encrypt: an encrypted manifest holds no names.",
         )
 

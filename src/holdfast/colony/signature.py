@@ -75,7 +75,7 @@ def signature_by(signer: Signer, message: bytes) -> dict[str, str]:
     did = did_of_signer(signer)
     text = base64.urlsafe_b64encode(signer.sign(message)).decode("ascii").rstrip("=")
     if not verify_signature(did, message, text):
-        raise ColonyInvalid("signer: its signature does not hold for its did:key")
+        raise ColonyInvalid("signer: its signature is not valid for its did:key")
     return {"alg": "ed25519", "key_id": did, "sig": text}
 
 
@@ -88,7 +88,7 @@ def check_signature(signature: object, message: bytes, trusted: frozenset[str] |
     if signature is None:
         if trusted is not None:
             raise ColonyUntrusted(
-                f"{name}: not signed, and only trusted signatures are taken here",
+                f"{name}: not signed, and a trusted signature is required",
                 hint="If you know where it comes from, restore it with verify=False, or without a signer.",
             )
         return
@@ -96,7 +96,7 @@ def check_signature(signature: object, message: bytes, trusted: frozenset[str] |
         raise ColonyUntrusted(f"{name}: not an ed25519 signature")
     did, text = signature.get("key_id"), signature.get("sig")
     if not isinstance(did, str) or not isinstance(text, str) or not verify_signature(did, message, text):
-        raise ColonyUntrusted(f"{name}: the signature does not hold")
+        raise ColonyUntrusted(f"{name}: invalid signature")
     if trusted is not None and did not in trusted:
         raise ColonyUntrusted(f"{name}: signed by a key that is not trusted here")
 

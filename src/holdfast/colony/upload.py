@@ -58,7 +58,7 @@ def settle(files: VaultFiles, built: SnapshotParts, series: Series) -> None:
             newest = max(listing.finished(series), key=age_order, default="")
             if age_order(newest) > age_order(built.info.snapshot_id):
                 return  # pruned by whoever stored a newer one
-            raise ColonyConflict("backup: another writer deleted the snapshot while it was stored")
+            raise ColonyConflict("backup: another writer deleted the snapshot during the upload")
         lost = [(name, text) for name, text in built.parts if name not in listing]
         if not lost:
             return

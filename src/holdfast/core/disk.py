@@ -53,8 +53,8 @@ def user_path(text: str | Path, name: str, fault: type[Fault] = InvalidRequest) 
     try:
         return Path(text).expanduser()
     except RuntimeError:
-        message = f"{name}: the user after ~ is not known on this machine"
-        raise fault(message, hint="Give a path that begins with /.") from None
+        message = f"{name}: unknown user after ~"
+        raise fault(message, hint="Use a path that begins with /.") from None
 
 
 def sync_folder(folder: Path) -> None:

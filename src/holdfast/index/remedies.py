@@ -30,8 +30,8 @@ def install_runtime(*options: str) -> str:
 
 def correct_path() -> str:
     return (
-        "Correct HOLDFAST_EMBEDDER_PATH: it names a folder with the pinned model.safetensors and tokenizer.json. "
-        "Or unset it to use the installed weights."
+        "Set HOLDFAST_EMBEDDER_PATH to a folder with the pinned model.safetensors and tokenizer.json, or "
+        "unset it to use the installed weights."
     )
 
 

@@ -100,7 +100,7 @@ def _check_size(pinned: PinnedFile, path: Path) -> None:
     size = path.stat().st_size
     if size != pinned.size:
         raise EmbedderUnavailable(
-            f"minilm: {path} has {size} bytes and the pinned file {pinned.size}: it is not used",
+            f"minilm: {path} has {size} bytes instead of the expected {pinned.size}: it is not used",
             hint=f"{install_weights_anew()}.",
         )
 

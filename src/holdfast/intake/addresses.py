@@ -24,7 +24,7 @@ OWN, ALIAS, MOVED = "own", "alias", "moved"
 MOST_NAMES = 100  # of one memory
 BATCH = 500
 
-NO_MEMORY = "memory: no memory of that id"
+NO_MEMORY = "memory: no memory has that id"
 
 
 def is_address(name: str) -> bool:
@@ -87,7 +87,7 @@ def owner_of(ctx: CallContext, tx: Tx, uri: str) -> Memory | None:
         tx.delete(ADDRESSES, ctx.tenant, uri)  # left by a memory that is gone
         return None
     if not saw(ctx, memory):
-        raise Conflict("uri: the address cannot be used", hint="Choose another one.")
+        raise Conflict("uri: the address is not available", hint="Choose another one.")
     return memory
 
 
@@ -103,7 +103,7 @@ def keep_address(ctx: CallContext, tx: Tx, memory: Memory, uri: str, kind: str =
         Conflict: it is taken.
     """
     now = ctx.clock.now_ms()
-    made = Address(memory.tenant, uri, tx.next_seq(), memory.root, kind, memory.agent, moved_from, "", now)
+    made = Address(memory.tenant, uri, tx.next_seq(memory.tenant), memory.root, kind, memory.agent, moved_from, "", now)
     tx.add(ADDRESSES, made)
     return made
 
@@ -123,7 +123,7 @@ def add_alias(ctx: CallContext, name: str, alias: str, agent: str | None) -> tup
         ctx.check_change(memory)
         other = owner_of(ctx, tx, alias)
         if other is not None and other.root != memory.root:
-            raise Conflict("uri: the address cannot be used", hint="Choose another one.")
+            raise Conflict("uri: the address is not available", hint="Choose another one.")
         if other is None:
             if len(names_of(tx, memory)) >= MOST_NAMES:
                 raise InvalidRequest(f"alias: a memory has at most {MOST_NAMES} addresses")
@@ -159,7 +159,7 @@ def move(ctx: CallContext, name: str, to: str, agent: str | None) -> tuple[Memor
 def _moved(ctx: CallContext, tx: Tx, memory: Memory, to: str) -> Memory:
     other = owner_of(ctx, tx, to)
     if other is not None and other.root != memory.root:
-        raise Conflict("uri: the address cannot be used", hint="Choose another one.")
+        raise Conflict("uri: the address is not available", hint="Choose another one.")
     if other is not None:  # an alias, or where it lay before
         tx.delete(ADDRESSES, ctx.tenant, to)
     old = tx.get(ADDRESSES, ctx.tenant, memory.uri) if memory.uri else None

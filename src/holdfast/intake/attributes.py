@@ -68,7 +68,7 @@ def _facts(ctx: CallContext, memory: Memory, wanted: AttributeChange) -> MemoryF
     if wanted.scope is None and wanted.visibility is None:
         return facts
     if ctx.in_chat and not _is_owner(ctx, facts):
-        raise Forbidden("memory_change: only its owner says whom a memory concerns")
+        raise Forbidden("memory_change: only its owner may change who sees a memory")
     scope = wanted.scope or facts.scope
     usual = default_visibility(scope, owners=1 + len(facts.co_owners)) if wanted.scope else facts.visibility
     # As when it is saved: whoever names the scope global means everybody, also in chats.

@@ -13,9 +13,9 @@ import orjson
 from holdfast.context import CallContext
 from holdfast.core.model import EVERYBODY, Memory
 from holdfast.intake.remember import audience_of
-from holdfast.store.merge_notes import drop_set_aside
 from holdfast.store.port import Condition, Table, Tx, where
-from holdfast.store.stale_summaries import mark_sessions_of
+from holdfast.store.queries.merge_notes import drop_set_aside
+from holdfast.store.queries.stale_summaries import mark_sessions_of
 from holdfast.store.tables import (
     ANSWERS,
     INSIGHTS,

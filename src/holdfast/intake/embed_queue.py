@@ -83,7 +83,7 @@ class EmbedQueue:
         self._resume = self._clock.steady() + self._pause
         said = f"{error.message} ({error.code})" if isinstance(error, Fault) else f"unexpected {type(error).__name__}"
         if said != self._said:
-            log.warning("vectors: %s; search goes by words until this works again", said)
+            log.warning("vectors: %s; search uses keywords only until this works again", said)
         self._said = said
 
     def waiting(self, limit: int) -> list[Waiting]:
@@ -115,7 +115,7 @@ class EmbedQueue:
         if len(work) < BATCH:
             return work
         newest = reader.index_work(NEWEST, self._after, newest=True)
-        return list({one.seq: one for one in (*newest, *work[: BATCH - NEWEST])}.values())
+        return list({_key(one): one for one in (*newest, *work[: BATCH - NEWEST])}.values())
 
     def _drop(self, reader: Reader) -> bool:
         """Without an embedder nothing waits: the rows are found again when there is one."""
@@ -133,11 +133,11 @@ class EmbedQueue:
     def _make(self, reader: Reader, embedder: Embedder, work: list[Waiting]) -> None:
         texts = _texts(reader, work)
         try:
-            made = self._vectors(reader, embedder, [one for one in work if one.seq in texts], texts)
+            made = self._vectors(reader, embedder, [one for one in work if _key(one) in texts], texts)
         except Exception:  # whatever it is: a single text must not hold up the others
             self._narrow(work)
             raise
-        gone = [one for one in work if one.seq not in texts]
+        gone = [one for one in work if _key(one) not in texts]
 
         def write(tx: Tx) -> None:
             tx.put_vectors(embedder.name, made)
@@ -156,36 +156,45 @@ class EmbedQueue:
 
     def _recover(self) -> None:
         if self._said is not None:
-            log.info("vectors: made again")
+            log.info("vectors: working again")
         self._size, self._pause, self._said = min(BATCH, 2 * self._size), 0.0, None
 
     def _vectors(
-        self, reader: Reader, embedder: Embedder, work: list[Waiting], texts: dict[int, CleanText]
+        self, reader: Reader, embedder: Embedder, work: list[Waiting], texts: dict[Key, CleanText]
     ) -> list[MadeVector]:
         """Of as many as can be had at once, at least one unless it is stopped; the others still wait."""
-        hashes = {one.seq: text_hash(one.tenant, embedder.name, texts[one.seq]) for one in work}
+        hashes = {_key(one): text_hash(one.tenant, embedder.name, texts[_key(one)]) for one in work}
         known = {
             hash: numbers
             for hash, numbers in reader.known_vectors(list(hashes.values())).items()
             if numbers.shape[1] == embedder.dims
         }
-        new = {hashes[one.seq]: texts[one.seq] for one in work if hashes[one.seq] not in known}
+        new = {hashes[_key(one)]: texts[_key(one)] for one in work if hashes[_key(one)] not in known}
         if new:
             known.update(zip(new, _embed_first(embedder, list(new.values()), self._stopped), strict=False))
-        return [MadeVector(one, hashes[one.seq], known[hashes[one.seq]]) for one in work if hashes[one.seq] in known]
+        made = [(one, hashes[_key(one)]) for one in work]
+        return [MadeVector(one, hash, known[hash]) for one, hash in made if hash in known]
 
 
-def _texts(reader: Reader, work: Sequence[Waiting]) -> dict[int, CleanText]:
+Key = tuple[str, int]
+
+
+def _key(one: Waiting) -> Key:
+    """Numbers are given by tenant: two may have the same."""
+    return one.tenant, one.seq
+
+
+def _texts(reader: Reader, work: Sequence[Waiting]) -> dict[Key, CleanText]:
     """The text of each record that waits and is still there."""
     asked: dict[tuple[str, str], list[int]] = defaultdict(list)
     for one in work:
         asked[one.tenant, one.source].append(one.seq)
-    texts: dict[int, CleanText] = {}
+    texts: dict[Key, CleanText] = {}
     for table in TABLES:
         for (tenant, source), seqs in asked.items():
             if table.passage is not None and table.name == source:
                 found = reader.find(table, tenant, Condition("seq", "in", seqs))
-                texts.update({record.seq: table.passage(record) for record in found})
+                texts.update({(tenant, record.seq): table.passage(record) for record in found})
     return texts
 
 

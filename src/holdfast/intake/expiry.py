@@ -211,7 +211,7 @@ def _keep_summary(ctx: CallContext, tx: Tx, id: str, text: CleanText, sources: S
     memory = dataclasses.replace(
         first,
         id=id,
-        seq=tx.next_seq(),
+        seq=tx.next_seq(ctx.tenant),
         root=id,
         version=1,
         parent_id=None,

@@ -93,7 +93,7 @@ def import_memory(ctx: CallContext, data: Json, *, replace: bool) -> ImportRepor
         InvalidRequest: the document is no export at all.
     """
     if not any(kind.name in data for kind in _KINDS) and "observations" not in data:
-        raise InvalidRequest("import: the document holds none of the lists that an export has")
+        raise InvalidRequest("import: the document is not an export")
     report = ImportReport()
     projects: dict[str, Any] = {}
     for kind in _KINDS:
@@ -159,7 +159,9 @@ def _store(ctx: CallContext, kind: _RecordKind, records: Iterator[Any], replace:
                 record = _fitting(ctx, tx, given)
                 known = tx.get(kind.table, ctx.tenant, given.id)
                 if record is not None and (known is None or replace or _says_more(known, record)):
-                    tx.replace(kind.table, dataclasses.replace(record, seq=known.seq if known else tx.next_seq()))
+                    tx.replace(
+                        kind.table, dataclasses.replace(record, seq=known.seq if known else tx.next_seq(ctx.tenant))
+                    )
                     done += 1
             if kind.table is MEMORIES:
                 for root in {record.root for record in batch}:
@@ -250,7 +252,7 @@ def _root(one: Json, by_id: dict[str, Json]) -> Any:
 def _required(item: Json, name: str) -> CleanText:
     value = item.get(name)
     if not isinstance(value, str) or not value.strip() or len(value) > 512:
-        raise InvalidRequest(f"{name} is missing or not a usable text")
+        raise InvalidRequest(f"{name} is missing or not valid text")
     return CleanText(value)
 
 
@@ -337,7 +339,7 @@ def _memory(ctx: CallContext, item: Json) -> Memory:
     filled = {**item, **{name: value for name, value in defaults.items() if item.get(name) is None}}
     memory = record_from(Memory, filled, {"tenant": ctx.tenant, "seq": 0, "content_hash": ""})
     if memory.state not in get_args(State):
-        raise InvalidRequest("state is none that a memory may have")
+        raise InvalidRequest("state is not valid for a memory")
     keys = stored_keys(check_writable(facts_of(memory)))
     memory = dataclasses.replace(memory, audience=keys if memory.state == "active" else ())
     if not 1 <= memory.version <= MOST_VERSIONS:

@@ -77,7 +77,7 @@ def open_session(ctx: CallContext, tx: Tx, event: CleanEvent) -> Session:
     session = Session(
         tenant=ctx.tenant,
         id=key,
-        seq=tx.next_seq(),
+        seq=tx.next_seq(ctx.tenant),
         project=event.project,
         cwd=event.cwd,
         agent=ctx.writes_as(event.agent),
@@ -97,7 +97,7 @@ def _observation(
     return Observation(
         tenant=ctx.tenant,
         id=event.key or ctx.new_id("obs"),
-        seq=tx.next_seq(),
+        seq=tx.next_seq(ctx.tenant),
         session_id=session.id,
         project=event.project or session.project,
         agent=ctx.writes_as(event.agent) or session.agent,

@@ -139,8 +139,8 @@ def _revised(ctx: CallContext, tx: Tx, old: Memory, new: Memory) -> Memory:
     """
     if audience_of(old) != new.audience and {old.scope, new.scope} != {MemoryScope.GLOBAL}:
         raise Conflict(
-            "uri: what lies at the address is for others than the new memory",
-            hint="Choose another address; or evolve the memory there, which tells it to those who see it now.",
+            "uri: the memory at this address is visible to others than the new one",
+            hint="Choose another address, or evolve the memory there; its visibility then stays as it is.",
         )
     if old.content == new.content and old.state == "active":
         return old
@@ -205,7 +205,7 @@ def evolve(
         fresh = dataclasses.replace(
             old,
             id=ctx.new_id("mem"),
-            seq=tx.next_seq(),
+            seq=tx.next_seq(ctx.tenant),
             content=content,
             title=title or title_of(content),
             created_at=now,
@@ -227,8 +227,8 @@ def _check_stays_private(ctx: CallContext, memory: Memory) -> None:
     """What is said in a private chat is not recalled where others read along, unless its owner opted in."""
     if ctx.in_chat and ctx.viewer.origin.is_private and not facts_of(memory).is_shown_in_private_only:
         raise Conflict(
-            "the memory is recalled in groups too, and this was said in private",
-            hint="Add shareIntoGroups if groups may read it; or keep it as a memory of its own.",
+            "the memory is recalled in groups, and this text is from a private chat",
+            hint="Pass shareIntoGroups if groups may read it, or save it as a separate memory.",
         )
 
 
@@ -325,7 +325,7 @@ def _first_version(ctx: CallContext, tx: Tx, draft: MemoryDraft, agent: str | No
     return Memory(
         tenant=ctx.tenant,
         id=id,
-        seq=tx.next_seq(),
+        seq=tx.next_seq(ctx.tenant),
         root=id,
         version=1,
         parent_id=None,

@@ -86,7 +86,7 @@ def link_commit(ctx: CallContext, draft: CommitDraft) -> Commit:
         commit = Commit(
             tenant=ctx.tenant,
             id=id,
-            seq=known.seq if known else tx.next_seq(),
+            seq=known.seq if known else tx.next_seq(ctx.tenant),
             sha=draft.sha,
             branch=draft.branch or (known.branch if known else ""),
             repo=draft.repo,

@@ -8,8 +8,8 @@ from holdfast.context import CallContext
 from holdfast.core.model import Observation
 from holdfast.intake.event.tool_kinds import hook_name
 from holdfast.store.port import Condition, Tx, where
+from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS, turn_of
 from holdfast.store.tables import OBSERVATIONS
-from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS, turn_of
 
 PROMPT_CHARS = 2_000
 FIRST_CHARS = 500  # of the prompt that a session is known by

@@ -58,7 +58,7 @@ def save_lesson(ctx: CallContext, draft: LessonDraft) -> tuple[Lesson, bool]:
         lesson = Lesson(
             tenant=ctx.tenant,
             id=id,
-            seq=known.seq if known else tx.next_seq(),
+            seq=known.seq if known else tx.next_seq(ctx.tenant),
             content=draft.content,
             context=draft.context,
             project=draft.project,
@@ -112,7 +112,7 @@ def delete_lesson(ctx: CallContext, id: str) -> Lesson:
 def _known(ctx: CallContext, tx: Tx, id: str) -> Lesson:
     lesson = tx.get(LESSONS, ctx.tenant, id)
     if lesson is None or lesson.deleted or not ctx.may_see(lesson):
-        raise NotFound("lesson: no lesson of that id")
+        raise NotFound("lesson: no lesson has that id")
     return lesson
 
 

@@ -20,7 +20,7 @@ def keep_relation(ctx: CallContext, tx: Tx, source: str, target: str, type: str,
     relation = Relation(
         tenant=ctx.tenant,
         id=id,
-        seq=tx.next_seq(),
+        seq=tx.next_seq(ctx.tenant),
         source_id=source,
         target_id=target,
         type=type,

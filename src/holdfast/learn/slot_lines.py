@@ -89,5 +89,5 @@ def _note_lines(ctx: CallContext, tx: Tx, session_id: str, change: SlotChange) -
 def _change_note(ctx: CallContext, tx: Tx, id: str, kind: str, change: Callable[[Any], Any]) -> None:
     known = tx.get(NOTES, ctx.tenant, id)
     content = orjson.dumps(change(orjson.loads(known.content) if known else {})).decode()
-    seq = known.seq if known else tx.next_seq()
+    seq = known.seq if known else tx.next_seq(ctx.tenant)
     tx.replace(NOTES, Note(ctx.tenant, id, seq, kind, content, ctx.clock.now_ms()))

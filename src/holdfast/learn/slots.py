@@ -13,8 +13,8 @@ from holdfast.core.model import CleanText, Slot
 from holdfast.core.session_keys import key_of
 from holdfast.learn.statements.keywords import normal
 from holdfast.projects import project_for_write, project_names
-from holdfast.store.merge_notes import drop_set_aside
 from holdfast.store.port import Reader, Tx, where
+from holdfast.store.queries.merge_notes import drop_set_aside
 from holdfast.store.tables import NOTES, SLOTS, reflected_key
 
 DEFAULT_SIZE = 2_000
@@ -88,7 +88,7 @@ def find_slot(ctx: CallContext, reader: Reader, label: str, project: str | None)
     for one in STANDARD_SLOTS:
         if one.label == label:
             return _standard(ctx, one, project)
-    raise NotFound(f"slot: nothing is labelled {label}")
+    raise NotFound(f"slot: there is no slot {label}")
 
 
 def _standard(ctx: CallContext, one: StandardSlot, project: str | None) -> Slot:
@@ -136,12 +136,12 @@ def create_slot(ctx: CallContext, draft: SlotDraft) -> Slot:
     def store(tx: Tx) -> Slot:
         id = slot_id(draft.label, draft.scope, project, agent)
         if tx.get(SLOTS, ctx.tenant, id):
-            raise Conflict(f"slot: {draft.label} exists already", hint="Use slot replace or slot append.")
+            raise Conflict(f"slot: {draft.label} already exists", hint="Use slot replace or slot append.")
         now = ctx.clock.now_ms()
         slot = Slot(
             tenant=ctx.tenant,
             id=id,
-            seq=tx.next_seq(),
+            seq=tx.next_seq(ctx.tenant),
             label=draft.label,
             scope=draft.scope,
             project=project,
@@ -184,7 +184,7 @@ def change_slot(ctx: CallContext, tx: Tx, slot: Slot, content: str, operation: s
     fresh = dataclasses.replace(
         slot,
         content=content,
-        seq=slot.seq or tx.next_seq(),
+        seq=slot.seq or tx.next_seq(ctx.tenant),
         created_at=slot.created_at or now,
         updated_at=now,
     )
@@ -195,7 +195,7 @@ def _put(ctx: CallContext, tx: Tx, slot: Slot, operation: str) -> Slot:
     if len(slot.content) > slot.size_limit:
         raise LimitReached(
             f"slot: {slot.label} holds at most {slot.size_limit} characters",
-            hint="Shorten it with slot replace, or make a slot with a larger sizeLimit.",
+            hint="Shorten it with slot replace, or create a slot with a larger sizeLimit.",
             details={"currentSize": len(slot.content), "sizeLimit": slot.size_limit},
         )
     tx.replace(SLOTS, slot)
@@ -214,7 +214,7 @@ def delete_slot(ctx: CallContext, label: str, project: str | None) -> Slot:
     def store(tx: Tx) -> Slot:
         slot = find_slot(ctx, tx, label, project)
         if not tx.delete(SLOTS, ctx.tenant, slot.id):
-            raise NotFound(f"slot: nothing stored is labelled {label}")
+            raise NotFound(f"slot: there is no stored slot {label}")
         drop_set_aside(tx, ctx.tenant, {slot.id})
         ctx.audit(tx, "slot_delete", (slot.id,), label=label, scope=slot.scope)
         ctx.publish(tx, "slot", dataclasses.replace(slot, content=""))

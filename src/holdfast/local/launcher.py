@@ -47,7 +47,7 @@ def launch_server(home: str | None, environ: Mapping[str, str]) -> int:
         check=False,
     )
     if not done.stdout.strip().isdigit():
-        raise OSError("the shell could not start the server")
+        raise OSError("the server could not be started")
     return int(done.stdout)
 
 

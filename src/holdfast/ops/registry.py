@@ -139,4 +139,4 @@ def tool(name: str) -> Tool:
     try:
         return TOOLS[name]
     except KeyError:
-        raise NotFound("tool: no tool of that name", hint="tools/list names every tool.") from None
+        raise NotFound("tool: there is no tool of that name", hint="tools/list returns all tools.") from None

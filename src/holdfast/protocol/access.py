@@ -178,7 +178,7 @@ def check_writable(memory: MemoryFacts) -> MemoryFacts:
         return memory
     if not memory.origin.is_valid:
         raise InvalidRequest(
-            f"a memory of scope {memory.scope} needs the chat where it was made",
+            f"a memory of scope {memory.scope} requires the chat it was created in",
             hint="Send umo: platform:type:session.",
         )
     if memory.scope == MemoryScope.GROUP:
@@ -194,14 +194,14 @@ def _check_words(memory: MemoryFacts) -> None:
     if memory.visibility not in VISIBILITIES:
         raise InvalidRequest(f"visibility must be one of {', '.join(VISIBILITIES)}")
     if len(memory.co_owners) >= MOST_OWNERS:
-        raise LimitReached(f"owners: {len(memory.co_owners)} are listed; at most {MOST_OWNERS} are taken")
+        raise LimitReached(f"owners: {len(memory.co_owners)} given; the limit is {MOST_OWNERS}")
     if not all(map(is_sender, memory.co_owners)):
-        raise InvalidRequest("owners: one of them is no id of a sender")
+        raise InvalidRequest("owners: one is not a valid sender id")
 
 
 def _check_group(memory: MemoryFacts) -> None:
     if not memory.origin.is_group:
-        raise InvalidRequest("a memory of scope group can only be made in a group")
+        raise InvalidRequest("a memory of scope group can only be created in a group")
     if memory.visibility != MemoryVisibility.GROUP:
         raise InvalidRequest(
             "a memory of scope group cannot be private: the whole group sees it",
@@ -211,10 +211,10 @@ def _check_group(memory: MemoryFacts) -> None:
 
 def _check_personal(memory: MemoryFacts) -> None:
     if not is_sender(memory.owner):
-        raise InvalidRequest("a memory of scope personal needs its owner", hint="Send senderId.")
+        raise InvalidRequest("a memory of scope personal requires an owner", hint="Send senderId.")
     others = [one for one in memory.co_owners if one != memory.owner]
     if others and memory.visibility == MemoryVisibility.PRIVATE:
         raise InvalidRequest(
-            "a private memory has one owner; the others that are listed could not see it",
+            "a private memory can have only one owner",
             hint="Use visibility group, which lets exactly the listed owners see it.",
         )

@@ -52,7 +52,7 @@ class MemoryURI:
             made = cls(domain, chance.hex(chars))
             if taken is None or not taken(str(made)):
                 return made
-        raise Conflict("no free address was found in the domain")
+        raise Conflict("no free address in the domain")
 
     def __str__(self) -> str:
         return f"{self.domain}{SEPARATOR}{self.path}"
@@ -68,9 +68,9 @@ def check_address(text: str) -> MemoryURI:
     """
     check_text(text)
     if len(text) > ADDRESS_CHARS:
-        raise InvalidRequest(f"the address has {len(text)} characters; at most {ADDRESS_CHARS} are taken")
+        raise InvalidRequest(f"the address has {len(text)} characters; the limit is {ADDRESS_CHARS}")
     if not text.isprintable():
-        raise InvalidRequest("the address holds a line break or a character that nobody sees")
+        raise InvalidRequest("the address contains a line break or an invisible character")
     try:
         uri = MemoryURI.parse(text)
     except ValueError:

@@ -38,6 +38,8 @@ OWNERS_CHARS = 200
 # Whole entries of this size come before parts of more entries: extraction keeps memories below 500 characters.
 WHOLE_CHARS = 500
 LEAST_CHARS = 20  # of a memory; what is left of it in less room says nothing
+# Of a longer memory where not all entries fit: a sentence, so that one more short entry is not worth all of its sense.
+SENTENCE_CHARS = 120
 
 OPENING, CLOSING = "<user_context_reference>", "</user_context_reference>"
 _CONTINUED = "\n  | "
@@ -149,13 +151,14 @@ class _Entry:
         fewest, most = LEAST_CHARS - 1, min(len(self.content), chars)
         while fewest < most:
             middle = (fewest + most + 1) // 2
-            if len(self._cut(middle)) <= chars:
+            if len(self.cut(middle)) <= chars:
                 fewest = middle
             else:
                 most = middle - 1
-        return self._cut(fewest) if fewest >= LEAST_CHARS else ""
+        return self.cut(fewest) if fewest >= LEAST_CHARS else ""
 
-    def _cut(self, chars: int) -> str:
+    def cut(self, chars: int) -> str:
+        """The memory with so many characters of its content."""
         return self._with(self.content[:chars].rstrip() + "…")
 
     def _with(self, content: str) -> str:
@@ -223,37 +226,84 @@ def _within(block: Callable[[int], str], max_chars: int, max_tokens: int | None)
 
 
 def _pieces(groups: Iterable[_Group], chars: int) -> Iterator[str]:
-    """Headers and entries that fit, each joined to what stands before it by a line break.
-
-    Every scope gets a fair share, and what it does not need goes to the others.
-    """
-    told = [group for group in groups if group.entries]
+    """Headers and entries that fit, each joined to what stands before it by a line break."""
+    shown = [group for group in groups if group.entries]
     # One more than there is, as the first piece has no break before it.
-    shares = _shares([_cost(group.header) + sum(_needs(group)) for group in told], chars + 1)
-    spare = 0
-    for group, share in zip(told, shares, strict=True):
-        room = share + spare - _cost(group.header)
-        chosen = list(_chosen(group, room))
-        if chosen:
+    for group, grants in zip(shown, _granted(shown, chars + 1), strict=True):
+        pieces = [piece for grant in grants if (piece := grant.piece())]
+        if pieces:
             yield group.header
-            yield from chosen
-        spare += share - sum(map(_cost, (group.header, *chosen))) if chosen else share
+            yield from pieces
 
 
-def _chosen(group: _Group, room: int) -> Iterator[str]:
-    """Entries in their order. If not all fit, those that are too long are shortened, and later ones may be left out."""
-    level = max(_level(_needs(group), room), min(WHOLE_CHARS, room))
+@dataclass(frozen=True, slots=True)
+class _Grant:
+    """An entry that is shown, and the room it has."""
+
+    entry: _Entry
+    room: int
+
+    def piece(self) -> str:
+        whole = self.entry.whole
+        return whole if _cost(whole) <= self.room else self.entry.shortened(self.room - 1)
+
+
+def _granted(groups: Sequence[_Group], room: int) -> list[list[_Grant]]:
+    """The room of every entry that is shown, shared out before any of it is spent.
+
+    Entries of usual size come first and whole. Longer ones share what is left, wherever they stand: one of them is
+    shortened until those after it fit.
+    """
+    admitted = [[_Grant(entry, _reserve(entry, LEAST_CHARS)) for entry in group.entries] for group in groups]
+    left = room - _spent(groups, admitted)
+    if left < 0:
+        admitted = _admitted(groups, room)
+        left = room - _spent(groups, admitted)
+    wants = [_cost(grant.entry.whole) - grant.room for grants in admitted for grant in grants]
+    most = _level(wants, left)
+    return [
+        [_Grant(one.entry, one.room + min(_cost(one.entry.whole) - one.room, most)) for one in grants]
+        for grants in admitted
+    ]
+
+
+def _admitted(groups: Sequence[_Group], room: int) -> list[list[_Grant]]:
+    """What is shown where not everything is, in its order, with the least room each needs.
+
+    Every scope gets a fair share, and what it does not use goes to the next.
+    """
+    needs = [_cost(group.header) + sum(_reserve(one, SENTENCE_CHARS) for one in group.entries) for group in groups]
+    admitted, spare = [], 0
+    for group, share in zip(groups, _shares(needs, room), strict=True):
+        grants = list(_fitting(group, share + spare - _cost(group.header)))
+        spare += share - _spent([group], [grants])
+        admitted.append(grants)
+    return admitted
+
+
+def _fitting(group: _Group, room: int) -> Iterator[_Grant]:
+    largest = min(room, WHOLE_CHARS)
     for entry in group.entries:
-        piece = entry.whole
-        if _cost(piece) > level:
-            piece = entry.shortened(level - 1)
-        if piece and _cost(piece) <= room:
-            room -= _cost(piece)
-            yield piece
+        need = _reserve(entry, SENTENCE_CHARS)
+        if need > room and _cost(entry.whole) > largest:
+            need = _cost(entry.cut(LEAST_CHARS)) if len(entry.content) > LEAST_CHARS else need
+        if need <= room:
+            room -= need
+            yield _Grant(entry, need)
 
 
-def _needs(group: _Group) -> list[int]:
-    return [_cost(entry.whole) for entry in group.entries]
+def _reserve(entry: _Entry, chars: int) -> int:
+    """The least room of an entry: all it needs, or so many characters of a memory that is longer than usual."""
+    need = _cost(entry.whole)
+    return need if need <= WHOLE_CHARS else min(need, _cost(entry.cut(chars)))
+
+
+def _spent(groups: Sequence[_Group], granted: Sequence[Sequence[_Grant]]) -> int:
+    return sum(
+        _cost(group.header) + sum(grant.room for grant in grants)
+        for group, grants in zip(groups, granted, strict=True)
+        if grants
+    )
 
 
 def _cost(piece: str) -> int:

@@ -123,7 +123,7 @@ def summarised(life: MemoryLifetime, summary: str) -> MemoryLifetime:
     if life.state == "folded" and life.folded_into == summary:
         return life
     if life.state != "active" or summary == life.id:
-        raise Conflict("only an active memory can be folded into a summary, and not into itself")
+        raise Conflict("only an active memory can be merged into a summary, and not into itself")
     return replace(life, state="folded", folded_into=summary)
 
 
@@ -136,7 +136,7 @@ def restored(life: MemoryLifetime, rules: LifecycleRules, now: int) -> MemoryLif
     if life.state == "active":
         return life
     if is_purgeable(life, rules, now):
-        raise Conflict("the memory's grace is over; it can no longer be restored")
+        raise Conflict("the grace period of the memory is over; it can no longer be restored")
     used = max(now, life.last_used_at)
     return replace(life, state="active", deprecated_at=None, folded_into=None, last_recalled_at=used)
 

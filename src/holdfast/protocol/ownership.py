@@ -76,12 +76,12 @@ def owned(
     listed = tuple(dict.fromkeys(owners))
     if not umo and not scope and (sender_id or listed):
         raise InvalidRequest(
-            "the memory is somebody's, and nobody says in which chat it was made: everybody would see it",
-            hint="Send umo: platform:type:session; or scope global, if it is meant for everybody.",
+            "the memory has an owner but no chat; it would be visible to everyone",
+            hint="Send umo: platform:type:session, or scope global if everyone may see it.",
         )
     origin = check_origin(umo) if umo else UMOInfo("", "", "")
     if trusted is not None and not set(listed) <= {*trusted, sender_id}:
-        raise InvalidRequest("owners: one of them is not among the known senders of this chat")
+        raise InvalidRequest("owners: one is not a known sender of this chat")
     # Somebody may keep a memory for another: then the first who is listed owns it.
     owner = sender_id or (listed[0] if listed else "")
     others = tuple(one for one in listed if one != owner)

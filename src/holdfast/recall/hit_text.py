@@ -8,8 +8,8 @@ from holdfast.core.times import iso
 from holdfast.recall.hits import Hit
 from holdfast.recall.passage import passage, stems
 from holdfast.store.port import Condition, Reader
+from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS
 from holdfast.store.tables import STATEMENTS
-from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS
 
 ASKED_CHARS = 110
 LEAST_ASKED = 60  # characters left for the answer if the question is told too

@@ -9,8 +9,8 @@ from holdfast.context import CallContext
 from holdfast.core.model import Memory, Observation
 from holdfast.recall.hits import Hit
 from holdfast.store.port import Condition, Reader, where
+from holdfast.store.queries.turns import MESSAGE_HOOK, MOST_MESSAGES, PROMPT_HOOKS, turn_of
 from holdfast.store.tables import STATEMENTS
-from holdfast.store.turns import MESSAGE_HOOK, MOST_MESSAGES, PROMPT_HOOKS, turn_of
 
 SPOKEN = frozenset({*PROMPT_HOOKS, MESSAGE_HOOK})
 WORTH = 0.1  # what a turn gets for the best that was stated in it

@@ -41,7 +41,7 @@ class Site:
         if any(ip in net for net in FORBIDDEN):
             return "link-local and metadata addresses are refused"
         if self.keyed and self.url.scheme == "http" and not is_local(address):
-            return "a key is not sent over plain http beyond this machine and its private network"
+            return "an API key is sent over plain http only to this machine and private networks"
         return None
 
     def to(self, path: str) -> httpx.URL:
@@ -59,7 +59,7 @@ def checked_site(setting: str, raw: str, *, keyed: bool) -> Site:
         url = httpx.URL(raw)
         url.host.encode("idna")  # the system resolver's own rule; a bad name must not surface in a call
     except (httpx.InvalidURL, UnicodeError):
-        raise InvalidSettings(f"{setting}: is not a URL") from None
+        raise InvalidSettings(f"{setting}: not a URL") from None
     if problem := _problem(url):
         raise InvalidSettings(f"{setting}: {problem}")
     site = Site(url, keyed)
@@ -78,11 +78,11 @@ def _problem(url: httpx.URL) -> str | None:
     if url.scheme not in {"http", "https"}:
         return "must begin with http:// or https://"
     if not url.host or "%" in url.host:
-        return "names no host"
+        return "has no host"
     if url.port is not None and url.port > 65535:
         return "has a port above 65535"
     if url.userinfo:
-        return "must not carry a user or password; keys have settings of their own"
+        return "must not contain a user or password; use the setting for the key"
     if url.query or url.fragment:
         return "must be a base URL, without ? or #"
     return None

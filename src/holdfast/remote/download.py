@@ -21,7 +21,9 @@ SECONDS = 1800.0  # for all of a file: 90 MB at 50 kB a second
 
 PROVIDER, OPERATION = "hub", "download"
 WRONG_SIZE = Failure("the file is not of the expected size", 200, hint="Check {use}_URL.")
-NO_ROOM = Failure("the file could not be written", hint="Check that the data folder is writable and has room.")
+NO_ROOM = Failure(
+    "the file could not be written", hint="Check that the data folder is writable and the disk is not full."
+)
 
 
 @dataclass(slots=True)
@@ -36,7 +38,7 @@ class _RedirectPolicy:
         if self.began_local is None:
             self.began_local = local
         if local and not self.began_local:
-            return "a redirect from a public site to a private address is refused"
+            return "a redirect from a public site to a private address was rejected"
         return Site(self.url, keyed=False).refusal(address)
 
     def on(self, location: str) -> Failure | None:
@@ -45,11 +47,11 @@ class _RedirectPolicy:
             onward = self.url.join(location)
             onward.host.encode("idna")
         except (httpx.InvalidURL, UnicodeError):
-            return Failure("a redirect leads nowhere")
+            return Failure("a redirect has no valid target")
         if onward.scheme != "https" and onward.scheme != self.url.scheme:
-            return Failure("a redirect away from https is refused")
+            return Failure("a redirect from https to http was rejected")
         if onward.scheme not in {"http", "https"} or not onward.host:
-            return Failure("a redirect leads nowhere")
+            return Failure("a redirect has no valid target")
         self.url = onward
         return None
 

@@ -182,8 +182,8 @@ def _dims(settings: Settings, choice: _ProviderSettings, model: str) -> int:
     dims = settings.embedder_dims or choice.dialect.usual_dims.get(model.removeprefix("models/").split(":")[0], 0)
     if not dims:
         raise InvalidSettings(
-            "HOLDFAST_EMBEDDER_DIMS: must say how many numbers the vectors of this model have",
-            hint="Set HOLDFAST_EMBEDDER_DIMS; the model's page says how many.",
+            "HOLDFAST_EMBEDDER_DIMS: required for this model",
+            hint="Set HOLDFAST_EMBEDDER_DIMS to the vector dimensions of the model.",
         )
     return dims
 
@@ -192,11 +192,11 @@ def _access(choice: _ProviderSettings) -> ApiAccess:
     key = choice.key
     if key is None and choice.needs_key:
         raise InvalidSettings(
-            f"HOLDFAST_EMBEDDER: {choice.provider} needs a key",
+            f"HOLDFAST_EMBEDDER: {choice.provider} requires an API key",
             hint=f"Set {choice.env}_KEY, or HOLDFAST_EMBEDDER=minilm.",
         )
     # Anything else could not stand in a header, and the error would quote it.
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
-        raise InvalidSettings(f"{choice.env}_KEY: has characters that no key has")
+        raise InvalidSettings(f"{choice.env}_KEY: contains invalid characters")
     site = checked_site(f"{choice.env}_URL", choice.url, keyed=key is not None)
     return ApiAccess(choice.provider, choice.env, site, choice.dialect.headers(key), EMBEDDER)

@@ -44,9 +44,9 @@ class ApiAccess:
         if status in {400, 404, 422}:
             return f"Check {self.use}_MODEL and {self.env}_URL."
         if status == 429:
-            return f"The limit of this {self.provider} key is reached; wait, or raise it there."
+            return f"The rate limit or quota of this {self.provider} key is reached. Wait, or raise it at the provider."
         if status is not None and 300 <= status < 400:
-            return f"Set {self.env}_URL to the address that it redirects to."
+            return f"Set {self.env}_URL to the target of the redirect."
         return None
 
 
@@ -75,8 +75,7 @@ class Endpoint:
     def post(self, path: str, body: Json, *, operation: str) -> Json:
         """The API's answer. The time limit covers all attempts and the waits between them.
 
-        Raises:
-            UpstreamFailed: no answer in time, a failing status, an unreadable answer, or the budget is spent.
+        Raises: UpstreamFailed: no response in time, a failing status, an unreadable answer, or the budget is spent.
         """
         content = json.dumps(body).encode("ascii")
         deadline = self._clock.steady() + self._seconds
@@ -97,10 +96,10 @@ class Endpoint:
         if wait == 0.0:
             return self._exchange.post(path, content, deadline)
         return Failure(
-            f"the budget of {self._budget.limit} calls per hour is spent",
+            f"the limit of {self._budget.limit} requests per hour is reached",
             passing=wait < math.inf,
             retry_after=wait,
-            hint="Wait until an hour has passed, or raise {use}_CALLS_PER_HOUR.",
+            hint="Wait up to an hour, or raise {use}_CALLS_PER_HOUR.",
         )
 
     def _wait(self, failure: Failure, attempt: int, deadline: float) -> float | None:

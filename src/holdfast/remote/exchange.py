@@ -54,7 +54,7 @@ def answered(
     except httpx.TimeoutException:
         return TIMED_OUT
     except httpx.HTTPError as error:
-        return Failure(f"the connection broke ({type(error).__name__})", passing=True)
+        return Failure(f"the connection was lost ({type(error).__name__})", passing=True)
 
 
 class HttpExchange:

@@ -37,18 +37,16 @@ class Failure:
 
 
 # The service answered, but not with something a summary can be made of.
-EMPTY = Failure("the answer is empty", 200, passing=True)
-TRUNCATED = Failure("the answer was cut off at the token limit", 200, hint="Send less text, or allow more tokens.")
-REFUSED = Failure("the model refused to answer", 200, hint="Another model may answer: set {use}_MODEL.")
-UNFINISHED = Failure("the model stopped before it had answered", 200)
+EMPTY = Failure("the response is empty", 200, passing=True)
+TRUNCATED = Failure("the response was cut off at the token limit", 200, hint="Send less text, or allow more tokens.")
+REFUSED = Failure("the model refused the request", 200, hint="Try another model: set {use}_MODEL.")
+UNFINISHED = Failure("the model stopped before the response was complete", 200)
 MALFORMED = Failure(
-    "the answer is not what this API returns", 200, hint="Check that the URL is the base URL of this API."
+    "the response is not valid for this API", 200, hint="Check that the URL is the base URL of this API."
 )
-MISCOUNTED = Failure("the answer has another number of vectors than were asked for", 200)
-MISSIZED = Failure(
-    "the vectors are not of the expected size", 200, hint="Set {use}_DIMS to the size that this model gives."
-)
-NOT_NUMBERS = Failure("a vector has no direction, or holds something that is not a finite number", 200)
-TOO_LARGE = Failure("the answer is larger than 2 MB", 200)
+MISCOUNTED = Failure("the response has the wrong number of vectors", 200)
+MISSIZED = Failure("the vectors have the wrong dimensions", 200, hint="Set {use}_DIMS to the dimensions of the model.")
+NOT_NUMBERS = Failure("a vector is zero or contains an invalid number", 200)
+TOO_LARGE = Failure("the response is larger than 2 MB", 200)
 
-TIMED_OUT = Failure("no answer in time", passing=True, hint="Raise {use}_SECONDS, or take a faster model.")
+TIMED_OUT = Failure("no response in time", passing=True, hint="Raise {use}_SECONDS, or use a faster model.")

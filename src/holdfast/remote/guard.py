@@ -64,7 +64,7 @@ class AddressGuard:
             # A second handle on the same connection, because TLS takes the first one over.
             handle = connected.dup()
         except OSError:
-            raise httpx.ConnectError("the connection was lost at once") from None
+            raise httpx.ConnectError("the connection was lost immediately") from None
         with self._lock:
             self._socket = handle
             if self.expired:

@@ -108,7 +108,7 @@ def _chosen(settings: Settings) -> Candidate | None:
     named = next(candidate for candidate in candidates if candidate.provider == settings.llm)
     if not named.ready:
         raise InvalidSettings(
-            f"HOLDFAST_LLM: {named.provider} needs a key", hint=f"Set {named.env}_KEY, or HOLDFAST_LLM=none."
+            f"HOLDFAST_LLM: {named.provider} requires an API key", hint=f"Set {named.env}_KEY, or HOLDFAST_LLM=none."
         )
     return named
 
@@ -117,6 +117,6 @@ def _access(candidate: Candidate) -> ApiAccess:
     key = candidate.key
     # Anything else could not stand in a header, and the error would quote it.
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
-        raise InvalidSettings(f"{candidate.env}_KEY: has characters that no key has")
+        raise InvalidSettings(f"{candidate.env}_KEY: contains invalid characters")
     site = checked_site(f"{candidate.env}_URL", candidate.url, keyed=key is not None)
     return ApiAccess(candidate.provider, candidate.env, site, candidate.dialect.headers(key))

@@ -132,7 +132,7 @@ class App:
     async def _mcp_http(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.auth.caller(scope["headers"])
         if scope["method"] == "GET":  # an event stream that nothing would ever be sent on
-            raise MethodNotAllowed("mcp: this server answers each POST by itself")
+            raise MethodNotAllowed("mcp: this server is stateless; send a POST request")
         await self.mcp.asgi_app(scope, receive, send)
 
     async def _livez(self, request: Request) -> Response:
@@ -173,7 +173,7 @@ class App:
         body = loads(raw) if raw else {}
         name, arguments = (body.get("name"), body.get("arguments") or {}) if isinstance(body, dict) else (None, {})
         if not isinstance(name, str) or not isinstance(arguments, dict):
-            raise InvalidRequest("mcp: name must be a tool's name and arguments an object")
+            raise InvalidRequest("mcp: name must be a tool name, and arguments an object")
         loop = asyncio.get_running_loop()
         try:
             connection = LocalConnection(self.engine, caller, here=False)
@@ -193,12 +193,12 @@ _CSP = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action
 
 
 async def _no_such_path(request: Request, error: Exception) -> Response:
-    fault = NotFound("no such path", hint="GET /openapi.json lists every path.")
+    fault = NotFound("path not found", hint="GET /openapi.json lists all paths.")
     return _json(fault.to_dict(), fault.http_status)
 
 
 async def _no_such_method(request: Request, error: Exception) -> Response:
-    fault = MethodNotAllowed("this path has other methods")
+    fault = MethodNotAllowed("Method not allowed.")
     return _json(fault.to_dict(), fault.http_status)
 
 

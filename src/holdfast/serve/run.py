@@ -126,6 +126,6 @@ def server_on_demand(settings: Settings, pause: Callable[[float], None] = time.s
 
 def _end_process() -> None:
     """End the process without waiting for its threads."""
-    log.warning("the server has not ended within %g s; its process ends now", END_SECONDS)
+    log.warning("the server did not stop within %g s; exiting now", END_SECONDS)
     logging.shutdown()
     os._exit(0)

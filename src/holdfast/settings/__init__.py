@@ -24,6 +24,7 @@ class Settings:
     """The settings of one process. Fields are the rows of SETTINGS; a test holds the two together."""
 
     home: str
+    store: str
     host: str
     port: int
     url: str

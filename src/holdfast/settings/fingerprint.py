@@ -1,4 +1,4 @@
-"""What settings a server was started with, told to commands of its owner without telling the values."""
+"""Compares a command's settings with those of the running server without revealing the values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARK_CHARS = 16
 
 
 def marks_of(settings: Settings, key: str) -> dict[str, str]:
-    """A mark for each setting that is not the usual one; only who has the key can compare a value with it."""
+    """A keyed hash of each setting that differs from its default. Comparing a value requires the key."""
     usual = load({}, {})
     changed = (row.name for row in SETTINGS if getattr(settings, row.name) != getattr(usual, row.name))
     return {name: _mark(settings, name, key) for name in changed if name not in _CALLERS_OWN}

@@ -1,4 +1,4 @@
-"""Language models, embedders, and what is learnt in the background."""
+"""Settings of language models, embedders and background learning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "graph_extraction",
         "false",
-        "Link sessions to the concepts of their summaries, for the graph.",
+        "Link sessions to the concepts in their summaries, for the graph.",
         boolean,
         ("GRAPH_EXTRACTION_ENABLED",),
     ),
@@ -26,9 +26,9 @@ ROWS: tuple[Setting, ...] = (
         boolean,
         ("AGENTMEMORY_AUTO_COMPRESS",),
     ),
-    Setting("anthropic_key", "", "Key of the Anthropic API.", secret, ("ANTHROPIC_API_KEY",), True),
-    Setting("openai_key", "", "Key of an OpenAI-compatible API.", secret, ("OPENAI_API_KEY",), True),
-    Setting("gemini_key", "", "Key of the Gemini API.", secret, ("GEMINI_API_KEY", "GOOGLE_API_KEY"), True),
+    Setting("anthropic_key", "", "API key for Anthropic.", secret, ("ANTHROPIC_API_KEY",), True),
+    Setting("openai_key", "", "API key for OpenAI or a compatible API.", secret, ("OPENAI_API_KEY",), True),
+    Setting("gemini_key", "", "API key for Gemini.", secret, ("GEMINI_API_KEY", "GOOGLE_API_KEY"), True),
     Setting(
         "anthropic_url",
         "https://api.anthropic.com",
@@ -39,7 +39,7 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "openai_url",
         "https://api.openai.com/v1",
-        "Base URL of an OpenAI-compatible API; local models too.",
+        "Base URL of OpenAI or a compatible API, such as a local model.",
         text,
         ("OPENAI_BASE_URL",),
     ),
@@ -47,67 +47,69 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "llm",
         "auto",
-        "Summarizer: auto takes the first with a key; none keeps everything on this machine.",
+        "Language model that writes summaries. auto: the first provider that has a key; none: no text leaves "
+        "this machine.",
         one_of("auto", "none", "anthropic", "openai", "gemini"),
     ),
-    Setting("llm_model", "", "Model name; empty takes the provider's default."),
-    Setting("llm_seconds", "30", "Seconds to wait for one answer of the language model.", whole(1, 600)),
+    Setting("llm_model", "", "Name of the language model. Empty: the provider's default."),
+    Setting("llm_seconds", "30", "Timeout of one request to the language model, in seconds.", whole(1, 600)),
     Setting(
         "llm_calls_per_hour",
         "120",
-        "Budget of calls to the language model; 0 is none at all.",
+        "Maximum number of requests to the language model per hour; 0 disables it.",
         whole(0, 1_000_000),
     ),
     Setting(
         "embedder",
         "minilm",
-        "What finds by meaning: minilm on this machine, gemini, openai (any compatible URL), or none: words alone.",
+        "Embedding model for semantic search. minilm: runs on this machine; gemini; openai: any compatible "
+        "URL; none: keyword search only.",
         embedder,
         ("EMBEDDING_PROVIDER",),
     ),
     Setting(
         "embedder_path",
         "",
-        "Folder with minilm's model.safetensors and tokenizer.json; empty looks for an installed package.",
+        "Folder with model.safetensors and tokenizer.json of minilm. Empty: the installed package.",
     ),
     Setting(
         "embedder_model",
         "",
-        "Model of a remote embedder; empty takes the provider's default.",
+        "Model of a remote embedder. Empty: the provider's default.",
         text,
         ("OPENAI_EMBEDDING_MODEL",),
     ),
     Setting(
         "embedder_dims",
         "0",
-        "Numbers in each vector of a remote embedder; 0 takes the model's usual size.",
+        "Vector dimensions of a remote embedder; 0: the model's default.",
         whole(0, 8_192),
         ("OPENAI_EMBEDDING_DIMENSIONS",),
     ),
     Setting(
         "embedder_url",
         "",
-        "Base URL of a remote embedder if it is not the provider's, or of minilm's download; none downloads nothing.",
+        "Base URL of a remote embedder, or of the minilm download. Empty: the default URL; none: no download.",
     ),
     Setting(
         "embedder_key",
         "",
-        "Key for HOLDFAST_EMBEDDER_URL; the provider's own key is not sent there.",
+        "API key for HOLDFAST_EMBEDDER_URL. The provider's own key is not sent there.",
         secret,
         (),
         True,
     ),
-    Setting("embedder_seconds", "30", "Seconds to wait for one answer of a remote embedder.", whole(1, 600)),
+    Setting("embedder_seconds", "30", "Timeout of one request to a remote embedder, in seconds.", whole(1, 600)),
     Setting(
         "embedder_calls_per_hour",
         "3600",
-        "Budget of calls to a remote embedder; 0 is none at all.",
+        "Maximum number of requests to a remote embedder per hour; 0 disables it.",
         whole(0, 1_000_000),
     ),
     Setting(
         "import_roots",
         "~/.claude/projects,~/.codex/sessions",
-        "Folders that transcript import may read.",
+        "Folders from which transcripts may be imported.",
         words_list,
     ),
 )

@@ -1,4 +1,4 @@
-"""One setting as a row, and how the texts of the environment become values."""
+"""One setting as a row, and the parsers for environment variables."""
 
 from __future__ import annotations
 
@@ -74,18 +74,28 @@ def words_list(raw: str) -> tuple[str, ...]:
 
 
 def broker(raw: str) -> str | None:
-    """Addresses of NATS servers; None for none."""
+    """Addresses of NATS servers, or None."""
     if not raw.strip():
         return None
     if not all(_BROKER.fullmatch(one) for one in raw.strip().split(",")):
-        raise ValueError("must be addresses like nats://host:4222 or tls://host:4222, with commas between")
+        raise ValueError("must be addresses such as nats://host:4222 or tls://host:4222, separated by commas")
     return raw.strip()
 
 
+def store(raw: str) -> str:
+    """The embedded store, or the address of a database."""
+    word = raw.strip()
+    if word.lower() == "sqlite":
+        return "sqlite"
+    if not word.startswith(("postgresql://", "postgres://")):
+        raise ValueError("must be sqlite or an address like postgresql://user@host/name")
+    return word
+
+
 def subject(raw: str) -> str:
-    """The beginning of NATS subjects: no wildcard, no empty word."""
+    """The prefix of NATS subjects: no wildcard, no empty token."""
     if not _SUBJECT.fullmatch(raw.strip()) or len(raw) > 100:
-        raise ValueError("must be words of letters, digits, _ and -, with dots between")
+        raise ValueError("must be words of letters, digits, _ and -, separated by dots")
     return raw.strip()
 
 

@@ -1,4 +1,4 @@
-"""Snapshots: what they hold, when they are made, how long they stay."""
+"""Settings of snapshots: contents, schedule and retention."""
 
 from __future__ import annotations
 
@@ -8,60 +8,70 @@ ROWS: tuple[Setting, ...] = (
     Setting(
         "memory_folders",
         "memory",
-        "Folders that snapshots hold besides the store: paths, or name=path; relative ones lie in the data folder.",
+        "Folders included in snapshots besides the database: path or name=path. Relative paths are resolved "
+        "in the data folder.",
         words_list,
     ),
     Setting(
         "snapshot_every",
         "24h",
-        "How often the server makes a snapshot if something changed: 30m, 12h, 7d, or off.",
+        "Interval of automatic snapshots, made only after changes: 30m, 12h, 7d, or off.",
         duration,
     ),
     Setting(
         "snapshot_before",
         "restore,consolidate,import,forget",
-        "Work before which a snapshot is made if something changed; none for no such.",
+        "Operations before which a snapshot is made if something changed. `none` disables it.",
         words_list,
     ),
-    Setting("snapshot_sign", "false", "Sign snapshots with this folder's own key.", boolean),
-    Setting("snapshot_recipients", "", "age recipients that snapshots are encrypted for.", words_list),
-    Setting("snapshot_identity", "", "File with the age identity that opens encrypted snapshots."),
-    Setting("snapshot_redact", "true", "Take secrets out of the memory folders' text in snapshots.", boolean),
+    Setting("snapshot_sign", "false", "Sign snapshots with the signing key of the data folder.", boolean),
+    Setting("snapshot_recipients", "", "age recipients to encrypt snapshots for.", words_list),
+    Setting("snapshot_identity", "", "File with the age identity that decrypts snapshots."),
+    Setting("snapshot_redact", "true", "Redact secrets in text files of memory folders.", boolean),
     Setting(
         "snapshot_file_limit",
         "4194304",
-        "Largest file in bytes that a snapshot takes from a memory folder; larger ones are reported.",
+        "Maximum size of a file from a memory folder, in bytes. Larger files are left out and reported.",
         whole(1, 1_000_000_000),
     ),
     Setting(
         "snapshot_layout",
         "auto",
-        "How snapshots lie in the data folder: whole, as chunks that several share, or auto: the large as chunks if "
-        "they go to a vault that gets them so.",
+        "Storage layout of snapshots in the data folder. whole: one file each; chunks: deduplicated chunks; "
+        "auto: chunks for large snapshots that go to a vault with chunks.",
         one_of("auto", "whole", "chunks"),
     ),
     Setting(
         "snapshot_keep_last",
         "10",
-        "Scheduled snapshots kept whatever their age, and as many of those made before some work.",
+        "Newest snapshots to keep, counted separately for scheduled ones and for those made before an operation.",
         whole(1, 100_000),
     ),
     Setting(
-        "snapshot_keep_days", "0", "Automatic snapshots of so many days are kept; 0: no such rule.", whole(0, 36_500)
+        "snapshot_keep_days",
+        "0",
+        "Keep all automatic snapshots of this many days; 0 disables the rule.",
+        whole(0, 36_500),
     ),
-    Setting("snapshot_keep_daily", "7", "Days of which the last automatic snapshot is kept.", whole(0, 100_000)),
-    Setting("snapshot_keep_weekly", "4", "Weeks of which the last automatic snapshot is kept.", whole(0, 100_000)),
-    Setting("snapshot_keep_monthly", "6", "Months of which the last automatic snapshot is kept.", whole(0, 100_000)),
+    Setting(
+        "snapshot_keep_daily", "7", "Keep the last automatic snapshot of each of this many days.", whole(0, 100_000)
+    ),
+    Setting(
+        "snapshot_keep_weekly", "4", "Keep the last automatic snapshot of each of this many weeks.", whole(0, 100_000)
+    ),
+    Setting(
+        "snapshot_keep_monthly", "6", "Keep the last automatic snapshot of each of this many months.", whole(0, 100_000)
+    ),
     Setting(
         "snapshot_hand_per_hour",
         "12",
-        "Snapshots in any hour that callers without the scope admin may ask for; 0 is none at all.",
+        "Maximum number of manual snapshots per hour for callers without the scope admin; 0: none allowed.",
         whole(0, 100_000),
     ),
     Setting(
         "snapshot_lock_seconds",
         "60",
-        "How long to wait for another process that makes, restores or removes snapshots.",
+        "Seconds to wait for another process that creates, restores or removes snapshots.",
         whole(0, 86_400),
     ),
 )

@@ -129,4 +129,6 @@ def at_moment(archive: Archive, moment: int) -> str:
     for one in archive.repo.each():
         if one.manifest is not None and not one.damaged and one.manifest.identity.created_at <= moment:
             return one.id
-    raise NotFound("snapshot: none is as old as that", hint="holdfast snapshot list shows what there is.")
+    raise NotFound(
+        "snapshot: there is no snapshot from before that time", hint="List snapshots with: holdfast snapshot list"
+    )

@@ -110,7 +110,7 @@ def _check_pace(archive: Archive, most: int | None) -> None:
         return
     wait = (recent[most - 1].created_at + HOUR_MS - now + 999) // 1000 if most else HOUR_MS // 1000
     raise RateLimited(
-        f"snapshot_create: {len(recent)} were made by hand in the last hour, and {most} are allowed",
+        f"snapshot_create: {len(recent)} manual snapshots were created in the last hour; the limit is {most}",
         hint="Wait, use a token with the scope admin, or raise HOLDFAST_SNAPSHOT_HAND_PER_HOUR.",
         details={"retryAfter": wait},
     )

@@ -11,7 +11,7 @@ from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.restore_plan import drop_kept
 from holdfast.store.damage import Damage, note_damage, read_damage
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.lifecycle import Home
+from holdfast.store.engine_port import Home
 
 SEE = "holdfast snapshot salvage --dry-run"
 
@@ -32,7 +32,7 @@ class DamagedGeneration:
         """What to do with one that is kept aside."""
         if self.copied:
             return f"Remove it: {self.removal}"
-        return f"What can be read of it is not in the live memory. See what it would bring: {SEE}"
+        return f"Its readable rows are not in the live memory. Preview what they would add: {SEE}"
 
     @property
     def removal(self) -> str:
@@ -84,7 +84,7 @@ def keep_damaged(home: Path, names: Iterable[str]) -> None:
 
 def note_copied(home: Path, name: str, into: str) -> None:
     """What can be read of a generation is in the live one now; its files may go once the user wants it."""
-    note_damage(home / name, Damage("copied", "what can be read of it was copied into the live memory", into))
+    note_damage(home / name, Damage("copied", "its readable rows were copied into the live memory", into))
 
 
 def no_longer_copied(home: Path, leaving: str | None = None) -> None:
@@ -93,7 +93,9 @@ def no_longer_copied(home: Path, leaving: str | None = None) -> None:
     for name in DataFolder(home).generations():
         damage = read_damage(home / name)
         if damage is not None and damage.extent == "copied" and leaving in (None, damage.into or leaving):
-            note_damage(home / name, Damage("records", "what can be read of it was copied into a memory that was left"))
+            note_damage(
+                home / name, Damage("records", "its readable rows were copied into a memory that was replaced later")
+            )
 
 
 def discard(archive: Archive, name: str) -> DamagedGeneration:
@@ -108,7 +110,7 @@ def discard(archive: Archive, name: str) -> DamagedGeneration:
         found = next((one for one in damaged_generations(archive.home) if one.name == name), None)
         if found is None:
             raise NotFound(
-                f"discard: no damaged generation is called {name[:40]!r}", hint="See them: holdfast snapshot damaged"
+                f"discard: there is no damaged generation {name[:40]!r}", hint="List them: holdfast snapshot damaged"
             )
         if found.live:
             raise Conflict(f"discard: {name} is the live memory", hint="Restore a snapshot first.")

@@ -32,7 +32,7 @@ from holdfast.snapshot.sources.swap import intend
 from holdfast.snapshot.switch import ORIGIN, give_up, keep, keep_last, live_of, safety_options, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.engine_port import FrozenStore
 from holdfast.store.portable import open_file, open_past, prepare
 
 BEFORE = CreateOptions(label="before merge", made_by=BY_RESTORE)
@@ -81,7 +81,7 @@ def merge(
         DataDamaged: what was in one is not sound.
     """
     if one is None and other is None:
-        raise InvalidRequest("merge: both are the memory as it is now", hint="Name a snapshot.")
+        raise InvalidRequest("merge: both sides are the live memory", hint="Name a snapshot.")
     with archive.locked("merge") as result, ExitStack() as stack:
         folder = DataFolder(archive.home)
         settle_folders(folder)

@@ -88,7 +88,7 @@ def sought(archive: Archive, named: SnapshotSelector) -> Iterator[ResolvedSnapsh
             except SnapshotDamaged as fault:
                 forget(archive, fault)
                 fault.details = {**fault.details, "snapshot": id}
-                fault.hint = f"Use another one: holdfast vault list {quote(named.vault)} shows them."
+                fault.hint = f"Use another one. List them with: holdfast vault list {quote(named.vault)}"
                 raise
             own = named.name != LATEST and not named.newest
             yield ResolvedSnapshot(repo.root, fetched.id, own, vault.place, passed=passed)
@@ -136,11 +136,11 @@ def _id_of(path: Path) -> str:
     if path.is_dir():
         found = sorted(path.glob(f"*{MANIFEST}"))
         if len(found) != 1:
-            raise NotFound("snapshot: the folder holds no bundle, or several", hint="Name one file of it.")
+            raise NotFound("snapshot: the folder contains no bundle, or several", hint="Pass one file of the bundle.")
         name = found[0].name
     id = name.split(".", 1)[0]
     if not is_id(id):
-        raise NotFound("snapshot: no bundle has such a file name", hint="A bundle's files begin with its id.")
+        raise NotFound("snapshot: not a file name of a bundle", hint="File names of a bundle begin with its id.")
     return id
 
 
@@ -214,7 +214,7 @@ def trusted(archive: Archive, named: SnapshotSelector, found: ResolvedSnapshot, 
     manifest = report.manifest
     if named.take_over and named.take_over != archive.agent:
         raise InvalidRequest(
-            f"as: this memory is that of {archive.agent}", hint="Say --as with the name of this memory's own agent."
+            f"as: this memory belongs to {archive.agent}", hint="Pass --as with the agent of this memory."
         )
     if found.place != LOCAL_REPOSITORY:
         archive.keyring.raise_mark(manifest.signer, found.place, manifest.identity.sequence)

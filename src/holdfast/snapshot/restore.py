@@ -48,7 +48,7 @@ from holdfast.snapshot.switch import (
 )
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.data_folder import DATABASE, DataFolder, FolderLock
-from holdfast.store.lifecycle import FrozenStore, Home
+from holdfast.store.engine_port import FrozenStore, Home
 from holdfast.store.portable import prepare, take_along
 
 Rows = tuple[tuple[str, int], ...]
@@ -124,10 +124,10 @@ def preview(archive: Archive, named: SnapshotSelector, limit: int, *, replaces: 
 def _unread(fault: Fault) -> str:
     """Why the comparison is not with the whole live memory."""
     if isinstance(fault, RestorePending):
-        return "There is no live memory yet, so the snapshot is compared with an empty one."
+        return "There is no live memory yet; the snapshot is compared with an empty one."
     if isinstance(fault, DataTooNew):
         return f"The live memory cannot be read: {fault.message}."
-    return "The live memory is damaged: what can be read of it is compared."
+    return "The live memory is damaged; only its readable rows are compared."
 
 
 def branch(archive: Archive, named: SnapshotSelector, target: Path) -> RestoreResult:
@@ -139,12 +139,12 @@ def branch(archive: Archive, named: SnapshotSelector, target: Path) -> RestoreRe
     """
     place = user_path(target, "into").resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise Conflict("into: something is there already", hint="Name a folder that does not exist yet.")
+        raise Conflict("into: the folder already exists", hint="Choose a folder that does not exist yet.")
     folder = DataFolder(place)
     folder.make()
     with FolderLock(place):
         if folder.generations():
-            raise Conflict("into: another process just began a memory there")
+            raise Conflict("into: another process created a memory there")
         # nothing was in it: all that is there now is what was begun
         with OnFailure(shutil.rmtree, place, ignore_errors=True):
             return plant(archive, named, folder)

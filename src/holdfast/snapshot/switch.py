@@ -22,7 +22,7 @@ from holdfast.snapshot.sources.capture import folders_of
 from holdfast.snapshot.sources.change_check import is_changed
 from holdfast.snapshot.sources.restore_plan import settle_folders
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.lifecycle import Build, Home
+from holdfast.store.engine_port import Build, Home
 from holdfast.store.port import is_damaged
 from holdfast.store.tables import ANSWERS, AUDIT, TABLES, TOKENS
 
@@ -107,7 +107,7 @@ def switched(archive: Archive, live: Home, build: Build) -> str:
     """Go over to the generation that `build` names, then let the folders follow, or take back what they were to do."""
     folder = DataFolder(archive.home)
     try:
-        return live.exchange(build)
+        return live.exchange(build, archive.tenant)
     finally:
         settle_folders(folder)
 
@@ -129,9 +129,9 @@ def encrypted_like_newest(
     found = _known_recipients(archive, named)
     if not found:
         raise Conflict(
-            f"{options.label}: snapshots of this memory are encrypted, and nothing says for whom to encrypt this one",
-            hint="Set HOLDFAST_SNAPSHOT_RECIPIENTS, give an age identity with --identity, or lay the public key beside "
-            "an SSH one (id_ed25519.pub). With --plain-before it is kept in the clear.",
+            f"{options.label}: snapshots of this memory are encrypted, and no recipient is configured",
+            hint="Set HOLDFAST_SNAPSHOT_RECIPIENTS, pass an age identity with --identity, or put the public key "
+            "next to an SSH identity (id_ed25519.pub). To store it unencrypted, pass --plain-before.",
         )
     return replace(options, recipients=found)
 

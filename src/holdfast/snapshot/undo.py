@@ -20,7 +20,7 @@ from holdfast.snapshot.switch import ORIGIN, keep, keep_last, live_of, safety_op
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import read_damage
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.engine_port import FrozenStore
 
 BEFORE_UNDO = CreateOptions(label=UNDO_LABEL, made_by=BY_RESTORE)
 LAST = SnapshotSelector(LATEST)
@@ -49,7 +49,10 @@ def undo(archive: Archive, named: SnapshotSelector = LAST) -> UndoResult:
         settle_folders(folder)
         name, now = folder.previous(), folder.current()
         if name is None:
-            raise NotFound("undo: no earlier generation is here", hint="A snapshot can be restored instead.")
+            raise NotFound(
+                "undo: there is no earlier memory to return to",
+                hint="Restore a snapshot instead: holdfast snapshot list",
+            )
         _check_origin(archive, now)
         _check_whole(archive, name)
         # The next restore removes the generation that is left, with what was remembered in it since it became live.
@@ -80,11 +83,11 @@ def _check_whole(archive: Archive, name: str) -> None:
         DataDamaged: it is damaged, or cannot be opened.
     """
     damage = read_damage(archive.home / name)
-    why = damage.why if damage is not None else live_of(archive).unreadable(name)
+    why = damage.why if damage is not None else live_of(archive).unreadable(name, archive.tenant)
     if why is not None:
         raise DataDamaged(
-            f"undo: the memory that was live before is damaged ({why})",
-            hint=f"See what can be saved from it: {SEE}",
+            f"undo: the previous memory is damaged ({why})",
+            hint=f"Preview what can be recovered from it: {SEE}",
         )
 
 
@@ -106,4 +109,4 @@ def _check_origin(archive: Archive, leaving: str) -> None:
     except OSError as error:
         raise disk_fault(error, f"read {ORIGIN}") from error
     if origin != archive.tenant:
-        raise Conflict("undo: the last restore was another tenant's", hint="Restore a snapshot instead.")
+        raise Conflict("undo: the last restore was made by another tenant", hint="Restore a snapshot instead.")

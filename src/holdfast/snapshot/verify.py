@@ -48,8 +48,11 @@ _FAULTS: dict[Code, type[Fault]] = {
 }
 
 
-UNSIGNED_HINT = "There is a key here, so signatures are expected. If you know its origin, pass --allow-unsigned."
-TRUST_HINT = "If you know that this key is yours or a friend's, trust it: holdfast key trust {}"
+UNSIGNED_HINT = (
+    "This memory has a signing key, so signatures are required. If you know where the snapshot comes from, pass "
+    "--allow-unsigned."
+)
+TRUST_HINT = "If you know whose key this is, trust it: holdfast key trust {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,7 @@ class _Verification:
     def manifest(self, expect: Expectations) -> Manifest | None:
         """The manifest, if it can be read at all."""
         if not is_id(self.id):
-            self._find("damaged", "no snapshot has an id of that form")
+            self._find("damaged", "invalid snapshot id")
             return None
         try:
             data = _read(self.folder / manifest_name(self.id), MOST_BYTES)
@@ -159,7 +162,7 @@ class _Verification:
             self._find("too_new" if isinstance(fault, SnapshotTooNew) else "damaged", fault.message)
             return None
         if manifest.identity.id != self.id:
-            self._find("damaged", "snapshot: the manifest is that of another id")
+            self._find("damaged", "snapshot: the manifest belongs to another snapshot")
         return manifest
 
     def body(self, manifest: Manifest, expect: Expectations, raw: bool) -> None:
@@ -168,7 +171,7 @@ class _Verification:
         self.checked.append("files")
         self._too_new(manifest, expect)
         if not raw:
-            self.unchecked.append("bytes: not asked for")
+            self.unchecked.append("bytes: not requested")
             return
         try:
             _check_bytes(self.folder / manifest.body_name, manifest)
@@ -183,7 +186,7 @@ class _Verification:
         try:
             packs = read_packs(read_chunk_index(body, manifest))
         except Malformed as error:
-            raise SnapshotDamaged(f"snapshot: the body is damaged: {error}") from error
+            raise SnapshotDamaged(f"snapshot: the bundle is damaged: {error}") from error
         for one in packs:
             try:
                 _check_file(pack_path(body, one.name), one.size, one.sha256, f"pack {one.name}", "the chunk index")
@@ -194,20 +197,20 @@ class _Verification:
     def signature(self, manifest: Manifest, keyring: Keyring, expect: Expectations) -> None:
         if manifest.signer is None or manifest.signature is None:
             if keyring.demands():
-                self._find("untrusted", "snapshot: it is not signed", note=expect.allow_unsigned)
+                self._find("untrusted", "snapshot: not signed", note=expect.allow_unsigned)
             self.unchecked.append("signature: not signed")
             return
         if not verify_signature(manifest.signer, signed_bytes(manifest), manifest.signature):
-            self._find("damaged", "snapshot: the signature is not that of its manifest")
+            self._find("damaged", "snapshot: the signature does not match the manifest")
         if manifest.signer != expect.signer and not keyring.accepts(manifest.signer):
-            self._find("untrusted", f"snapshot: it is signed by {manifest.signer}, which is not trusted here")
+            self._find("untrusted", f"snapshot: signed by {manifest.signer}, which is not trusted here")
         self.checked.append("signature")
 
     def sequence(self, manifest: Manifest, keyring: Keyring, expect: Expectations, place: str | None) -> None:
         seen = keyring.mark(manifest.signer, place) if place is not None else 0
         mark, own = max(expect.mark, seen), manifest.identity.sequence
         if max(own, expect.passed) < mark:
-            message = f"snapshot: it is number {own}, and number {mark} is known to exist"
+            message = f"snapshot: its sequence number is {own}, but {mark} is known to exist"
             self._find("older", message, note=expect.older_is_note)
         self.checked.append("sequence")
 
@@ -217,7 +220,7 @@ class _Verification:
             ("agent", manifest.identity.agent, expect.agent),
         ):
             if should is not None and is_ != should:
-                self._find("foreign", f"snapshot: it is of another {name}")
+                self._find("foreign", f"snapshot: it belongs to another {name}")
         self.checked.append("owner")
 
     def members(self, manifest: Manifest, identities: Sequence[str], wanted: bool) -> None:
@@ -229,7 +232,7 @@ class _Verification:
             walk(self.folder / manifest.body_name, manifest, identities=identities)
         except IdentityNeeded as fault:
             self._find("locked", fault.message)
-            self.unchecked.append("members: encrypted, and no identity given opens it")
+            self.unchecked.append("members: encrypted, and none of the given identities can decrypt them")
         except (SnapshotDamaged, StorageFailed) as fault:
             self._find("damaged", fault.message)
             self.checked.append("members")
@@ -239,7 +242,7 @@ class _Verification:
     def _against_opening(self, manifest: Manifest, identities: Sequence[str], wanted: bool) -> str | None:
         refused = {one.code for one in self.findings if not one.note}
         if not wanted:
-            return "not asked for"
+            return "not requested"
         if "damaged" in refused:
             return "the bundle is damaged"
         if "untrusted" in refused:
@@ -252,7 +255,9 @@ class _Verification:
         own = dict(manifest.schema)
         for name, highest in expect.schema:
             if own.get(name, 0) > highest:
-                self._find("too_new", f"snapshot: its {name} is of version {own[name]}, and {highest} is known here")
+                self._find(
+                    "too_new", f"snapshot: its {name} has version {own[name]}; this version supports up to {highest}"
+                )
 
     def _sidecar(self, name: str, sha256: str, required: bool) -> None:
         path = self.folder / f"{name}{SIDECAR}"
@@ -264,7 +269,7 @@ class _Verification:
             self._find("damaged", fault.message)
             return
         if said != sha256:
-            self._find("damaged", f"snapshot: {path.name} does not say what it should")
+            self._find("damaged", f"snapshot: {path.name} has invalid content")
 
     def _find(self, code: Code, message: str, note: bool = False) -> None:
         self.findings.append(Finding(code, message, note))
@@ -298,11 +303,11 @@ def _check_file(path: Path, size: int, sha256: str, name: str, said: str) -> Non
     try:
         with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size != size:
-                raise SnapshotDamaged(f"snapshot: {name} has another size than {said} says")
+                raise SnapshotDamaged(f"snapshot: the size of {name} differs from {said}")
             while seen <= size and (count := file.readinto(buffer)):
                 digest.update(buffer[:count])
                 seen += count
     except OSError as error:
         raise SnapshotDamaged(f"snapshot: {path.name} cannot be read: {error.strerror}") from error
     if seen != size or digest.hexdigest() != sha256:
-        raise SnapshotDamaged(f"snapshot: {name}'s SHA-256 is not that of {said}")
+        raise SnapshotDamaged(f"snapshot: the SHA-256 of {name} differs from {said}")

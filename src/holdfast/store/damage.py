@@ -53,7 +53,7 @@ class Damage:
     def hint(self) -> str:
         if self.extent == "records":
             return f"Restore the newest snapshot: {RESTORE}"
-        return f"Find out what is damaged, and repair the index if that is all: {REPAIR}"
+        return f"Check what is damaged, and repair the index if only the index is: {REPAIR}"
 
 
 def damage_of(findings: Iterable[Finding]) -> Damage | None:
@@ -72,7 +72,7 @@ def _plain(finding: Finding) -> str:
     if finding.table == "database":
         return "pages of the database file are damaged"
     if finding.kind == "page_damaged":
-        return f"{finding.table}: not all of it can be read"
+        return f"{finding.table}: some rows cannot be read"
     return f"{finding.table}: {finding.message}"
 
 
@@ -86,7 +86,7 @@ def read_damage(generation: Path) -> Damage | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
-        return Damage("unknown", "it was found damaged before")
+        return Damage("unknown", "damaged (found earlier)")
 
 
 def note_damage(generation: Path, damage: Damage) -> None:
@@ -153,8 +153,8 @@ class DamageWatch:
 
     def _set(self, damage: Damage) -> None:
         self._damage = damage
-        log.error("the memory is damaged and takes no writes any more: %s", damage.why)
+        log.error("the memory is damaged and now read-only: %s", damage.why)
         try:
             note_damage(self._generation, damage)
         except Fault as fault:  # a disk that is full: this process knows it, and the next one meets it again
-            log.error("damage could not be noted: %s", fault.message)
+            log.error("damage could not be recorded: %s", fault.message)

@@ -85,7 +85,7 @@ class DataFolder:
             raise disk_fault(error, f"open {self.home}") from error
         database = folder / DATABASE
         if (folder / MADE).exists() and not (database.exists() and database.stat().st_size):
-            raise DataDamaged(f"data folder: {database} was there and is gone")
+            raise DataDamaged(f"data folder: {database} is missing")
         return database
 
     def settle(self, database: Path) -> None:
@@ -106,8 +106,8 @@ class DataFolder:
         found = self.generations()
         if len(found) > 1:
             raise DataDamaged(
-                f"data folder: {', '.join(found)} exist but CURRENT, which says the live one, is gone",
-                hint=f"Write the name of the right generation into {self._pointer}.",
+                f"data folder: {', '.join(found)} exist, but CURRENT, which names the live one, is missing",
+                hint=f"Write the name of the live generation into {self._pointer}.",
             )
         return found[0] if found else "gen-000001"
 
@@ -133,11 +133,11 @@ class DataFolder:
         try:
             name = self._pointer.read_bytes().decode("utf-8", "replace").strip()
         except FileNotFoundError as error:
-            raise DataDamaged("data folder: CURRENT, which says the live generation, is gone") from error
+            raise DataDamaged("data folder: CURRENT, which names the live generation, is missing") from error
         except OSError as error:
             raise disk_fault(error, f"read {self._pointer}") from error
         if not _GENERATION.fullmatch(name) or not (self.home / name).is_dir():
-            raise DataDamaged("data folder: CURRENT does not name a generation that exists")
+            raise DataDamaged("data folder: CURRENT names a generation that does not exist")
         return name
 
     def opened(self) -> str:
@@ -159,7 +159,7 @@ class DataFolder:
         """
         database = self.home / name / DATABASE
         if not database.is_file() or not database.stat().st_size:
-            raise DataDamaged(f"data folder: generation {name[:40]} holds no memory")
+            raise DataDamaged(f"data folder: generation {name[:40]} contains no memory")
         return database
 
     def switch(self, name: str) -> None:

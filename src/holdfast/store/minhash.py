@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import repeat
 from zlib import crc32
@@ -88,3 +89,21 @@ def sketch(text: str, words: frozenset[str], scope: str) -> tuple[int, ...]:
     if len(smallest) < SKETCH_HASHES:
         smallest.append(crc32(text.encode(), salt ^ 1))
     return tuple(smallest)
+
+
+# One hash shared by very many memories says nothing about any of them; the newest are the likely versions.
+NEWEST = 200
+
+
+def most_alike(holders: Sequence[Collection[int]], limit: int) -> list[int]:
+    """Of the records that hold each hash of a sketch those with most hashes in common, the newer first of equals."""
+    once: set[int] = set()
+    several: set[int] = set()
+    for one in holders:
+        several |= once.intersection(one)
+        once.update(one)
+    ranked = sorted([(sum([seq in one for one in holders]), seq) for seq in several], reverse=True)
+    # Two hashes in common are a hint; one is mostly chance, so only the newest record of those is worth a look.
+    chance = max(once - several, default=None)
+    best = [seq for _, seq in ranked] if chance is None else [*[seq for _, seq in ranked], chance]
+    return best[:limit]

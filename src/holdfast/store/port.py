@@ -166,6 +166,12 @@ class VectorHit(NamedTuple):
     cosine: float
 
 
+def nearest_first(cosines: Mapping[int, float], limit: int) -> list[VectorHit]:
+    """The nearest of scored records, the newer first of equals."""
+    best = sorted(cosines, key=lambda seq: (-cosines[seq], -seq))[:limit]
+    return [VectorHit(seq, cosines[seq]) for seq in best]
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """A record that waits for its vector. The ticket changes with its text."""
@@ -192,6 +198,7 @@ class Missing:
     source: str
     upto: int
     rows: tuple[tuple[int, str], ...]  # sequence number and tenant
+    tenant: str | None = None  # whose records were looked through; None: of all
 
 
 class Reader(Protocol):
@@ -343,8 +350,9 @@ class Tx(Reader, Protocol):
         """Sequence numbers of records that share hashes with the sketch, most first; some may be gone."""
         ...
 
-    def next_seq(self) -> int:
-        """The next place in the order of all writes; never given twice."""
+    def next_seq(self, tenant: str) -> int:
+        """The next place in the order of all writes to the tenant's memory; never given twice in it. Whoever sees one
+        sees every smaller one that was given there."""
         ...
 
     def add(self, table: Table[R], record: R) -> None:
@@ -433,8 +441,9 @@ class Store(Protocol):
         """
         ...
 
-    def last_seq(self) -> int:
-        """The last place given in the order of all writes; it moves whenever a record is stored."""
+    def last_seq(self, tenant: str | None = None) -> int:
+        """The last place given in the order of writes to the tenant's memory, or a later one; without a tenant, a
+        number that moves whenever a record of any is stored."""
         ...
 
     def fold_words(self, least: int | None = None, stop: Callable[[], bool] = ..., thorough: bool = False) -> int:

@@ -12,23 +12,28 @@ import apsw
 
 from holdfast.core.model import Event
 from holdfast.store.sqlite.database import store_schema
-from holdfast.store.sqlite.files.capture import check_store
+from holdfast.store.sqlite.files.capture import check_store, describe
 from holdfast.store.sqlite.files.compare import TableDiff, compare_stores
 from holdfast.store.sqlite.files.coverage import count_covered
-from holdfast.store.sqlite.files.frozen import take_along
+from holdfast.store.sqlite.files.frozen_store import take_along
 from holdfast.store.sqlite.files.graft import prepare
 from holdfast.store.sqlite.files.past_store import PastStore, open_past, reopen_past
+from holdfast.store.sqlite.files.row_transfer import FileReader, FileVector, FileWriter
 from holdfast.store.sqlite.files.runtime_state import runtime_state
 from holdfast.store.sqlite.files.salvage_rows import SalvagedRows, make_empty, salvage
 from holdfast.store.sqlite.store import SqliteStore
 
 __all__ = (
+    "FileReader",
+    "FileVector",
+    "FileWriter",
     "PastStore",
     "SalvagedRows",
     "TableDiff",
     "check_store",
     "compare_stores",
     "count_covered",
+    "describe",
     "make_empty",
     "open_file",
     "open_past",

@@ -30,7 +30,7 @@ class ClosedStore:
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         self._refuse()
 
-    def last_seq(self) -> int:
+    def last_seq(self, tenant: str | None = None) -> int:
         self._refuse()
 
     def fold_words(

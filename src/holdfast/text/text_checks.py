@@ -18,7 +18,7 @@ def check_text(text: str) -> str:
         InvalidRequest: it holds NUL or half a surrogate pair; neither survives every store.
     """
     if _UNSTORABLE.search(text):
-        raise InvalidRequest("holds a NUL or a lone surrogate, which cannot be stored")
+        raise InvalidRequest("contains a NUL or a lone surrogate, which cannot be stored")
     return text
 
 
@@ -40,6 +40,6 @@ def check_storable(value: Any, depth: int = 0) -> None:
         for inner in value:
             check_storable(inner, depth + 1)
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise InvalidRequest("holds a whole number beyond 64 bits")
+        raise InvalidRequest("contains an integer beyond 64 bits")
     elif isinstance(value, float) and value - value != 0:
-        raise InvalidRequest("holds a number that is not finite")
+        raise InvalidRequest("contains a number that is not finite")

@@ -57,14 +57,14 @@ def _read_private(path: Path) -> str:
             return data.decode("utf-8")
     except UnicodeDecodeError:
         pass
-    raise InvalidSettings(f"{_WRONG}: the file is no short text")
+    raise InvalidSettings(f"{_WRONG}: the file is too large or not text")
 
 
 def _check_owner(seen: os.stat_result) -> None:
     if not stat.S_ISREG(seen.st_mode):
-        raise InvalidSettings(f"{_WRONG}: that is no file")
+        raise InvalidSettings(f"{_WRONG}: not a file")
     if seen.st_mode & 0o077 or seen.st_uid not in (os.geteuid(), 0):
-        raise InvalidSettings(f"{_WRONG}: others can read the file or own it", hint="Run chmod 600 on it.")
+        raise InvalidSettings(f"{_WRONG}: other users can read or own the file", hint="Run chmod 600 on the file.")
 
 
 def _parse(text: str) -> dict[str, str]:
@@ -76,6 +76,6 @@ def _parse(text: str) -> dict[str, str]:
         name, equals, value = line.partition("=")
         setting = _BY_ENV.get(name.strip().removeprefix("export ").strip())
         if not equals or setting is None:
-            raise InvalidSettings(f"{_WRONG}: line {number} is not NAME=value of a vault's key or token")
+            raise InvalidSettings(f"{_WRONG}: line {number} is not NAME=value with the name of a vault's key or token")
         found[setting] = value.strip().strip("\"'")
     return found

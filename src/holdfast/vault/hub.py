@@ -90,7 +90,7 @@ class HubVault:
     def _put_files(self, files: dict[str, Path]) -> None:
         def check(head: str) -> None:
             for taken in self._files_at(head, list(files)):
-                raise Conflict(f"vault: {taken.name} exists already")
+                raise Conflict(f"vault: {taken.name} already exists")
 
         with _opened(files) as additions:
             self._commit(additions, check, f"Add {_names_for_message(list(files))}")
@@ -100,7 +100,7 @@ class HubVault:
 
         def check(head: str) -> None:
             if [one.tag for one in self._files_at(head, [name])] != [tag]:
-                raise Conflict(f"vault: {name} was changed meanwhile")
+                raise Conflict(f"vault: {name} was changed by another writer")
 
         with _kept([(name, data)]) as files, _opened(files) as additions:
             self._commit(additions, check, f"Replace {name}")
@@ -118,7 +118,7 @@ class HubVault:
         check_name(name)
         found = self._files_at(_MAIN, [name])
         if not found:
-            raise NotFound(f"vault: there is no {name}")
+            raise NotFound(f"vault: {name} does not exist")
         return found[0]
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
@@ -147,7 +147,7 @@ class HubVault:
             nonlocal gone
             gone = not self._files_at(head, [name])
             if gone:
-                raise NotFound(f"vault: there is no {name}")
+                raise NotFound(f"vault: {name} does not exist")
 
         try:
             self._commit([CommitOperationDelete(name, is_folder=False)], check, f"Remove {name}", private=False)
@@ -163,7 +163,7 @@ class HubVault:
         with _faults("look at the dataset"):
             about = self._api.dataset_info(self._dataset)
         if not about.sha:
-            raise VaultDamaged("vault: the hub names no newest commit of the dataset")
+            raise VaultDamaged("vault: the hub returned no latest commit of the dataset")
         return about.sha, not about.private
 
     def _files_at(self, revision: str, names: Sequence[str]) -> Sequence[VaultObject]:
@@ -180,13 +180,13 @@ class HubVault:
                 head, public = self._head()
                 if public and private:
                     raise VaultRefused(
-                        "vault: the dataset is public, and anybody could read this memory",
+                        "vault: the dataset is public; everyone could read this memory",
                         hint="Make the dataset private in its settings.",
                     )
                 check(head)
                 if self._committed(operations, head, message):
                     return
-        raise VaultBusy("vault: others commit to the dataset all the time")
+        raise VaultBusy("vault: too many concurrent commits to the dataset")
 
     def _committed(self, operations: Sequence[Operation], head: str, message: str) -> bool:
         """Whether the hub took it; it does not if there is a newer commit."""
@@ -239,7 +239,7 @@ def _faults(doing: str) -> Iterator[None]:
     except errors.EntryNotFoundError as error:
         if isinstance(error, errors.LocalEntryNotFoundError):
             raise _fault_of(error.__cause__, f"vault: {doing}") from None
-        raise NotFound(f"vault: {doing}: there is none") from None
+        raise NotFound(f"vault: {doing}: not found") from None
     except _NOT_TAKEN as error:
         raise _fault_of(error, f"vault: {doing}") from None
     except RuntimeError as error:  # what happened to one of several uploads is its cause
@@ -248,28 +248,30 @@ def _faults(doing: str) -> Iterator[None]:
         raise _fault_of(error.__cause__, f"vault: {doing}") from None
     except OSError as error:
         if error.errno is None:
-            raise VaultDamaged(f"vault: {doing}: what came is not what was announced") from None
+            raise VaultDamaged(f"vault: {doing}: the content differs from the listing") from None
         raise
 
 
 def _fault_of(error: BaseException | None, doing: str) -> Fault:
     if not isinstance(error, errors.HfHubHTTPError):
-        return VaultUnreachable(f"{doing}: no answer")
+        return VaultUnreachable(f"{doing}: no response")
     status = error.response.status_code
     if status == 401:
-        return VaultUnauthorized(f"{doing}: the hub does not take the token")
+        return VaultUnauthorized(f"{doing}: the hub rejected the token")
     if isinstance(error, errors.RepositoryNotFoundError) or status == 404:
         return VaultRefused(
-            f"{doing}: there is no such dataset, or the token may not see it",
-            hint="Make the dataset first, as a private one, or check its name and the token.",
+            f"{doing}: the dataset does not exist, or the token has no access",
+            hint="Create it as a private dataset first, or check its name and the token.",
         )
     if status in (429, 503):
-        return VaultBusy(f"{doing}: the hub asks for a pause", details=_wait(error.response.headers.get("retry-after")))
+        return VaultBusy(
+            f"{doing}: rate limit of the hub reached", details=_wait(error.response.headers.get("retry-after"))
+        )
     if status in (413, 507):
-        return VaultFull(f"{doing}: the hub takes no more")
+        return VaultFull(f"{doing}: the hub's storage limit is reached")
     if status >= 500:
-        return VaultUnreachable(f"{doing}: the hub answers {status}")
-    return VaultRefused(f"{doing}: the hub answers {status}")
+        return VaultUnreachable(f"{doing}: the hub returned status {status}")
+    return VaultRefused(f"{doing}: the hub returned status {status}")
 
 
 def _wait(retry_after: str | None) -> dict[str, object]:

@@ -46,14 +46,14 @@ class LocalVault:
             self._inside(path.parent)
             make_folder(path.parent)
             if os.path.lexists(path):
-                raise Conflict(f"vault: {name} exists already")
+                raise Conflict(f"vault: {name} already exists")
             _sweep(path.parent)
             with _temporary(path.parent) as (temporary, handle):
                 _copy(data, handle)
                 try:
                     publish(temporary, path)
                 except FileExistsError as error:
-                    raise Conflict(f"vault: {name} exists already") from error
+                    raise Conflict(f"vault: {name} already exists") from error
             sync_folder(path.parent)
 
     def put_all(self, parcels: Sequence[Upload]) -> None:
@@ -66,12 +66,12 @@ class LocalVault:
         with _faults(f"vault: replace {name}"):
             self._inside(path.parent)
             if not _has_tag(path, tag):
-                raise Conflict(f"vault: {name} was changed meanwhile")
+                raise Conflict(f"vault: {name} was changed by another writer")
             with _temporary(path.parent) as (temporary, handle):
                 _copy(data, handle)
                 with _alone_in(path.parent):
                     if not _has_tag(path, tag):
-                        raise Conflict(f"vault: {name} was changed meanwhile")
+                        raise Conflict(f"vault: {name} was changed by another writer")
                     temporary.rename(path)
             sync_folder(path.parent)
 
@@ -83,12 +83,12 @@ class LocalVault:
             self._inside(path.parent)
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise NotFound(f"vault: there is no {name}") from error
+            raise NotFound(f"vault: {name} does not exist") from error
         except OSError as error:
             raise _fault(error, f"vault: open {name}") from error
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            raise NotFound(f"vault: there is no {name}")
+            raise NotFound(f"vault: {name} does not exist")
         return os.fdopen(handle, "rb")
 
     def stat(self, name: str) -> VaultObject:
@@ -99,7 +99,7 @@ class LocalVault:
             self._inside(path.parent)
             seen = _seen(path)
         if seen is None:
-            raise NotFound(f"vault: there is no {name}")
+            raise NotFound(f"vault: {name} does not exist")
         return VaultObject(name, seen.st_size, _tag(seen))
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[VaultObject]:
@@ -140,16 +140,16 @@ class LocalVault:
         except OSError as error:
             raise _fault(error, "vault") from error
         if not there:
-            wrong = "is no folder" if self._root.exists() else "is not there"
+            wrong = "is not a folder" if self._root.exists() else "does not exist"
             raise VaultRefused(
                 f"vault: {self._root} {wrong}",
-                hint="Correct its name, mount the disk that it lies on, or make the folder.",
+                hint="Correct its name, mount its disk, or create the folder.",
             )
 
     def _inside(self, folder: Path) -> None:
         """Refuse a folder that a link leads out of the vault."""
         if not folder.resolve().is_relative_to(self._root.resolve()):
-            raise VaultRefused("vault: a link in it leads elsewhere", hint="Remove the link from the vault.")
+            raise VaultRefused("vault: a symlink in it points outside the vault", hint="Remove the symlink.")
 
 
 @contextmanager
@@ -165,11 +165,13 @@ def _fault(error: OSError, doing: str) -> Fault:
     why = error.strerror or type(error).__name__
     if error.errno in FULL:
         return VaultFull(
-            f"{doing}: the disk is full", hint="Make room there, or remove old snapshots: holdfast vault prune."
+            f"{doing}: the disk is full", hint="Free space there, or remove old snapshots: holdfast vault prune"
         )
     if error.errno in _DENIED:
-        return VaultRefused(f"{doing}: {why}", hint="Let the user who runs Holdfast read and write the vault's folder.")
-    return VaultUnreachable(f"{doing}: {why}", hint="Check the disk that the vault lies on, and try again.")
+        return VaultRefused(
+            f"{doing}: {why}", hint="Grant the user who runs Holdfast read and write access to the vault's folder."
+        )
+    return VaultUnreachable(f"{doing}: {why}", hint="Check the disk of the vault, then retry.")
 
 
 def _seen(path: Path) -> os.stat_result | None:

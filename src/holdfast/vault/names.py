@@ -27,7 +27,7 @@ def check_name(name: str) -> None:
         InvalidRequest: a part is empty, hidden, too long or has unsafe characters.
     """
     if not is_name(name):
-        raise InvalidRequest("vault: names are letters, digits and . _ ~ % - with / between their parts")
+        raise InvalidRequest("vault: names may contain letters, digits and . _ ~ % - separated by /")
 
 
 def check_prefix(prefix: str) -> None:
@@ -37,7 +37,7 @@ def check_prefix(prefix: str) -> None:
         InvalidRequest: it has unsafe characters, or parts that mean another folder.
     """
     if len(prefix) > _LONGEST or not _PREFIX.fullmatch(prefix) or {".", ".."} & set(prefix.split("/")):
-        raise InvalidRequest("vault: that is no beginning of a name")
+        raise InvalidRequest("vault: not a prefix of a name")
 
 
 def folder_of(prefix: str) -> str:

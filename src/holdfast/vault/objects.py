@@ -163,7 +163,7 @@ class ObjectVault:
             except HostUnreachable:
                 return False
             except ConnectionBroken:
-                raise VaultUnreachable(f"vault: put {parcel.name}: the connection broke") from None
+                raise VaultUnreachable(f"vault: put {parcel.name}: the connection was lost") from None
         if fault := _refusal(answer, f"vault: put {parcel.name}"):
             raise fault
         return True
@@ -181,7 +181,7 @@ class ObjectVault:
             except FileNotFoundError as error:
                 if _NO_BUCKET.search(str(error)):
                     raise
-                raise Conflict(f"vault: {name} is gone") from None
+                raise Conflict(f"vault: {name} is missing") from None
 
     def open(self, name: str) -> BinaryIO:
         check_name(name)
@@ -232,7 +232,7 @@ class ObjectVault:
             obstore.head(self._store, name)
         except FileNotFoundError:
             return
-        raise Conflict(f"vault: {name} exists already")
+        raise Conflict(f"vault: {name} already exists")
 
     @contextmanager
     def _uploaded(self, name: str, head: bytes, rest: BinaryIO) -> Iterator[str]:
@@ -268,7 +268,7 @@ def _bounded(name: str, head: bytes, rest: BinaryIO) -> Iterator[bytes]:
         nonlocal left
         left -= count
         if left < 0:
-            raise LimitReached(f"vault: {name} has more than {_MOST} bytes, and the store cannot take it")
+            raise LimitReached(f"vault: {name} has more than {_MOST} bytes, more than the object store accepts")
 
     for start in range(0, len(head), _PART):
         yield head[start : start + _PART]
@@ -284,7 +284,7 @@ def _exactly(parcel: Upload, data: BinaryIO) -> Iterator[bytes]:
             break
         yield piece
     if left:
-        raise VaultDamaged(f"vault: {parcel.name} has not the {parcel.size} bytes that were announced")
+        raise VaultDamaged(f"vault: {parcel.name}: size differs from the announced {parcel.size} bytes")
 
 
 def _refusal(answer: PutResponse, doing: str) -> Fault | None:
@@ -292,13 +292,13 @@ def _refusal(answer: PutResponse, doing: str) -> Fault | None:
     if 200 <= answer.status < 300:
         return None
     if answer.status == 412:
-        return Conflict(f"{doing}: it exists already")
+        return Conflict(f"{doing}: it already exists")
     if answer.status == 409:
-        return VaultBusy(f"{doing}: somebody else is just putting it")
+        return VaultBusy(f"{doing}: another writer is uploading it")
     if _NO_BUCKET.search(answer.text):
-        return VaultRefused(f"{doing}: there is no such bucket")
+        return VaultRefused(f"{doing}: the bucket does not exist")
     if _BAD_KEY.search(answer.text):
-        return VaultUnauthorized(f"{doing}: the store does not take the key")
+        return VaultUnauthorized(f"{doing}: the object store rejected the key")
     return _by_status(f"status code: {answer.status} {answer.text}", doing)
 
 
@@ -310,7 +310,7 @@ def _checked_pieces(pieces: Iterator[Any], name: str, size: int) -> Iterator[mem
             seen += len(view)
             yield view
     if seen != size:
-        raise VaultDamaged(f"vault: {name} has {seen} bytes, and {size} were announced")
+        raise VaultDamaged(f"vault: {name} has {seen} bytes instead of {size}")
 
 
 def _named(meta: ObjectMeta) -> VaultObject:
@@ -334,16 +334,16 @@ def _fault(error: BaseException, doing: str) -> Fault:
     text = str(error)
     if isinstance(error, FileNotFoundError):
         if _NO_BUCKET.search(text):
-            return VaultRefused(f"{doing}: there is no such bucket")
-        return NotFound(f"{doing}: there is none")
+            return VaultRefused(f"{doing}: the bucket does not exist")
+        return NotFound(f"{doing}: not found")
     if isinstance(error, gone_wrong.AlreadyExistsError):
-        return Conflict(f"{doing}: it exists already")
+        return Conflict(f"{doing}: it already exists")
     if isinstance(error, gone_wrong.PreconditionError):
-        return Conflict(f"{doing}: it was changed meanwhile")
+        return Conflict(f"{doing}: it was changed by another writer")
     if isinstance(error, gone_wrong.UnauthenticatedError) or _BAD_KEY.search(text):
-        return VaultUnauthorized(f"{doing}: the store does not take the key")
+        return VaultUnauthorized(f"{doing}: the object store rejected the key")
     if isinstance(error, gone_wrong.PermissionDeniedError) or _DENIED.search(text):
-        return VaultRefused(f"{doing}: the key may not do this")
+        return VaultRefused(f"{doing}: the key has no permission for this")
     return _by_status(text, doing)
 
 
@@ -351,13 +351,15 @@ def _by_status(text: str, doing: str) -> Fault:
     found = _STATUS.search(text)
     status = int(found[1]) if found else 0
     if status == 507 or _FULL.search(text):
-        return VaultFull(f"{doing}: the store is full")
+        return VaultFull(f"{doing}: the object store is full")
     if status in (429, 503):
-        return VaultBusy(f"{doing}: the store asks for a pause")
+        return VaultBusy(f"{doing}: rate limit of the object store reached")
     if status == 401:
-        return VaultUnauthorized(f"{doing}: the store does not take the key")
+        return VaultUnauthorized(f"{doing}: the object store rejected the key")
     if status == 404:  # of a name it is NotFound, so this is about the bucket
-        return VaultRefused(f"{doing}: there is no such bucket")
+        return VaultRefused(f"{doing}: the bucket does not exist")
     if 400 <= status < 500 or status == 501:
-        return VaultRefused(f"{doing}: the store answers {status}")
-    return VaultUnreachable(f"{doing}: the store answers {status}" if status else f"{doing}: no answer")
+        return VaultRefused(f"{doing}: the object store returned status {status}")
+    return VaultUnreachable(
+        f"{doing}: the object store returned status {status}" if status else f"{doing}: no response"
+    )

@@ -66,7 +66,7 @@ class Quota(VaultWrapper):
         return counted_stream(data, passed)
 
     def _full(self) -> VaultFull:
-        return VaultFull(f"vault: more than its quota of {self._most} bytes")
+        return VaultFull(f"vault: its quota of {self._most} bytes is exceeded")
 
 
 class RequestRate:
@@ -100,12 +100,12 @@ class RequestRate:
         over = len(self._made) + calls - self._calls
         if over > len(self._made):
             raise VaultBusy(
-                f"vault: {calls} requests at once are more than the {self._calls} an hour of this vault",
+                f"vault: {calls} requests exceed the hourly limit of {self._calls}",
                 hint="Raise HOLDFAST_VAULT_CALLS_PER_HOUR.",
             )
         wait = self._made[over - 1] + HOUR - now if over > 0 else 0.0
         if wait > self._patience:
-            raise VaultBusy("vault: this hour's requests are used up", details={"retryAfter": math.ceil(wait)})
+            raise VaultBusy("vault: the hourly request limit is reached", details={"retryAfter": math.ceil(wait)})
         self._made.extend([now + wait] * calls)
         return wait
 

@@ -38,4 +38,4 @@ class ReadOnly(VaultWrapper):
 
 def _refusal(name: str) -> VaultRefused:
     check_name(name)
-    return VaultRefused(f"vault: {name} is not changed: it was opened to be read only", hint="Name it as the target.")
+    return VaultRefused(f"vault: {name} was not changed: the vault is open read-only", hint="Pass it as the target.")

@@ -50,7 +50,7 @@ def vault_from(text: str, settings: Settings, clock: Clock | None = None, entrop
     open_kind = _REMOTE.get(scheme)
     if open_kind is None:
         # The rest may hold a password.
-        raise InvalidSettings(f"vault: {scheme[:20]}:// is not known", hint=f"Name {KINDS}.")
+        raise InvalidSettings(f"vault: unknown scheme {scheme[:20]}://", hint=f"Name {KINDS}.")
     vault = _limited(open_kind(text, with_credentials(settings), entropy), settings, clock)
     return NamedErrors(RetryingVault(vault, entropy, settings.vault_attempts))
 
@@ -68,8 +68,10 @@ def _local(text: str) -> Vault:
     path = user_path(_path_in(text), "vault", InvalidSettings)
     if not path.is_absolute():
         if _WORD.match(text):
-            raise InvalidSettings("vault: that is no kind of vault", hint=f"Name {KINDS}.")
-        raise InvalidSettings("vault: the folder is not given in full", hint="Give a path that begins with / or ~.")
+            raise InvalidSettings("vault: unknown kind of vault", hint=f"Name {KINDS}.")
+        raise InvalidSettings(
+            "vault: the path of the folder must be absolute", hint="Use a path that begins with / or ~."
+        )
     return LocalVault(path)
 
 
@@ -79,7 +81,7 @@ def _path_in(text: str) -> str:
         return text
     url = urlsplit(text)
     if url.netloc not in ("", "localhost") or url.query or url.fragment:
-        raise InvalidSettings("vault: a file: URL has a path and nothing else", hint="Write file:///path/of/folder.")
+        raise InvalidSettings("vault: a file: URL must have a path only", hint="Write file:///path/of/folder.")
     return unquote(url.path)
 
 
@@ -88,7 +90,7 @@ def _objects(text: str, settings: Settings, entropy: Entropy) -> Vault:
     prefix = url.path.strip("/")
     if url.query or url.fragment or not _BUCKET.fullmatch(url.netloc) or (prefix and not is_name(prefix)):
         raise InvalidSettings(
-            f"vault: {url.scheme}:// is followed by a bucket, a path and nothing else",
+            f"vault: {url.scheme}:// must be followed by a bucket and a path only",
             hint="Keys come from the environment or HOLDFAST_VAULT_CREDENTIALS; see docs/vaults.md.",
         )
     checked_endpoint("HOLDFAST_VAULT_ENDPOINT", settings.vault_endpoint)
@@ -104,7 +106,7 @@ def _hub(text: str, settings: Settings, entropy: Entropy) -> Vault:
     found = _DATASET.fullmatch(text.partition("://")[2].strip("/"))
     if not found:
         raise InvalidSettings(
-            "vault: hf:// is followed by datasets/owner/name and nothing else",
+            "vault: hf:// must be followed by datasets/owner/name only",
             hint="The token comes from HF_TOKEN or HOLDFAST_VAULT_CREDENTIALS; see docs/vaults.md.",
         )
     checked_endpoint("HOLDFAST_HUB_URL", settings.hub_url)
@@ -124,7 +126,9 @@ _REMOTE: dict[str, Callable[[str, Settings, Entropy], Vault]] = {
 
 
 def _not_installed(kind: str, extra: str) -> InvalidSettings:
-    return InvalidSettings(f"vault: {kind} needs a further package", hint=f"Run pip install 'holdfast[{extra}]'.")
+    return InvalidSettings(
+        f"vault: {kind} requires an additional package", hint=f"Run pip install 'holdfast[{extra}]'."
+    )
 
 
 def checked_endpoint(setting: str, endpoint: str) -> None:
@@ -139,7 +143,7 @@ def checked_endpoint(setting: str, endpoint: str) -> None:
     if url.scheme not in ("http", "https") or not url.hostname or url.username or url.password or url.query:
         raise InvalidSettings(f"{setting}: must be http:// or https:// with a host, without credentials")
     if url.scheme == "http" and not _is_near(url.hostname):
-        raise InvalidSettings(f"{setting}: plain http is for this machine and its private network only")
+        raise InvalidSettings(f"{setting}: plain http is allowed only for this machine and private networks")
 
 
 def _is_near(host: str) -> bool:

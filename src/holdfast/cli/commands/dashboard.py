@@ -49,12 +49,12 @@ def show_page(connection: Connection, page: str, word: str | None, as_json: bool
         InvalidRequest: there is no such page, or it needs a word that is missing.
     """
     if page not in PAGES:
-        raise InvalidRequest(f"show: there is no page {page[:40]!r}", hint=f"Pages: {', '.join(PAGES)}.")
+        raise InvalidRequest(f"show: unknown page {page[:40]!r}", hint=f"Pages: {', '.join(PAGES)}.")
     name, arguments, second = PAGES[page]
     if page == "context":
         word = placed(endpoint(name), {"project": word} if word else {}, False, environment())["project"]
     if page == "replay" and not word:
-        raise InvalidRequest("show replay: say which session", hint="See them with holdfast show sessions.")
+        raise InvalidRequest("show replay: a session id is required", hint="List sessions with: holdfast show sessions")
     answer = connection.call(endpoint(name), {**arguments, **({second: word} if second and word else {})})
     if as_json:
         print_json(answer)
@@ -83,13 +83,13 @@ def print_dashboard(answer: Json, place: str, console: Console | None = None) ->
         out.line(f"{name:<13}", (bars(shown), "cyan"), (f"  {sum(shown):,}", "dim"))
     out.head("Safety")
     out.line(_snapshots(answer["snapshots"]))
-    out.line(f"index: {answer['index']['pending']:,} waiting, model {answer['index']['model']}")
+    out.line(f"index: {answer['index']['pending']:,} pending, model {answer['index']['model']}")
     if "disk" in answer:
         disk = answer["disk"]
         out.line(
             f"disk: database {size(disk['database'])}, snapshots {size(disk['snapshots'])}, {size(disk['free'])} free"
         )
-    out.head("What happened last")
+    out.head("Latest events")
     for one in answer["recent"]:
         out.line((moment(one["timestamp"]), "dim"), f"  {one['kind']:<12}", one_line(one["title"], 100))
     if not answer["recent"]:
@@ -102,9 +102,9 @@ def _state(answer: Json) -> tuple[str, str]:
     """The worst that is known, and its style: whoever reads "healthy" reads no further."""
     levels = {one["level"] for one in answer["warnings"]}
     if "error" in levels:
-        return "something is wrong", "bold red"
+        return "errors", "bold red"
     well = answer["status"] == "healthy" and "warning" not in levels
-    return ("healthy", "green") if well else ("needs a look", "yellow")
+    return ("healthy", "green") if well else ("warnings", "yellow")
 
 
 class _Lines:
@@ -132,8 +132,8 @@ def _snapshots(state: Json) -> str:
     how = "signed" if newest["signed"] else "not signed"
     sealed = "encrypted" if newest["encrypted"] else "not encrypted"
     return (
-        f"snapshots: {state['count']}, {size(state['bytes'])}; the last good one {age(newest['ageMs'])} old, {how}, "
-        f"{sealed}; copies go to {one_line(state['vault'] or 'no other place', 200)}"
+        f"snapshots: {state['count']}, {size(state['bytes'])}; the last intact one {age(newest['ageMs'])} old, "
+        f"{how}, {sealed}; copied to {one_line(state['vault'] or 'no other location', 200)}"
     )
 
 

@@ -93,20 +93,20 @@ def _folder(settings: Settings) -> Iterator[Check]:
     writable = os.access(home, os.W_OK | os.X_OK)
     yield Check("data folder", writable, str(home), "" if writable else _closed(home))
     loose = stat.S_IMODE(home.stat().st_mode) & 0o077
-    hint = f"Close it to others: chmod 700 {home}" if loose else ""
+    hint = f"Remove access for other users: chmod 700 {home}" if loose else ""
     yield Check("folder permissions", not loose, oct(stat.S_IMODE(home.stat().st_mode)), hint)
 
 
 def _closed(home: Path) -> str:
     """How a folder that cannot be written becomes writable."""
     if os.statvfs(home).f_flag & os.ST_RDONLY:
-        return "Its file system is mounted read-only: mount it for writing, or name another folder with HOLDFAST_HOME."
-    return f"Make it yours: chown -R $USER {home}"
+        return "Its file system is mounted read-only. Remount it for writing, or set HOLDFAST_HOME to another folder."
+    return f"Take ownership: chown -R $USER {home}"
 
 
 def _no_folder(settings: Settings) -> Check:
     """A folder that is not there is new, or it was lost; the vault tells which."""
-    found = f"{settings.folder} does not exist yet; the first write makes it"
+    found = f"{settings.folder} does not exist yet; the first write creates it"
     if not settings.vault or settings.url:
         return Check("data folder", True, found)
     archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
@@ -116,14 +116,14 @@ def _no_folder(settings: Settings) -> Check:
         return Check("data folder", False, f"{settings.folder} does not exist; {fault.message}", fault.hint)
     if not lies_there:
         return Check("data folder", True, found)
-    found = f"{settings.folder} does not exist, and the vault holds its memory"
+    found = f"{settings.folder} does not exist; its memory is in the vault"
     return Check("data folder", False, found, f"Restore it: {RESTORE}")
 
 
 def _space(settings: Settings) -> Iterator[Check]:
     place = next(path for path in (settings.folder, *settings.folder.parents) if path.exists())
     free = shutil.disk_usage(place).free
-    hint = "" if free > LOW_SPACE else "Free some space; writes are refused when none is left."
+    hint = "" if free > LOW_SPACE else "Free disk space. Writes fail when the disk is full."
     yield Check("disk space", free > LOW_SPACE, f"{free // 1_000_000} MB free", hint)
 
 
@@ -131,14 +131,14 @@ def _server(settings: Settings) -> Iterator[Check]:
     card = DataFolder(settings.folder).announced() if settings.folder.is_dir() else None
     url = settings.url or (str(card["url"]) if card else "")
     if not url:
-        found = "the next command starts it" if settings.daemon else "commands open the folder themselves"
+        found = "the next command starts it" if settings.daemon else "commands open the data folder directly"
         yield Check("server", True, f"not running; {found}", "")
         return
     connection = RemoteConnection(url, settings.secret or (str(card["token"]) if card else None))
     try:
         answer = connection.call(BY_NAME["health"], {})  # what is wrong with its memory is the store's to say
         well = answer["status"] == "healthy"
-        yield Check("server", True, f"{url} is healthy" if well else f"{url} answers; what is wrong is said below")
+        yield Check("server", True, f"{url} is healthy" if well else f"{url} responds; see the problems below")
     except Unauthorized as fault:
         yield _refused(settings, url, fault)
     except Fault as fault:
@@ -151,7 +151,7 @@ def _refused(settings: Settings, url: str, fault: Unauthorized) -> Check:
     """Which of the two secrets is the wrong one only the user knows."""
     if settings.secret is None:
         return Check("server", False, f"{url}: {fault.message}", f"Set {_VARIABLE} to the secret of that server.")
-    found = f"{url}: the secret in the environment ({_VARIABLE}) is not the one that the server was started with"
+    found = f"{url}: the secret in the environment ({_VARIABLE}) differs from the secret of the server"
     return Check("server", False, found, f"Set {_VARIABLE} to the server's secret, or stop it: holdfast serve --stop")
 
 
@@ -199,10 +199,10 @@ def _unknown_vault(connection: Connection, place: str) -> Iterator[Check]:
         yield Check("vault", False, f"{found}; {fault.message}", fault.hint)
         return
     if status["here"] or not status["snapshots"]:
-        yield Check("vault", False, found, "Restart the server with HOLDFAST_VAULT set as it is here.")
+        yield Check("vault", False, found, "Restart the server with the same HOLDFAST_VAULT.")
     else:
         hint = f"Merge its memory into this one: holdfast snapshot merge latest now --from {quote(place)} --yes"
-        yield Check("vault", False, f"{found}, and what that vault holds was never restored here", hint)
+        yield Check("vault", False, f"{found}, and the memory in that vault was never restored here", hint)
 
 
 def _vault(connection: Connection) -> Iterator[Check]:
@@ -214,13 +214,13 @@ def _vault(connection: Connection) -> Iterator[Check]:
     except Fault as fault:
         yield Check("vault", False, fault.message, fault.hint)
         return
-    said = f"{found['place']}: {found['snapshots']} snapshots, {len(found['missing'])} still to be sent"
+    said = f"{found['place']}: {found['snapshots']} snapshots, {len(found['missing'])} not uploaded yet"
     if found["damaged"]:
         said += f", {len(found['damaged'])} damaged"
     hint = "See which are damaged: holdfast vault status" if found["damaged"] else ""
     yield Check("vault", not found["damaged"], said, hint)
     if found["public"]:
-        yield Check("vault access", False, "anybody can read it", "Make it private where it is kept.")
+        yield Check("vault access", False, "it is public", "Make the vault private.")
     for warning in found.get("warnings", ()):
         yield Check("vault note", True, warning)
 
@@ -228,7 +228,7 @@ def _vault(connection: Connection) -> Iterator[Check]:
 def _folders(settings: Settings) -> Iterator[Check]:
     if settings.folder.is_dir():
         wrong = unfinished(settings.folder)
-        yield Check("memory folders", wrong is None, wrong or "as the memory wants them", MEND if wrong else "")
+        yield Check("memory folders", wrong is None, wrong or "matching the memory", MEND if wrong else "")
 
 
 def _spool(settings: Settings) -> Iterator[Check]:
@@ -236,20 +236,23 @@ def _spool(settings: Settings) -> Iterator[Check]:
     if settings.url or not settings.folder.is_dir():
         return
     found = spool_status(str(settings.folder))
-    said = f"{found.waiting} waiting, {found.refused} put aside, {found.dropped} lost"
+    said = f"{found.waiting} waiting, {found.refused} rejected, {found.dropped} lost"
     hints = []
     if found.waiting:
         full = (free_bytes(str(settings.folder)) or 0) < FULL_BYTES
-        first = "Free some space on the disk. " if full else ""
+        first = "Free disk space. " if full else ""
         running = DataFolder(settings.folder).announced() is not None
-        then = "once its memory can be written" if running else "within seconds; start it: holdfast serve --background"
-        hints.append(f"{first}The server takes in what waits {then}")
+        then = "once the memory is writable" if running else "within seconds; start it: holdfast serve --background"
+        hints.append(f"{first}The server stores waiting events {then}")
     if found.refused:
-        hints.append(f"What was put aside is in {settings.folder / 'spool' / 'refused'}; remove it when read.")
+        hints.append(
+            f"Rejected events are in {settings.folder / 'spool' / 'refused'}. Delete the folder after you have "
+            "looked at them."
+        )
     if found.dropped:
-        lost = "The disk or the spool was full, so these events are lost."
-        hints.append(f"{lost} Once you have read this, remove {settings.folder / 'spool' / 'dropped'}.")
-    yield Check("spool of hooks", not (found.refused or found.dropped), said, " ".join(hints))
+        lost = "These events were lost because the disk or the spool was full."
+        hints.append(f"{lost} To clear this message, delete {settings.folder / 'spool' / 'dropped'}.")
+    yield Check("hook spool", not (found.refused or found.dropped), said, " ".join(hints))
 
 
 def _warned(warnings: list[Json], seen: Collection[str]) -> Iterator[Check]:
@@ -275,7 +278,7 @@ def _keys(settings: Settings) -> Iterator[Check]:
     archive = Archive(settings.folder, settings, SystemClock(), SystemEntropy(), DEFAULT_TENANT)
     try:
         found = key_warnings(archive)
-        well = "copied and tested" if needs_keys(archive) else _trusted_keys(len(archive.keyring.trusted()))
+        well = "copied and verified" if needs_keys(archive) else _trusted_keys(len(archive.keyring.trusted()))
     except Fault as fault:
         yield Check("keys", False, fault.message, fault.hint)
         return
@@ -287,13 +290,15 @@ def _keys(settings: Settings) -> Iterator[Check]:
 
 def _trusted_keys(number: int) -> str:
     if not number:
-        return "none; snapshots are neither signed nor encrypted"
-    return f"none of its own yet, which the next snapshot makes; trusted: {number}"
+        return "none: snapshots are neither signed nor encrypted"
+    return f"no signing key yet (the next snapshot creates it); trusted: {number}"
 
 
 def _summarizer(settings: Settings) -> Iterator[Check]:
     keys = [name for name in ("anthropic", "openai", "gemini") if getattr(settings, f"{name}_key")]
-    found = f"{settings.llm}; keys: {', '.join(keys)}" if keys else f"{settings.llm}; no key: summaries are extractive"
+    found = (
+        f"{settings.llm}; keys: {', '.join(keys)}" if keys else f"{settings.llm}; no API key: summaries are extractive"
+    )
     yield Check("language model", True, found)
 
 
@@ -302,13 +307,13 @@ def _embedder(settings: Settings) -> Iterator[Check]:
     try:
         embedder = embedder_from(settings, SystemClock(), SystemEntropy())
         if embedder is None:
-            yield Check("embedder", True, "none; search goes by words")
+            yield Check("embedder", True, "none: keyword search only")
             return
         if settings.embedder == "minilm":
             embedder.embed_query(CleanText("ready?"))
         yield Check("embedder", True, embedder.name)
     except Fault as fault:
-        yield Check("embedder", False, f"{fault.message}; search goes by words", fault.hint)
+        yield Check("embedder", False, f"{fault.message}; keyword search only", fault.hint)
 
 
 def _loops(settings: Settings) -> Iterator[Check]:
@@ -318,5 +323,5 @@ def _loops(settings: Settings) -> Iterator[Check]:
     if kernel.is_built():
         yield Check("search by meaning", True, "compiled")
     else:
-        hint = "Install a C compiler, then Holdfast once more."
-        yield Check("search by meaning", True, "not compiled; slower with a hundred thousand memories or more", hint)
+        hint = "Install a C compiler, then reinstall Holdfast."
+        yield Check("search by meaning", True, "not compiled; slower with 100,000 memories or more", hint)

@@ -115,7 +115,7 @@ def import_foreign(
 def _read_foreign(path: Path, system: str) -> ImportResult:
     if system in FOLDERS:
         if not path.is_dir():
-            raise InvalidRequest(f"import: {path} is no folder")
+            raise InvalidRequest(f"import: {path} is not a folder")
         return FOLDERS[system](_files(path))
     try:
         with path.open("rb") as file:
@@ -158,7 +158,7 @@ def import_rules(connection: Connection, path: Path, project: str | None) -> Jso
         arguments["project"] = named
     answer: Json = connection.call(endpoint("import_rules"), arguments)
     if answer["removed"]:
-        answer["hint"] = "These are no longer in the file and still told. Remove one with: holdfast forget ID"
+        answer["hint"] = "These are no longer in the file but still recalled. Remove one with: holdfast forget ID"
     return answer
 
 

@@ -41,10 +41,10 @@ def key_backup(settings: Settings, to: Path, recipients: Sequence[str]) -> Json:
     """
     named = tuple(recipients) or settings.snapshot_recipients
     if not named:
-        raise InvalidRequest("key backup: nobody is named who can open it", hint="Say --encrypt age1…")
+        raise InvalidRequest("key backup: no recipient given", hint="Pass --encrypt age1…")
     path = user_path(to, "key backup")
     if path.exists():
-        raise Conflict(f"key backup: {path.name} exists already", hint="Name a new file.")
+        raise Conflict(f"key backup: {path.name} already exists", hint="Choose a new file name.")
     keyring = _keyring(settings)
     text = f"{_FIRST_LINE}\n{words_of(keyring.seed())}\n"
     with disk_faults(f"write {path.name}"):
@@ -79,14 +79,16 @@ def _typed() -> str:
 
 def _from_file(path: Path, identity: str) -> str:
     if not identity:
-        raise InvalidRequest("key recover: no identity is named that opens the backup", hint="Say --identity FILE.")
+        raise InvalidRequest(
+            "key recover: the backup is encrypted, and no identity was given", hint="Pass --identity FILE."
+        )
     with disk_faults(f"read {path.name}"), user_path(path, "key recover").open("rb") as file:
         data = file.read(_MOST)
     try:
         text = decrypt(data, [identity_of(one) for one in read_identities(identity)]).decode()
     except (WrongIdentity, NotIntact, UnicodeDecodeError):
-        raise InvalidRequest("key recover: the identity does not open the backup, or it is damaged") from None
+        raise InvalidRequest("key recover: wrong identity, or the backup is damaged") from None
     first, _, words = text.partition("\n")
     if first != _FIRST_LINE:
-        raise InvalidRequest("key recover: that is no backup of a signing key")
+        raise InvalidRequest("key recover: the file is not a backup of a signing key")
     return words

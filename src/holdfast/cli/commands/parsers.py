@@ -41,15 +41,18 @@ def _show(given: argparse.Namespace, answer: Json, operation: str = "") -> None:
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="address to listen on (127.0.0.1)")
-    parser.add_argument("--port", help="port to listen on (3111); 0 takes a free one")
-    parser.add_argument("--store", help="storage engine; sqlite, in the data folder, is the only one")
+    parser.add_argument("--port", help="port to listen on (3111); 0: any free port")
+    parser.add_argument("--store", help="where records are kept: sqlite, or postgresql://user@host/name")
     ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--background", action="store_true", help="start it in the background if none runs, and return")
-    ways.add_argument("--stop", action="store_true", help="end the server of the data folder")
+    ways.add_argument(
+        "--background", action="store_true", help="start the server in the background unless one is running, and return"
+    )
+    ways.add_argument("--stop", action="store_true", help="stop the server of the data folder")
     ways.add_argument(
         "--on-demand",
         action="store_true",
-        help="as other commands start it: takes a free port if its own is in use, ends after HOLDFAST_IDLE without use",
+        help="start as commands do: use any free port if the configured one is taken, exit after HOLDFAST_IDLE "
+        "without use",
     )
 
 
@@ -60,7 +63,7 @@ def _serve(given: argparse.Namespace) -> int:
 
 
 def _add_dry_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="show what would be done, change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="preview; change nothing")
 
 
 def _service_install(given: argparse.Namespace) -> int:
@@ -86,9 +89,11 @@ def _add_nothing(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_mcp(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--umo", help="the one chat that it speaks for, platform:type:session, whatever tools are told")
-    parser.add_argument("--sender-id", help="who speaks there")
-    parser.add_argument("--tools", choices=("core", "all"), help="tools to list (core); all can be called")
+    parser.add_argument("--umo", help="bind the connection to one chat, platform:type:session")
+    parser.add_argument("--sender-id", help="sender in that chat")
+    parser.add_argument(
+        "--tools", choices=("core", "all"), help="tools to list (core); unlisted tools can still be called"
+    )
 
 
 def _mcp(given: argparse.Namespace) -> int:
@@ -125,11 +130,13 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="an export as JSON, Markdown rules (CLAUDE.md), a folder or .jsonl of transcripts; - reads standard input",
     )
-    parser.add_argument("--project", help="of a Markdown file: the project of its rules, instead of its folder's")
-    parser.add_argument("--replace", action="store_true", help="replace records that exist")
-    parser.add_argument("--from", dest="system", choices=SYSTEMS, help="the memory system whose export it is")
-    parser.add_argument("--platform", default="", help="with --from: where the names of owners are sender ids")
-    parser.add_argument("--owner", default="", help="with --from: whose memories are that name nobody")
+    parser.add_argument(
+        "--project", help="project of the rules in a Markdown file (default: the project of its folder)"
+    )
+    parser.add_argument("--replace", action="store_true", help="replace existing records")
+    parser.add_argument("--from", dest="system", choices=SYSTEMS, help="memory system that wrote the export")
+    parser.add_argument("--platform", default="", help="with --from: chat platform of the owners' sender ids")
+    parser.add_argument("--owner", default="", help="with --from: owner of memories that name none")
 
 
 def _import(given: argparse.Namespace) -> int:
@@ -188,8 +195,8 @@ def _add_connect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--list", action="store_true", dest="list_", help="show the agents and whether they are connected"
     )
-    parser.add_argument("--dry-run", action="store_true", help="show the change, write nothing")
-    parser.add_argument("--undo", action="store_true", help="take the change back")
+    parser.add_argument("--dry-run", action="store_true", help="preview the change; write nothing")
+    parser.add_argument("--undo", action="store_true", help="undo the change")
     parser.add_argument("--no-hooks", action="store_true", help="write the MCP entry only")
     parser.add_argument("--project", metavar="DIR", help="project folder for agents configured per project")
 
@@ -227,12 +234,18 @@ def _connect(given: argparse.Namespace) -> int:
 
 
 def _elsewhere(given: argparse.Namespace) -> Json:
-    """The folder and address only where they are not the usual ones."""
+    """The folder and address only where they are not the usual ones. Those of the environment are written down too: an
+    agent is often started without it."""
+    from holdfast.cli.memory_location import settings_of
+    from holdfast.settings import named_by
+
     named: Json = {}
     if given.url:
         named["url"] = given.url
     if given.data:
         named["data"] = user_path(given.data, "--data").resolve()
+    elif named_by("home") and not settings_of(given).url:  # an address would be another memory
+        named["data"] = settings_of(given).folder.resolve()
     return named
 
 
@@ -245,8 +258,8 @@ def _key_words(given: argparse.Namespace) -> int:
 
 
 def _add_key_backup(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("to", help="new file that gets the encrypted key")
-    parser.add_argument("--encrypt", action="append", metavar="AGE", help="age recipient who can open it")
+    parser.add_argument("to", help="new file for the encrypted key")
+    parser.add_argument("--encrypt", action="append", metavar="AGE", help="age recipient to encrypt for")
 
 
 def _key_backup(given: argparse.Namespace) -> int:
@@ -258,9 +271,9 @@ def _key_backup(given: argparse.Namespace) -> int:
 
 
 def _add_key_recover(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--from", dest="source", help="file that key backup wrote; without it words are read")
-    parser.add_argument("--identity", help="file with the age identity that opens it")
-    parser.add_argument("--replace", action="store_true", help="though there is another key; it stays trusted")
+    parser.add_argument("--from", dest="source", help="file written by key backup (default: read the words)")
+    parser.add_argument("--identity", help="file with the age identity that decrypts it")
+    parser.add_argument("--replace", action="store_true", help="replace an existing key, which stays trusted")
 
 
 def _key_recover(given: argparse.Namespace) -> int:
@@ -309,7 +322,7 @@ def _watch(given: argparse.Namespace) -> int:
     url, credential = _server_of(settings_of(given))
     show = print_event if given.json else EventPrinter().show
     signal.signal(signal.SIGINT, _leave)
-    watch(url, credential, show, greet=lambda: print_notice(f"Watching {url}. Stop with Ctrl-C."))
+    watch(url, credential, show, greet=lambda: print_notice(f"Watching {url}. Press Ctrl-C to stop."))
     return 0
 
 
@@ -332,7 +345,7 @@ def _leave(*_: object) -> NoReturn:
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("page", nargs="?", default="dashboard", help="dashboard, memories, sessions, snapshots, …")
-    parser.add_argument("word", nargs="?", help="what the page is about: a project, a session to replay, a moment")
+    parser.add_argument("word", nargs="?", help="argument of the page: a project, a session to replay, a time")
 
 
 def _show_page(given: argparse.Namespace) -> int:
@@ -351,35 +364,37 @@ def holdfast_command() -> str:
 
 COMMANDS = (
     Command("serve", "Start the server.", _add_serve, _serve),
-    Command("service install", "Run the server as a service of this user.", _add_dry_run, _service_install),
-    Command("service status", "Show whether the server is a service and runs.", _add_nothing, _service_status),
-    Command("service remove", "Take the service back; the memory stays.", _add_dry_run, _service_remove),
-    Command("mcp", "Speak MCP on standard input and output.", _add_mcp, _mcp),
+    Command("service install", "Install the server as a service of this user.", _add_dry_run, _service_install),
+    Command("service status", "Show whether the service is installed and running.", _add_nothing, _service_status),
+    Command("service remove", "Remove the service. The memory is kept.", _add_dry_run, _service_remove),
+    Command("mcp", "Run an MCP server on standard input and output.", _add_mcp, _mcp),
     Command(
         "import", "Import an export, Markdown rules, or transcripts of Claude Code and Codex.", _add_import, _import
     ),
     Command(
         "connect",
-        "Write the MCP entry and hooks of an agent; --undo takes them back.",
+        "Connect an agent: write its MCP entry and hooks. --undo removes them.",
         _add_connect,
         _connect,
     ),
     Command(
         "key words",
-        "Show 24 words from which the signing key can be made again.",
+        "Show 24 words from which the signing key can be recovered.",
         _add_nothing,
         _key_words,
     ),
     Command("key backup", "Write the signing key to a file, encrypted with age.", _add_key_backup, _key_backup),
     Command(
         "key recover",
-        "Make the signing key again, from its words on standard input or from a backup.",
+        "Recover the signing key from its words (on standard input) or from a backup.",
         _add_key_recover,
         _key_recover,
     ),
-    Command("hook", "Report an event of an agent; connect writes it into the agent's settings.", _add_hook, _hook),
-    Command("status", "Show whether the server runs, where the memory is, and what is wrong.", _add_nothing, _status),
-    Command("show", "Print what the viewer's pages show.", _add_show, _show_page),
-    Command("watch", "Show what happens in the memory as it happens.", _add_nothing, _watch),
-    Command("doctor", "Explain what is wrong and how to mend it.", _add_nothing, _doctor),
+    Command("hook", "Record an event of an agent. Called by agents; see holdfast connect.", _add_hook, _hook),
+    Command(
+        "status", "Show whether the server is running, where the memory is, and any problems.", _add_nothing, _status
+    ),
+    Command("show", "Print a page of the viewer.", _add_show, _show_page),
+    Command("watch", "Show events of the memory as they happen.", _add_nothing, _watch),
+    Command("doctor", "Check the installation and explain how to fix problems.", _add_nothing, _doctor),
 )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.memory_location import LOOK_SECONDS
 from holdfast.cli.output.render import print_json, print_notice
-from holdfast.core.errors import DataLocked, Fault, InvalidRequest, InvalidSettings
+from holdfast.core.errors import DataLocked, Fault, InvalidSettings
 from holdfast.daemon import answers, ensure_server, running_server
 from holdfast.local.launcher import LOG, LOG_BYTES
 from holdfast.settings import Settings, load
@@ -32,9 +32,7 @@ TAKE_OVERS = 3
 
 
 def serve(given: argparse.Namespace) -> int:
-    if given.store not in (None, "sqlite"):
-        raise InvalidRequest("--store: sqlite, in the data folder, is the only storage engine")
-    settings = load({"home": given.data, "host": given.host, "port": given.port})
+    settings = load({"home": given.data, "host": given.host, "port": given.port, "store": given.store})
     if given.stop:
         return _stop(settings, given.json)
     if given.background:
@@ -113,7 +111,9 @@ def _stop(settings: Settings, as_json: bool) -> int:
     if as_json:
         print_json({"stopped": card is not None, "data": str(settings.folder)})
     else:
-        print_notice(f"The server of {settings.folder} has ended." if card else f"No server runs on {settings.folder}.")
+        print_notice(
+            f"The server of {settings.folder} has stopped." if card else f"No server is running for {settings.folder}."
+        )
     return 0
 
 
@@ -129,14 +129,14 @@ def end_server(settings: Settings, card: Json, pause: Callable[[float], None] = 
     except ProcessLookupError:
         return
     except PermissionError:
-        raise Fault(f"process {pid} belongs to another user", hint="Ask that user to end it.") from None
+        raise Fault(f"process {pid} belongs to another user", hint="That user has to stop it.") from None
     for _ in range(STOP_TRIES):
         if not folder.is_locked() or folder.owner() != str(pid):
             return
         pause(STOP_PAUSE_SECONDS)
     raise DataLocked(
-        f"process {pid} has not ended yet and has data folder {folder.home} open",
-        hint=f"End it: kill -9 {pid}. What was acknowledged is on the disk.",
+        f"process {pid} is still running and uses data folder {folder.home}",
+        hint=f"Stop it: kill -9 {pid}. Acknowledged writes are on disk.",
     )
 
 

@@ -70,7 +70,7 @@ def _started_by(card: Json | None, *, installed: bool) -> str:
 def remove(given: argparse.Namespace) -> int:
     unit = unit_of(settings_of(given), environment())
     if not unit.path.exists():
-        return _show(given, {"removed": False, **_described(unit), "notes": ["It is not installed."]})
+        return _show(given, {"removed": False, **_described(unit), "notes": ["The service is not installed."]})
     if given.dry_run:
         return _show(given, {"removed": False, "dryRun": True, **_described(unit)})
     notes = _run_commands(unit, "stop")
@@ -90,7 +90,7 @@ def service_hint(settings: Settings) -> str:
     said = f"The agent uses the memory in {unit.folder}, through its server {where}"
     if unit.path.exists():
         return f"{said}, which runs as a service."
-    return f"{said}, which starts by itself when it is needed. To keep it running: holdfast service install"
+    return f"{said}, which starts on demand. To keep it running: holdfast service install"
 
 
 def _described(unit: ServiceUnit) -> Json:
@@ -99,7 +99,7 @@ def _described(unit: ServiceUnit) -> Json:
 
 def _about_settings(unit: ServiceUnit) -> str:
     names = ", ".join(line.partition("=")[0] for line in unit.settings_text.splitlines())
-    return f"Settings of this environment ({names}) go to {unit.settings_path}, which only you can read."
+    return f"The settings of this environment ({names}) are stored in {unit.settings_path}, readable only by you."
 
 
 def _run_commands(unit: ServiceUnit, to: str) -> list[str]:

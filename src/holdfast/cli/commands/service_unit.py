@@ -135,4 +135,4 @@ def _settings_text(environ: Mapping[str, str]) -> str:
 
 def _check_line(text: str, what: str = "the path") -> None:
     if not text.isprintable():
-        raise InvalidRequest(f"service: {what} holds a character that cannot stand in a unit")
+        raise InvalidRequest(f"service: {what} contains a character that is not allowed in a unit file")

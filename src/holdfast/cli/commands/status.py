@@ -47,7 +47,7 @@ def _status(given: argparse.Namespace, settings: Settings) -> Json:
 def lines_of(answer: Json) -> list[str]:
     """The status for a person."""
     starts = "; the next command or hook starts it" if answer["daemon"] else ""
-    lines = [f"server: runs at {answer['server']}" if answer["server"] else f"server: does not run{starts}"]
+    lines = [f"server: running at {answer['server']}" if answer["server"] else f"server: not running{starts}"]
     if answer["folder"]:
         lines.append(f"folder: {answer['folder']}, port {answer['port']}")
     if "counts" not in answer:
@@ -65,7 +65,7 @@ def _snapshots(state: Json) -> str:
     newest = state["newest"]
     if newest is None:
         return "none yet"
-    return f"{state['count']}, {size(state['bytes'])}; the last good one is {age(newest['ageMs'])} old"
+    return f"{state['count']}, {size(state['bytes'])}; the last intact one is {age(newest['ageMs'])} old"
 
 
 def _spool(waiting: Json) -> str:

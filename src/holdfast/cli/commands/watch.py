@@ -80,9 +80,9 @@ def watch(
             raise
         except (OSError, InvalidHandshake, ConnectionClosed) as error:
             if not reached:
-                raise ServerUnreachable(f"watch: no answer from {url}") from error
+                raise ServerUnreachable(f"watch: no response from {url}") from error
         if wait == FIRST_WAIT:
-            print_notice("The connection is lost; trying again. Stop with Ctrl-C.")
+            print_notice("Connection lost; reconnecting. Press Ctrl-C to stop.")
         pause(wait)
         wait = min(2 * wait, LONGEST_WAIT)
 
@@ -97,7 +97,7 @@ def _open(address: str, credential: str | None) -> ClientConnection:
         return connect(address, additional_headers=headers, open_timeout=OPEN_SECONDS, max_size=MOST_BYTES, proxy=None)
     except InvalidStatus as error:
         if error.response.status_code in (401, 403):
-            raise Unauthorized("watch: the server does not take this credential") from error
+            raise Unauthorized("watch: the server rejected the credential") from error
         raise
 
 
@@ -108,13 +108,13 @@ def _events(socket: ClientConnection, place: EventPosition) -> Iterator[Json]:
             event = orjson.loads(message)
             place.at = str(event.get("place") or place.at)
             if event.get("type") == "gap":
-                print_notice("Some events were missed; holdfast show has the present state.")
+                print_notice("Some events were missed. Run holdfast show for the current state.")
                 yield {"type": "hello"}
             else:
                 yield event
     except ConnectionClosed as closed:
         if closed.rcvd and closed.rcvd.code == REFUSED:
-            raise Unauthorized("watch: the server does not take this credential") from closed
+            raise Unauthorized("watch: the server rejected the credential") from closed
 
 
 def print_event(event: Json) -> None:

@@ -195,7 +195,7 @@ AGENTS: tuple[Agent, ...] = (
             ),
         ),
         also=("codex-cli",),
-        hook_notes=("Codex runs new hooks only once you have allowed them: open /hooks in Codex.",),
+        hook_notes=("Codex runs new hooks only after you have allowed them: open /hooks in Codex.",),
         project=(".codex/config.toml", TomlServer(("mcp_servers",), plain_server)),
     ),
     Agent(
@@ -238,7 +238,7 @@ AGENTS: tuple[Agent, ...] = (
                 (WholeFile("plugin", plugin_text, MARK),),
             ),
         ),
-        hook_notes=("The plugin needs OpenCode 1.18.29 or newer; older releases use the MCP server alone.",),
+        hook_notes=("The plugin needs OpenCode 1.18.29 or newer; older releases use the MCP server only.",),
         project=("opencode.json", OPENCODE_SERVER),
     ),
     Agent(
@@ -248,8 +248,8 @@ AGENTS: tuple[Agent, ...] = (
         (ConfigFile(lambda place: place.app_data() / "Code" / "User" / "mcp.json", (VSCODE_SERVER,)),),
         also=("vs-code", "code"),
         hook_notes=(
-            "VS Code has no settled hooks of its own; it runs those of ~/.claude/settings.json, "
-            "which holdfast connect claude-code writes.",
+            "VS Code has no stable hooks of its own. It runs those in ~/.claude/settings.json, which holdfast "
+            "connect claude-code writes.",
         ),
         project=(".vscode/mcp.json", VSCODE_SERVER),
     ),
@@ -270,7 +270,7 @@ AGENTS: tuple[Agent, ...] = (
             ),
         ),
         notes=("Refresh the MCP servers in Windsurf, or restart it.",),
-        hook_notes=("Hooks run in the Cascade agent; Devin Local has the MCP server alone.",),
+        hook_notes=("Hooks run in the Cascade agent; Devin Local uses the MCP server only.",),
     ),
 )
 
@@ -285,4 +285,4 @@ def find(name: str) -> Agent:
         if name == agent.name or name in agent.also:
             return agent
     known = ", ".join(agent.name for agent in AGENTS)
-    raise InvalidRequest(f"connect does not know the agent {name!r}", hint=f"Choose one of: {known}.")
+    raise InvalidRequest(f"connect: unknown agent {name!r}", hint=f"Choose one of: {known}.")

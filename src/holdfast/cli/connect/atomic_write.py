@@ -28,7 +28,7 @@ def write_all(changes: Sequence[FileChange]) -> None:
     """
     for change in changes:
         if read(change.path) != change.before:
-            raise Conflict(f"{change.path} changed while connect was at work", hint="Run the command again.")
+            raise Conflict(f"{change.path} was changed by another program", hint="Run the command again.")
     done: list[FileChange] = []
     try:
         for change in changes:

@@ -199,7 +199,7 @@ class WholeFile:
 
     def added(self, text: str, place: ConnectTarget) -> str:
         if text.strip() and self.mark not in text:
-            raise Refusal("the file is there already and was not written by connect")
+            raise Refusal("the file already exists and was not written by connect")
         return self.content(place)
 
     def removed(self, text: str, place: ConnectTarget, original: str) -> str | None:
@@ -234,7 +234,7 @@ def snippet(entry: Entry, place: ConnectTarget) -> str:
 
 def _object(value: Any) -> Object:
     if not isinstance(value, dict):
-        raise Refusal("it does not hold a JSON object")
+        raise Refusal("it does not contain a JSON object")
     return value
 
 

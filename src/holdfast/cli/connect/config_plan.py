@@ -124,8 +124,8 @@ def _earlier(file: ConfigFile, path: Path, text: str) -> list[str]:
     if not any(entry.earlier(text) for entry in file.entries):
         return []
     return [
-        f"{path} also names {EARLIER_NAME}; it was left alone. Both speak to the same port, so remove it "
-        "there once you no longer need it."
+        f"{path} also names {EARLIER_NAME}; it was not changed. Both use the same port, so remove it when you "
+        "no longer need it."
     ]
 
 
@@ -140,7 +140,7 @@ def _project_notes(agent: Agent, place: ConnectTarget) -> list[str]:
         named = [SERVER_NAME] * entry.found(text, place) + [EARLIER_NAME] * entry.earlier(text)
     except (Fault, Refusal):
         return []  # the project's file is not connect's to judge
-    return [f"This project names {server} in {path}; there it wins over the user's settings." for server in named]
+    return [f"This project names {server} in {path}; which overrides the user's settings." for server in named]
 
 
 def _diff(change: FileChange) -> Iterator[str]:

@@ -51,8 +51,8 @@ class ConnectTarget:
         """
         if not self.command.is_absolute():
             raise InvalidRequest(
-                f"connect needs the absolute path of the holdfast command, not {self.command}",
-                hint="Agents start commands from folders of their own; pass the full path.",
+                f"connect requires the absolute path of the holdfast command, not {self.command}",
+                hint="Agents start commands from their own folders. Pass the full path.",
             )
         if "@" in urlsplit(self.url).netloc:
             raise InvalidRequest(

@@ -85,7 +85,7 @@ def plan_undo(agent: str, place: ConnectTarget) -> Plan:
             continue
         changes.append(change)
         if change.summary == _EDITED:
-            notes.append(f"{path} was edited since: only the Holdfast entries are taken out.")
+            notes.append(f"{path} was edited since: only the Holdfast entries are removed.")
     return Plan(declared.name, place, tuple(changes), tuple(notes))
 
 
@@ -132,11 +132,11 @@ def records(agent: str, place: ConnectTarget) -> dict[str, JournalRecord]:
     except (ValueError, KeyError, TypeError):
         raise InvalidRequest(
             f"connect cannot read its journal {path}",
-            hint="Move the journal away; --undo then takes out only the Holdfast entries.",
+            hint="Move the journal away; --undo then removes only the Holdfast entries.",
         ) from None
 
 
-_EDITED = "take the Holdfast entries out"
+_EDITED = "remove the Holdfast entries"
 
 
 def _undone(
@@ -149,7 +149,7 @@ def _undone(
         if record.original is None:
             return FileChange(path, text, None, "delete the file that connect created")
         if original is not None:
-            return FileChange(path, text, original, "put the original back")
+            return FileChange(path, text, original, "restore the original file")
     after = _without_ours(path, file, text, original or "", place) if file else text
     return FileChange(path, text, after, _EDITED) if after != text else None
 
@@ -167,7 +167,7 @@ def _without_ours(path: Path, file: ConfigFile, text: str, original: str, place:
             after = None if after is None else entry.removed(after, place, original)
         except Refusal as why:
             raise InvalidRequest(
-                f"connect cannot take the Holdfast entries out of {path}: {why}. Nothing was written.",
+                f"connect cannot remove the Holdfast entries of {path}: {why}. Nothing was written.",
                 hint=f"Remove {SERVER_NAME} and the lines with `holdfast hook` from the file by hand.",
             ) from None
     return after

@@ -55,7 +55,7 @@ def _applied(text: str, edits: Iterable[Edit]) -> str:
     parts, at = [], 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         if edit.start < at:
-            raise Refusal("two changes fall on the same place")
+            raise Refusal("two changes overlap")
         parts += [text[at : edit.start], edit.text]
         at = edit.end
     return "".join([*parts, text[at:]])
@@ -121,7 +121,7 @@ def _changes(doc: Document, node: Node, value: Any) -> Iterator[Edit]:
             yield from _changes(doc, slot.node, wanted)
         yield from _inserted(doc, node, [(None, item) for item in value[len(node.slots) :]])
     elif doc.commented(node.start, node.end):
-        raise Refusal("a comment stands inside a value that would be replaced")
+        raise Refusal("a value to be replaced contains a comment")
     else:
         yield Edit(node.start, node.end, _Layout(doc).pretty(value, _line_indent(doc.text, node.start)))
 

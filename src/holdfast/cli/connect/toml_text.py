@@ -25,7 +25,7 @@ Body = list[tuple[Name | None, Item]]
 _BOM = "\ufeff"
 _MARK = "\0\n"  # stands where our table was; no TOML text has it. Its line end keeps tomlkit from adding one
 _OURS = r"[ \t]*[^\s#](?s:.*)"  # begins with a header or a key, not with an empty line or a comment
-_OTHER_FORM = "the table is written in a form that cannot be changed by itself"
+_OTHER_FORM = "the table is written in a form that cannot be edited separately"
 
 
 def load(text: str) -> dict[str, Any]:

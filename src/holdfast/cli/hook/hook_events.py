@@ -226,25 +226,25 @@ class HookEvent(NamedTuple):
 
 
 EVENTS: dict[str, HookEvent] = {
-    "session-start": HookEvent(session_start, "Opens the session. Prints what the agent should know of the project."),
+    "session-start": HookEvent(session_start, "Opens the session. Prints the context of the project."),
     "prompt-submit": HookEvent(
-        prompt_submit, "Keeps what the user wrote, and prints memories that clearly bear on it."
+        prompt_submit, "Stores the user's prompt, and prints memories that are clearly relevant."
     ),
     "pre-tool-use": HookEvent(
-        pre_tool_use, "With AGENTMEMORY_INJECT_CONTEXT=true, prints what is known of the files a tool will touch."
+        pre_tool_use, "With AGENTMEMORY_INJECT_CONTEXT=true, prints what is known about the files a tool will use."
     ),
-    "post-tool-use": HookEvent(post_tool_use, "Keeps what a tool did, in brief."),
-    "post-tool-failure": HookEvent(post_tool_failure, "Keeps what failed, and how."),
+    "post-tool-use": HookEvent(post_tool_use, "Stores a summary of a tool call."),
+    "post-tool-failure": HookEvent(post_tool_failure, "Stores a failed tool call and its error."),
     "pre-compact": HookEvent(
-        pre_compact, "Keeps what the transcript has gained. Prints the context for the summary that the agent writes."
+        pre_compact, "Stores new lines of the transcript. Prints the context for the agent's summary."
     ),
-    "subagent-start": HookEvent(subagent_start, "Keeps that a subagent began."),
-    "subagent-stop": HookEvent(subagent_stop, "Keeps what a subagent came to, and its transcript."),
-    "notification": HookEvent(notification, "Keeps what the agent asked permission for."),
-    "task-completed": HookEvent(task_completed, "Keeps that a task was done."),
-    "stop": HookEvent(stop, "Keeps what the transcript has gained: answers, prompts, tool calls."),
-    "agent-message": HookEvent(agent_message, "Keeps what the agent said, for agents whose event carries it."),
-    "session-end": HookEvent(session_end, "Keeps what the transcript has gained, and closes the session."),
+    "subagent-start": HookEvent(subagent_start, "Stores the start of a subagent."),
+    "subagent-stop": HookEvent(subagent_stop, "Stores the result of a subagent, and its transcript."),
+    "notification": HookEvent(notification, "Stores a permission request."),
+    "task-completed": HookEvent(task_completed, "Stores a completed task."),
+    "stop": HookEvent(stop, "Stores new lines of the transcript: responses, prompts, tool calls."),
+    "agent-message": HookEvent(agent_message, "Stores the agent's message, for agents that send it with the event."),
+    "session-end": HookEvent(session_end, "Stores new lines of the transcript, and closes the session."),
     "post-commit": HookEvent(post_commit, "Links the newest commit to the session; for .git/hooks/post-commit."),
 }
 WITHOUT_PAYLOAD = frozenset({"post-commit"})  # git hands its hooks nothing on standard input
@@ -318,7 +318,7 @@ def _readable(call: HookCall, answer: dict[str, Any] | None) -> str:
 def _missing(answer: dict[str, Any] | None) -> str:
     """Why the agent is told nothing, or not all, where that is not because nothing is known."""
     said = answer.get("unavailable") or answer.get("notice") if answer else None
-    return f"Holdfast cannot tell all that it remembers: {said}" if said else ""
+    return f"Holdfast cannot recall everything: {said}" if said else ""
 
 
 def _lost(call: HookCall, answer: dict[str, Any] | None) -> str:
@@ -331,11 +331,11 @@ def _lost(call: HookCall, answer: dict[str, Any] | None) -> str:
     said = []
     free = free_bytes(call.folder) if answer is None else None
     if free is not None and free < FULL_BYTES:
-        said.append(f"Holdfast cannot run: the disk of {call.folder} is full. Free some space.")
+        said.append(f"Holdfast cannot run: the disk of {call.folder} is full. Free disk space.")
     if lost := spool_status(call.folder).dropped:
         said.append(
-            f"Holdfast lost {lost} {'event' if lost == 1 else 'events'} of hooks: there was no room to keep them. "
-            "Tell the user to run: holdfast doctor"
+            f"Holdfast lost {lost} {'event' if lost == 1 else 'events'} of hooks because the disk or the spool "
+            "was full. Tell the user to run: holdfast doctor"
         )
     return "\n\n".join(said)
 

@@ -87,7 +87,7 @@ LISTINGS: dict[str, Listing] = {
     "memories": Listing(
         "memories",
         (_when("updatedAt", "createdAt"), _TYPE, _PROJECT, Column("memory", _of("title", "content"), least=_TEXT), _ID),
-        "No memories yet. Keep one: holdfast remember TEXT",
+        "No memories yet. Save one: holdfast remember TEXT",
     ),
     "sessions": Listing(
         "sessions",
@@ -104,7 +104,7 @@ LISTINGS: dict[str, Listing] = {
     "timeline": Listing(
         "observations",
         (_when("timestamp"), _TYPE, _PROJECT, Column("what happened", _of("title"))),
-        "Nothing happened there. Connect an agent: holdfast connect",
+        "No events. Connect an agent: holdfast connect",
     ),
     "lessons": Listing(
         "lessons",
@@ -137,7 +137,7 @@ LISTINGS: dict[str, Listing] = {
             Column("action", _of("title")),
             _ID,
         ),
-        "Nothing to do yet. Note something: holdfast action create TITLE",
+        "No actions yet. Add one: holdfast action create TITLE",
     ),
     "audit": Listing(
         "entries",
@@ -145,7 +145,7 @@ LISTINGS: dict[str, Listing] = {
             _when("timestamp"),
             Column("operation", _of("operation")),
             Column("who", _who),
-            Column("what it changed", lambda row: ", ".join(row["targetIds"])),
+            Column("changes", lambda row: ", ".join(row["targetIds"])),
         ),
         "No entries.",
     ),
@@ -156,7 +156,7 @@ LISTINGS: dict[str, Listing] = {
             Column("memories", lambda row: row["memories"]),
             Column("name", _of("name")),
         ),
-        "Nothing to draw yet: memories that name concepts or files make the graph.",
+        "The graph is empty. It shows memories that name concepts or files.",
     ),
     "replay": Listing(
         "frames",
@@ -164,7 +164,7 @@ LISTINGS: dict[str, Listing] = {
             Column("at", _offset),
             Column("kind", _of("kind")),
             Column("step", _of("label")),
-            Column("what came of it", _outcome),
+            Column("result", _outcome),
         ),
         "This session has no steps.",
     ),
@@ -178,7 +178,7 @@ LISTINGS: dict[str, Listing] = {
             Column("size", lambda row: size(row["size"])),
             _ID,
         ),
-        "No snapshots yet. Make one: holdfast snapshot create",
+        "No snapshots yet. Create one: holdfast snapshot create",
     ),
 }
 

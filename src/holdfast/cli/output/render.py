@@ -101,15 +101,15 @@ def _print_passages(console: Console, answer: Json) -> None:
         if "why" in hit:
             _print_line(console, f"   {_printable(reasons(hit['why']))}", "dim")
     if not answer["results"]:
-        console.print(Text("Nothing was found.", style="dim"))
+        console.print(Text("No results.", style="dim"))
 
 
 def _print_context(console: Console, answer: Json) -> None:
     """What an agent is told, line by line; under each line why, and the records it is from."""
     section = ""
     if not answer.get("known", True):
-        rest = " An agent there is told what holds everywhere:" if answer["lines"] else ""
-        _print_line(console, f"Nothing is known of project {_printable(str(answer['project']))}.{rest}")
+        rest = " An agent there gets the memories for all projects:" if answer["lines"] else ""
+        _print_line(console, f"No memories for project {_printable(str(answer['project']))}.{rest}")
     for line in answer["lines"]:
         if line["section"] != section:
             section = line["section"]

@@ -13,7 +13,7 @@ def remembered(answer: Json) -> list[str]:
     """What was saved, for which project, and what it has to do with other memories."""
     memory = answer["memory"]
     if answer.get("deduplicated"):
-        lines = [f"Known already: {memory['id']}, {_for(memory)}."]
+        lines = [f"Already known: {memory['id']}, {_for(memory)}."]
     else:
         version = f" as version {memory['version']}" if memory["version"] > 1 else ""
         lines = [f"Saved {memory['id']}{version}, {_for(memory)}."]
@@ -21,7 +21,7 @@ def remembered(answer: Json) -> list[str]:
         lines.append(f"It supersedes {', '.join(memory['supersedes'])}.")
     if others := answer.get("similarTo"):
         told = "; ".join(f"{one['id']} ({one['title']})" for one in others)
-        lines.append(f"Similar, and still told: {told}.")
+        lines.append(f"Similar memories that are still recalled: {told}.")
     if answer.get("redacted"):
         lines.append(f"Redacted before it was saved: {', '.join(answer['redacted'])}.")
     return lines
@@ -29,7 +29,7 @@ def remembered(answer: Json) -> list[str]:
 
 def lesson_saved(answer: Json) -> list[str]:
     lesson = answer["lesson"]
-    verb = "Saved" if answer["action"] == "created" else "Known already, and surer now:"
+    verb = "Saved" if answer["action"] == "created" else "Already known; confidence raised:"
     return [f"{verb} {lesson['id']}, {_for(lesson)}."]
 
 
@@ -42,7 +42,7 @@ def forgotten(answer: Json) -> list[str]:
     counts = ", ".join(f"{count} {name}" for name, count in answer["counts"].items())
     lines = [f"Forgotten: {counts}."]
     if held := answer.get("snapshots"):
-        lines += [f"Snapshots made since: {', '.join(held)}.", answer["hint"]]
+        lines += [f"Snapshots made since then: {', '.join(held)}.", answer["hint"]]
     return lines
 
 
@@ -51,7 +51,7 @@ def rules_imported(answer: Json) -> list[str]:
     counts = ", ".join(f"{answer[name]} {name}" for name in ("added", "changed", "unchanged"))
     lines = [f"{answer['file']}, {_for(answer)}: {counts}."]
     if gone := answer["removed"]:
-        lines.append(f"No longer in the file ({len(gone)}), still told; remove one with: holdfast forget ID")
+        lines.append(f"No longer in the file ({len(gone)}), still recalled; remove one with: holdfast forget ID")
         lines += [f"  {one['id']}  {one['title']}" for one in gone]
     return lines
 
@@ -62,7 +62,7 @@ def reasons(why: Json) -> str:
     known = {"fields", "score", "likeness"}
     parts = [f"{name} {value:+.2f}" for name, value in why.items() if name not in known and abs(value) >= LEAST_PART]
     likeness = [] if why["likeness"] is None else [f"likeness {why['likeness']:.2f}"]
-    return "; ".join([f"score {why['score']:.2f}: {', '.join(parts) or 'no part counts'}", *likeness, *stands])
+    return "; ".join([f"score {why['score']:.2f}: {', '.join(parts) or 'no matching terms'}", *likeness, *stands])
 
 
 def _for(record: Json) -> str:

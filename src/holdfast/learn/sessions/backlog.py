@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from holdfast.context import CallContext
 from holdfast.core.model import Session, Summary
 from holdfast.store.port import Condition, Reader, Tx, where
-from holdfast.store.stale_summaries import OUTDATED
+from holdfast.store.queries.stale_summaries import OUTDATED
 from holdfast.store.tables import NOTES, OBSERVATIONS, SESSIONS, SUMMARIES, outdated_summary_key
 
 # A session whose end never comes, as of a closed terminal, counts as over after this time without an event.

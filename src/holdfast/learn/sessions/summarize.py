@@ -47,7 +47,7 @@ def summarize(ctx: CallContext, session_id: str, *, extractive: bool = False) ->
     """
     session, seen = session_with(ctx, session_id, SESSION_OBSERVATIONS)
     if not seen:
-        raise NotFound("summarize: the session holds no observations")
+        raise NotFound("summarize: the session has no observations")
     asked = dataclasses.replace(ctx, summarizer=None) if extractive else ctx
     digest, maker = _digest(asked, session, seen)
     summary = _summary(ctx, session, digest, maker)
@@ -56,7 +56,7 @@ def summarize(ctx: CallContext, session_id: str, *, extractive: bool = False) ->
 
     def store(tx: Tx) -> tuple[Summary, Insight]:
         known = tx.get(SUMMARIES, ctx.tenant, session.id)
-        kept = dataclasses.replace(summary, seq=known.seq if known else tx.next_seq())
+        kept = dataclasses.replace(summary, seq=known.seq if known else tx.next_seq(ctx.tenant))
         tx.replace(SUMMARIES, kept)
         mark_current(ctx, tx, session.id)
         insight = keep_finding(ctx, tx, crystal, maker)[0]
@@ -81,7 +81,7 @@ def session_with(ctx: CallContext, session_id: str, limit: int) -> tuple[Session
     reader = ctx.store.read()
     session = reader.get(SESSIONS, ctx.tenant, ctx.session_key(reader, session_id))
     if session is None or not ctx.may_see(session):
-        raise NotFound("session: no session of that id")
+        raise NotFound("session: no session has that id")
     seen = reader.find(OBSERVATIONS, ctx.tenant, *ctx.sees(), *where(session_id=session.id), order="-at", limit=limit)
     seen.reverse()
     return session, seen
@@ -140,7 +140,7 @@ def keep_finding(ctx: CallContext, tx: Tx, finding: Finding, maker: str) -> tupl
     insight = Insight(
         tenant=ctx.tenant,
         id=id,
-        seq=known.seq if known else tx.next_seq(),
+        seq=known.seq if known else tx.next_seq(ctx.tenant),
         kind=finding.kind,
         title=finding.title,
         content=finding.content,

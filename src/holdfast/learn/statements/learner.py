@@ -24,9 +24,9 @@ from holdfast.learn.statements.supersession import (
     supersede,
 )
 from holdfast.store.port import Condition, Reader, Tx
-from holdfast.store.stale_summaries import mark_outdated
+from holdfast.store.queries.stale_summaries import mark_outdated
+from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, STATEMENTS
-from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS
 
 ROWS = 200  # observations and memories looked at in one step
 SPOKEN = (*PROMPT_HOOKS, MESSAGE_HOOK)
@@ -45,7 +45,7 @@ class LearningStep:
 def learn_step(ctx: CallContext) -> LearningStep:
     """Read the next turns and memories of a tenant, and keep what they state."""
     reader = ctx.store.read()
-    last = ctx.store.last_seq()
+    last = ctx.store.last_seq(ctx.tenant)
     fresh = Condition("seq", ">", cursor(ctx, reader))
     seen = reader.find(OBSERVATIONS, ctx.tenant, fresh, order="seq", limit=ROWS)
     kept = reader.find(MEMORIES, ctx.tenant, fresh, order="seq", limit=ROWS)
@@ -79,7 +79,7 @@ def _cursor_id() -> str:
 def _move(ctx: CallContext, upto: int) -> None:
     def store(tx: Tx) -> None:
         known = tx.get(NOTES, ctx.tenant, _cursor_id())
-        seq = known.seq if known else tx.next_seq()
+        seq = known.seq if known else tx.next_seq(ctx.tenant)
         tx.replace(NOTES, Note(ctx.tenant, _cursor_id(), seq, CURSOR, str(upto), ctx.clock.now_ms()))
 
     ctx.store.write(store)
@@ -160,7 +160,7 @@ def _statement(ctx: CallContext, tx: Tx, drawn: ExtractedStatement) -> Statement
     return Statement(
         tenant=ctx.tenant,
         id=statement_id(drawn.source.id, drawn.place),
-        seq=tx.next_seq(),
+        seq=tx.next_seq(ctx.tenant),
         source_id=drawn.source.id,
         session_id=drawn.source.session_id,
         project=drawn.source.project,

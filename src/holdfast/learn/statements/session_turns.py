@@ -11,7 +11,7 @@ from holdfast.core.model import Json, Observation
 from holdfast.learn.sessions.steps import prompt_of, said_of, tool_input
 from holdfast.learn.statements.edits import Edit
 from holdfast.store.port import Reader
-from holdfast.store.turns import MESSAGE_HOOK, PROMPT_HOOKS, turn_of
+from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS, turn_of
 
 MOST_ROWS = 1_000  # of one turn
 MOST_EDITS = 40

@@ -8,9 +8,9 @@ from holdfast.core.model import Relation
 from holdfast.learn.relations import keep_relation
 from holdfast.learn.statements.supersession import HOLDS, SAME_SUBJECT, SUPERSEDES, UPDATES
 from holdfast.store.port import Condition, Tx, where
-from holdfast.store.stale_summaries import mark_sessions_of
+from holdfast.store.queries.stale_summaries import mark_sessions_of
+from holdfast.store.queries.turns import MESSAGE_HOOK, MOST_MESSAGES, turn_of
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, RELATIONS, STATEMENTS
-from holdfast.store.turns import MESSAGE_HOOK, MOST_MESSAGES, turn_of
 
 
 def still_true(ctx: CallContext, id: str) -> list[Relation]:
@@ -32,8 +32,8 @@ def still_true(ctx: CallContext, id: str) -> list[Relation]:
         memory = tx.get(MEMORIES, ctx.tenant, id)
         if not found or (memory is not None and not ctx.may_see(memory)):
             raise NotFound(
-                f"{id}: nothing of that id was superseded",
-                hint="holdfast recall shows which id is marked.",
+                f"{id}: no record with that id is marked as outdated",
+                hint="Find the marked id with: holdfast recall",
             )
         for one in found:
             tx.delete(RELATIONS, ctx.tenant, one.id)

@@ -36,7 +36,7 @@ from holdfast.learn.statements.session_turns import Turn, turn_around
 from holdfast.learn.statements.stems import subject_of
 from holdfast.learn.statements.values import values, without_values
 from holdfast.store.port import Condition, Reader, Tx, where
-from holdfast.store.stale_summaries import mark_sessions_of
+from holdfast.store.queries.stale_summaries import mark_sessions_of
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, RELATIONS, STATEMENTS
 
 SUPERSEDES, UPDATES, SAME_SUBJECT, HOLDS = "supersedes", "updates", "same_subject", "holds"

@@ -63,7 +63,7 @@ def explain(error: ValidationError) -> str:
 def _reason(kind: str, about: Mapping[str, Any]) -> str:
     if kind in _BOUNDED:
         return _BOUNDED[kind](about)
-    return _WORDS.get(kind, "is not of the form that it needs")
+    return _WORDS.get(kind, "has an invalid format")
 
 
 def _counted(count: int, one: str, many: str | None = None) -> str:

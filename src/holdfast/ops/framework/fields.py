@@ -117,8 +117,8 @@ def moment(ctx: CallContext, when: int | str | None, name: str) -> int | None:
     at = parse_moment(when, ctx.clock.now_ms())
     if at is None:
         raise InvalidRequest(
-            f"{name} is neither a time such as 2026-11-15T20:41:34Z nor words for one",
-            hint="Words such as: yesterday, 3 days ago, last week, last Friday, May 2026, 12 May 2026.",
+            f"{name} is not a valid time: use a time such as 2026-11-15T20:41:34Z or a phrase such as yesterday",
+            hint="Examples: yesterday, 3 days ago, last week, last Friday, May 2026, 12 May 2026.",
         )
     return at
 
@@ -127,7 +127,7 @@ _LIST_SCHEMA = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type"
 _TIME_SCHEMA = {"type": "string", "format": "date-time"}
 _WHEN_SCHEMA = {
     "type": "string",
-    "description": "A time such as 2026-11-15T20:41:34Z, or words: yesterday, 3 days ago, last week, May 2026.",
+    "description": "A time such as 2026-11-15T20:41:34Z, or a phrase: yesterday, 3 days ago, last week, May 2026.",
 }
 
 _after = AfterValidator
@@ -155,7 +155,7 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 def limit(default: int, most: int) -> Any:
     """A page size: at least 1, at most `most`."""
-    return Field(default=default, ge=1, le=most, description=f"How many at most (up to {most}).")
+    return Field(default=default, ge=1, le=most, description=f"Maximum number of results (up to {most}).")
 
 
 Offset = Annotated[int, Field(ge=0, le=100_000_000)]

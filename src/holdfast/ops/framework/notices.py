@@ -8,7 +8,7 @@ from holdfast.context import CallContext
 from holdfast.core.model import DEFAULT_TENANT
 from holdfast.core.ports import Embedder
 
-WORDS_ONLY = "Search goes by words only"
+WORDS_ONLY = "Search uses keywords only"
 AGAIN_SECONDS = 3_600.0
 
 _told: WeakKeyDictionary[Embedder, dict[tuple[str, str], float]] = WeakKeyDictionary()

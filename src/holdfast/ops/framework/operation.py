@@ -38,7 +38,7 @@ class Request(BaseModel):
     )
 
     agent_id: CleanName | None = Field(
-        default=None, description="The agent that writes, or whose records are asked for; a token may be bound to one."
+        default=None, description="Agent that owns the records. A token may be bound to one agent."
     )
 
 
@@ -46,7 +46,7 @@ class SeeingAll(Request):
     """A request for which an admin may ask to see what was said in every chat."""
 
     all_chats: bool = Field(
-        default=False, description="Whatever chat it comes from: for admins only, and noted in the audit log."
+        default=False, description="Include records of all chats. Requires the scope admin; recorded in the audit log."
     )
 
     def viewer(self) -> Viewer:
@@ -57,10 +57,10 @@ class ChatRequest(SeeingAll):
     """A request from a chat: who asks, and where. Ids of people are compared as they are, so they are not redacted."""
 
     umo: Name | None = Field(
-        default=None, description="The chat this comes from, platform:type:session; without it, the agent's own memory."
+        default=None, description="Chat of the request, as platform:type:session. Default: the agent's own memory."
     )
     sender_id: Name | None = Field(
-        default=None, description="Who speaks or asks there: the platform's id of the sender."
+        default=None, description="Sender of the request: the user's id on the chat platform."
     )
 
     def viewer(self) -> Viewer:
@@ -184,14 +184,14 @@ class Operation:
         bound, named = ctx.caller.chat, any(arguments.get(name) is not None for name in CHAT_FIELDS)
         if (bound or named) and not issubclass(self.request, ChatRequest):
             raise InvalidRequest(
-                f"{self.name}: it knows no chats, so it takes no umo and no senderId",
-                hint="In chats there are memories only; see docs/chats.md.",
+                f"{self.name}: umo and senderId are not supported",
+                hint="Chats have memories only; see docs/chats.md.",
             )
         if bound is None:
             return arguments
         others = {arguments.get(name) for name in ("senderId", "sender_id")} - {None, bound.sender_id}
         if others or arguments.get("umo") not in (None, bound.umo):
-            raise Forbidden("umo, senderId: this connection speaks for one chat and one sender")
+            raise Forbidden("umo, senderId: this connection is bound to one chat and one sender")
         rest = {name: value for name, value in arguments.items() if name not in CHAT_FIELDS}
         return {**rest, "umo": bound.umo, "senderId": bound.sender_id or None}
 

@@ -38,9 +38,9 @@ class FolderGraphAnswer(TypedDict):
 
 
 def folder_graph(ctx: CallContext, ask: FolderGraph) -> FolderGraphAnswer:
-    """Draw folders and concepts: joined where memories name both, and each folder with the one around it.
+    """Return folders and concepts as a graph: linked where memories name both, and each folder to its parent.
 
-    At most 2,000 nodes, the heaviest; leftOut counts what is not drawn.
+    At most 2,000 nodes, those with the most memories first; leftOut counts the rest.
     """
     drawn = draw(ctx, ask.project, ask.agent_id, ask.limit)
     return {
@@ -80,7 +80,7 @@ def _edges(drawn: MapGraph) -> list[Json]:
 
 class FolderMemories(ChatRequest):
     kind: Literal["folder", "concept"] = "folder"
-    name: str = Field(min_length=1, max_length=4_096, description="The folder, or the concept.")
+    name: str = Field(min_length=1, max_length=4_096, description="Name of the folder or concept.")
     project: Name | None = None
     limit: int = limit(50, 200)
     offset: Offset = 0
@@ -92,7 +92,7 @@ class FolderMemoriesAnswer(TypedDict):
 
 
 def folder_memories(ctx: CallContext, ask: FolderMemories) -> FolderMemoriesAnswer:
-    """List the memories of a folder, with the folders inside it, or of a concept, newest first."""
+    """List the memories of a folder (with its subfolders) or of a concept, newest first."""
     found, total = memories_at(ctx, ask.kind, ask.name, ask.project, ask.agent_id, ask.limit, ask.offset)
     return {"memories": [shape(one) for one in found], "total": total}
 

@@ -36,7 +36,7 @@ def past_ctx(ctx: CallContext, at: int | str, identity: str | None) -> Iterator[
         InvalidRequest: it is neither an id nor a time.
     """
     if identity and not ctx.caller.may("root"):
-        raise Forbidden("identity: this credential reaches no files of the server")
+        raise Forbidden("identity: this credential may not read or write files on the server")
     with snapshot_ctx(ctx, SnapshotSelector(_id(ctx, at), identity=identity)) as then:
         yield then
 

@@ -1,4 +1,4 @@
-"""Operations that answer: search, smart search, context, enrich, profile."""
+"""Operations that query: search, smart search, context, enrich, profile."""
 
 from __future__ import annotations
 
@@ -45,36 +45,39 @@ class Search(ChatRequest):
     project: Name | None = None
     session_id: Name | None = None
     type: Name | None = None
-    concepts: Names = Field(default=(), description="Only records that have all of these, spelled like this.")
-    files: Names = Field(default=(), description="Only records that have all of these paths, as they were given.")
+    concepts: Names = Field(default=(), description="Only records with all of these concepts (exact match).")
+    files: Names = Field(default=(), description="Only records with all of these paths (exact match).")
     before: When | None = None
     after: When | None = None
     as_of: When | None = None
     kind: Literal["memory", "observation"] | None = None
     format: Literal["full", "compact", "narrative", "passages"] = Field(
-        default="full", description="passages: of each hit the text that matched, once, and little else."
+        default="full", description="passages: return only the matching text of each hit."
     )
-    full: bool = Field(default=False, description="Everything that is stored of each hit.")
+    full: bool = Field(default=False, description="Return the complete record of each hit.")
     here: Name | None = Field(
         default=None,
-        description="The project of the folder you work in: others answer only where it does not, and are named.",
+        description="Current project. Hits of other projects are returned only if this one has none.",
     )
     token_budget: int | None = Field(
         default=None,
         ge=1,
         le=1_000_000,
         alias="token_budget",
-        description="Tokens that the answer may take; what is too long for it is left out.",
+        description="Maximum size of the response in tokens. Hits that do not fit are left out.",
     )
     per_session: int | None = Field(
-        default=None, ge=1, le=100, description="So many of one session before the other sessions had their turn."
+        default=None,
+        ge=1,
+        le=100,
+        description="Maximum number of hits of one session ahead of those of other sessions.",
     )
-    explain: bool = Field(default=False, description="With the reasons of each hit.")
+    explain: bool = Field(default=False, description="Explain the score of each hit.")
     at: When | None = Field(
         default=None,
-        description="Answer from a snapshot: its id, or a time; then the newest one before it.",
+        description="Search a snapshot instead: its id, or a time (the newest snapshot before it).",
     )
-    identity: Name | None = Field(default=None, description="File with the age identity that opens that snapshot.")
+    identity: Name | None = Field(default=None, description="File with the age identity that decrypts the snapshot.")
 
 
 class SearchAnswer(TypedDict):
@@ -105,9 +108,9 @@ def _question(ctx: CallContext, ask: Search | SmartSearch, query: str, **more: A
 def search(ctx: CallContext, ask: Search) -> SearchAnswer:
     """Find memories and observations that answer a question, best first.
 
-    Use it before answering anything that earlier sessions may have settled: decisions, preferences, causes of
-    bugs, how things are done here. Ask with the words you would expect in the answer. With explain each hit says
-    why it is there; perSession lets no session have more than so many of the first places.
+    Use it before answering anything that earlier sessions may have settled: decisions, preferences, causes of bugs, how
+    things are done here. Ask with the words you would expect in the answer. With explain each hit has the reasons for
+    its score. perSession limits how many hits of one session come first.
     """
     if ask.at is not None:
         with past_ctx(ctx, ask.at, ask.identity) as (then, snapshot):
@@ -270,7 +273,7 @@ class SmartSearchAnswer(TypedDict):
 
 
 def smart_search(ctx: CallContext, ask: SmartSearch) -> SmartSearchAnswer:
-    """Find memories in a short form, with lessons that fit; then expand the ones you need.
+    """Find memories in a short form, with matching lessons; then expand the ones you need.
 
     Call it with a query for titles and scores, and again with expandIds for the full records.
     """
@@ -315,9 +318,11 @@ class Context(ChatRequest):
     session_id: Name | None = None
     project: str = Field(max_length=512)
     budget: int | None = Field(default=None, ge=50, le=200_000)
-    query: Query | None = Field(default=None, description="In a chat: what was just said, to recall by.")
-    locale: Literal["en", "zh"] = Field(default="en", description="In a chat: the language around the memories.")
-    explain: bool = Field(default=False, description="With each line, why it is told and which records it is from.")
+    query: Query | None = Field(default=None, description="In a chat: the latest message, used as the search query.")
+    locale: Literal["en", "zh"] = Field(
+        default="en", description="In a chat: language of the text around the memories."
+    )
+    explain: bool = Field(default=False, description="Return the reason and the source records of each line.")
 
     @model_validator(mode="before")
     @classmethod
@@ -339,10 +344,10 @@ class ContextAnswer(TypedDict):
 def context(ctx: CallContext, ask: Context) -> ContextAnswer:
     """Get what an agent should know before it works on a project, within a budget of tokens.
 
-    The user's wishes and rules, decisions and facts in force, what was found out, open work, the last sessions and the
-    files that matter, in that order. With sessionId, memories that answer what this session is about come first. What
-    was left out or shortened is counted by section. With umo, only what the caller may see there: a block of memories
-    by scope, each with where it came from, whose and when.
+    Contains, in this order: the user's wishes and rules, current decisions and facts, findings, open work, the last
+    sessions and the important files. With sessionId, memories relevant to that session come first. What was left out or
+    shortened is counted by section. With umo, only what the caller may see in that chat: memories by scope, each with
+    its source, owner and date.
     """
     budget = ask.budget or ctx.settings.token_budget
     if ctx.in_chat:
@@ -377,7 +382,7 @@ class ContextPromptAnswer(TypedDict):
 
 
 def context_prompt(ctx: CallContext, ask: ContextPrompt) -> ContextPromptAnswer:
-    """Get up to three memories that clearly bear on a prompt and were not told in this session, or nothing.
+    """Get up to three memories that are clearly relevant to a prompt and new to this session, or nothing.
 
     For hooks that run when the user submits a prompt; at most 300 tokens.
     """
@@ -403,7 +408,7 @@ class EnrichAnswer(TypedDict):
 
 
 def enrich(ctx: CallContext, ask: Enrich) -> EnrichAnswer:
-    """Get what is known about the files and terms a tool is about to touch, at most 4,000 characters."""
+    """Get what is known about the files and terms that a tool is about to use, at most 4,000 characters."""
     text = enrichment(ctx, ask.files, ask.terms, ask.project, ask.session_id, ask.agent_id)
     return {"context": text}
 
@@ -415,7 +420,7 @@ class Profile(Request):
 def profile(ctx: CallContext, ask: Profile) -> Json:
     """Show what a project is about: its concepts, files, conventions and common errors.
 
-    Without a project, the projects that are known.
+    Without a project, lists the known projects.
     """
     if ask.project:
         return profile_shape(ctx, ask.project)

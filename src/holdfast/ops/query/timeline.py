@@ -1,4 +1,4 @@
-"""Operations that show what happened when: around a moment, and a session from its start to its end."""
+"""Operations that show events in order of time: around a moment, or of one session."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def timeline(ctx: CallContext, ask: Timeline) -> TimelineAnswer:
     """Show what happened before and after a moment.
 
     The anchor is the id of an observation or memory, the address of a memory, a time such as 2026-11-15T20:41:34Z, or
-    words such as "3 days ago". Use it after a search, to see what led to a hit and what followed. In a chat, whose
-    speakers see no observations, it shows memories.
+    words such as "3 days ago". Use it after a search, to see what led to a hit and what followed. In a chat it shows
+    memories only.
     """
     anchor = ask.anchor or iso(ctx.clock.now_ms())
     if is_address(anchor):
@@ -92,7 +92,7 @@ class ReplayLoadAnswer(TypedDict):
 
 
 def replay_load(ctx: CallContext, ask: ReplayLoad) -> ReplayLoadAnswer:
-    """Load a session's events in order, with their distance from its start, to play them again."""
+    """Load a session's events in order, each with its time since the start, for replay."""
     session, events, duration = replay(ctx, ask.session_id)
     played: ReplayTimeline = {"events": events, "eventCount": len(events), "totalDurationMs": duration}
     return {"success": True, "session": shape(session), "timeline": played}
@@ -113,9 +113,9 @@ class ReplayFramesAnswer(TypedDict):
 
 
 def replay_frames(ctx: CallContext, ask: ReplayFrames) -> ReplayFramesAnswer:
-    """Load a part of a session's frames in order, with what went into each tool and what came out.
+    """Load a range of a session's frames in order, with the input and output of each tool.
 
-    Long texts are cut; `cut` says how long they were.
+    Long texts are truncated; `cut` is their original length.
     """
     found = frames(ctx, ask.session_id, ask.limit, ask.offset)
     return {

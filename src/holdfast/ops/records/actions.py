@@ -1,4 +1,4 @@
-"""Operations on actions (what is to be done) and relations (what belongs together)."""
+"""Operations on actions (work to be done) and on relations between records."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class ActionAnswer(TypedDict):
 
 
 def action_create(ctx: CallContext, ask: ActionCreate) -> ActionAnswer:
-    """Note something that is to be done, with a priority; higher comes first."""
+    """Record work to be done, with a priority; higher comes first."""
 
     def store(tx: Tx) -> Action:
         now = ctx.clock.now_ms()
         action = Action(
             tenant=ctx.tenant,
             id=ctx.new_id("act"),
-            seq=tx.next_seq(),
+            seq=tx.next_seq(ctx.tenant),
             title=ask.title,
             description=ask.description,
             priority=ask.priority,
@@ -110,7 +110,7 @@ def action_update(ctx: CallContext, ask: ActionUpdate) -> ActionAnswer:
     def store(tx: Tx) -> Action:
         known = tx.get(ACTIONS, ctx.tenant, ask.action_id)
         if known is None or not ctx.may_see(known):
-            raise NotFound("action: no action of that id")
+            raise NotFound("action: no action has that id")
         action = dataclasses.replace(known, **changes, updated_at=ctx.clock.now_ms())
         tx.replace(ACTIONS, action)
         ctx.audit(tx, "action_update", (action.id,), action.agent, fields=sorted(changes))
@@ -126,7 +126,7 @@ class FrontierAnswer(TypedDict):
 
 
 def frontier(ctx: CallContext, ask: Nothing) -> FrontierAnswer:
-    """Show what is to be done next: open actions by priority, older before newer."""
+    """Show what to do next: open actions by priority, older before newer."""
     reader = ctx.store.read()
     bounds = (*ctx.sees(), Condition("status", "in", OPEN))
     found = reader.find(ACTIONS, ctx.tenant, *bounds, order="-priority", limit=500)
@@ -161,15 +161,15 @@ def relations(ctx: CallContext, ask: Relations) -> RelationsAnswer:
 
 
 class Relate(ChatRequest):
-    source_id: CleanName = Field(description="Its id; of a memory also its address.")
-    target_id: CleanName = Field(description="Its id; of a memory also its address.")
+    source_id: CleanName = Field(description="Id of the record, or address of a memory.")
+    target_id: CleanName = Field(description="Id of the record, or address of a memory.")
     type: CleanName
 
 
 def relate(ctx: CallContext, ask: Relate) -> RelationShape:
-    """Say that one record relates to another: supersedes, contradicts, supports, depends_on and so on.
+    """Add a relation from one record to another: supersedes, contradicts, supports, depends_on and so on.
 
-    In a chat both must be memories that whoever speaks there may see.
+    In a chat both must be memories that the sender may see.
     """
     agent = ctx.writes_as(None)
 
@@ -200,7 +200,7 @@ class GraphAnswer(TypedDict):
 
 
 def graph(ctx: CallContext, ask: GraphAsk) -> GraphAnswer:
-    """Draw memories, their concepts and files, and the relations between them as nodes and edges."""
+    """Return memories, their concepts and files, and the relations between them as nodes and edges."""
     reader = ctx.store.read()
     bounds = (*ctx.sees_memories(), *of_project(ctx, ask.project), *where(latest=True))
     kept = [one for one in reader.find(MEMORIES, ctx.tenant, *bounds, limit=ask.limit) if ctx.may_see(one)]

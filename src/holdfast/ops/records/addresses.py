@@ -1,4 +1,4 @@
-"""Operations on addresses: where memories lie, and under what other names."""
+"""Operations on the addresses of memories."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.ops.framework.operation import ChatRequest, Operation
 
 class Addresses(ChatRequest):
     under: str = Field(
-        default="", max_length=512, description="What they begin with, such as facts:// or facts://home/"
+        default="", max_length=512, description="Only addresses with this prefix, such as facts:// or facts://home/"
     )
     limit: int = limit(100, 1000)
     offset: Offset = 0
@@ -29,7 +29,7 @@ class AddressesAnswer(TypedDict):
 
 
 def addresses(ctx: CallContext, ask: Addresses) -> AddressesAnswer:
-    """List addresses of memories in the order of their names, and what lies there."""
+    """List the addresses of memories in alphabetical order, with the memory at each."""
     storable(ask.under)
     found = islice(places(ctx, ask.under, ask.agent_id), ask.offset, ask.offset + ask.limit)
     return {
@@ -40,8 +40,8 @@ def addresses(ctx: CallContext, ask: Addresses) -> AddressesAnswer:
 
 
 class AddressAlias(ChatRequest):
-    id: Name = Field(description="The memory: its id, or an address of it.")
-    alias: CleanName = Field(description="Another address for it, domain://path.")
+    id: Name = Field(description="Id or address of the memory.")
+    alias: CleanName = Field(description="Additional address, domain://path.")
 
 
 class AddressAnswer(TypedDict):
@@ -51,17 +51,17 @@ class AddressAnswer(TypedDict):
 
 
 def address_alias(ctx: CallContext, ask: AddressAlias) -> AddressAnswer:
-    """Give a memory a further address; all of them lead to it, whatever version it has."""
+    """Add another address to a memory. Every address resolves to its current version."""
     return _address_answer(*add_alias(ctx, ask.id, ask.alias, ask.agent_id))
 
 
 class AddressMove(ChatRequest):
-    id: Name = Field(description="The memory: its id, or an address of it.")
-    to: CleanName = Field(description="Its new address, domain://path.")
+    id: Name = Field(description="Id or address of the memory.")
+    to: CleanName = Field(description="New address, domain://path.")
 
 
 def address_move(ctx: CallContext, ask: AddressMove) -> AddressAnswer:
-    """Give a memory another address; whoever asks for the old one is led to it."""
+    """Change the address of a memory. The old address redirects to the new one."""
     return _address_answer(*move(ctx, ask.id, ask.to, ask.agent_id))
 
 

@@ -1,4 +1,4 @@
-"""Operations that forget: memories, observations and sessions by name, and what has outlived its time."""
+"""Operations that remove memories, observations and sessions: by id, or when they expire."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class ForgetAnswer(TypedDict):
 
 
 def forget(ctx: CallContext, ask: Forget) -> ForgetAnswer:
-    """Remove a memory, an observation, or a session from the memory; snapshots may still hold it.
+    """Remove a memory, an observation or a session. Snapshots may still contain it.
 
-    `deleted` is how many records are gone, with what was drawn from them. If nothing of that id is there, that is an
-    error. `snapshots` are those made since the record is known; remove one with: holdfast snapshot delete ID. A session
-    of ten observations or more is kept in a snapshot first, as far as the settings say so.
+    `deleted` counts the removed records, including those derived from them. An unknown id is an error. `snapshots`
+    lists the snapshots made since the record exists; remove one with: holdfast snapshot delete ID. Before a session of
+    ten or more observations is removed, a snapshot is made if the settings require one.
     """
     since = _known_since(ctx, ask)
     if ask.memory_id:
@@ -52,7 +52,7 @@ def forget(ctx: CallContext, ask: Forget) -> ForgetAnswer:
     else:
         raise InvalidRequest("forget: memoryId or sessionId is required")
     if not tally.total:
-        raise NotFound(f"forget: no {kind} of that id", hint=_LISTS[kind])
+        raise NotFound(f"forget: no {kind} has that id", hint=_LISTS[kind])
     answer: ForgetAnswer = {"success": True, "deleted": tally.total, "counts": tally.counts}
     if held := _snapshots_since(ctx, since):
         answer["snapshots"], answer["hint"] = held, _how_to_remove(ctx, held)
@@ -90,9 +90,11 @@ def _snapshots_since(ctx: CallContext, since: int) -> list[str]:
 
 def _how_to_remove(ctx: CallContext, held: list[str]) -> str:
     others = any(one.id not in held and not one.damaged for one in archive_of(ctx).repo.each())
-    first = "" if others else " The last one stays: make a new one first, with holdfast snapshot create."
-    vault = " Copies in the vault are removed by holdfast vault prune." if ctx.settings.vault else ""
-    return f"These snapshots may still hold it.{first}{vault} Remove one with: holdfast snapshot delete {held[0]}"
+    first = (
+        "" if others else " The only snapshot cannot be deleted: create a new one first with holdfast snapshot create."
+    )
+    vault = " Remove copies in the vault with holdfast vault prune." if ctx.settings.vault else ""
+    return f"These snapshots may still contain it.{first}{vault} Remove one with: holdfast snapshot delete {held[0]}"
 
 
 def _forget_named(ctx: CallContext, ask: Forget, id: str) -> RemovalCounts:
@@ -149,7 +151,7 @@ class GovernanceAnswer(TypedDict):
 
 
 def governance_delete(ctx: CallContext, ask: GovernanceDelete) -> GovernanceAnswer:
-    """Remove several memories for good, with a reason that the audit log keeps."""
+    """Remove several memories permanently. The reason is recorded in the audit log."""
     if len(ask.memory_ids) >= BULK:
         before(ctx, "forget")
     tally = forget_memories(ctx, ask.memory_ids, agent=ask.agent_id, reason=ask.reason, operation="governance_delete")
@@ -170,7 +172,7 @@ class AutoForgetAnswer(TypedDict):
 
 
 def auto_forget(ctx: CallContext, ask: AutoForget) -> AutoForgetAnswer:
-    """Remove what is past its time now: memories past their time to live, old unimportant observations."""
+    """Remove expired records now: memories past their time to live and old unimportant observations."""
     plan = plan_sweep(ctx)
     if not ask.dry_run:
         if len(plan.memories) + len(plan.observations) >= BULK:

@@ -1,4 +1,4 @@
-"""Operations that learn from what was seen: summarize, consolidate, reflect, and the insights they leave."""
+"""Operations that learn from sessions: summarize, consolidate, reflect, and the insights they produce."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SummarizeAnswer(TypedDict):
 def summarize(ctx: CallContext, ask: SessionNamed) -> SummarizeAnswer:
     """Condense a session into a summary: what was asked, changed and decided, and how it ended.
 
-    Works without a language model; with a key the summary is written by one. Call it when a session is over.
+    Works without a language model; with an API key, the model writes the summary. Call it when a session is over.
     """
     summary, crystal = summarize_one(ctx, ask.session_id)
     return {"success": True, "summary": shape(summary), "crystal": shape(crystal)}
@@ -70,7 +70,7 @@ class ConsolidateAnswer(TypedDict):
 
 
 def consolidate(ctx: CallContext, ask: Consolidate) -> ConsolidateAnswer:
-    """Draw lasting knowledge from sessions: summaries, facts that recur, procedures that were repeated.
+    """Extract lasting knowledge from sessions: summaries, recurring facts, repeated procedures.
 
     Repeating it makes no duplicates. Call it now and then, not after every session.
     """
@@ -99,9 +99,9 @@ class ReflectAnswer(TypedDict):
 
 
 def reflect(ctx: CallContext, ask: Reflect) -> ReflectAnswer:
-    """Write what a session taught into the slots of its project: preferences, unfinished work, habits.
+    """Write the findings of a session into the slots of its project: preferences, unfinished work, habits.
 
-    The context tells the user's wishes and open work without it. Call it to have them in slots that you can edit.
+    The context includes the user's wishes and open work without this. Call it to have them in slots that you can edit.
     """
 
     def holding(project: str) -> list[Statement]:
@@ -165,31 +165,31 @@ def _insights(ctx: CallContext, ask: Insights, kind: str | None) -> tuple[list[J
 
 
 def semantic(ctx: CallContext, ask: Insights) -> ItemsAnswer:
-    """List the facts drawn from sessions."""
+    """List the facts extracted from sessions."""
     found, total = _insights(ctx, ask, "semantic")
     return {"items": found, "total": total}
 
 
 def procedural(ctx: CallContext, ask: Insights) -> ItemsAnswer:
-    """List the procedures drawn from sessions."""
+    """List the procedures extracted from sessions."""
     found, total = _insights(ctx, ask, "procedural")
     return {"items": found, "total": total}
 
 
 def crystals(ctx: CallContext, ask: Insights) -> CrystalsAnswer:
-    """List the crystals: one dense note per summarized session."""
+    """List the crystals: one short note per summarized session."""
     found, total = _insights(ctx, ask, "crystal")
     return {"crystals": found, "total": total}
 
 
 def insights(ctx: CallContext, ask: Insights) -> InsightsAnswer:
-    """List all that was drawn from sessions, newest first."""
+    """List everything extracted from sessions, newest first."""
     found, total = _insights(ctx, ask, None)
     return {"insights": found, "total": total}
 
 
 class StillTrue(Request):
-    id: Name = Field(description="A memory, an observation or a statement that is marked as outdated.")
+    id: Name = Field(description="Id of a memory, observation or statement that is marked as outdated.")
 
 
 class StillTrueAnswer(TypedDict):
@@ -198,11 +198,11 @@ class StillTrueAnswer(TypedDict):
 
 
 def still_true(ctx: CallContext, ask: StillTrue) -> StillTrueAnswer:
-    """Say that something marked as outdated still holds: the mark goes, and does not come back.
+    """Confirm that something marked as outdated still holds. The mark is removed permanently.
 
-    The id is what recall shows as `marked`: one statement or memory. The id of a hit takes all marks of its turn.
+    The id is what recall shows as `marked`: one statement or memory. The id of a hit removes all marks of its turn.
 
-    A newer statement supersedes an older one by itself where one subject clearly has another value now. This undoes it.
+    A newer statement supersedes an older one automatically where a subject clearly has a new value. This undoes that.
     """
     return {"success": True, "restored": [shape(one) for one in mark_still_true(ctx, ask.id)]}
 

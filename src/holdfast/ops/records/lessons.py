@@ -37,7 +37,7 @@ class LessonsAnswer(TypedDict):
 
 
 def lessons(ctx: CallContext, ask: Lessons) -> LessonsAnswer:
-    """List lessons, the surest first."""
+    """List lessons, highest confidence first."""
     found = list_lessons(ctx, ask.project, ask.source, ask.min_confidence, ask.limit, ask.offset)
     total = count_lessons(ctx, ask.project, ask.source, ask.min_confidence)
     return {"success": True, "lessons": [shape(one) for one in found], "total": total}
@@ -62,7 +62,8 @@ class LessonSaveAnswer(TypedDict):
 def lesson_save(ctx: CallContext, ask: LessonSave) -> LessonSaveAnswer:
     """Save a lesson: a rule learnt from experience that should guide later work.
 
-    Saving it again strengthens it; lessons nobody confirms fade by the week. `context` says when it applies.
+    Saving it again raises its confidence; without confirmation the confidence falls every week. `context` describes
+    when it applies.
     """
     draft = LessonDraft(
         content=ask.content,
@@ -85,9 +86,9 @@ class LessonSearch(Request):
 
 
 def lesson_search(ctx: CallContext, ask: LessonSearch) -> LessonsAnswer:
-    """Find lessons that fit a task, by their words and how sure they are.
+    """Find lessons relevant to a task, ranked by keywords and confidence.
 
-    Use it before you start something that may have gone wrong before.
+    Use it before a task that may have failed before.
     """
     found = search_lessons(ctx, ask.query, ask.project, ask.min_confidence, ask.limit)
     hits = [{**shape(lesson), "score": score} for score, lesson in found]
@@ -109,7 +110,7 @@ def lesson_strengthen(ctx: CallContext, ask: LessonNamed) -> LessonAnswer:
 
 
 def lesson_delete(ctx: CallContext, ask: LessonNamed) -> Success:
-    """Put a lesson away that proved wrong; saving it again brings it back."""
+    """Remove a lesson that proved wrong. Saving it again restores it."""
     delete_lesson(ctx, ask.lesson_id)
     return {"success": True}
 

@@ -1,4 +1,4 @@
-"""Operations on how memories of chats age: a run of it, and its undo by hand."""
+"""Operations on the expiry of chat memories: run it, deprecate one memory, restore one."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ def _days(default: float, description: str) -> float:
 
 class Lifecycle(SeeingAll):
     dry_run: bool = False
-    expire_days: float = _days(30, "Unused for so long at importance 3, a memory is deprecated.")
-    fold_days: float = _days(14, "Unused for so long, memories are folded into a summary, if a model can write it.")
-    grace_days: float = _days(GRACE_DAYS, "So long a deprecated memory can be restored.")
+    expire_days: float = _days(30, "Days without use after which a memory of importance 3 is deprecated.")
+    fold_days: float = _days(
+        14, "Days without use after which memories are merged into a summary. Requires a language model."
+    )
+    grace_days: float = _days(GRACE_DAYS, "Days during which a deprecated memory can be restored.")
 
 
 class LifecycleAnswer(TypedDict):
@@ -39,9 +41,9 @@ class LifecycleAnswer(TypedDict):
 
 
 def lifecycle(ctx: CallContext, ask: Lifecycle) -> LifecycleAnswer:
-    """Let memories of chats age now: fold, deprecate and purge what is due, a bounded number in one run.
+    """Run the expiry of chat memories now: summarize, deprecate and delete what is due, a limited number per run.
 
-    It concerns what the caller may see: all chats with allChats. Global and permanent memories never age.
+    It covers what the caller may see; with allChats, all chats. Global and permanent memories never expire.
     """
     rules = rules_of(ask.expire_days, ask.fold_days, ask.grace_days)
     due = plan_aging(ctx, rules)
@@ -64,7 +66,7 @@ def lifecycle(ctx: CallContext, ask: Lifecycle) -> LifecycleAnswer:
 
 
 class MemoryName(ChatRequest):
-    id: Name = Field(description="The memory: its id, or an address of it.")
+    id: Name = Field(description="Id or address of the memory.")
 
 
 class MemoryStateAnswer(TypedDict):
@@ -73,12 +75,12 @@ class MemoryStateAnswer(TypedDict):
 
 
 def memory_deprecate(ctx: CallContext, ask: MemoryName) -> MemoryStateAnswer:
-    """Let a memory be found no more, but keep it: it can be restored until it is purged."""
+    """Exclude a memory from search without deleting it. It can be restored until it is purged."""
     return {"success": True, "memory": shape(deprecate(ctx, ask.id, ask.agent_id))}
 
 
 def memory_restore(ctx: CallContext, ask: MemoryName) -> MemoryStateAnswer:
-    """Bring back a memory that was deprecated or folded into a summary."""
+    """Restore a memory that was deprecated or merged into a summary."""
     return {"success": True, "memory": shape(restore(ctx, ask.id, ask.agent_id))}
 
 

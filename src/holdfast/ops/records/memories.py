@@ -1,4 +1,4 @@
-"""Operations on kept facts: remember, evolve, list, show."""
+"""Operations on memories: remember, evolve, list, show."""
 
 from __future__ import annotations
 
@@ -59,21 +59,22 @@ class Remember(ChatRequest):
     ttl_days: float | None = Field(default=None, gt=0, le=36_500, allow_inf_nan=False)
     importance: int = Field(default=3, ge=1, le=5)
     scope: Literal["global", "personal", "group", "conversation"] | None = Field(
-        default=None, description="Whom it concerns; from a chat personal, else global."
+        default=None, description="Who may see it. Default: personal in a chat, otherwise global."
     )
     visibility: Literal["private", "group"] | None = Field(
-        default=None, description="Of a personal memory: for its owner alone, or for all owners."
+        default=None, description="Personal memories only: visible to the owner alone, or to all owners."
     )
-    owners: Names = Field(default=(), description="Ids of senders whose memory it is, beside the one who speaks.")
+    owners: Names = Field(default=(), description="Sender ids of additional owners.")
     share_into_groups: bool = Field(
-        default=False, description="Made in private, but its owner allows that groups where he asks get to read it."
+        default=False,
+        description="Allow a memory from a private chat to be recalled in groups where its owner is present.",
     )
     memory_type: Literal["normal", "permanent"] = "normal"
     uri: CleanName | None = Field(
-        default=None, description="Its address, domain://path; what lies there already becomes a new version."
+        default=None, description="Address, domain://path. If a memory exists there, this becomes its new version."
     )
     domain: CleanLine = Field(default=CleanText(""), max_length=DOMAIN_CHARS)
-    disclosure: CleanLine = Field(default=CleanText(""), description="When to recall it.")
+    disclosure: CleanLine = Field(default=CleanText(""), description="When the memory should be recalled.")
     subject: CleanLine = CleanText("")
     entities: CleanList = ()
     topics: CleanList = ()
@@ -142,7 +143,7 @@ def _remembered(ctx: CallContext, kept: Remembered) -> RememberAnswer:
 
 
 def remember(ctx: CallContext, ask: Remember) -> RememberAnswer:
-    """Save a fact, decision, preference or pattern for good, so that later sessions find it.
+    """Save a fact, decision, preference or pattern permanently, so that later sessions find it.
 
     One fact per call, in a full sentence. Saying nearly the same again makes a new version of the old memory.
     `similarTo` names memories that may need to be forgotten or evolved instead.
@@ -177,7 +178,7 @@ class BatchAnswer(TypedDict):
 
 
 def remember_batch(ctx: CallContext, ask: RememberBatch) -> BatchAnswer:
-    """Save up to 1,000 facts; one result per item in the same order, a bad one does not stop the rest."""
+    """Save up to 1,000 facts. Returns one result per item in the same order; an invalid item does not stop the rest."""
     operation = Operation(remember, "POST", "/remember", effect="write")
     results = [_one_of_batch(ctx, operation, _told_in(ask, item)) for item in ask.memories]
     saved = sum(1 for one in results if one["success"])
@@ -212,11 +213,11 @@ def _one_of_batch(ctx: CallContext, operation: Operation, item: Json) -> BatchIt
 
 
 class Evolve(ChatRequest):
-    memory_id: Name = Field(description="Its id, or its address.")
+    memory_id: Name = Field(description="Id or address of the memory.")
     new_content: CleanBody
     new_title: CleanLine | None = None
     share_into_groups: bool = Field(
-        default=False, description="Said in private about what groups get to read too: they may read this as well."
+        default=False, description="Allow this text from a private chat to be recalled in groups, as the memory is."
     )
 
 
@@ -226,7 +227,7 @@ class EvolveAnswer(TypedDict):
 
 
 def evolve(ctx: CallContext, ask: Evolve) -> EvolveAnswer:
-    """Replace a memory's content by a new version; the old one leaves search but stays in its history."""
+    """Replace a memory's content with a new version. The old version is kept in the history but no longer found."""
     memory = evolve_memory(
         ctx,
         ask.memory_id,
@@ -247,8 +248,8 @@ class Memories(ChatRequest):
     as_of: When | None = None
     limit: int = limit(500, 1000)
     offset: Offset = 0
-    format: Literal["full", "text"] = Field(default="full", description="With text, also a list for people to read.")
-    locale: Literal["en", "zh"] = Field(default="en", description="The language of that list.")
+    format: Literal["full", "text"] = Field(default="full", description="text: also return a list in readable form.")
+    locale: Literal["en", "zh"] = Field(default="en", description="Language of that list.")
 
 
 class MemoriesAnswer(TypedDict):
@@ -280,7 +281,7 @@ def memories(ctx: CallContext, ask: Memories) -> MemoriesAnswer:
 
 
 class MemoryAsk(ChatRequest):
-    id: Name = Field(description="Its id, or its address.")
+    id: Name = Field(description="Id or address of the memory.")
 
 
 class MemoryAnswer(TypedDict):
@@ -292,7 +293,7 @@ class MemoryAnswer(TypedDict):
 
 
 def memory(ctx: CallContext, ask: MemoryAsk) -> MemoryAnswer:
-    """Show one memory, by its id or address, all versions of it, newest first, and how often it was recalled."""
+    """Show one memory by id or address: all its versions, newest first, and how often it was recalled."""
     reader = ctx.store.read()
     found = memory_named(ctx, reader, ask.id, ask.agent_id)
     line = [one for one in line_of(reader, found) if ctx.may_see(one, ask.agent_id)]

@@ -1,4 +1,4 @@
-"""Operations that change what surrounds a memory's text: pins and scopes."""
+"""Operations that change the attributes of a memory: pin and scope."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from holdfast.ops.records.lifecycle import MemoryName, MemoryStateAnswer
 
 
 class MemoryChange(MemoryName):
-    pinned: bool | None = Field(default=None, description="Whether it stays until somebody removes it.")
+    pinned: bool | None = Field(default=None, description="Keep the memory until it is removed explicitly.")
     scope: Literal["global", "personal", "group", "conversation"] | None = Field(
-        default=None, description="Whom it concerns: everybody, its owners, the group or the chat it was made in."
+        default=None, description="Who may see it: all users, its owners, or the group or chat it was created in."
     )
     visibility: Literal["private", "group"] | None = Field(
-        default=None, description="Of a personal memory: for its owner alone, or for all owners."
+        default=None, description="Personal memories only: visible to the owner alone, or to all owners."
     )
 
 
 def memory_change(ctx: CallContext, ask: MemoryChange) -> MemoryStateAnswer:
-    """Pin a memory or let it go again, or say anew whom it concerns; its text and versions stay.
+    """Pin or unpin a memory, or change who may see it. Its text and versions are not changed.
 
-    A scope holds for all versions. In a chat only the owner of a memory changes whom it concerns.
+    A scope applies to all versions. In a chat only the owner of a memory may change it.
     """
     wanted = AttributeChange(ask.pinned, ask.scope, ask.visibility)
     if wanted == AttributeChange():
-        raise InvalidRequest("memory_change: say what to change: pinned, scope or visibility")
+        raise InvalidRequest("memory_change: pinned, scope or visibility is required")
     return {"success": True, "memory": shape(change(ctx, ask.id, wanted, ask.agent_id))}
 
 

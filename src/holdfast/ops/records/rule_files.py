@@ -1,4 +1,4 @@
-"""The operation that takes in a Markdown file of rules."""
+"""The operation that imports a Markdown file of rules."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from holdfast.ops.framework.operation import Operation, Request
 
 
 class ImportRules(Request):
-    file: CleanName = Field(description="The file's path in its project, such as CLAUDE.md.")
+    file: CleanName = Field(description="Path of the file in its project, such as CLAUDE.md.")
     text: CleanBody = Field(description="Its Markdown.")
-    project: CleanName | None = Field(default=None, description="The project that it is about; without it, all.")
+    project: CleanName | None = Field(default=None, description="Project of the rules. Default: all projects.")
 
 
 class ImportRulesAnswer(TypedDict):
@@ -29,10 +29,10 @@ class ImportRulesAnswer(TypedDict):
 
 
 def import_rules(ctx: CallContext, ask: ImportRules) -> ImportRulesAnswer:
-    """Keep each rule of a Markdown file (CLAUDE.md, AGENTS.md, notes) as a memory of its project.
+    """Save each rule of a Markdown file (CLAUDE.md, AGENTS.md, notes) as a memory of its project.
 
-    Repeating it adds nothing twice: a rule that was reworded becomes a new version, and one that the file no longer has
-    is listed in `removed` and stays until it is forgotten.
+    Repeating it adds no duplicates. A reworded rule becomes a new version. A rule that is no longer in the file is
+    listed in `removed` and kept until it is forgotten.
     """
     done = take_in(ctx, RulesFile(ask.file, ask.text, ask.project or None), ask.agent_id)
     return {

@@ -1,4 +1,4 @@
-"""Operations that take in what agents see: sessions, observations, commits."""
+"""Operations that record the work of agents: sessions, observations, commits."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class ObserveAnswer(TypedDict):
 
 
 def observe(ctx: CallContext, ask: Observe) -> ObserveAnswer:
-    """Keep one event of an agent's session: a prompt, a tool call, a failure.
+    """Record one event of an agent's session: a prompt, a tool call, a failure.
 
-    The event is redacted, compressed into title, narrative, facts, concepts and files, and found at once.
-    The same event within five minutes is answered as the first.
+    The event is redacted, compressed into title, narrative, facts, concepts and files, and can be searched at once. A
+    repeat of the same event within five minutes returns the first one.
     """
     event = CleanEvent(
         session_id=ask.session_id,
@@ -106,12 +106,12 @@ class AgentObserve(Request):
     @model_validator(mode="after")
     def _says_something(self) -> AgentObserve:
         if not (self.text or self.content or "").strip() and not self.image_data:
-            raise ValueError("text or content must say something")
+            raise ValueError("text or content is required")
         return self
 
 
 def agent_observe(ctx: CallContext, ask: AgentObserve) -> ObserveAnswer:
-    """Note something you noticed in this session, in your own words.
+    """Record something you noticed in this session, in your own words.
 
     Use it for passing observations worth finding again, and memory_save for facts to keep for good.
     """
@@ -141,8 +141,8 @@ class SessionStart(Request):
     project: CleanLine
     cwd: CleanLine
     title: CleanLine | None = None
-    timestamp: Time | None = Field(default=None, description="When it started; now, if it is not said.")
-    context: bool = Field(default=True, description="Whether the answer should hold the context for the session.")
+    timestamp: Time | None = Field(default=None, description="Start time. Default: now.")
+    context: bool = Field(default=True, description="Return the context for the session.")
 
 
 class SessionStartAnswer(TypedDict):
@@ -151,7 +151,7 @@ class SessionStartAnswer(TypedDict):
 
 
 def session_start(ctx: CallContext, ask: SessionStart) -> SessionStartAnswer:
-    """Start or resume a session and get the context for it. Other sessions are not touched."""
+    """Start or resume a session and get its context. Other sessions are not affected."""
     event = CleanEvent(
         session_id=ask.session_id,
         hook=CleanText("session_start"),
@@ -176,11 +176,11 @@ class SessionTranscript(Request):
     project: CleanLine = _NO_TEXT
     cwd: CleanLine = _NO_TEXT
     text: Annotated[str, Field(max_length=SLICE_CHARS)] = Field(
-        default="", description="Whole lines of the transcript, from where the last answer said."
+        default="", description="Complete lines of the transcript, starting where the last response ended."
     )
-    first_line: int = Field(default=1, ge=1, le=1_000_000_000, description="The number of the first line in the file.")
+    first_line: int = Field(default=1, ge=1, le=1_000_000_000, description="Number of the first line in the file.")
     last_message: CleanLoose = Field(
-        default=_NO_TEXT, description="What the agent said last, which may not be in the file yet."
+        default=_NO_TEXT, description="Last message of the agent, which may not be in the file yet."
     )
     timestamp: Time | None = None
 
@@ -194,10 +194,10 @@ class SessionTranscriptAnswer(TypedDict):
 
 
 def session_transcript(ctx: CallContext, ask: SessionTranscript) -> SessionTranscriptAnswer:
-    """Take in a piece of a session's transcript, of Claude Code or Codex: messages, prompts and tool calls, each once.
+    """Import a part of a session's transcript (Claude Code or Codex): messages, prompts and tool calls, each once.
 
-    `consumed` says how many bytes need not be sent again: not a half-written line, nor a tool call that has no result
-    yet. Repeating a piece, or importing the whole file later, adds nothing twice.
+    `consumed` is the number of bytes that need not be sent again. It excludes a half-written line and a tool call
+    without a result. Repeating a part, or importing the whole file later, adds no duplicates.
     """
     at = ctx.clock.now_ms() if ask.timestamp is None else ask.timestamp
     place = SessionFolder(ask.session_id, CleanText(project_of_event(ctx, ask.project, ask.cwd)), ask.cwd)
@@ -220,7 +220,7 @@ def session_transcript(ctx: CallContext, ask: SessionTranscript) -> SessionTrans
 
 class SessionEnd(Request):
     session_id: Name
-    timestamp: Time | None = Field(default=None, description="When it ended; now, if it is not said.")
+    timestamp: Time | None = Field(default=None, description="End time. Default: now.")
 
 
 class SessionEndAnswer(TypedDict):
@@ -229,9 +229,9 @@ class SessionEndAnswer(TypedDict):
 
 
 def session_end(ctx: CallContext, ask: SessionEnd) -> SessionEndAnswer:
-    """Mark a session as completed; its next event brings it back to life.
+    """Mark a session as completed. A later event reopens it.
 
-    Ending a session that was never reported is no failure: afterwards none of that id is active. `known` says so.
+    Ending an unknown session is not an error; `known` is then false.
     """
     return {"success": True, "known": end_session(ctx, ask.session_id, ask.timestamp) is not None}
 
@@ -282,15 +282,15 @@ class ByCommitAnswer(TypedDict):
 
 
 def session_by_commit(ctx: CallContext, ask: ByCommit) -> ByCommitAnswer:
-    """Find the sessions in which a git commit was made, by its sha or the beginning of it."""
+    """Find the sessions in which a git commit was made, by its sha or a prefix of it."""
     if len(ask.sha) < 4:
-        raise InvalidRequest("sha: give at least four characters")
+        raise InvalidRequest("sha: must have at least four characters")
     reader = ctx.store.read()
     upper = Condition("sha", "<", ask.sha + "\U0010ffff")
     bounds = (*ctx.sees(), Condition("sha", ">=", ask.sha), upper)
     found = reader.find(COMMITS, ctx.tenant, *bounds, order="-linked_at", limit=1)
     if not found:
-        raise NotFound("commit: no commit of that sha is linked to a session")
+        raise NotFound("commit: no session is linked to that commit")
     sessions = [reader.get(SESSIONS, ctx.tenant, id) for id in found[0].session_ids]
     visible = [shape(one) for one in sessions if one is not None and ctx.may_see(one)]
     return {"commit": shape(found[0]), "sessions": visible}
@@ -362,7 +362,7 @@ class ObservationsAnswer(TypedDict):
 
 
 def observations(ctx: CallContext, ask: Observations) -> ObservationsAnswer:
-    """List what happened in one session, oldest first."""
+    """List the observations of one session, oldest first."""
     reader = ctx.store.read()
     bounds = (*ctx.sees(ask.agent_id), *where(session_id=ctx.session_key(reader, ask.session_id)))
     found = reader.find(OBSERVATIONS, ctx.tenant, *bounds, order="at", limit=ask.limit, offset=ask.offset)

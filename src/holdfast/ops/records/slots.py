@@ -39,7 +39,7 @@ class SlotsAnswer(TypedDict):
 def slots(ctx: CallContext, ask: Slots) -> SlotsAnswer:
     """List the slots: small named texts such as persona, user_preferences and pending_items.
 
-    Pinned slots stand at the head of every context. Standard slots exist from the start, empty.
+    Pinned slots come first in every context. Standard slots always exist and are initially empty.
     """
     return {"success": True, "slots": [_shape(one) for one in list_slots(ctx, ask.project)]}
 
@@ -82,7 +82,7 @@ class SlotCreateAnswer(TypedDict):
 
 
 def slot_create(ctx: CallContext, ask: SlotCreate) -> SlotCreateAnswer:
-    """Make a new slot; one of that label in that scope must not exist yet.
+    """Create a slot. Its label must not exist in that scope yet.
 
     Use memory_slot_replace or memory_slot_append to change an existing one.
     """
@@ -117,7 +117,7 @@ class SlotWriteAnswer(TypedDict):
 
 
 def slot_append(ctx: CallContext, ask: SlotAppend) -> SlotWriteAnswer:
-    """Add a line to a slot; refused if it would grow past its size limit."""
+    """Add a line to a slot. Rejected if the slot would exceed its size limit."""
     changed = write_slot(ctx, ask.label, ask.text, ask.project, append=True)
     return {"success": True, "slot": shape(changed), "size": len(changed.content)}
 

@@ -43,7 +43,7 @@ class LivezAnswer(TypedDict):
 
 
 def livez(ctx: CallContext, ask: Nothing) -> LivezAnswer:
-    """Say that the server is alive; needs no credential."""
+    """Report that the server is alive. Requires no credential."""
     return {"status": "ok", "service": "holdfast", "viewerPort": ctx.settings.port, "viewerSkipped": False}
 
 
@@ -95,9 +95,9 @@ class _Measures(TypedDict):
 
 
 def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
-    """Show whether the memory is well: its store, its index backlog, its newest snapshot and its size.
+    """Show the health of the memory: database, index backlog, newest snapshot and size.
 
-    While it is degraded, databaseStatus says why and hint what to do.
+    If it is degraded, databaseStatus has the reason and hint what to do.
     """
     trouble = ctx.home.trouble() if ctx.home is not None else ctx.store.failure()
     measures = _NOTHING_MEASURED
@@ -109,7 +109,7 @@ def health(ctx: CallContext, ask: Nothing) -> HealthAnswer:
         "status": "degraded" if trouble else "healthy",
         "service": "holdfast",
         "version": VERSION,
-        "database": "sqlite",
+        "database": "sqlite" if ctx.settings.store == "sqlite" else "postgresql",
         "databaseStatus": trouble.message if trouble else "ok",
         "index": measures["index"],
         "events": measures["events"],
@@ -206,7 +206,7 @@ class WriteLogAnswer(TypedDict):
 
 
 def write_log(ctx: CallContext, ask: Audit) -> WriteLogAnswer:
-    """Show the last writes in the form of a commit log, as viewers of the earlier system read it."""
+    """Show the latest writes as a commit log, for viewers of the earlier system."""
     entries = audit(ctx, ask)["entries"]
     commits: list[Json] = [
         {
@@ -236,7 +236,7 @@ class TokenCreateAnswer(TypedDict):
 
 
 def token_create(ctx: CallContext, ask: TokenCreate) -> TokenCreateAnswer:
-    """Make a token with its own tenant, agent and scopes. It is shown once; only its hash is kept."""
+    """Create a token with a tenant, agent and scopes. It is shown once; only its hash is stored."""
     _own_tenant(ctx, ask.tenant)
     secret = ctx.entropy.hex(48)
     scopes = ("read", "write") if "write" in ask.scopes and "read" not in ask.scopes else tuple(ask.scopes)
@@ -246,7 +246,7 @@ def token_create(ctx: CallContext, ask: TokenCreate) -> TokenCreateAnswer:
         record = Token(
             tenant=ask.tenant or ctx.tenant,
             id=ctx.entropy.hex(16),
-            seq=tx.next_seq(),
+            seq=tx.next_seq(ask.tenant or ctx.tenant),
             name=ask.name,
             secret_hash=sha256(secret.encode()).hexdigest(),
             agent=ask.agent_id,
@@ -266,7 +266,7 @@ def token_create(ctx: CallContext, ask: TokenCreate) -> TokenCreateAnswer:
 def _own_tenant(ctx: CallContext, tenant: str | None) -> None:
     """The tenant comes from the credential; only root names another."""
     if tenant is not None and tenant != ctx.tenant and not ctx.caller.may("root"):
-        raise Forbidden("tenant: this credential reaches its own tenant only")
+        raise Forbidden("tenant: this credential may only access its own tenant")
 
 
 def _token_shape(record: Token) -> Json:
@@ -293,12 +293,12 @@ class TokenRevoke(Request):
 
 
 def token_revoke(ctx: CallContext, ask: TokenRevoke) -> Success:
-    """Revoke a token; requests with it are refused from now on."""
+    """Revoke a token. Requests with it are rejected from now on."""
 
     def store(tx: Tx) -> None:
         found = [one for one in tx.tokens_by_id(ask.id) if one.tenant == ctx.tenant or ctx.caller.may("root")]
         if not found:
-            raise NotFound("token: no token of that id")
+            raise NotFound("token: no token has that id")
         for one in found:
             tx.replace(TOKENS, _revoked(one, ctx.clock.now_ms()))
         ctx.audit(tx, "token_revoke", (ask.id,))
@@ -324,10 +324,10 @@ class VerifyAnswer(TypedDict):
 
 
 def verify(ctx: CallContext, ask: Verify) -> VerifyAnswer:
-    """Check that every row is as it was written and the word index says what the rows say.
+    """Verify the checksum of every row, and that the search index matches the rows.
 
-    With repairIndex the index is built anew from the rows first, in a new generation where its pages are damaged.
-    Nothing is ever deleted: the damaged generation is kept aside.
+    With repairIndex the index is first rebuilt from the rows, in a new generation if its pages are damaged. Nothing is
+    deleted: the damaged generation is kept aside.
     """
     repaired = repair_index(archive_of(ctx)) if ask.repair_index else None
     ctx = dataclasses.replace(ctx, store=ctx.home.store if ctx.home is not None else ctx.store)
@@ -352,7 +352,7 @@ class DecayAnswer(TypedDict):
 
 
 def lesson_decay(ctx: CallContext, ask: Nothing) -> DecayAnswer:
-    """Let lessons fade that nobody confirmed for a week; runs by itself every day."""
+    """Lower the confidence of lessons without a confirmation for a week. Runs automatically every day."""
     return {"success": True, "changed": decay_lessons(ctx)}
 
 

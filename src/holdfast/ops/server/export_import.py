@@ -34,7 +34,7 @@ class Export(ChatRequest):
 def export(ctx: CallContext, ask: Export) -> Stream:
     """Export everything: sessions, observations, memories with all versions, lessons, slots, audit and more.
 
-    With maxSessions the sessions come in pages; everything else stands on the first page.
+    With maxSessions the sessions are returned in pages; everything else is on the first page.
     """
     return Stream(export_pieces(ctx, ctx.sees(), VERSION, ask.max_sessions, ask.offset))
 
@@ -59,7 +59,7 @@ class ImportAnswer(TypedDict):
 def import_(ctx: CallContext, ask: Import) -> ImportAnswer:
     """Import an export of Holdfast, of agentmemory or of Progenly.
 
-    Records that exist are skipped, or replaced with the strategy `replace`; bad ones are reported.
+    Existing records are skipped, or replaced with the strategy `replace`. Invalid records are reported.
     """
     data: Json = ask.export_data if ask.export_data is not None else dict(ask.__pydantic_extra__ or {})
     if is_progenly(data):
@@ -92,9 +92,9 @@ class ImportJsonlAnswer(TypedDict):
 
 
 def import_jsonl(ctx: CallContext, ask: ImportJsonl) -> ImportJsonlAnswer:
-    """Import transcripts of Claude Code and Codex; repeating it makes no duplicates.
+    """Import transcripts of Claude Code and Codex. Repeating it adds no duplicates.
 
-    The path must lie in one of the folders of HOLDFAST_IMPORT_ROOTS; without one, all of them are read.
+    The path must be in a folder of HOLDFAST_IMPORT_ROOTS. Without a path, all these folders are imported.
     """
     files: list[Path] = []
     for folder in _allowed(ctx, ask.path):
@@ -133,11 +133,11 @@ def _allowed(ctx: CallContext, path: str | None) -> list[Path]:
     asked = user_path(path, "path").resolve()
     if not ctx.caller.owner and not any(asked == root or root in asked.parents for root in roots):
         raise InvalidRequest(
-            "path: lies outside the folders that transcripts may be read from",
-            hint="Add the folder to HOLDFAST_IMPORT_ROOTS and start the server again.",
+            "path: not in a folder from which transcripts may be imported",
+            hint="Add the folder to HOLDFAST_IMPORT_ROOTS and restart the server.",
         )
     if not asked.exists():
-        raise InvalidRequest("path: nothing is there")
+        raise InvalidRequest("path: no such file or folder")
     return [asked]
 
 

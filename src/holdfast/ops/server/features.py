@@ -1,4 +1,4 @@
-"""Which optional features are on, where that comes from, and what changes it."""
+"""Operations on optional features: which are on, and the setting that controls each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from holdfast.core.version import VERSION
 from holdfast.ops.framework.operation import Nothing
 from holdfast.settings import BY_NAME, Setting, origin
 
-HOW = "Set the variable where the server is started, then restart it. Without a server the next command reads it."
+HOW = (
+    "Set the variable in the environment of the server, then restart the server. Without a server it takes effect "
+    "with the next command."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +46,18 @@ FEATURES: tuple[Feature, ...] = (
     Feature("consolidation", "Consolidation", affects=("consolidate",)),
     Feature("graph_extraction", "Graph extraction", affects=("graph",), needs_llm=True),
     Feature("auto_compress", "Digests of ended sessions", affects=("summarize",)),
-    Feature("embedder", "Search by meaning", "minilm", "none", ("search",), is_on=lambda value: value != "none"),
+    Feature("embedder", "Semantic search", "minilm", "none", ("search",), is_on=lambda value: value != "none"),
     Feature("llm", "Language model", "auto", "none", ("summarize",), is_on=lambda value: value != "none"),
     Feature("snapshot_every", "Automatic snapshots", "24h", "off", ("snapshot",)),
     Feature("snapshot_sign", "Signed snapshots", affects=("snapshot",)),
     Feature("snapshot_recipients", "Encrypted snapshots", "age1…", "", ("snapshot",)),
-    Feature("vault", "Copies in a vault", "s3://bucket/folder", "", ("snapshot",)),
+    Feature("vault", "Copies of snapshots in a vault", "s3://bucket/folder", "", ("snapshot",)),
     Feature("secret", "Secret required", "…", "", ("every request",)),
     Feature(
-        "agent_scope", "Agents kept apart", "isolated", "shared", ("search",), is_on=lambda value: value == "isolated"
+        "agent_scope", "Isolated agents", "isolated", "shared", ("search",), is_on=lambda value: value == "isolated"
     ),
-    Feature("expire_days", "Ageing of chat memories", "180", "0", ("chats",)),
-    Feature("chats_write_global", "Chats change global memories", affects=("chats",)),
+    Feature("expire_days", "Expiry of chat memories", "180", "0", ("chats",)),
+    Feature("chats_write_global", "Chats may modify global memories", affects=("chats",)),
     Feature("mcp_tools", "All MCP tools listed", "all", "core", ("mcp",), is_on=lambda value: value == "all"),
     Feature("nats_url", "Events to NATS", "nats://host:4222", "", ("events",)),
 )
@@ -69,7 +72,7 @@ class FlagsAnswer(TypedDict):
 
 
 def flags(ctx: CallContext, ask: Nothing) -> FlagsAnswer:
-    """Show which optional features are on, where that comes from, and what changes it."""
+    """Show which optional features are on, and the setting that controls each."""
     return {
         "version": VERSION,
         "provider": "llm" if ctx.summarizer else "noop",

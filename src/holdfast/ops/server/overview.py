@@ -1,4 +1,4 @@
-"""The overview: what a person asks first. How much is known, how it grew, whether it is safe, what to do."""
+"""The overview: counts, growth, snapshots, warnings and what to do about them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from holdfast.snapshot.repo.key_warnings import key_warnings
 from holdfast.snapshot.status import RepositoryHealth, snapshot_health
 from holdfast.snapshot.sync.send_backlog import waiting_ms
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.lifecycle import Home
+from holdfast.store.engine_port import Home
 from holdfast.store.port import Condition, where
 from holdfast.store.tables import ACTIONS, LESSONS, MEMORIES, OBSERVATIONS
 
@@ -34,7 +34,9 @@ _EMPTY = RepositoryHealth(0, 0, None, ())
 
 
 class Overview(ChatRequest):
-    days: int = Field(default=90, ge=1, le=3_650, description="So many days of growth, today among them (UTC).")
+    days: int = Field(
+        default=90, ge=1, le=3_650, description="Number of days of growth to return, including today (UTC)."
+    )
 
 
 class GrowthAnswer(TypedDict):
@@ -80,9 +82,9 @@ class OverviewAnswer(TypedDict):
 
 
 def overview(ctx: CallContext, ask: Overview) -> OverviewAnswer:
-    """Show the whole memory at a glance: counts, growth by day, what happened last, snapshots, disk, warnings.
+    """Show an overview of the memory: counts, growth by day, latest events, snapshots, disk, warnings.
 
-    Warnings come with what to do.
+    Each warning has a hint.
     """
     state = health(ctx, Nothing())
     try:
@@ -292,7 +294,7 @@ class DiagnosticsAnswer(TypedDict):
 
 
 def diagnostics(ctx: CallContext, ask: Nothing) -> DiagnosticsAnswer:
-    """Check the running server: storage, index backlog, snapshots, language model, agent scope; says what to do."""
+    """Check the running server: storage, index backlog, snapshots, language model, agent scope; with hints."""
     state = overview(ctx, Overview(days=1))
     wrong = {one["code"]: one for one in state["warnings"] if one["level"] != "note"}
     pending = f"{state['index']['pending']} pending"
@@ -314,7 +316,7 @@ def _check(name: str, found: str, warned: Json | None = None) -> Json:
 
 
 def diagnostics_followup(ctx: CallContext, ask: Nothing) -> DiagnosticsAnswer:
-    """Check again after something was mended."""
+    """Check again after a repair."""
     return diagnostics(ctx, ask)
 
 

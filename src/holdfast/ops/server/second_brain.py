@@ -29,7 +29,7 @@ _FILE_NAME = re.compile(r"[\w][\w .\-]{0,120}\.md")
 def _page_name(value: str) -> str:
     """A plain file name: pages are rows, not files, but clients must not be able to think otherwise."""
     if not _FILE_NAME.fullmatch(value):
-        raise ValueError("must be a plain name such as notes.md")
+        raise ValueError("must be a file name such as notes.md")
     return value
 
 
@@ -64,7 +64,7 @@ def second_brain(ctx: CallContext, ask: SecondBrainRead) -> SecondBrainAnswer:
         return {"success": True, "files": listed}
     page = reader.get(NOTES, ctx.tenant, _page_id(ctx, ask.file))
     if page is None:
-        raise NotFound("second brain: no page of that name")
+        raise NotFound("second brain: there is no page of that name")
     return {"success": True, "file": ask.file, "content": page.content}
 
 
@@ -84,7 +84,7 @@ def second_brain_write(ctx: CallContext, ask: SecondBrainWrite) -> SecondBrainAn
     def store(tx: Tx) -> None:
         id = _page_id(ctx, ask.file)
         known = tx.get(NOTES, ctx.tenant, id)
-        seq = known.seq if known else tx.next_seq()
+        seq = known.seq if known else tx.next_seq(ctx.tenant)
         tx.replace(NOTES, Note(ctx.tenant, id, seq, PAGE, ask.content, ctx.clock.now_ms()))
         ctx.audit(tx, "second_brain_write", (id,), size=len(ask.content))
 
@@ -116,7 +116,7 @@ class AntigravityAnswer(TypedDict):
 
 
 def antigravity_sync(ctx: CallContext, ask: AntigravitySync) -> AntigravityAnswer:
-    """Take in the transcripts of a folder that is allowed for import; repeating it adds nothing twice."""
+    """Import the transcripts of a folder in HOLDFAST_IMPORT_ROOTS. Repeating it adds no duplicates."""
     path = ask.current_folder if ask.current_folder and Path(ask.current_folder).is_absolute() else None
     if path is None:
         return {"success": True, "syncedSessions": [], "observationsAdded": 0}
@@ -125,7 +125,7 @@ def antigravity_sync(ctx: CallContext, ask: AntigravitySync) -> AntigravityAnswe
 
 
 def antigravity_sync_all(ctx: CallContext, ask: AntigravitySync) -> AntigravityAnswer:
-    """Take in the transcripts of every folder that is allowed for import."""
+    """Import the transcripts of every folder in HOLDFAST_IMPORT_ROOTS."""
     done = import_jsonl(ctx, ImportJsonl())
     return {
         "success": True,
@@ -146,7 +146,7 @@ BRIDGED = 50
 
 
 def claude_bridge_sync(ctx: CallContext, ask: Nothing) -> BridgeAnswer:
-    """Give the newest memories as a MEMORY.md page for agents that keep one."""
+    """Return the newest memories as a MEMORY.md page, for agents that keep one."""
     bounds = (*ctx.sees_memories(), *where(latest=True))
     kept = [one for one in ctx.store.read().find(MEMORIES, ctx.tenant, *bounds, limit=BRIDGED) if ctx.may_see(one)]
     lines = [f"- [{line(one.type, 40)}] {line(one.content, 1_000)}" for one in kept]

@@ -82,7 +82,7 @@ def _storage(found: Measured) -> Iterator[Warned]:
     if found.kept_damaged:
         names = ", ".join(name for name, _ in found.kept_damaged)
         hint = found.kept_damaged[0][1]
-        message = f"Damaged files of this memory are kept: {names}"
+        message = f"Damaged database files have been kept: {names}"
         yield Warned("damaged_kept", "note", message, hint, {"names": names, "hint": hint})
     if found.free_bytes is not None and found.free_bytes < LOW_SPACE:
         free = found.free_bytes // 1_000_000
@@ -90,7 +90,7 @@ def _storage(found: Measured) -> Iterator[Warned]:
             "disk_low",
             "error",
             f"Only {free} MB are free on the disk",
-            "Free some space, or remove old snapshots: holdfast snapshot prune --keep 5",
+            "Free disk space, or remove old snapshots: holdfast snapshot prune --keep 5",
             {"free": found.free_bytes},
         )
 
@@ -100,7 +100,7 @@ STORAGE = ("storage_failed", "data_damaged", "restore_pending")
 
 def _trouble(fault: Fault | None) -> Iterator[Warned]:
     if isinstance(fault, StorageFailed):
-        message = f"Nothing is written any more: {fault.message}"
+        message = f"Writes are disabled: {fault.message}"
         yield Warned(
             "storage_failed", "error", message, "Check the disk, then restart the server.", {"why": fault.message}
         )
@@ -115,16 +115,16 @@ def _backlog(found: Measured) -> Iterator[Warned]:
         yield Warned(
             "index_behind",
             "warning",
-            f"{found.pending} records wait for their vector; until then they are found by words only",
-            "Let the server run; if the number does not fall, see holdfast doctor.",
+            f"{found.pending} records have no embedding yet and are found by keywords only",
+            "Keep the server running. If the number does not fall, run: holdfast doctor",
             {"pending": found.pending},
         )
     if found.events >= MANY_EVENTS:
         yield Warned(
             "events_behind",
             "warning",
-            f"{found.events} events wait for the broker",
-            "See whether the broker of HOLDFAST_NATS_URL can be reached.",
+            f"{found.events} events are waiting for the NATS server",
+            "Check that the NATS server in HOLDFAST_NATS_URL is reachable.",
             {"pending": found.events},
         )
 
@@ -135,23 +135,23 @@ def _hooks(found: Measured) -> Iterator[Warned]:
         yield Warned(
             "spool_behind",
             "warning",
-            f"{found.spooled} events of hooks wait to be taken in",
-            "Let the server run; if the number does not fall, see holdfast doctor.",
+            f"{found.spooled} hook events are waiting to be stored",
+            "Keep the server running. If the number does not fall, run: holdfast doctor",
             {"waiting": found.spooled},
         )
     if found.unspooled:
         yield Warned(
             "spool_refused",
             "warning",
-            f"{found.unspooled} events of hooks could not be kept",
-            "holdfast doctor says where they are and why.",
+            f"{found.unspooled} hook events could not be stored",
+            "Run holdfast doctor to see where they are and why.",
             {"refused": found.unspooled},
         )
 
 
 def _snapshots(found: Measured) -> Iterator[Warned]:
     if found.restored:
-        hint = "What was saved later has to be saved again."
+        hint = "Save again what was saved after that time."
         yield Warned("restored", "warning", found.restored, hint)
     if found.damaged:
         yield Warned(
@@ -159,17 +159,17 @@ def _snapshots(found: Measured) -> Iterator[Warned]:
             "error",
             f"damaged among the newest snapshots: {len(found.damaged)}",
             # A memory that is damaged itself, or not there yet, makes no snapshot.
-            "See which with holdfast snapshot list; latest is the newest that is whole"
+            "List them with holdfast snapshot list. The name latest selects the newest intact one."
             if found.trouble is not None
-            else "See which with holdfast snapshot list; make a new one: holdfast snapshot create",
+            else "List them with holdfast snapshot list. Create a new one: holdfast snapshot create",
             {"count": len(found.damaged), "ids": list(found.damaged)},
         )
     if found.snapshots == 0 and found.records and found.trouble is None:
         yield Warned(
             "no_snapshot",
             "warning",
-            "There is no snapshot of this memory yet",
-            "Make one: holdfast snapshot create",
+            "This memory has no snapshot yet",
+            "Create one: holdfast snapshot create",
         )
     age = found.snapshot_age_ms
     if age is not None and age > _too_old(found.snapshot_every_s):
@@ -177,7 +177,7 @@ def _snapshots(found: Measured) -> Iterator[Warned]:
             "snapshot_old",
             "warning",
             f"The last good snapshot is {age // DAY_MS} days old",
-            "Make one: holdfast snapshot create",
+            "Create one: holdfast snapshot create",
             {"days": age // DAY_MS},
         )
 
@@ -187,8 +187,8 @@ def _vault(found: Measured) -> Iterator[Warned]:
         yield Warned(
             "vault_behind",
             "warning",
-            f"Snapshots that the vault has not got: {found.waiting}",
-            "See what is wrong with it: holdfast vault status; then send them: holdfast vault sync",
+            f"Snapshots not yet copied to the vault: {found.waiting}",
+            "Check the vault with holdfast vault status, then copy them: holdfast vault sync",
             {"count": found.waiting},
         )
 
@@ -208,27 +208,27 @@ def _advice(found: Measured) -> Iterator[Warned]:
             yield Warned(
                 "no_vault",
                 "note",
-                "Snapshots lie on this machine only",
-                "Name a second place for them: HOLDFAST_VAULT",
+                "Snapshots exist on this machine only",
+                "Set HOLDFAST_VAULT to copy them to a second location",
             )
         elif not found.encrypted:
             yield Warned(
                 "vault_plain",
                 "note",
-                "Snapshots go to the vault unencrypted",
-                "Name who may open them: HOLDFAST_SNAPSHOT_RECIPIENTS",
+                "Snapshots in the vault are not encrypted",
+                "Set HOLDFAST_SNAPSHOT_RECIPIENTS to encrypt them",
             )
         if not found.signed:
             yield Warned(
                 "unsigned",
                 "note",
                 "The last snapshot is not signed",
-                "Sign them: HOLDFAST_SNAPSHOT_SIGN=true",
+                "Set HOLDFAST_SNAPSHOT_SIGN=true to sign snapshots",
             )
     if not found.embedder:
         yield Warned(
             "no_embedder",
             "note",
-            "Search goes by words only",
-            "Let it go by meaning too: HOLDFAST_EMBEDDER=minilm",
+            "Search uses keywords only",
+            "Set HOLDFAST_EMBEDDER=minilm to enable semantic search",
         )

@@ -1,4 +1,4 @@
-"""Operations on snapshots: create, list, show, verify, diff, search, export, and what goes on with them."""
+"""Operations on snapshots: create, list, status, show, verify, diff, search, export."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from holdfast.snapshot.wire import difference_shape, manifest_shape, report_shap
 
 
 class SnapshotCreate(Request):
-    label: CleanLabel = Field(default=CleanText(""), description="A name for people.")
-    sign: bool | None = Field(default=None, description="Sign it with this memory's own key.")
-    encrypt: Names = Field(default=(), description="age recipients who can open it.")
-    redact: bool | None = Field(default=None, description="Take secrets out of memory folders' text.")
-    to: Name | None = Field(default=None, description="Vault that gets a copy.")
+    label: CleanLabel = Field(default=CleanText(""), description="Description of the snapshot.")
+    sign: bool | None = Field(default=None, description="Sign with the signing key of this memory.")
+    encrypt: Names = Field(default=(), description="age recipients to encrypt for.")
+    redact: bool | None = Field(default=None, description="Redact secrets in text files of memory folders.")
+    to: Name | None = Field(default=None, description="Vault to copy the snapshot to.")
 
 
 class SnapshotAnswer(TypedDict):
@@ -52,15 +52,15 @@ class SnapshotAnswer(TypedDict):
 
 
 def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
-    """Make a sealed snapshot of the whole memory as it is now, while others go on writing.
+    """Create a sealed snapshot of the whole memory. Writes continue meanwhile.
 
-    It can be verified, compared, searched and restored later. Use it before something that cannot be undone.
+    A snapshot can be verified, compared, searched and restored. Create one before a change that cannot be undone.
     """
     root_for(ctx, to=ask.to)
     if ask.redact is False and not ctx.caller.may("admin"):
-        raise Forbidden("redact: only an admin may keep secrets in a snapshot")
+        raise Forbidden("redact: disabling redaction requires the scope admin")
     if ask.encrypt and not ctx.caller.may("admin"):  # whoever chooses the reader takes the memory from its owner
-        raise Forbidden("encrypt: only an admin may say who can open a snapshot")
+        raise Forbidden("encrypt: choosing recipients requires the scope admin")
     archive = archive_of(ctx)
     _check_sign(ctx, archive, ask.sign)
     options = CreateOptions(
@@ -83,9 +83,9 @@ def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:
 def _check_sign(ctx: CallContext, archive: Archive, sign: bool | None) -> None:
     """A first key changes for every tenant what is trusted: whoever may not make one must find one."""
     if sign and not ctx.caller.may("root") and archive.keyring.own() is None:
-        raise Forbidden("sign: this server has no key yet, and only root makes one")
+        raise Forbidden("sign: this memory has no signing key yet, and only root may create one")
     if sign is False and ctx.settings.snapshot_sign and not ctx.caller.may("admin"):
-        raise Forbidden("sign: the settings want signatures; only an admin may leave one out")
+        raise Forbidden("sign: the settings require signatures; omitting one requires the scope admin")
 
 
 def _key_made(archive: Archive, before: str | None) -> Iterator[str]:
@@ -93,14 +93,16 @@ def _key_made(archive: Archive, before: str | None) -> Iterator[str]:
     own = archive.keyring.own()
     if before is None and own is not None:
         yield (
-            f"A key was made to sign with: {own}. It lies in keys/own.json of the data folder, and from now on only "
-            "what a trusted key signed is restored."
+            f"A signing key was created: {own}. It is stored in keys/own.json of the data folder. From now on "
+            "only snapshots signed with a trusted key are restored."
         )
 
 
 class SnapshotList(Request):
     limit: int = limit(100, 10_000)
-    check: bool = Field(default=False, description="Read to their end those that were not checked before.")
+    check: bool = Field(
+        default=False, description="Also verify snapshots that have not been checked; this reads them completely."
+    )
 
 
 class SnapshotsAnswer(TypedDict):
@@ -110,9 +112,9 @@ class SnapshotsAnswer(TypedDict):
 
 
 def snapshot_list(ctx: CallContext, ask: SnapshotList) -> SnapshotsAnswer:
-    """List snapshots, newest first: verified, damaged, or not checked since they were last written.
+    """List snapshots, newest first, each as verified, damaged or not checked.
 
-    Nothing large is read for a list; with check those are that were not checked, which takes as long as reading them.
+    The list does not read the bundles. With check, unchecked snapshots are read and verified, which takes longer.
     """
     archive = archive_of(ctx)
     found = archive.repo.list()
@@ -131,7 +133,7 @@ class SnapshotShowAnswer(TypedDict):
 
 
 def snapshot_show(ctx: CallContext, ask: SnapshotName) -> SnapshotShowAnswer:
-    """Show what a snapshot says about itself: what it holds, who sealed it, what was redacted or left out."""
+    """Show the manifest of a snapshot: its contents, its signer, what was redacted or left out."""
     one = archive_of(ctx).repo.find(ask.id)
     return {"snapshot": shown(ctx, one) | (manifest_shape(one.manifest) if one.manifest else {})}
 
@@ -147,14 +149,16 @@ class SnapshotVerifyAnswer(TypedDict):
 
 
 class SnapshotVerify(SnapshotUse):
-    id: Name = Field(default=LATEST, description="Its id, the beginning of one, latest, or the path of a bundle.")
+    id: Name = Field(
+        default=LATEST, description="Id of the snapshot, a prefix of the id, latest, or the path of a bundle."
+    )
 
 
 def snapshot_verify(ctx: CallContext, ask: SnapshotVerify) -> SnapshotVerifyAnswer:
-    """Check a snapshot, the newest by default: bytes, signature, place in the sequence, owner, then every member.
+    """Verify a snapshot, by default the newest: bytes, signature, sequence, owner, then every member.
 
-    Nothing is decompressed before its bytes and signature hold. Without the identity of an encrypted one the
-    members stay unchecked, and the answer says so.
+    Bytes and signature are verified before anything is decompressed. Members of an encrypted snapshot are checked only
+    if its identity is given; the response reports unchecked ones.
     """
     archive, named = archive_of(ctx), ask.named(ctx)
     report: Report | NexoReport
@@ -172,8 +176,8 @@ def snapshot_verify(ctx: CallContext, ask: SnapshotVerify) -> SnapshotVerifyAnsw
 
 class SnapshotDiff(Request):
     a: Name = Field(description="The earlier snapshot.")
-    b: Name | None = Field(default=None, description="The later one; without it, the memory as it is now.")
-    identity: Name | None = Field(default=None, description="File with the age identity that opens them.")
+    b: Name | None = Field(default=None, description="The later snapshot. Default: the live memory.")
+    identity: Name | None = Field(default=None, description="File with the age identity that decrypts them.")
     limit: int = limit(100, 10_000)
 
 
@@ -187,9 +191,9 @@ class SnapshotDiffAnswer(TypedDict):
 
 
 def snapshot_diff(ctx: CallContext, ask: SnapshotDiff) -> SnapshotDiffAnswer:
-    """Compare two snapshots, or one with the memory as it is now: records by table, files, commits, state."""
+    """Compare two snapshots, or one with the live memory: records by table, files, commits, state."""
     if ctx.settings.isolated and not ctx.caller.may("admin"):
-        raise Forbidden("snapshot_diff: agents are isolated; only an admin sees what changed for all of them")
+        raise Forbidden("snapshot_diff: agents are isolated; this requires the scope admin")
     one = SnapshotUse(id=ask.a, identity=ask.identity).named(ctx)
     other = SnapshotUse(id=ask.b, identity=ask.identity).named(ctx) if ask.b else None
     found = difference(archive_of(ctx), one, other, ask.limit)
@@ -197,19 +201,19 @@ def snapshot_diff(ctx: CallContext, ask: SnapshotDiff) -> SnapshotDiffAnswer:
 
 
 class SnapshotSearch(Search):
-    id: Name = Field(description="The snapshot to search: its id, the beginning of one, latest.")
-    identity: Name | None = Field(default=None, description="File with the age identity that opens it.")
+    id: Name = Field(description="Snapshot to search: its id, a prefix of the id, or latest.")
+    identity: Name | None = Field(default=None, description="File with the age identity that decrypts it.")
 
 
 def snapshot_search(ctx: CallContext, ask: SnapshotSearch) -> SearchAnswer:
-    """Find what was known when a snapshot was made, without restoring it."""
+    """Search a snapshot without restoring it."""
     named = SnapshotUse(id=ask.id, identity=ask.identity).named(ctx)
     with snapshot_ctx(ctx, named) as (then, snapshot):
         return {**search(then, ask.model_copy(update={"at": None})), "snapshot": snapshot}
 
 
 class SnapshotExport(SnapshotName):
-    to: Name = Field(description="Folder that gets the bundle's files.")
+    to: Name = Field(description="Folder to write the files of the bundle to.")
 
 
 class SnapshotExportAnswer(TypedDict):
@@ -219,7 +223,7 @@ class SnapshotExportAnswer(TypedDict):
 
 
 def snapshot_export(ctx: CallContext, ask: SnapshotExport) -> SnapshotExportAnswer:
-    """Copy a snapshot's files elsewhere; nothing that is there is overwritten."""
+    """Copy a snapshot's files to a folder. Existing files are not overwritten."""
     check_whole(to=ask.to)
     repo = archive_of(ctx).repo
     id = repo.find(ask.id).id
@@ -233,9 +237,9 @@ class SnapshotStatusAnswer(TypedDict):
 
 
 def snapshot_status(ctx: CallContext, ask: Nothing) -> SnapshotStatusAnswer:
-    """Show what is being done with snapshots, and how what was done lately ended.
+    """Show running snapshot operations, and the result of recent ones.
 
-    Ask it when making or restoring one took longer than you waited: it goes on without you.
+    Use it after a timeout: creating or restoring a snapshot continues in the server.
     """
     archive = archive_of(ctx)
     every = recent_jobs(archive.home)

@@ -1,4 +1,4 @@
-"""Operations on damaged generations: what is kept aside, saving what can be read of one, and removing it."""
+"""Operations on damaged generations of the database: list, salvage, discard."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DamagedAnswer(TypedDict):
 
 
 def snapshot_damaged(ctx: CallContext, ask: Nothing) -> DamagedAnswer:
-    """List generations of the memory that were found damaged: the live one, and those that restores kept aside."""
+    """List damaged generations of the database: the live one, and those kept aside by restores."""
     found = damaged_generations(archive_of(ctx).home)
     answer: DamagedAnswer = {"generations": [damaged_shape(one) for one in found], "count": len(found)}
     kept = next((one for one in found if not one.live), None)
@@ -40,16 +40,18 @@ def snapshot_damaged(ctx: CallContext, ask: Nothing) -> DamagedAnswer:
 
 class SnapshotSalvage(Request):
     generation: Name | None = Field(
-        default=None, description="A damaged generation, as snapshot damaged lists it; without it the newest."
+        default=None, description="Damaged generation, as listed by snapshot damaged. Default: the newest."
     )
-    dry_run: bool = Field(default=False, description="Show what can be read and what it would change; change nothing.")
-    yes: bool = Field(default=False, description="Really change the live memory.")
+    dry_run: bool = Field(
+        default=False, description="Preview what can be read and what would change. Nothing is changed."
+    )
+    yes: bool = Field(default=False, description="Confirm the change of the live memory.")
     identity: Name | None = Field(
-        default=None, description="File with an age identity: what is live is encrypted for it before it is changed."
+        default=None, description="File with an age identity. The snapshot made before the change is encrypted for it."
     )
     plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
     alone: bool = Field(
-        default=False, description="Make what can be read the memory, though a snapshot could be restored first."
+        default=False, description="Use only the readable rows, although a snapshot could be restored first."
     )
     limit: int = limit(100, 10_000)
 
@@ -73,13 +75,15 @@ class SnapshotSalvageAnswer(TypedDict):
 
 
 def snapshot_salvage(ctx: CallContext, ask: SnapshotSalvage) -> SnapshotSalvageAnswer:
-    """Save what can still be read of a damaged memory: every row whose checksum holds, and no other.
+    """Recover the readable part of a damaged memory: every row with a correct checksum, and no other.
 
-    After a restore they are merged into the live memory, so that what was newer than the snapshot comes back. Where
-    there is no snapshot they become the live memory. The damaged files stay until snapshot discard removes them.
+    After a restore the rows are merged into the live memory, which recovers what is newer than the snapshot. Without a
+    snapshot they become the live memory. The damaged files are kept until snapshot discard removes them.
     """
     if not (ask.dry_run or ask.yes):
-        raise InvalidRequest("snapshot_salvage: it changes the live memory, and was not confirmed", hint=PREVIEW_FIRST)
+        raise InvalidRequest(
+            "snapshot_salvage: this changes the live memory and requires confirmation", hint=PREVIEW_FIRST
+        )
     named = SnapshotSelector("", identity=ask.identity, plain_before=ask.plain_before)
     done = salvage(archive_of(ctx), ask.generation, named, alone=ask.alone, dry_run=ask.dry_run)
     answer = _shape(done, ask)
@@ -108,26 +112,28 @@ def _shape(done: SalvagedMemory, ask: SnapshotSalvage) -> SnapshotSalvageAnswer:
         answer["before"] = done.merged.before
         if done.merged.waiting:
             answer["waiting"] = f"{WAITING} {done.merged.waiting}"
-    answer["next"] = f"Once you need nothing more of it, remove it: holdfast snapshot discard {done.source} --yes"
+    answer["next"] = (
+        f"When you no longer need the damaged files, remove them: holdfast snapshot discard {done.source} --yes"
+    )
     return answer  # type: ignore[return-value]
 
 
 def _next(done: SalvagedMemory, ask: SnapshotSalvage) -> str:
     """The command that follows a dry run, with the options that it had."""
     if done.snapshot is not None:
-        return f"Restore a snapshot first; salvage then adds what is newer: {RESTORE}"
+        return f"Restore a snapshot first; salvage then adds the newer records: {RESTORE}"
     words = [
         *([ask.generation] if ask.generation else []),
         *(["--identity", quote(ask.identity)] if ask.identity else []),
         *(["--plain-before"] if ask.plain_before else []),
         *(["--alone"] if ask.alone else []),
     ]
-    return f"Bring it in: {' '.join(('holdfast snapshot salvage', *words, '--yes'))}"
+    return f"Add them to the live memory: {' '.join(('holdfast snapshot salvage', *words, '--yes'))}"
 
 
 class SnapshotDiscard(Request):
-    generation: Name = Field(description="A damaged generation, as snapshot damaged lists it.")
-    yes: bool = Field(default=False, description="Really remove its files.")
+    generation: Name = Field(description="Damaged generation, as listed by snapshot damaged.")
+    yes: bool = Field(default=False, description="Confirm the removal.")
 
 
 class SnapshotDiscardAnswer(TypedDict):
@@ -137,9 +143,9 @@ class SnapshotDiscardAnswer(TypedDict):
 
 
 def snapshot_discard(ctx: CallContext, ask: SnapshotDiscard) -> SnapshotDiscardAnswer:
-    """Remove the files of a damaged generation that was kept aside. They cannot be brought back."""
+    """Remove the files of a damaged generation that was kept aside. This cannot be undone."""
     if not ask.yes:
-        raise InvalidRequest("snapshot_discard: this removes files, and was not confirmed", hint="Pass --yes.")
+        raise InvalidRequest("snapshot_discard: this removes files and requires confirmation", hint="Pass --yes.")
     gone = discard(archive_of(ctx), ask.generation)
     audit_snapshot(ctx, "snapshot_discard", gone.name)
     return {"success": True, "generation": gone.name, "size": gone.size}

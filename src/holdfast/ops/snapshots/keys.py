@@ -1,4 +1,4 @@
-"""Operations on keys: this memory's own, which signs its snapshots, and those of others that are trusted."""
+"""Operations on keys: the signing key of this memory, and trusted keys of others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.store.unavailable import ClosedStore
 
 
 class KeyNew(Request):
-    replace: bool = Field(default=False, description="Though there is one; what it signed stays trusted.")
+    replace: bool = Field(default=False, description="Replace an existing key. Its signatures stay trusted.")
 
 
 class KeyAnswer(TypedDict):
@@ -28,7 +28,7 @@ class KeyAnswer(TypedDict):
 
 
 def key_new(ctx: CallContext, ask: KeyNew) -> KeyAnswer:
-    """Make this memory's own signing key. The private half never leaves the data folder."""
+    """Create the signing key of this memory. The private key never leaves the data folder."""
     archive = archive_of(ctx)
     did = archive.keyring.new(replace=ask.replace)
     _audit(ctx, "key_new", did)
@@ -43,7 +43,7 @@ class KeysAnswer(TypedDict):
 
 
 def key_show(ctx: CallContext, ask: Nothing) -> KeysAnswer:
-    """Show this memory's own key, the keys that it trusts, and what to do before one of them is missed."""
+    """Show the signing key of this memory, the trusted keys, and warnings about missing copies."""
     archive = archive_of(ctx)
     keyring = archive.keyring
     return {
@@ -63,9 +63,9 @@ class KeyRotateAnswer(TypedDict):
 
 
 def key_rotate(ctx: CallContext, ask: Nothing) -> KeyRotateAnswer:
-    """Make a new signing key that the old one says is its successor; what the old one signed stays trusted.
+    """Create a new signing key, signed by the old one as its successor. The old key stays trusted.
 
-    Others who trust the old key take the new one by the statement: holdfast key follow.
+    Others who trust the old key can accept the new one: holdfast key follow STATEMENT.
     """
     archive = archive_of(ctx)
     made = archive.keyring.rotate(iso(ctx.clock.now_ms()))
@@ -75,7 +75,9 @@ def key_rotate(ctx: CallContext, ask: Nothing) -> KeyRotateAnswer:
 
 
 class KeyFollow(Request):
-    succession: str = Field(max_length=4_000, description="The statement, as rotate and show give it.")
+    succession: str = Field(
+        max_length=4_000, description="Succession statement, as printed by key rotate and key show."
+    )
 
 
 class KeyFollowAnswer(TypedDict):
@@ -84,7 +86,7 @@ class KeyFollowAnswer(TypedDict):
 
 
 def key_follow(ctx: CallContext, ask: KeyFollow) -> KeyFollowAnswer:
-    """Trust the key that follows a trusted one, by the statement that the old one signed."""
+    """Trust the successor of a trusted key, given the succession statement that the old key signed."""
     found = read_succession(ask.succession)
     archive_of(ctx).keyring.follow(found)
     _audit(ctx, "key_follow", found.new)
@@ -93,11 +95,11 @@ def key_follow(ctx: CallContext, ask: KeyFollow) -> KeyFollowAnswer:
 
 class KeyTrust(Request):
     did: Name = Field(description="did:key:z…")
-    note: CleanLabel = Field(default=CleanText(""), description="Whose it is, for people.")
+    note: CleanLabel = Field(default=CleanText(""), description="Note on the owner of the key.")
 
 
 def key_trust(ctx: CallContext, ask: KeyTrust) -> Success:
-    """Trust the snapshots that a key signed. Make sure by another way that the key is whose it says."""
+    """Trust snapshots signed with a key. First confirm through another channel whose key it is."""
     archive_of(ctx).keyring.trust(ask.did, ask.note)
     _audit(ctx, "key_trust", ask.did)
     return {"success": True}
@@ -108,7 +110,7 @@ class KeyUntrust(Request):
 
 
 def key_untrust(ctx: CallContext, ask: KeyUntrust) -> Success:
-    """Trust a key no longer; its snapshots are refused from now on."""
+    """Stop trusting a key. Its snapshots are rejected from now on."""
     archive_of(ctx).keyring.untrust(ask.did)
     _audit(ctx, "key_untrust", ask.did)
     return {"success": True}

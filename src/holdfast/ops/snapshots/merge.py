@@ -1,4 +1,4 @@
-"""The operation that makes one memory of two that went on apart, and what merges set aside."""
+"""Operations that merge two diverged memories, and list what merges set aside."""
 
 from __future__ import annotations
 
@@ -21,23 +21,27 @@ from holdfast.snapshot.merge_run import MergeResult, merge
 from holdfast.snapshot.recovery.alternatives import also_in_vault
 from holdfast.snapshot.repo.context import archive_of
 from holdfast.snapshot.resolve import SnapshotSelector
-from holdfast.store.merge_notes import MERGED
 from holdfast.store.port import where
+from holdfast.store.queries.merge_notes import MERGED
 from holdfast.store.tables import NOTES
 
 
 class SnapshotMerge(Request):
-    a: Name = Field(description="A snapshot: its id, the beginning of one, latest, the path of a bundle; or now.")
-    b: Name = Field(default=NOW, description="The other one, or now.")
-    source: Name | None = Field(default=None, alias="from", description="Vault that a is fetched from.")
-    prefer: Literal["newest", "a", "b"] = Field(
-        default="newest", description="Which one counts where both were changed; the other stays in the history."
+    a: Name = Field(
+        description="A snapshot: its id, a prefix of it, latest, or the path of a bundle; or now for the live memory."
     )
-    identity: Name | None = Field(default=None, description="File with the age identity that opens them.")
-    trust: Name | None = Field(default=None, description="The did:key that signed a: trust it for this merge.")
-    allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
-    dry_run: bool = Field(default=False, description="Show the conflicts and what would change, and change nothing.")
-    yes: bool = Field(default=False, description="Really replace the live memory by the merged one.")
+    b: Name = Field(default=NOW, description="The other snapshot, or now for the live memory.")
+    source: Name | None = Field(default=None, alias="from", description="Vault to fetch the first snapshot from.")
+    prefer: Literal["newest", "a", "b"] = Field(
+        default="newest", description="Which side wins where both changed. The other version stays in the history."
+    )
+    identity: Name | None = Field(default=None, description="File with the age identity that decrypts them.")
+    trust: Name | None = Field(default=None, description="did:key of the signer, trusted for this merge only.")
+    allow_unsigned: bool = Field(
+        default=False, description="Accept an unsigned snapshot where signatures are required."
+    )
+    dry_run: bool = Field(default=False, description="Preview the conflicts and the changes. Nothing is changed.")
+    yes: bool = Field(default=False, description="Confirm that the merged memory replaces the live one.")
     limit: int = limit(100, 10_000)
 
     def sides(self, ctx: CallContext) -> tuple[SnapshotSelector | None, SnapshotSelector | None]:
@@ -72,19 +76,20 @@ class SnapshotMergeAnswer(TypedDict):
 
 
 def snapshot_merge(ctx: CallContext, ask: SnapshotMerge) -> SnapshotMergeAnswer:
-    """Make one memory of two of the same agent that went on apart, without loss, and make it the live one.
+    """Merge two diverged memories of the same agent without loss, and make the result the live memory.
 
-    Where both changed a memory, the newest version counts and the other stays in its history. What one side forgot on
-    purpose stays forgotten unless the other changed it later. With dryRun it shows the conflicts. What was live is
-    kept in a snapshot and can be brought back by undo. If a brings nothing, nothing is exchanged.
+    Where both sides changed a memory, the newest version wins and the other stays in its history. A memory that one
+    side removed stays removed unless the other side changed it later. With dryRun, only shows the conflicts. The live
+    memory is saved in a snapshot first and can be restored with undo. If the first side has nothing new, nothing is
+    changed.
     """
     if not (ask.dry_run or ask.yes):
         raise InvalidRequest(
-            "snapshot_merge: this replaces the live memory, and was not confirmed",
+            "snapshot_merge: this replaces the live memory and requires confirmation",
             hint=PREVIEW_FIRST,
         )
     if ask.a == ask.b == NOW:
-        raise InvalidRequest("snapshot_merge: both are the memory as it is now", hint="Name a snapshot.")
+        raise InvalidRequest("snapshot_merge: both sides are the live memory", hint="Name a snapshot.")
     archive = archive_of(ctx)
     one, other = (also_in_vault(archive, side) if side else None for side in ask.sides(ctx))
     with offering(ctx, archive, one or other or SnapshotSelector(""), "holdfast snapshot merge {} now --yes"):
@@ -137,9 +142,9 @@ class SetAsideAnswer(TypedDict):
 
 
 def snapshot_set_aside(ctx: CallContext, ask: SetAside) -> SetAsideAnswer:
-    """List what merges set aside: records without versions as they were on the side that did not count."""
+    """List what merges set aside: the losing side of conflicts in records that have no versions."""
     if ctx.settings.isolated and not ctx.caller.may("admin"):
-        raise Forbidden("snapshot_set_aside: agents are isolated; only an admin sees what is of all of them")
+        raise Forbidden("snapshot_set_aside: agents are isolated; this requires the scope admin")
     reader = ctx.store.read()
     found = reader.find(NOTES, ctx.tenant, *where(kind=MERGED), limit=ask.limit)
     return {

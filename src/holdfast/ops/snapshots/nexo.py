@@ -1,4 +1,4 @@
-"""Operations on bundles of the earlier system (nexo): they are verified, and their memory is taken over."""
+"""Operations on bundles of the earlier system (nexo): verify and import."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def examine_nexo(ctx: CallContext, path: str, identity: str | None) -> NexoRepor
 
 class SnapshotImport(Request):
     path: Name = Field(description="The bundle: <uuid>.tar.zst or <uuid>.tar.zst.age.")
-    identity: Name | None = Field(default=None, description="File with the age identity that opens it.")
+    identity: Name | None = Field(default=None, description="File with the age identity that decrypts it.")
 
 
 class SnapshotImportAnswer(TypedDict):
@@ -59,13 +59,13 @@ class SnapshotImportAnswer(TypedDict):
 
 
 def snapshot_import(ctx: CallContext, ask: SnapshotImport) -> SnapshotImportAnswer:
-    """Take over the memories and memory files of a bundle of the earlier system (nexo-memory-snapshot-v1).
+    """Import the memories and memory files of a bundle of the earlier system (nexo-memory-snapshot-v1).
 
-    Memories are redacted as they come in, and keep their ids, so repeating it makes no duplicates. Files land in the
-    memory folder, in a folder of their own.
+    Memories are redacted and keep their ids, so repeating it adds no duplicates. Files are written to a separate folder
+    in the memory folder.
     """
     if not is_nexo(ask.path):
-        raise InvalidRequest("path: a bundle of that system is called <uuid>.tar.zst or <uuid>.tar.zst.age")
+        raise InvalidRequest("path: the file name must be <uuid>.tar.zst or <uuid>.tar.zst.age")
     archive = archive_of(ctx)
     before(ctx, "import")
     with archive.repo.staging() as scratch:
@@ -118,7 +118,9 @@ def _files(archive: Archive, id: str, files: Iterable[NexoFile]) -> list[str]:
         return []
     place = folders[0].path / f"imported-{id}"
     if place.exists():
-        raise Conflict(f"import: {place.name} is there already; the memories are taken over, the files were before")
+        raise Conflict(
+            f"import: {place.name} already exists; the memories were imported, the files were imported earlier"
+        )
     with disk_faults("import memory files"):
         _lay(listed, place)
     return [one.path for one in listed]

@@ -1,4 +1,4 @@
-"""The memory as that of a parent in a Progenly merge, and such a memory taken in: texts by name."""
+"""Operations that exchange a memory with Progenly: documents by name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ProgenlyAnswer(TypedDict):
 
 
 def progenly_export(ctx: CallContext, ask: Nothing) -> ProgenlyAnswer:
-    """Export the memory as the memory of a parent in a Progenly merge: slots, lessons and memories as documents."""
+    """Export the memory as a parent for a Progenly merge: slots, lessons and memories as documents."""
     now = ctx.clock.now_ms()
     agent = ctx.settings.agent or DEFAULT_AGENT
     identity = Identity(new_id(1, now, ctx.entropy.hex(6)), ctx.tenant, agent, "", 1, None, now, "hand")
@@ -56,9 +56,7 @@ def read_progenly(ctx: CallContext, data: Json) -> Json:
         raise InvalidRequest(f"import: {fault.message}") from None
     made = adopt(read_markdown((_named(name), text.encode()) for name, text in documents.items()))
     if made.refused:
-        raise InvalidRequest(
-            f"import: {made.refused} of the documents cannot be taken", details={"refused": made.refusals}
-        )
+        raise InvalidRequest(f"import: {made.refused} documents were rejected", details={"refused": made.refusals})
     lists: dict[str, Any] = {"memories": made.memories, "addresses": made.addresses, "relations": made.relations}
     return lists
 

@@ -18,7 +18,7 @@ from holdfast.snapshot.repo.retention import RetentionPolicy
 
 
 class SnapshotDelete(SnapshotName):
-    dry_run: bool = Field(default=False, description="Show what would go, and remove nothing.")
+    dry_run: bool = Field(default=False, description="Preview what would be removed. Nothing is removed.")
 
 
 class SnapshotDeleteAnswer(TypedDict):
@@ -30,7 +30,7 @@ class SnapshotDeleteAnswer(TypedDict):
 
 
 def snapshot_delete(ctx: CallContext, ask: SnapshotDelete) -> SnapshotDeleteAnswer:
-    """Remove a snapshot. The last whole one stays, and so does one that is in use."""
+    """Remove a snapshot. The last intact snapshot and snapshots in use cannot be removed."""
     _check_live(ctx)
     archive = archive_of(ctx)
     if ask.dry_run:
@@ -51,11 +51,19 @@ def _check_live(ctx: CallContext) -> None:
 class KeepRules(Request):
     """What stays, by any of these; what a repository and a vault are pruned by."""
 
-    keep: int = Field(default=0, ge=0, le=100_000, description="So many of the newest.")
-    keep_days: int = Field(default=0, ge=0, le=36_500, description="All of so many days before the newest.")
-    keep_daily: int = Field(default=0, ge=0, le=100_000, description="The last of so many days.")
-    keep_weekly: int = Field(default=0, ge=0, le=100_000, description="The last of so many weeks.")
-    keep_monthly: int = Field(default=0, ge=0, le=100_000, description="The last of so many months.")
+    keep: int = Field(default=0, ge=0, le=100_000, description="Keep this many of the newest snapshots.")
+    keep_days: int = Field(
+        default=0, ge=0, le=36_500, description="Keep all snapshots of this many days before the newest."
+    )
+    keep_daily: int = Field(
+        default=0, ge=0, le=100_000, description="Keep the last snapshot of each of this many days."
+    )
+    keep_weekly: int = Field(
+        default=0, ge=0, le=100_000, description="Keep the last snapshot of each of this many weeks."
+    )
+    keep_monthly: int = Field(
+        default=0, ge=0, le=100_000, description="Keep the last snapshot of each of this many months."
+    )
 
     def policy(self, operation: str, *, may_be_empty: bool = False) -> RetentionPolicy:
         """The rules as one value.
@@ -66,13 +74,13 @@ class KeepRules(Request):
         policy = RetentionPolicy(self.keep, self.keep_days, self.keep_daily, self.keep_weekly, self.keep_monthly)
         if policy.empty and not may_be_empty:
             raise InvalidRequest(
-                f"{operation}: no rule says what to keep", hint="For example --keep 10 --keep-daily 7."
+                f"{operation}: no retention rule given", hint="Pass a rule, for example --keep 10 --keep-daily 7."
             )
         return policy
 
 
 class SnapshotPrune(KeepRules):
-    dry_run: bool = Field(default=False, description="Show what would go, and remove nothing.")
+    dry_run: bool = Field(default=False, description="Preview what would be removed. Nothing is removed.")
 
 
 class SnapshotPruneAnswer(TypedDict):
@@ -84,7 +92,7 @@ class SnapshotPruneAnswer(TypedDict):
 
 
 def snapshot_prune(ctx: CallContext, ask: SnapshotPrune) -> SnapshotPruneAnswer:
-    """Remove snapshots that no rule keeps; never the last whole one, never one in use."""
+    """Remove snapshots that no retention rule keeps; never the last intact one, never one in use."""
     policy = ask.policy("snapshot_prune")
     _check_live(ctx)
     done = prune.prune(archive_of(ctx), policy, dry_run=ask.dry_run)

@@ -1,4 +1,4 @@
-"""Operations that make another memory the live one: restore, undo; and what a restore could not finish."""
+"""Operations that replace the live memory: restore and undo; and mend after an interrupted restore."""
 
 from __future__ import annotations
 
@@ -28,25 +28,26 @@ from holdfast.snapshot.sources.swap_recovery import mend_folders
 from holdfast.snapshot.undo import undo
 from holdfast.snapshot.wire import difference_shape
 
-PLAIN_BEFORE = "Keep what is live in the clear, though snapshots are encrypted."
+PLAIN_BEFORE = "Do not encrypt the snapshot made before the change, even if snapshots are encrypted."
 PREVIEW_FIRST = "Preview with --dry-run, then pass --yes (REST and MCP: yes)."
-WAITING = "The vault gets the snapshot of what was live later:"
-LEFT_BEHIND = "Tokens, unsent events and other tenants' memory that could not be read stay in the old files."
+WAITING = "The snapshot made before the restore is not in the vault yet:"
+LEFT_BEHIND = "Unreadable tokens, unsent events and other tenants' records remain in the old files only."
 
 
 class SnapshotRestore(SnapshotUse):
-    dry_run: bool = Field(default=False, description="Show exactly what would change, and change nothing.")
-    yes: bool = Field(default=False, description="Really replace the live memory.")
+    dry_run: bool = Field(default=False, description="Preview all changes. Nothing is changed.")
+    yes: bool = Field(default=False, description="Confirm the replacement of the live memory.")
     take_over: Name | None = Field(
-        default=None, alias="as", description="Take another agent's memory over as this agent's."
+        default=None, alias="as", description="Restore another agent's memory as this agent's."
     )
     trust: Name | None = Field(
-        default=None, description="The did:key that signed it: trust this key from now on, if the snapshot is its."
+        default=None, description="did:key of the signer. It is trusted from now on if it signed this snapshot."
     )
     plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
-    into: Name | None = Field(default=None, description="Start a second memory from it in this new folder.")
+    into: Name | None = Field(default=None, description="Restore into this new folder instead of the live memory.")
     alone: bool = Field(
-        default=False, description="Leave tokens and other tenants behind, if what is live is too damaged to read them."
+        default=False,
+        description="Do not carry over tokens and other tenants, if the live memory is too damaged to read them.",
     )
     limit: int = limit(100, 10_000)
 
@@ -69,14 +70,14 @@ class SnapshotRestoreAnswer(TypedDict):
 
 
 def snapshot_restore(ctx: CallContext, ask: SnapshotRestore) -> SnapshotRestoreAnswer:
-    """Make a snapshot's memory the live one; what was live is kept in a snapshot and can be brought back by undo.
+    """Replace the live memory with a snapshot. The previous memory is saved first and can be restored with undo.
 
-    With dryRun it shows what would change; with into it starts a second memory in a new folder instead.
+    With dryRun, only shows what would change. With into, restores into a new folder instead.
     """
     root_for(ctx, into=ask.into, trust=ask.trust)
     check_whole(into=ask.into)
     if ask.alone and not ctx.caller.may("root"):
-        raise Forbidden("alone: only root may leave other tenants' memory behind")
+        raise Forbidden("alone: leaving out other tenants requires root")
     check_did(trust=ask.trust)
     archive = archive_of(ctx)
     use = ask.named(ctx, take_over=ask.take_over, trust=ask.trust)
@@ -89,7 +90,7 @@ def snapshot_restore(ctx: CallContext, ask: SnapshotRestore) -> SnapshotRestoreA
             return {**_restored_shape(made), "path": str(user_path(ask.into, "into").resolve())}
         if not ask.yes:
             raise InvalidRequest(
-                "snapshot_restore: this replaces the live memory, and was not confirmed",
+                "snapshot_restore: this replaces the live memory and requires confirmation",
                 hint=PREVIEW_FIRST,
             )
         made = restore(archive, named, alone=ask.alone)
@@ -98,7 +99,7 @@ def snapshot_restore(ctx: CallContext, ask: SnapshotRestore) -> SnapshotRestoreA
     audit_snapshot(ctx, "snapshot_restore", made.manifest.identity.id, generation=made.generation)
     answer = _with_notes(archive, named, made)
     if ask.trust and ask.trust != made.manifest.signer:
-        unused = f"{ask.trust} did not sign this snapshot, so it is not trusted."
+        unused = f"{ask.trust} did not sign this snapshot and was not added to the trusted keys."
         answer["warnings"] = [*answer.get("warnings", []), unused]
     return answer
 
@@ -119,7 +120,9 @@ def _with_notes(archive: Archive, named: SnapshotSelector, made: RestoreResult) 
         answer["damaged"] = [
             damaged_shape(one) for one in damaged_generations(archive.home) if one.name in made.damaged
         ]
-        answer["next"] = f"The damaged memory is kept. See what in it is newer than this snapshot: {SEE}"
+        answer["next"] = (
+            f"The damaged memory has been kept. Preview what it has that is newer than this snapshot: {SEE}"
+        )
     if made.alone:
         answer["leftBehind"] = LEFT_BEHIND
     if made.waiting:
@@ -135,7 +138,7 @@ def _passed_over(archive: Archive, named: SnapshotSelector, id: str) -> list[str
     if named.vault or named.name != LATEST:
         return []
     return [
-        f"Snapshot {one.id} is newer and damaged, so {id} was taken. What was written between them is not in it."
+        f"Snapshot {one.id} is newer but damaged, so {id} was used. Writes made between the two are not included."
         for one in damaged_after(archive, sequence_of(id))
     ]
 
@@ -167,8 +170,10 @@ def damaged_shape(one: DamagedGeneration) -> Json:
 
 
 class SnapshotUndo(Request):
-    yes: bool = Field(default=False, description="Not needed: what is live is kept in a snapshot first.")
-    identity: Name | None = Field(default=None, description="File with the age identity that opens encrypted ones.")
+    yes: bool = Field(default=False, description="Not required: the live memory is saved in a snapshot first.")
+    identity: Name | None = Field(
+        default=None, description="File with the age identity that decrypts encrypted snapshots."
+    )
     plain_before: bool = Field(default=False, description=PLAIN_BEFORE)
 
 
@@ -180,7 +185,7 @@ class SnapshotUndoAnswer(TypedDict):
 
 
 def snapshot_undo(ctx: CallContext, ask: SnapshotUndo) -> SnapshotUndoAnswer:
-    """Take the last restore back: what was live before it is live again."""
+    """Undo the last restore. The memory from before it becomes the live one again."""
     root_for(ctx, identity=ask.identity)
     done = undo(archive_of(ctx), SnapshotSelector(LATEST, identity=ask.identity, plain_before=ask.plain_before))
     audit_snapshot(ctx, "snapshot_undo", done.generation)
@@ -194,9 +199,9 @@ class SnapshotMendAnswer(TypedDict):
 
 
 def snapshot_mend(ctx: CallContext, ask: Nothing) -> SnapshotMendAnswer:
-    """Put memory folders right that a restore could not finish with, as when its journal is damaged.
+    """Repair memory folders after a restore that could not finish, for example with a damaged journal.
 
-    Nothing is removed: what cannot be put in place is moved aside, and the answer says where it lies.
+    Nothing is removed. What cannot be put in place is moved aside; the response names the location.
     """
     done = mend_folders(archive_of(ctx))
     if done:

@@ -27,14 +27,14 @@ def root_for(ctx: CallContext, **given: object) -> None:
     """Files and places of the user who runs the server are for root alone."""
     for name, value in given.items():
         if value and not ctx.caller.may("root"):
-            raise Forbidden(f"{name}: this credential reaches no files of the server")
+            raise Forbidden(f"{name}: this credential may not read or write files on the server")
 
 
 def check_whole(**given: str | None) -> None:
     """Whoever asks a server does not know which folder it stands in; the command line makes its paths whole."""
     for name, path in given.items():
         if path and not user_path(path, name).is_absolute():
-            raise InvalidRequest(f"{name}: must be a whole path, from / on")
+            raise InvalidRequest(f"{name}: must be an absolute path")
 
 
 def check_did(**given: str | None) -> None:
@@ -45,7 +45,8 @@ def check_did(**given: str | None) -> None:
                 public_key(did)
         except InvalidDidKey as error:
             raise InvalidRequest(
-                f"{name}: {error}", hint="Copy the whole did:key of the signer; snapshot show and the refusal name it."
+                f"{name}: {error}",
+                hint="Copy the complete did:key of the signer from holdfast snapshot show or from the error message.",
             ) from error
 
 
@@ -56,17 +57,19 @@ def shown(ctx: CallContext, one: SnapshotEntry) -> Json:
 
 
 class SnapshotName(Request):
-    id: Name = Field(description="Its id, the beginning of one, or latest.")
+    id: Name = Field(description="Id of the snapshot, a prefix of the id, or latest.")
 
 
 class SnapshotUse(Request):
     """A snapshot that is to be opened."""
 
-    id: Name = Field(description="Its id, the beginning of one, latest, or the path of a bundle.")
-    source: Name | None = Field(default=None, alias="from", description="Vault to fetch it from.")
-    identity: Name | None = Field(default=None, description="File with the age identity that opens it.")
-    allow_older: bool = Field(default=False, description="Though a newer one is known.")
-    allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
+    id: Name = Field(description="Id of the snapshot, a prefix of the id, latest, or the path of a bundle.")
+    source: Name | None = Field(default=None, alias="from", description="Vault to fetch the snapshot from.")
+    identity: Name | None = Field(default=None, description="File with the age identity that decrypts it.")
+    allow_older: bool = Field(default=False, description="Accept the snapshot although a newer one is known to exist.")
+    allow_unsigned: bool = Field(
+        default=False, description="Accept an unsigned snapshot where signatures are required."
+    )
 
     def named(self, ctx: CallContext, *, take_over: str | None = None, trust: str | None = None) -> SnapshotSelector:
         """What it means.
@@ -79,7 +82,7 @@ class SnapshotUse(Request):
         root_for(ctx, id=path, **{"from": self.source}, identity=self.identity)
         check_whole(id=path)
         if (self.allow_older or self.allow_unsigned) and not ctx.caller.may("admin"):
-            raise Forbidden("allowOlder, allowUnsigned: only an admin may waive a check")
+            raise Forbidden("allowOlder, allowUnsigned: skipping a check requires the scope admin")
         return SnapshotSelector(
             self.id,
             self.source,

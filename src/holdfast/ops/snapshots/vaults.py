@@ -1,4 +1,4 @@
-"""Operations on vaults: status, list, verify, prune, copy, sync. They reach places of the server's user: root only."""
+"""Operations on vaults: status, list, verify, prune, copy, sync. They use the server's credentials and require root."""
 
 from __future__ import annotations
 
@@ -32,17 +32,15 @@ from holdfast.snapshot.wire import report_shape
 from holdfast.store.damage import RESTORE
 
 MOST = 100_000
-ABSENT = (
-    "There is no such folder yet: the first snapshot that is sent makes it. Is its name right, and its disk mounted?"
-)
+ABSENT = "The folder does not exist yet; the first upload creates it. Check its name, and that its disk is mounted."
 # What is said of a snapshot by its gravest finding. Only damage means that its bytes are not what was sealed.
-STATUS: dict[Code, str] = {"untrusted": "not trusted here", "locked": "needs its identity", "too_new": "too new"}
+STATUS: dict[Code, str] = {"untrusted": "not trusted here", "locked": "identity required", "too_new": "too new"}
 
 
 class VaultName(Request):
     vault: Name | None = Field(
         default=None,
-        description="A folder, file:///…, s3://…, gs://…, az://…, hf://… or colony:; without it HOLDFAST_VAULT.",
+        description="A folder, file:///…, s3://…, gs://…, az://…, hf://… or colony:. Default: HOLDFAST_VAULT.",
     )
 
     def named(self, archive: Archive) -> str:
@@ -53,7 +51,7 @@ class VaultName(Request):
         """
         text = self.vault or archive.settings.vault
         if not text:
-            raise InvalidRequest("vault: none is named", hint="Name one, or set HOLDFAST_VAULT.")
+            raise InvalidRequest("vault: none given", hint="Pass a vault, or set HOLDFAST_VAULT.")
         return text
 
     def target(self, archive: Archive) -> VaultTarget:
@@ -105,7 +103,7 @@ class VaultStatusAnswer(TypedDict):
 
 
 def vault_status(ctx: CallContext, ask: VaultName) -> VaultStatusAnswer:
-    """Show how a vault is: whether it can be reached, what it holds of this memory, and what it lacks."""
+    """Show the status of a vault: whether it is reachable, which snapshots it holds, and which are missing."""
     archive = archive_of(ctx)
     vault = ask.target(archive)
     found = vault.standing()
@@ -138,9 +136,9 @@ class VaultInitAnswer(TypedDict):
 
 
 def vault_init(ctx: CallContext, ask: VaultName) -> VaultInitAnswer:
-    """Say that nothing was kept in this vault yet: a data folder that waits for a memory in it begins empty.
+    """Declare a vault as new. A data folder that waits to be restored from it then starts empty.
 
-    The folder of the vault is made if it is missing. A vault that holds snapshots of this memory is refused.
+    The folder of the vault is created if needed. A vault that holds snapshots of this memory is rejected.
     """
     archive = archive_of(ctx)
     target = ask.target(archive)
@@ -174,9 +172,9 @@ class VaultListAnswer(TypedDict):
 
 
 def vault_list(ctx: CallContext, ask: VaultList) -> VaultListAnswer:
-    """List this memory's snapshots in a vault, newest first; what lacks a file is shown as damaged.
+    """List this memory's snapshots in a vault, newest first. Incomplete ones are shown as damaged.
 
-    Where several hosts sent, `line` says which belong together.
+    If several hosts wrote to the vault, snapshots of one host have the same `line`.
     """
     archive = archive_of(ctx)
     vault = ask.target(archive)
@@ -195,9 +193,13 @@ def vault_list(ctx: CallContext, ask: VaultList) -> VaultListAnswer:
 
 
 class VaultVerify(VaultName):
-    id: Name | None = Field(default=None, description="Only this snapshot: its whole id, or latest.")
-    identity: Name | None = Field(default=None, description="File with the age identity that opens encrypted ones.")
-    allow_unsigned: bool = Field(default=False, description="Though signatures are expected.")
+    id: Name | None = Field(default=None, description="Only this snapshot: its complete id, or latest.")
+    identity: Name | None = Field(
+        default=None, description="File with the age identity that decrypts encrypted snapshots."
+    )
+    allow_unsigned: bool = Field(
+        default=False, description="Accept an unsigned snapshot where signatures are required."
+    )
 
 
 class VaultVerifyAnswer(TypedDict):
@@ -209,7 +211,7 @@ class VaultVerifyAnswer(TypedDict):
 
 
 def vault_verify(ctx: CallContext, ask: VaultVerify) -> VaultVerifyAnswer:
-    """Fetch every snapshot of this memory from a vault and check it, without trusting the vault; nothing is kept."""
+    """Download and verify every snapshot of this memory in a vault. The downloads are not kept."""
     archive = archive_of(ctx)
     vault = ask.target(archive)
     named = SnapshotSelector(ask.id or "", ask.named(archive), ask.identity, allow_unsigned=ask.allow_unsigned)
@@ -241,11 +243,14 @@ def _about_damaged(archive: Archive, place: str, damaged: Sequence[str]) -> Iter
     whole = {one.id for one in archive.repo.each() if not one.damaged} if damaged else set()
     if again := [id for id in damaged if id in whole]:
         yield (
-            f"Damaged in the vault and whole on this machine: {', '.join(again)}. Delete their files, or the damaged "
-            f"pack, from the vault; then send them again: holdfast vault sync {quote(place)}"
+            f"Damaged in the vault, intact on this machine: {', '.join(again)}. Delete their files, or the "
+            f"damaged pack, from the vault, then send them again: holdfast vault sync {quote(place)}"
         )
     if gone := [id for id in damaged if id not in whole]:
-        yield f"Damaged, and no whole copy is on this machine: {', '.join(gone)}. Keep these; use another one."
+        yield (
+            f"Damaged, with no intact copy on this machine: {', '.join(gone)}. Do not delete them; restore from "
+            "another snapshot."
+        )
 
 
 def _one(archive: Archive, named: SnapshotSelector) -> Report:
@@ -254,8 +259,8 @@ def _one(archive: Archive, named: SnapshotSelector) -> Report:
 
 
 class VaultPrune(VaultName, KeepRules):
-    tidy: bool = Field(default=False, description="Remove files too that were sent halfway; nobody may be sending.")
-    dry_run: bool = Field(default=False, description="Show what would go, and remove nothing.")
+    tidy: bool = Field(default=False, description="Also remove incomplete uploads. No other host may be uploading.")
+    dry_run: bool = Field(default=False, description="Preview what would be removed. Nothing is removed.")
 
 
 class VaultPruneAnswer(TypedDict):
@@ -269,9 +274,9 @@ class VaultPruneAnswer(TypedDict):
 
 
 def vault_prune(ctx: CallContext, ask: VaultPrune) -> VaultPruneAnswer:
-    """Remove snapshots from a vault that no rule keeps; never the newest whole one.
+    """Remove snapshots from a vault that no retention rule keeps; never the newest intact one.
 
-    Nor the newest that another host sent and that was not merged here yet.
+    The newest snapshot of another host is also kept until it has been merged here.
     """
     policy = ask.policy("vault_prune", may_be_empty=ask.tidy)
     archive = archive_of(ctx)
@@ -320,13 +325,13 @@ def _moved(place: str, done: CopyResult) -> VaultMovedAnswer:
 
 
 class VaultCopy(Request):
-    source: Name = Field(alias="from", description="The vault that is read.")
-    to: Name = Field(description="The vault that gets what it lacks.")
+    source: Name = Field(alias="from", description="Vault to copy from.")
+    to: Name = Field(description="Vault to copy to.")
     limit: int = limit(MOST, MOST)
 
 
 def vault_copy(ctx: CallContext, ask: VaultCopy) -> VaultMovedAnswer:
-    """Copy this memory's snapshots from one vault to another that lacks them; each is checked on its way."""
+    """Copy this memory's missing snapshots from one vault to another. Each is verified during the copy."""
     return _moved(*copy_between_vaults(archive_of(ctx), ask.source, ask.to, ask.limit))
 
 
@@ -335,7 +340,7 @@ class VaultSync(VaultName):
 
 
 def vault_sync(ctx: CallContext, ask: VaultSync) -> VaultMovedAnswer:
-    """Send every snapshot to a vault that it lacks, the newest first; what was interrupted is taken up again."""
+    """Upload all missing snapshots to a vault, newest first. Interrupted uploads are resumed."""
     archive = archive_of(ctx)
     vault = ask.target(archive)
     return _moved(vault.place, vault.sync(ask.limit))

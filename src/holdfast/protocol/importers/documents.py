@@ -21,9 +21,7 @@ def document(data: bytes) -> Any:
         TooLarge: it is larger than one import may be.
     """
     if len(data) > MOST_BYTES:
-        raise TooLarge(
-            f"the export has {len(data)} bytes; at most {MOST_BYTES} are read at once", hint="Import it in parts."
-        )
+        raise TooLarge(f"the export has {len(data)} bytes; the limit is {MOST_BYTES}", hint="Import it in parts.")
     # Before parsing: a few bytes can stand for a list of its own. Those inside of texts are counted too.
     if data.count(b",") + data.count(b"[") + data.count(b"{") > MOST_VALUES:
         raise TooLarge("the export has too many values", hint="Import it in parts.")

@@ -140,7 +140,7 @@ def _checked(taken: ImportedMemory) -> ImportedMemory:
     if not taken.content.strip():
         raise InvalidRequest("it has no text")
     if len(taken.content) > CONTENT_CHARS:
-        raise InvalidRequest(f"its text has {len(taken.content)} characters; at most {CONTENT_CHARS} are taken")
+        raise InvalidRequest(f"its text has {len(taken.content)} characters; the limit is {CONTENT_CHARS}")
     check_storable(list(_texts(taken)))
     check_storable(taken.metadata)
     if len(orjson.dumps(taken.metadata)) > METADATA_BYTES:
@@ -175,7 +175,7 @@ def placed(taken: ImportedMemory, platform: str = "", owner: str = "") -> Memory
     if not person:
         return owned(None, None)
     if not platform:
-        raise InvalidRequest("the memory belongs to somebody; name the platform on which that is a sender id")
+        raise InvalidRequest("the memory has an owner; give the chat platform of that sender id")
     return owned(f"{platform}:private:{person}", person)
 
 

@@ -42,7 +42,7 @@ def read_letta(data: bytes) -> ImportResult:
     elif isinstance(value, dict):
         _agent_file(reader, value)
     else:
-        raise InvalidRequest("the export holds neither blocks nor passages")
+        raise InvalidRequest("the export contains neither blocks nor passages")
     return reader.reading()
 
 
@@ -59,7 +59,7 @@ def _agent_file(reader: ImportReader, value: dict[str, Any]) -> None:
         for name in _lists(holder, _OTHERS):
             reader.pass_over(name, len(holder[name]))
     if not found:
-        raise InvalidRequest("the export holds neither blocks nor passages")
+        raise InvalidRequest("the export contains neither blocks nor passages")
 
 
 def _lists(holder: dict[str, Any], names: Iterable[str]) -> list[str]:

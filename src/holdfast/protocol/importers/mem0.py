@@ -40,7 +40,7 @@ def read_mem0(data: bytes) -> ImportResult:
     value = document(data)
     found = listed(value, *_LISTS)
     if found is None:
-        raise InvalidRequest("the export holds no list of memories")
+        raise InvalidRequest("the export contains no list of memories")
     reader = ImportReader("mem0")
     if isinstance(value, dict) and isinstance(value.get("relations"), list):
         reader.pass_over("relations", len(value["relations"]))

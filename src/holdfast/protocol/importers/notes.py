@@ -57,9 +57,9 @@ def notes(files: Iterable[tuple[str, bytes]], reader: ImportReader) -> Iterator[
 
 def _note(path: str, data: bytes) -> Note:
     if path.startswith(("/", "\\")) or ".." in path.replace("\\", "/").split("/"):
-        raise InvalidRequest("its path leads out of the folder")
+        raise InvalidRequest("its path points outside the folder")
     if len(data) > FILE_BYTES:
-        raise InvalidRequest(f"it has {len(data)} bytes; at most {FILE_BYTES} are read")
+        raise InvalidRequest(f"it has {len(data)} bytes; the limit is {FILE_BYTES}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -46,7 +46,7 @@ def _records(value: Any) -> list[Any]:
     if found is None and isinstance(value, dict) and all(isinstance(one, dict) for one in value.values()):
         found = [{"id": key, **one} for key, one in value.items()]
     if found is None:
-        raise InvalidRequest("the export holds no list of records")
+        raise InvalidRequest("the export contains no list of records")
     return found
 
 

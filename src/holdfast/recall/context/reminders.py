@@ -115,7 +115,7 @@ def note_shown(ctx: CallContext, session_key: str, ids: Iterable[str]) -> None:
         known = tx.get(NOTES, ctx.tenant, _note_id(session_key))
         before = orjson.loads(known.content) if known else []
         kept = list(dict.fromkeys([*before, *new]))[-MOST_KEPT:]
-        seq = known.seq if known else tx.next_seq()
+        seq = known.seq if known else tx.next_seq(ctx.tenant)
         content = orjson.dumps(kept).decode()
         tx.replace(NOTES, Note(ctx.tenant, _note_id(session_key), seq, KIND, content, ctx.clock.now_ms()))
 

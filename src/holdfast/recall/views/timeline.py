@@ -80,10 +80,10 @@ def _anchor(ctx: CallContext, anchor: str, agent: str | None) -> tuple[int, Obse
     if memory is not None and ctx.may_see(memory, agent):
         return memory.created_at, None
     if anchor.startswith(("obs_", "mem_")):
-        raise NotFound("timeline: no record of that id")
+        raise NotFound("timeline: no record has that id")
     at = parse_moment(anchor, ctx.clock.now_ms())
     if at is None:
-        raise InvalidRequest("anchor is neither an id nor a time such as 2026-11-15T20:41:34Z or 'yesterday'")
+        raise InvalidRequest("anchor must be an id, or a time such as 2026-11-15T20:41:34Z or 'yesterday'")
     return at, None
 
 
@@ -104,7 +104,7 @@ def replay(ctx: CallContext, session_id: str) -> tuple[Session, list[Json], int]
 def _session(ctx: CallContext, reader: Reader, name: str) -> Session:
     session = reader.get(SESSIONS, ctx.tenant, ctx.session_key(reader, name))
     if session is None or not ctx.may_see(session):
-        raise NotFound("replay: no session of that id")
+        raise NotFound("replay: no session has that id")
     return session
 
 

@@ -95,7 +95,7 @@ class SpoolIntake:
             entry = spool.read(self._folder, name)
             operation = BY_NAME.get(TAKEN.get(entry.path, "")) if entry else None
             if entry is None or operation is None:
-                self._refuse(name, "it is none that a hook makes")
+                self._refuse(name, "not a request that a hook sends")
                 return True
             operation.call(self._engine.context(Caller(name=CALLER)), _arguments(operation.name, entry.body))
             spool.remove(self._folder, name)
@@ -120,7 +120,7 @@ class SpoolIntake:
 
     def _refuse(self, name: str, why: str) -> None:
         spool.refuse(self._folder, name)
-        log.warning("spool: a request was put aside: %s", why)
+        log.warning("spool: a request was rejected and kept aside: %s", why)
 
     def _drop_old_marks(self) -> None:
         """Forget how far transcripts were sent that no hook has looked at for months."""

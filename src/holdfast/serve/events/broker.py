@@ -91,7 +91,7 @@ class Broker:
             if sent or not self._said:
                 self._pause = LEAST_PAUSE_SECONDS
             if sent and self._said:
-                log.info("events: the broker takes events again")
+                log.info("events: the broker is available again")
                 self._said = ""
             if sent < BATCH:
                 await asyncio.sleep(IDLE_SECONDS)
@@ -114,5 +114,5 @@ class Broker:
     def _say(self, what: str) -> None:
         """Log a failure once, not at every try; without addresses, which may hold a password."""
         if what != self._said:
-            log.warning("events: %s; they wait in the store", what)
+            log.warning("events: %s; events are kept until the broker is available", what)
         self._said = what

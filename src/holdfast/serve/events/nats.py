@@ -76,7 +76,7 @@ class NatsLink:
                 self._inbox = self._client.new_inbox()
                 await self._client.subscribe(f"{self._inbox}.*", cb=self._on_answer)
         except (NatsError, OSError, TimeoutError) as error:
-            raise UpstreamFailed(f"nats: no connection ({type(error).__name__})") from None
+            raise UpstreamFailed(f"nats: not connected ({type(error).__name__})") from None
         self._refused = False
 
     @property
@@ -111,7 +111,7 @@ class NatsLink:
         async with asyncio.timeout(CONFIRM_SECONDS):
             while self._client.pending_data_size > 0:
                 if not self.is_open:
-                    raise UpstreamFailed("nats: the connection is gone")
+                    raise UpstreamFailed("nats: the connection was lost")
                 await asyncio.sleep(WRITE_PAUSE_SECONDS)
 
     async def _to_stream(self, messages: Sequence[Message]) -> int:
@@ -138,7 +138,7 @@ class NatsLink:
         try:
             await asyncio.wait({working, ending}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
-                raise UpstreamFailed("nats: the connection is gone")
+                raise UpstreamFailed("nats: the connection was lost")
             return working.result()
         finally:
             working.cancel()

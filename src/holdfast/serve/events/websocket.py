@@ -126,7 +126,7 @@ class LiveSocket:
             await send({"type": "websocket.close", "code": POLICY, "reason": "unauthorized"})
             return
         if len(self._readers) >= READERS:
-            await send({"type": "websocket.close", "code": TRY_LATER, "reason": "too many readers"})
+            await send({"type": "websocket.close", "code": TRY_LATER, "reason": "too many connections"})
             return
         chosen = PROTOCOL if PROTOCOL in scope.get("subprotocols", ()) else None
         await send({"type": "websocket.accept", "subprotocol": chosen})

@@ -101,13 +101,15 @@ class AdmissionControl:
         _check_target(scope)
         host, origin, site, credential = _telling(scope["headers"])
         if host is None and scope.get("http_version") != "1.0":
-            raise InvalidRequest("the request has no Host header", hint="Name the server in a Host header.")
+            raise InvalidRequest(
+                "the request has no Host header", hint="Send a Host header with the name of the server."
+            )
         if host is not None:
             self.hosts.check_host(host)
         if origin is not None:
             self.hosts.check_origin(origin, host)
         elif site == b"cross-site":
-            raise _foreign_page("the request was made by a page of another site")
+            raise _foreign_page("cross-site request")
         return origin, credential
 
     def _payer(self, scope: Scope, credential: bytes | None) -> str:
@@ -138,11 +140,13 @@ class AllowedHosts:
             return
         name = _name(host)
         if name is None:
-            raise InvalidRequest("the Host header is not a host name", hint="Name the server in the Host header.")
+            raise InvalidRequest(
+                "the Host header is not a host name", hint="Send the name of the server in the Host header."
+            )
         if not (host.lower() in self.names or self._known(name)):
             raise Forbidden(
-                "this server does not answer to the name in the Host header",
-                hint="Add the name to HOLDFAST_ALLOWED_HOSTS if it is yours.",
+                "the name in the Host header is not allowed",
+                hint="If the name is yours, add it to HOLDFAST_ALLOWED_HOSTS.",
                 details={"reason": "host_not_allowed"},
             )
         if len(self._good_hosts) < MAX_REMEMBERED:
@@ -152,7 +156,7 @@ class AllowedHosts:
         if (origin, host) in self._good_origins:
             return
         if not self._good_origin(origin.lower(), host):
-            raise _foreign_page("the page in the Origin header may not use this server")
+            raise _foreign_page("the origin in the Origin header is not allowed")
         if len(self._good_origins) < MAX_REMEMBERED:
             self._good_origins.add((origin, host))
 
@@ -278,11 +282,11 @@ def _telling(headers: list[Header]) -> tuple[bytes | None, bytes | None, bytes |
         size += len(name) + len(value)
         if name == b"host":
             if host is not None:
-                raise InvalidRequest("the request has two Host headers")
+                raise InvalidRequest("the request has more than one Host header")
             host = value
         elif name == b"origin":
             if origin is not None:
-                raise InvalidRequest("the request has two Origin headers")
+                raise InvalidRequest("the request has more than one Origin header")
             origin = value
         elif name == b"sec-fetch-site":
             site = value
@@ -290,7 +294,7 @@ def _telling(headers: list[Header]) -> tuple[bytes | None, bytes | None, bytes |
             credential = value
     if size > MAX_HEADER_BYTES or len(headers) > MAX_HEADERS:
         limits = f"{MAX_HEADERS} headers or {MAX_HEADER_BYTES} bytes"
-        raise TooLarge(f"the request has more than {limits} of them", hint="Send fewer or shorter headers.")
+        raise TooLarge(f"the request exceeds {limits}", hint="Send fewer or shorter headers.")
     return host, origin, site, credential
 
 
@@ -301,7 +305,7 @@ def _asks_ahead(headers: list[Header]) -> bool:
 def _foreign_page(message: str) -> Forbidden:
     return Forbidden(
         message,
-        hint="Add the page's host to HOLDFAST_ALLOWED_HOSTS if it is yours.",
+        hint="If the page is yours, add its host to HOLDFAST_ALLOWED_HOSTS.",
         details={"reason": "origin_not_allowed"},
     )
 
@@ -354,6 +358,6 @@ def _as_fault(error: Exception, scope: Scope) -> Fault:
     known = scope.get("route", "an unknown route")  # never the path itself: it may hold ids and names
     route = known if isinstance(known, str) else getattr(known, "path", "a nameless route")
     log.error("%s at %s:%d on %s", type(error).__name__, place.filename, place.lineno or 0, route)
-    fault = Fault("the server failed on this request", hint="Look into the server's log, then try again.")
+    fault = Fault("internal server error", hint="Check the server's log, then retry.")
     fault.code = "internal"
     return fault

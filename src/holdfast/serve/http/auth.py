@@ -86,7 +86,7 @@ class Auth:
     def _tokens(self, id: str) -> list[Token]:
         """Nobody is known yet, so nothing of the memory's state is told but that it is closed."""
         if self._engine.fault is not None:
-            raise RestorePending("this server has no memory open, so no token can be checked", hint=CLOSED)
+            raise RestorePending("no memory is open, so tokens cannot be checked", hint=CLOSED)
         return self._engine.store.read().tokens_by_id(id)
 
 
@@ -106,7 +106,7 @@ def chat_of(headers: Iterable[tuple[bytes, bytes]]) -> Chat | None:
     except UnicodeDecodeError:
         raise InvalidRequest("Holdfast-Umo, Holdfast-Sender: must be UTF-8, percent-encoded") from None
     if len(named) < len(given) or UMO_HEADER not in named:
-        raise InvalidRequest("Holdfast-Umo, Holdfast-Sender: name one chat, and who speaks there")
+        raise InvalidRequest("Holdfast-Umo, Holdfast-Sender: must name one chat and one sender")
     return Chat(named[UMO_HEADER], named.get(SENDER_HEADER, ""))
 
 

@@ -53,17 +53,17 @@ def once(ctx: CallContext, operation: Operation, key: str, arguments: Json, run:
 def _claim(ctx: CallContext, tx: Tx, id: str, request: str) -> Answer | None:
     known = tx.get(ANSWERS, ctx.tenant, id)
     if known is None:
-        tx.add(ANSWERS, Answer(ctx.tenant, id, tx.next_seq(), request, 0, "", ctx.clock.now_ms()))
+        tx.add(ANSWERS, Answer(ctx.tenant, id, tx.next_seq(ctx.tenant), request, 0, "", ctx.clock.now_ms()))
     return known
 
 
 def _again(known: Answer, request: str) -> Reply:
     if known.request_hash != request:
-        raise Conflict("Idempotency-Key: was used for another request", hint="Use a new key for a new request.")
+        raise Conflict("Idempotency-Key: already used for a different request", hint="Use a new key for a new request.")
     if not known.body:
         raise Conflict(
-            "Idempotency-Key: the first request with it has not been answered",
-            hint="Wait and retry; if the server was restarted meanwhile, look whether the write is there.",
+            "Idempotency-Key: the first request with this key has not completed",
+            hint="Wait and retry. If the server was restarted meanwhile, check whether the write was stored.",
         )
     return known.status, known.body.encode()
 

@@ -109,7 +109,7 @@ class Connection(SlowReaderGuard, HttpToolsProtocol):
         self.transport = transport
         if len(self.connections) >= self.limits.max_connections:
             hint = "Close idle connections, or raise HOLDFAST_MAX_CONNECTIONS."
-            return self._refuse(RateLimited("the server has all the connections it takes", hint=hint), 503)
+            return self._refuse(RateLimited("the connection limit is reached", hint=hint), 503)
         super().connection_made(transport)
         self._client_owes()
 
@@ -158,7 +158,7 @@ class Connection(SlowReaderGuard, HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head, self._in_body = False, True
         if len(self.pipeline) >= MAX_PIPELINED:
-            raise InvalidRequest(f"more than {MAX_PIPELINED} requests were sent without awaiting an answer")
+            raise InvalidRequest(f"more than {MAX_PIPELINED} pipelined requests")
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -240,7 +240,7 @@ class Server(uvicorn.Server):
         try:
             await super().startup(sockets)
         except SystemExit:
-            raise Fault("the server could not start", hint="The log above names the reason.") from None
+            raise Fault("the server could not start", hint="See the log above for the cause.") from None
         self._on_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -318,11 +318,11 @@ def bind(host: str, port: int, exposed: bool, unread_seconds: float = 30) -> soc
     try:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
-        raise InvalidSettings(f"{where}: there is no such host", hint="Choose with --host.") from None
+        raise InvalidSettings(f"{where}: unknown host", hint="Choose with --host.") from None
     family, kind, protocol, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
     if not exposed and not _is_loopback(str(address[0])):
         raise InvalidSettings(
-            f"{where} can be reached from other machines, and no secret is set",
+            f"{where} is reachable from other machines, and no secret is set",
             hint="Set HOLDFAST_SECRET, or listen on 127.0.0.1.",
         )
     listening = socket.socket(family, kind, protocol)
@@ -342,12 +342,12 @@ def bind(host: str, port: int, exposed: bool, unread_seconds: float = 30) -> soc
 
 def _unusable(where: str, error: OSError) -> InvalidSettings:
     if error.errno == errno.EADDRINUSE:
-        hint = "Stop the program that has it, or choose another port with --port or HOLDFAST_PORT."
+        hint = "Stop the other program, or choose another port with --port or HOLDFAST_PORT."
         return InvalidSettings(f"{where} is in use by another program", hint=hint)
     if error.errno == errno.EACCES:
         hint = "Choose a port above 1023 with --port or HOLDFAST_PORT."
-        return InvalidSettings(f"{where} may not be used by this user", hint=hint)
-    return InvalidSettings(f"{where} cannot be listened on: {error.strerror}", hint="Choose with --host and --port.")
+        return InvalidSettings(f"{where}: permission denied", hint=hint)
+    return InvalidSettings(f"{where}: cannot listen: {error.strerror}", hint="Choose with --host and --port.")
 
 
 def _is_loopback(address: str) -> bool:

@@ -27,11 +27,9 @@ Headers = Iterable[tuple[bytes, bytes]]
 async def read_body(scope: Scope, receive: Receive, *, limit: int, pause_seconds: float) -> bytes:
     """The JSON bytes of the request, or b"" when it has none.
 
-    Raises:
-        TooLarge: the body is, or says it is, larger than `limit`.
-        UnsupportedMedia: it is compressed, or not declared as JSON.
-        RequestTimeout: the client paused or crawled.
-        InvalidRequest: the client went away before the body was whole.
+    Raises: TooLarge: the body is, or says it is, larger than `limit`. UnsupportedMedia: it is compressed, or not
+    declared as JSON. RequestTimeout: the client paused or crawled. InvalidRequest: the client disconnected before the
+    body was complete.
     """
     length, is_json = _declared(scope["headers"])
     if length == 0:
@@ -68,7 +66,7 @@ async def _received(receive: Receive, limit: int, pause: float) -> bytes:
 
 def _part(message: Message, have: int, limit: int) -> bytes:
     if message["type"] == "http.disconnect":
-        raise InvalidRequest("the client went away before the body was whole")
+        raise InvalidRequest("the client disconnected before the body was complete")
     part: bytes = message.get("body", b"")
     _check_size(have + len(part), limit)
     return part
@@ -87,7 +85,7 @@ def _declared(headers: Headers) -> tuple[int | None, bool]:
             is_json = _names_json(value)
         elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
             # A kilobyte of gzip can become a gigabyte; no client of ours compresses what it sends.
-            raise UnsupportedMedia("the body is compressed", hint="Send the JSON as it is, uncompressed.")
+            raise UnsupportedMedia("the body is compressed", hint="Send uncompressed JSON.")
     return length, is_json
 
 
@@ -104,7 +102,7 @@ def _names_json(value: bytes) -> bool:
 
 def _check_json(is_json: bool) -> None:
     if not is_json:
-        raise UnsupportedMedia("the body is not declared as JSON")
+        raise UnsupportedMedia("the Content-Type is not JSON")
 
 
 def _check_size(size: int, limit: int) -> None:

@@ -72,8 +72,8 @@ class Rest:
             if verb == method:
                 return op, {name: unquote(value) for name, value in match.groupdict().items()}
         if matches or any(known == path for _, known in self._plain):
-            raise MethodNotAllowed(f"{method} is not a method of this path")
-        raise NotFound("no such path", hint="GET /openapi.json lists every path.")
+            raise MethodNotAllowed(f"{method} is not allowed for this path")
+        raise NotFound("path not found", hint="GET /openapi.json lists all paths.")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]

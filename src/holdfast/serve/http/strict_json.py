@@ -160,5 +160,5 @@ def _distinct(pairs: list[tuple[str, Any]]) -> None:
     for key, _ in pairs:
         if key in seen:
             name = f'"{key}"' if _PLAIN_KEY.fullmatch(key) else f"of {len(key)} characters"
-            raise InvalidRequest(f"a key stands twice in one object: the key {name}")
+            raise InvalidRequest(f"duplicate key in an object: the key {name}")
         seen.add(key)

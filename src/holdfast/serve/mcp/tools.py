@@ -202,9 +202,9 @@ class McpSurface:
         elif params.name == "recall":
             ask = {"query": arguments.get("query", ""), "format": "narrative"}
             answer = await self._operation(ctx, "search", ask)
-            text = cut_to(answer["text"], PROMPT_TOKENS) if answer["text"] else "Nothing was found."
+            text = cut_to(answer["text"], PROMPT_TOKENS) if answer["text"] else "No results."
         else:
-            raise MCPError(code=types.INVALID_PARAMS, message="no prompt of that name")
+            raise MCPError(code=types.INVALID_PARAMS, message="unknown prompt")
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(messages=[message])
 
@@ -242,7 +242,7 @@ class McpSurface:
             answer = await self._operation(ctx, "context", {"project": uri.removeprefix(CONTEXT_URI)})
             text = answer["context"]
         else:
-            raise MCPError(code=types.INVALID_PARAMS, message="no resource of that address")
+            raise MCPError(code=types.INVALID_PARAMS, message="unknown resource")
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, text=text, mime_type="text/plain")]
         )

@@ -41,7 +41,7 @@ def dumps(value: Any, *, newline: bool = False) -> bytes:
     try:
         return orjson.dumps(value, option=option)
     except TypeError as error:  # its text says what kind of value, not which
-        raise Malformed("a value has no canonical spelling") from error
+        raise Malformed("a value has no canonical form") from error
 
 
 def loads(data: bytes, *, newline: bool = False, most_bytes: int = MOST_BYTES) -> Any:
@@ -60,7 +60,7 @@ def loads(data: bytes, *, newline: bool = False, most_bytes: int = MOST_BYTES) -
     if value is Malformed:
         raise Malformed("not JSON")
     if dumps(value, newline=newline) != data:
-        raise Malformed("JSON that is not in its canonical form")
+        raise Malformed("the JSON is not in canonical form")
     return value
 
 
@@ -242,7 +242,7 @@ class Fields:
 
     def end(self) -> None:
         if self._left:
-            raise Malformed(f"{self._name} has fields that are not known")
+            raise Malformed(f"{self._name} has unknown fields")
 
     def _wrong(self, key: str) -> Malformed:
-        return Malformed(f"{key} of {self._name} is not what it should be")
+        return Malformed(f"{key} of {self._name} has an invalid value")

@@ -65,7 +65,7 @@ def read_artifacts(fields: Fields, rows: Iterator[Any]) -> tuple[Artifact, ...]:
     found = tuple(_artifact(row) for row in islice(rows, MOST_MEMBERS + 1))
     check_members([one.path for one in found])
     if any(one.kind != kind_of(one.path) for one in found):
-        raise Malformed("an artifact is not of the kind that its path says")
+        raise Malformed("the type of an artifact does not match its path")
     return found
 
 

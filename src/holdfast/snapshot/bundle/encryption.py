@@ -66,7 +66,7 @@ def read_identities(file: str | Path) -> tuple[str, ...]:
         lines = (line.strip() for line in text.splitlines())
         found = tuple(line for line in lines if line and not line.startswith("#"))
     if not found:
-        raise InvalidRequest(f"identity file {path.name}: no identity in it")
+        raise InvalidRequest(f"identity file {path.name}: contains no identity")
     _identities(found)
     return found
 
@@ -101,7 +101,7 @@ def _identity_text(path: Path) -> str:
     if data.startswith((b"age-encryption.org/", b"-----BEGIN AGE ENCRYPTED FILE-----")):
         raise InvalidRequest(
             f"identity file {path.name}: protected by a passphrase",
-            hint="Decrypt it first, for example with age -d, into a file only you can read.",
+            hint="Decrypt it first, for example with age -d, into a file that only you can read.",
         )
     if not data.isascii():
         raise InvalidRequest(f"identity file {path.name}: not an age identity")
@@ -225,5 +225,5 @@ def _write_all(handle: int, data: bytearray) -> None:
 
 def _fault(error: Exception) -> Exception:
     if isinstance(error, WrongIdentity):
-        return IdentityNeeded("snapshot: no identity given opens it")
-    return SnapshotDamaged("snapshot: the encrypted bytes are damaged")
+        return IdentityNeeded("snapshot: none of the given identities can decrypt it")
+    return SnapshotDamaged("snapshot: the encrypted data is damaged")

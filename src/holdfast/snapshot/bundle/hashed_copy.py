@@ -31,7 +31,7 @@ class _VerifiedStream(io.RawIOBase):
         self._left -= len(data)
         self._hash.update(data)
         if self._left < 0 or (not data and (self._left or self._hash.hexdigest() != self._digest)):
-            raise SnapshotDamaged(f"{self._name}: its bytes are not those that its manifest names")
+            raise SnapshotDamaged(f"{self._name}: content differs from the manifest")
         buffer[: len(data)] = data
         return len(data)
 
@@ -74,5 +74,5 @@ def open_file(path: Path) -> BinaryIO:
     file = os.fdopen(handle, "rb", buffering=0)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         file.close()
-        raise SnapshotDamaged(f"{path.name} is no file")
+        raise SnapshotDamaged(f"{path.name} is not a file")
     return file

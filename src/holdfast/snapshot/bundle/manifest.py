@@ -154,10 +154,10 @@ def read_manifest(data: bytes) -> Manifest:
 
 def _version(fields: Fields) -> int:
     if fields.text("format") != FORMAT:
-        raise Malformed("it is of another format")
+        raise Malformed("it has an unknown format")
     version = fields.number("version", 1)
     if version > CHUNKS_VERSION:
-        raise SnapshotTooNew("snapshot: a newer Holdfast wrote the manifest")
+        raise SnapshotTooNew("snapshot: the manifest was written by a newer version of Holdfast")
     return version
 
 
@@ -169,12 +169,12 @@ def _read(fields: Fields, rows: Iterator[Any], version: int) -> Manifest:
     name = body.text("name")
     named = chunk_index_name if version == CHUNKS_VERSION else body_name
     if name != named(identity.id, bool(recipients)):
-        raise Malformed("the body has another id, or another form than it should")
+        raise Malformed("the bundle has a different id or layout")
     size, sha256 = body.number("size", 1), body.text("sha256", SHA256)
     body.end()
     signer, signature = fields.text_or_none("signer", _DID), fields.text_or_none("signature", _SIGNATURE)
     if (signer is None) != (signature is None):
-        raise Malformed("a signer without a signature, or the other way round")
+        raise Malformed("signer and signature must both be present or both be absent")
     artifacts, redaction, left, hidden_left = _lists(fields, bool(recipients), rows)
     return Manifest(
         identity=identity,
@@ -205,7 +205,7 @@ def _identity(fields: Fields) -> Identity:
         created_by=cast(Maker, fields.text("createdBy", _MAKER)),
     )
     if identity.id.split("-")[0] != f"{identity.sequence:06d}":
-        raise Malformed("its id has another sequence number")
+        raise Malformed("the sequence number differs from that of the id")
     return identity
 
 
@@ -227,7 +227,7 @@ def _recipients(fields: Fields) -> tuple[str, ...]:
     scheme, recipients = inner.text("scheme"), inner.texts("recipients", _MOST_RECIPIENTS, _FINGERPRINT)
     inner.end()
     if scheme != "age" or not recipients:
-        raise Malformed("it is encrypted in no known way")
+        raise Malformed("unknown encryption")
     return recipients
 
 
@@ -240,7 +240,7 @@ def _lists(fields: Fields, encrypted: bool, rows: Iterator[Any]) -> _Lists:
     if encrypted:
         redaction = replace(redaction, hidden=inner.number("fileCount"))
         if fields.take("artifacts") is not None:
-            raise Malformed("an encrypted bundle tells what it holds")
+            raise Malformed("the manifest of an encrypted bundle lists its contents")
         lists: _Lists = None, redaction, (), fields.number("leftCount")
     else:
         redaction = replace(redaction, files=inner.texts("files", MOST_MEMBERS))

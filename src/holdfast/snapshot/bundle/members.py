@@ -89,7 +89,7 @@ def check_members(paths: Sequence[str]) -> None:
         if reason := refusal(path):
             raise Malformed(f"a member has a {reason}")
     if any(one >= after for one, after in pairwise(map(place_of, paths))):
-        raise Malformed("members are not in order, or one is there twice")
+        raise Malformed("members are not in order, or one is duplicated")
     _check_twins(paths)
 
 
@@ -100,7 +100,7 @@ def _check_twins(paths: Sequence[str]) -> None:
         if one == after:
             raise Malformed("two members differ only in case or accents")
         if after.startswith(one + "\0"):
-            raise Malformed("a member lies below another one")
+            raise Malformed("a member is inside another member")
 
 
 def member_name(path: str) -> str:

@@ -88,8 +88,8 @@ def walk(body: Path, manifest: Manifest, sinks: MemberSinks | None = None, ident
             contents = _members(plain, manifest, sinks or DiscardMembers())
         return contents
     except (Malformed, zstandard.ZstdError) as error:
-        reason = str(error) if isinstance(error, Malformed) else "its compressed bytes are damaged"
-        raise SnapshotDamaged(f"snapshot: the body is damaged: {reason}") from error
+        reason = str(error) if isinstance(error, Malformed) else "the compressed data is damaged"
+        raise SnapshotDamaged(f"snapshot: the bundle is damaged: {reason}") from error
 
 
 @contextlib.contextmanager
@@ -150,7 +150,7 @@ class _CountedFile:
             self._digest.update(data)
         self._rest -= len(data)
         if self._rest < 0 or (self._rest and not data):
-            raise SnapshotDamaged("snapshot: the body has another size than its manifest says")
+            raise SnapshotDamaged("snapshot: the size of the bundle differs from the manifest")
         return data
 
     def check(self) -> None:
@@ -158,7 +158,7 @@ class _CountedFile:
         while self.read(_PIECE):
             pass
         if self._digest and self._digest.hexdigest() != self._manifest.body_sha256:
-            raise SnapshotDamaged("snapshot: the body's SHA-256 is not that of its manifest")
+            raise SnapshotDamaged("snapshot: the SHA-256 of the bundle differs from the manifest")
 
 
 class TarSource(Protocol):
@@ -184,14 +184,14 @@ class DecompressedTar:
             self._piece = memoryview(self._reader.read(_PIECE))
             self._most -= len(self._piece)
             if self._most < 0:
-                raise Malformed("it unpacks to more than it may")
+                raise Malformed("the unpacked size exceeds the limit")
         taken, self._piece = self._piece[:size], self._piece[size:]
         return taken
 
     def expect(self, size: int) -> None:
         """Refuse a member before it is read whose size alone is more than the rest may be."""
         if size > self._most + len(self._piece):
-            raise Malformed("it unpacks to more than it may")
+            raise Malformed("the unpacked size exceeds the limit")
 
     def exactly(self, size: int) -> bytes:
         first = self.some(size)
@@ -202,30 +202,30 @@ class DecompressedTar:
         while rest := size - whole.tell():
             more = self.some(rest)
             if not more:
-                raise Malformed("the tar breaks off")
+                raise Malformed("the tar archive is truncated")
             whole.write(more)
         return whole.getvalue()
 
     def end(self) -> None:
         """Refuse anything but the two empty blocks of a tar's end, and nothing after them."""
         if self.exactly(len(tar_header.END)) != tar_header.END or self.some(1):
-            raise Malformed("the tar does not end where it should")
+            raise Malformed("the tar archive has trailing data")
 
 
 def _members(plain: DecompressedTar, manifest: Manifest, sinks: MemberSinks) -> Contents:
     if manifest.artifacts is None:
         contents = _hidden_members(plain, sinks)
         if (len(contents.files), len(contents.left)) != (manifest.redaction.hidden, manifest.hidden_left):
-            raise Malformed("it holds other lists than its manifest counts")
+            raise Malformed("its lists differ from the counts in the manifest")
     else:
         contents = Contents(manifest.artifacts, manifest.redaction.files, manifest.left)
         check_size(sum(one.size for one in contents.artifacts), plain.stored, SnapshotDamaged)
         for artifact in contents.artifacts:
             name = member_name(artifact.path)
             if plain.exactly(tar_header.BLOCK) != tar_header.header(name, artifact.size):
-                raise Malformed("its members are not those of the manifest")
+                raise Malformed("its members differ from the manifest")
             if _member(plain, artifact.size, sinks.open(name)) != artifact.sha256:
-                raise Malformed("the SHA-256 of a member is not that of the manifest")
+                raise Malformed("the SHA-256 of a member differs from the manifest")
     plain.end()
     return contents
 
@@ -241,14 +241,14 @@ def _hidden_members(plain: DecompressedTar, sinks: MemberSinks) -> Contents:
         plain.expect(size)
         seen.end(name, size, _member(plain, size, sinks.open(name)))
     if size > canonical.MOST_BYTES:
-        raise Malformed("the list of its members is too long")
+        raise Malformed("the list of members is too long")
     contents = read_contents(plain.exactly(size))
     _padding(plain, size)
     listed = _SeenMembers()
     for one in contents.artifacts:
         listed.end(member_name(one.path), one.size, one.sha256)
     if listed.digest() != seen.digest():
-        raise Malformed("its members are not those of its list")
+        raise Malformed("its members differ from its list")
     return contents
 
 
@@ -265,9 +265,9 @@ class _SeenMembers:
     def take(self, name: str) -> None:
         """Refuse a name that no member has, or that would fall on the place of one before it."""
         if not is_member(name) or len(self._names) == MOST_MEMBERS:
-            raise Malformed("a member has no name that is taken, or is one too many")
+            raise Malformed("a member has an invalid name, or there are too many members")
         if hash(name) in self._names or any(hash(folder) in self._names for folder in folders_of(name)):
-            raise Malformed("a member is there twice, or below another one")
+            raise Malformed("a member is duplicated or inside another member")
         self._names.add(hash(name))
 
     def end(self, name: str, size: int, sha256: str) -> None:
@@ -284,7 +284,7 @@ def _member(plain: DecompressedTar, size: int, sink: MemberFile | None) -> str:
         while rest:
             data = plain.some(rest)
             if not data:
-                raise Malformed("the tar breaks off")
+                raise Malformed("the tar archive is truncated")
             way.write(data)
             rest -= len(data)
         _padding(plain, size)
@@ -293,7 +293,7 @@ def _member(plain: DecompressedTar, size: int, sink: MemberFile | None) -> str:
 
 def _padding(plain: DecompressedTar, size: int) -> None:
     if any(plain.exactly(tar_header.padding(size))):
-        raise Malformed("the tar has bytes where it is empty")
+        raise Malformed("the padding of the tar archive is not empty")
 
 
 def open_regular(path: Path) -> FileIO:

@@ -19,7 +19,7 @@ def header(name: str, size: int) -> bytes:
     """The header of a member. The name must fit; `names.member_name` gives one that does."""
     parts = split_name(name)
     if parts is None:
-        raise Malformed("a name does not fit into a tar header")
+        raise Malformed("a name is too long for a tar header")
     prefix, last = parts
     fields = b"".join(
         (
@@ -53,7 +53,7 @@ def read_header(block: bytes) -> tuple[str, int]:
     name = f"{prefix}/{last}" if prefix else last
     size = _size(block[124:136])
     if not name or len(block) != BLOCK or header(name, size) != block:
-        raise Malformed("a tar header is not as it is written here")
+        raise Malformed("a tar header is invalid")
     return name, size
 
 
@@ -61,7 +61,7 @@ def _text(field: bytes) -> str:
     try:
         return field.rstrip(b"\0").decode()
     except UnicodeDecodeError as error:
-        raise Malformed("a name in the tar is not UTF-8") from error
+        raise Malformed("a name in the tar archive is not UTF-8") from error
 
 
 def _size(field: bytes) -> int:
@@ -69,7 +69,7 @@ def _size(field: bytes) -> int:
         return int.from_bytes(field[1:], "big")
     digits = field[:11]
     if not digits.isdigit() or b"8" in digits or b"9" in digits:
-        raise Malformed("a size in the tar is not a number")
+        raise Malformed("a size in the tar archive is not a number")
     return int(digits, 8)
 
 

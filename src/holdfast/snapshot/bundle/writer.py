@@ -146,7 +146,7 @@ def _in_order(staged: Sequence[StagedFile]) -> list[StagedFile]:
     except Malformed as error:
         raise InvalidRequest(f"pack: {error}") from error
     if any(one.kind != kind_of(one.path) for one in ordered):
-        raise InvalidRequest("pack: a staged file is not of the kind that its path says")
+        raise InvalidRequest("pack: the type of a staged file does not match its path")
     return ordered
 
 
@@ -216,8 +216,8 @@ def _begin(compress: Callable[[bytes | memoryview], bytes], piece: bytes | memor
 
 def _changed(staged: StagedFile) -> StorageFailed:
     return StorageFailed(
-        f"pack: the staged {staged.kind} changed while it was packed",
-        hint="Something else writes into the staging folder; make the snapshot again.",
+        f"pack: the staged {staged.kind} changed during packing",
+        hint="Another process is writing to the staging folder. Create the snapshot again.",
     )
 
 

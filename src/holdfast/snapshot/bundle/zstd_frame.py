@@ -84,13 +84,13 @@ class SingleFrame:
         word = int.from_bytes(data[at : at + 3], "little")
         kind, size = word >> 1 & 3, word >> 3
         if kind == _RESERVED:
-            raise Malformed("a compressed block is of no known type")
+            raise Malformed("a compressed block has an unknown type")
         self._last = bool(word & 1)
         return (1 if kind == _RLE else size) + (_CHECKSUM if self._last else 0)
 
     def _check_end(self) -> None:
         if not self._ended:
-            raise Malformed("the compressed frame breaks off")
+            raise Malformed("the compressed frame is truncated")
 
 
 def _header_size(start: bytes) -> int:
@@ -102,7 +102,7 @@ def _header_size(start: bytes) -> int:
     if start[:4] != zstandard.FRAME_HEADER:
         raise Malformed("not a zstd frame")
     if frame.window_size > MOST_WINDOW:
-        raise Malformed("the compressed frame asks for too much memory")
+        raise Malformed("the compressed frame requires too much memory")
     if frame.dict_id or not frame.has_checksum:
-        raise Malformed("the compressed frame has no checksum, or needs a dictionary")
+        raise Malformed("the compressed frame has no checksum, or requires a dictionary")
     return size

@@ -88,7 +88,7 @@ class KnownPacks:
             fields = Fields(canonical.loads(head), _STRETCHES)
             packs, check = fields.texts("packs", 1 << 20, _NAME), fields.text("check", SHA256)
             if sha256(body).hexdigest() != check or len(body) % _ROW:
-                raise Malformed("it is not whole")
+                raise Malformed("it is incomplete")
         except FileNotFoundError:
             return
         except Malformed:
@@ -140,7 +140,7 @@ class KnownPacks:
 
 
 def _read_pack(path: Path) -> tuple[PackEntry, PackDirectory] | None:
-    """What a file here knows of a pack; None if it is not whole."""
+    """What a file here knows of a pack; None if it is incomplete."""
     head, _, body = path.read_bytes().partition(b"\n")
     try:
         fields = Fields(canonical.loads(head), "a pack")

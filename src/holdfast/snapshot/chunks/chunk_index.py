@@ -85,14 +85,14 @@ def read_packs(data: bytes) -> tuple[PackEntry, ...]:
     """
     end = data.find(b"\n") + 1
     if not end:
-        raise Malformed("the chunk index breaks off")
+        raise Malformed("the chunk index is truncated")
     fields = Fields(canonical.loads(data[:end], newline=True), "chunk index")
     if fields.text("format") != _FORMAT or fields.number("version") != _VERSION:
-        raise Malformed("the chunk index is of another format")
+        raise Malformed("the chunk index has an unknown format")
     packs = tuple(_entry(one) for one in fields.items("packs", MOST_PACKS))
     fields.end()
     if not packs or len({one.name for one in packs}) != len(packs):
-        raise Malformed("the chunk index names no pack, or one twice")
+        raise Malformed("the chunk index names no pack, or one pack twice")
     return packs
 
 
@@ -117,11 +117,11 @@ def read_runs(data: bytes, packs: int, unseal: Seal) -> ChunkRuns:
     """
     plain = decompressed(unseal(data[data.find(b"\n") + 1 :]), _START.size + 12 * MOST_RUNS)
     if len(plain) < _START.size:
-        raise Malformed("the runs of the chunk index break off")
+        raise Malformed("the runs in the chunk index are truncated")
     size, count = _START.unpack_from(plain)
     if not count or len(plain) != _START.size + 12 * count:
-        raise Malformed("the runs of the chunk index are not as many as it says")
+        raise Malformed("the number of runs in the chunk index is wrong")
     columns = np.frombuffer(plain, "<u4", offset=_START.size).reshape(3, count)
     if columns[0].max() >= packs or not columns[2].min():
-        raise Malformed("a run of the chunk index names no pack that is listed, or no chunk")
+        raise Malformed("a run in the chunk index names an unlisted pack, or no chunk")
     return ChunkRuns(columns[0], columns[1], columns[2], size)

@@ -49,9 +49,7 @@ class Lease:
         """
         there = any(one.name == self.name for one in self.vault.list(self.name))
         if not there or self.clock.steady() - self.since > GIVE_UP_SECONDS:
-            raise SnapshotsBusy(
-                "vault: this took so long that others believe it ended", hint="Run holdfast vault sync; it goes on."
-            )
+            raise SnapshotsBusy("vault: the lease expired during the upload", hint="Run holdfast vault sync to resume.")
 
 
 def nowhere(name: str | None) -> None:
@@ -74,7 +72,9 @@ def leased(
     try:
         others = [one for one in vault.list(f"{prefix}{LEASES}{id}.") if one.name != name]
         if any(is_alive(one, clock) for one in others):
-            raise SnapshotsBusy(f"vault: another host sends {id} just now", hint="Try again when it has ended.")
+            raise SnapshotsBusy(
+                f"vault: another host is uploading {id}", hint="Retry when the other host has finished."
+            )
         yield lease
     finally:
         # A lease that stays holds up sweeping only, until the next one from here takes it away, or for a week.

@@ -43,7 +43,7 @@ def _fetch_pack(vault: Vault, prefix: str, pack: PackEntry, folder: Path) -> Non
     try:
         stream = vault.open(f"{prefix}{PACKS}/{pack.name}")
     except NotFound as error:
-        raise SnapshotDamaged(f"vault: pack {pack.name} is gone", details={"pack": pack.name}) from error
+        raise SnapshotDamaged(f"vault: pack {pack.name} is missing", details={"pack": pack.name}) from error
     with stream, disk_faults(f"fetch pack {pack.name}"):
         try:
             copy_new(checked(stream, f"pack {pack.name}", pack.size, pack.sha256), folder / pack.name)
@@ -64,9 +64,9 @@ def vaulted_chunk_index(vault: Vault, prefix: str, manifest: Manifest) -> bytes:
         with vault.open(f"{prefix}{name}") as stream, disk_faults(f"vault: read {name}"):
             data = read_whole(stream, manifest.body_size + 1)
     except NotFound as error:
-        raise SnapshotDamaged(f"vault: {name} is gone") from error
+        raise SnapshotDamaged(f"vault: {name} is missing") from error
     if len(data) != manifest.body_size or sha256(data).hexdigest() != manifest.body_sha256:
-        raise SnapshotDamaged(f"vault: {name} is not the one of its manifest")
+        raise SnapshotDamaged(f"vault: {name} differs from the manifest")
     return data
 
 

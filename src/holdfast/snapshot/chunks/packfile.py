@@ -132,10 +132,10 @@ def read_directory(data: bytes) -> PackDirectory:
         Malformed: they are none.
     """
     if len(data) < _COUNTS.size + KEY:
-        raise Malformed("the directory of a pack breaks off")
+        raise Malformed("the directory of a pack is truncated")
     blocks, chunks = _COUNTS.unpack_from(data)
     if not 0 < blocks <= chunks <= MOST_CHUNKS or len(data) != _COUNTS.size + KEY + 8 * blocks + (4 + ID) * chunks:
-        raise Malformed("the directory of a pack has another size than it says")
+        raise Malformed("the directory of a pack has the wrong size")
     key = data[_COUNTS.size : _COUNTS.size + KEY]
     numbers = np.frombuffer(data, "<u4", count=2 * blocks + chunks, offset=_COUNTS.size + KEY)
     found = PackDirectory(
@@ -152,7 +152,7 @@ def read_directory(data: bytes) -> PackDirectory:
 def _check(directory: PackDirectory) -> None:
     counts, sizes = directory.counts.astype(np.int64), directory.sizes.astype(np.int64)
     if counts.min() < 1 or counts.sum() != len(sizes) or sizes.min() < 1 or sizes.max() > MOST_CHUNK:
-        raise Malformed("the directory of a pack contradicts itself")
+        raise Malformed("the directory of a pack is inconsistent")
     starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
     if np.add.reduceat(sizes, starts).max() > MOST_BLOCK:
         raise Malformed("a block of a pack is too large")
@@ -170,12 +170,12 @@ def read_head(stream: BinaryIO, entry: PackEntry, unseal: Seal) -> PackDirectory
     while len(head) < entry.head and (piece := stream.read(entry.head - len(head))):
         head += piece
     if len(head) != entry.head or sha256(head).hexdigest() != entry.head_sha256:
-        raise Malformed("the directory of a pack is not the one that was sealed")
+        raise Malformed("the directory of a pack was changed after sealing")
     if not head.startswith(MAGIC) or _SIZE.unpack_from(head, len(MAGIC))[0] != len(head) - len(MAGIC) - _SIZE.size:
-        raise Malformed("a pack does not begin as one")
+        raise Malformed("a file is not a pack")
     directory = read_directory(decompressed(unseal(head[len(MAGIC) + _SIZE.size :]), MOST_HEAD))
     if entry.head + int(directory.blocks.sum(dtype=np.uint64)) != entry.size:
-        raise Malformed("a pack has another size than its directory says")
+        raise Malformed("the size of a pack differs from its directory")
     return directory
 
 
@@ -188,7 +188,7 @@ def decompressed(data: bytes, most: int) -> bytes:
     try:
         size = zstandard.frame_content_size(data)
         if not 0 <= size <= most:
-            raise Malformed("a compressed part tells no size, or is too large")
+            raise Malformed("a compressed block has no size, or is too large")
         return zstandard.ZstdDecompressor().decompress(data, max_output_size=most, allow_extra_data=False)
     except zstandard.ZstdError as error:
-        raise Malformed("a compressed part is damaged") from error
+        raise Malformed("a compressed block is damaged") from error

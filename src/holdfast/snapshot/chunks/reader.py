@@ -78,7 +78,7 @@ def read_chunk_index(body: Path, manifest: Manifest) -> bytes:
     with disk_faults(f"read {body.name}"), open_file(body) as file:
         data = _exactly(file, 0, manifest.body_size + 1)
     if len(data) != manifest.body_size or sha256(data).hexdigest() != manifest.body_sha256:
-        raise Malformed("the chunk index is not the one of its manifest")
+        raise Malformed("the chunk index differs from the manifest")
     return data
 
 
@@ -116,7 +116,7 @@ def _opened_as_before(unseal: Seal, data: bytes) -> bytes:
     try:
         return unseal(data)
     except IdentityNeeded as error:
-        raise Malformed("a pack does not open as its chunk index does") from error
+        raise Malformed("the chunk index opens with an identity that does not open a pack") from error
 
 
 class ChunkedTar:
@@ -142,8 +142,7 @@ class ChunkedTar:
     def read(self, size: int = -1) -> bytes:
         """The next bytes, about as many as are asked for; none at the end only.
 
-        Raises:
-            Malformed: a chunk is not the one that was sealed.
+        Raises: Malformed: a chunk was changed after sealing.
         """
         del size
         found, total = [], 0
@@ -152,7 +151,7 @@ class ChunkedTar:
             total += len(piece)
         self._left -= total
         if self._left < 0 or (self._left and not total):
-            raise Malformed("the chunks are not as many bytes as the chunk index says")
+            raise Malformed("the total size of the chunks differs from the chunk index")
         return b"".join(found)
 
     def _each(self) -> Iterator[memoryview]:
@@ -163,7 +162,7 @@ class ChunkedTar:
     def _run(self, number: int, first: int, end: int) -> Iterator[memoryview]:
         pack = self._opened(number)
         if end >= len(pack.places):
-            raise Malformed("the chunk index names a chunk that its pack does not have")
+            raise Malformed("the chunk index names a chunk that is not in its pack")
         while first < end:
             block = int(np.searchsorted(pack.chunks, first, "right")) - 1
             upto = min(end, int(pack.chunks[block + 1]))
@@ -198,7 +197,7 @@ class ChunkedTar:
         with disk_faults(f"read pack {pack.entry.name}"):
             stored = _exactly(pack.file, at, end - at)
         if len(stored) != end - at:
-            raise Malformed("a pack breaks off")
+            raise Malformed("a pack is truncated")
         data = decompressed(self._unseal(stored), MOST_BLOCK)
         _check_chunks(pack, block, data)
         return data
@@ -213,7 +212,7 @@ def open_pack(body: Path, entry: PackEntry) -> BinaryIO:
     try:
         return open_file(pack_path(body, entry.name))
     except FileNotFoundError as error:
-        raise Malformed(f"pack {entry.name} is gone") from error
+        raise Malformed(f"pack {entry.name} is missing") from error
 
 
 def _check_chunks(pack: _OpenPack, block: int, data: bytes) -> None:
@@ -222,7 +221,7 @@ def _check_chunks(pack: _OpenPack, block: int, data: bytes) -> None:
     places = (pack.places[first : end + 1] - pack.places[first]).tolist()
     directory, view = pack.directory, memoryview(data)
     if places[-1] != len(data):
-        raise Malformed("a block of a pack has another size than its directory says")
+        raise Malformed("a block of the size of a pack differs from its directory")
     made = b"".join(id_of(view[at:to], directory.key) for at, to in pairwise(places))
     if made != directory.ids[first * ID : end * ID]:
-        raise Malformed("a chunk is not the one that was sealed")
+        raise Malformed("a chunk was changed after sealing")

@@ -67,8 +67,8 @@ def check_there(vault: Vault, prefix: str, packs: Iterable[PackEntry]) -> None:
     there = _listed(vault, prefix)
     if any(there.get(one.name) != one.size for one in packs):
         raise SnapshotsBusy(
-            "vault: packs that were just there are gone",
-            hint="Run holdfast vault sync again; it sends what is missing.",
+            "vault: packs were removed during the upload",
+            hint="Run holdfast vault sync again; it uploads what is missing.",
         )
 
 

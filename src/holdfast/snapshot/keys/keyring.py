@@ -76,7 +76,7 @@ def read_succession(text: str) -> Succession:
         value = canonical.loads(text.strip().encode(), most_bytes=_MOST_STATEMENT)
         return _succession(Fields(value, "succession"))
     except (Malformed, didkey.InvalidDidKey, UnicodeEncodeError):
-        raise InvalidRequest("key: that is no statement of one key following another") from None
+        raise InvalidRequest("key: not a valid succession statement") from None
 
 
 def _succession(fields: Fields) -> Succession:
@@ -114,7 +114,7 @@ class Keyring:
         with self._locked():
             old = self.own()
             if old and old != did and not replace:
-                raise Conflict("key: this folder has a key already", hint="Replace it with --replace if you mean it.")
+                raise Conflict("key: this memory already has a signing key", hint="To replace it, pass --replace.")
             self._put_own(seed, did, old)
         return did
 
@@ -162,9 +162,11 @@ class Keyring:
         """
         said = succession_bytes(succession.old, succession.new, succession.at)
         if not didkey.verify_signature(succession.old, said, succession.signature):
-            raise InvalidRequest("key: the statement is not signed by the key that it says was before")
+            raise InvalidRequest("key: the statement is not signed by the previous key it names")
         if not self.accepts(succession.old):
-            raise Conflict("key: the key that was before is not trusted here", hint="Trust the new one by its did:key.")
+            raise Conflict(
+                "key: the previous key is not trusted", hint="Trust the new key by its did:key: holdfast key trust DID"
+            )
         self.trust(succession.new, f"follows {succession.old}")
 
     # Copies
@@ -211,7 +213,7 @@ class Keyring:
         """
         seed = self._seed()
         if seed is None:
-            raise NotFound("key: this folder has no key to sign with", hint="Make one with holdfast key new.")
+            raise NotFound("key: this memory has no signing key", hint="Create one: holdfast key new")
         return seed
 
     def chunk_key(self, *about: str) -> bytes:
@@ -270,8 +272,8 @@ class Keyring:
         """
         with self._locked():
             if did == self.own():
-                hint = "Make a new one with holdfast key new --replace, then untrust the old one."
-                raise Conflict("key: the own key cannot be untrusted while it is the own key", hint=hint)
+                hint = "Create a new key with holdfast key new --replace, then untrust the old one."
+                raise Conflict("key: the signing key in use cannot be untrusted", hint=hint)
             pinned = self.trusted()
             if did not in pinned:
                 raise NotFound("key: that key is not trusted")
@@ -320,7 +322,7 @@ class Keyring:
             did, seed = fields.text("did"), _from_base64url(fields.text("seed", _SEED))
             fields.end()
             if didkey.did_of(didkey.public_of(seed)) != did:
-                raise Malformed("its name is that of another key")
+                raise Malformed("its file name belongs to another key")
         return seed
 
     def _write_keys(self, pinned: dict[str, str]) -> None:
@@ -377,8 +379,8 @@ def _check_mode(about: os.stat_result, name: str, private: bool) -> None:
     if about.st_mode & forbidden:
         others = "read" if private else "write"
         raise DataDamaged(
-            f"keys/{name}: other users may {others} it, so it cannot be relied on",
-            hint=f"If nobody did, run chmod 600 on {name}; otherwise make a new key.",
+            f"keys/{name}: other users can {others} it, so it is not used",
+            hint=f"If no other user has done so, run chmod 600 on {name}. Otherwise create a new key.",
         )
 
 
@@ -394,7 +396,7 @@ def _damage(name: str) -> Iterator[None]:
     except (Malformed, didkey.InvalidDidKey) as error:
         reason = str(error)
     if reason is not None:
-        raise DataDamaged(f"keys/{name} is damaged: {reason}", hint="Put the file back from a copy, or remove it.")
+        raise DataDamaged(f"keys/{name} is damaged: {reason}", hint="Restore the file from a backup, or remove it.")
 
 
 def _base64url(data: bytes) -> str:

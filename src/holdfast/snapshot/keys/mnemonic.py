@@ -37,14 +37,15 @@ def seed_of(text: str) -> bytes:
     """
     given = unicodedata.normalize("NFKD", text).lower().split()
     if len(given) != WORDS:
-        raise InvalidRequest(f"key: {WORDS} words are needed, and {len(given)} were given")
+        raise InvalidRequest(f"key: {WORDS} words are required, {len(given)} were given")
     whole = 0
     for number, word in enumerate(given, 1):
         whole = whole << _BITS | _place(word, number)
     data = whole.to_bytes(33, "big")
     if sha256(data[:32]).digest()[0] != data[32]:
         raise InvalidRequest(
-            "key: the words do not belong together", hint="One is wrong, or two have changed places. Look once more."
+            "key: the checksum of the words does not match",
+            hint="A word is wrong, or two words are swapped. Check them again.",
         )
     return data[:32]
 
@@ -53,5 +54,5 @@ def _place(word: str, number: int) -> int:
     found = [at for at, one in enumerate(_list()) if one == word or (len(word) >= _LEAST and one.startswith(word))]
     exact = [at for at in found if _list()[at] == word] or found
     if len(exact) != 1:
-        raise InvalidRequest(f"key: word {number} is not one of the list")
+        raise InvalidRequest(f"key: word {number} is not in the word list")
     return exact[0]

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import orjson
 
 from holdfast.core.model import Json, Note
-from holdfast.store.merge_notes import MERGED, merged_key
 from holdfast.store.port import Table
+from holdfast.store.queries.merge_notes import MERGED, merged_key
 from holdfast.store.tables import (
     ACTIONS,
     AUDIT,

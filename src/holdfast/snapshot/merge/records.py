@@ -343,7 +343,7 @@ def _write(tx: Tx, steps: Iterable[Step], tenant: str) -> None:
         if isinstance(step, DropRecord):
             tx.delete(step.table, tenant, step.id)
         else:
-            seq = tx.next_seq() if step.known is None else step.known.seq
+            seq = tx.next_seq(tenant) if step.known is None else step.known.seq
             tx.replace(step.table, dataclasses.replace(step.record, seq=seq))
 
 

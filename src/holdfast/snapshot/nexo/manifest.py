@@ -87,7 +87,7 @@ def _manifest(value: Mapping[str, Any]) -> NexoManifest:
     artifacts = tuple(_artifact(one) for one in value["artifacts"])
     seal = hashlib.sha256("".join(one.sha256 for one in artifacts).encode()).hexdigest()
     if value["bundle_sha256"] != seal:
-        raise SnapshotDamaged("nexo bundle: its seal does not fit its artifacts")
+        raise SnapshotDamaged("nexo bundle: its seal does not match its artifacts")
     if len({one.path for one in artifacts}) < len(artifacts) or not _ID.fullmatch(value["snapshot_id"]):
         raise ValueError
     texts = [value["agent_id"], value["tenant"], value["created_by"], value.get("label") or ""]

@@ -111,10 +111,8 @@ def verify_nexo(path: Path, identities: Sequence[str] = (), scratch: Path | None
 def import_nexo(path: Path, identities: Sequence[str] = (), scratch: Path | None = None) -> NexoMemory:
     """The memories and memory files of a bundle that is whole. Close it (or use `with`): its files lie on disk.
 
-    Raises:
-        NotFound: there is no such file.
-        SnapshotDamaged, SnapshotTooNew: it is not whole, or of a later version.
-        IdentityNeeded: it is encrypted, and none of the identities opens it.
+    Raises: NotFound: there is no such file. SnapshotDamaged, SnapshotTooNew: it is incomplete, or of a later version.
+    IdentityNeeded: it is encrypted, and none of the identities opens it.
     """
     folder = Path(tempfile.mkdtemp(prefix="nexo-", dir=scratch))
     with OnFailure(shutil.rmtree, folder, ignore_errors=True), _opened(path) as file:
@@ -132,7 +130,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         with path.open("rb") as file:
             yield file
     except (FileNotFoundError, IsADirectoryError) as error:
-        raise NotFound(f"nexo bundle: there is no {path.name}") from error
+        raise NotFound(f"nexo bundle: {path.name} does not exist") from error
     except OSError as error:
         raise disk_fault(error, "read a nexo bundle") from error
 
@@ -147,13 +145,13 @@ def _sidecar(path: Path, file: BinaryIO) -> list[Finding]:
     """What the hash beside the bundle says about its bytes."""
     told = read_small(path.with_name(f"{path.name}.sha256"), 1_000)
     if told is None:
-        return [Finding("damaged", "nexo bundle: there is no .sha256 beside it", note=True)]
+        return [Finding("damaged", "nexo bundle: its .sha256 file is missing", note=True)]
     digest = hashlib.sha256()
     file.seek(0)
     while piece := file.read(_PIECE):
         digest.update(piece)
     if told != digest.hexdigest().encode():
-        return [Finding("damaged", "nexo bundle: its bytes are not those of its .sha256")]
+        return [Finding("damaged", "nexo bundle: its content differs from its .sha256 file")]
     return []
 
 
@@ -179,7 +177,7 @@ class _Sink:
                 digest.update(piece)
                 out.write(piece)
         if digest.hexdigest() != artifact.sha256:
-            raise SnapshotDamaged("nexo bundle: a member is not what the manifest says")
+            raise SnapshotDamaged("nexo bundle: a member differs from the manifest")
 
     def _place(self, artifact: Artifact) -> Path | None:
         if not self._keep:
@@ -211,10 +209,10 @@ def _read(file: BinaryIO, identities: Sequence[str], sink: _Sink) -> NexoManifes
 def _members(found: Iterator[TarMember], size: int, sink: _Sink) -> NexoManifest:
     first = next(found, None)
     if first is None or first.name != MANIFEST or first.size > _MANIFEST_BYTES:
-        raise SnapshotDamaged("nexo bundle: its first member is no manifest")
+        raise SnapshotDamaged("nexo bundle: its first member is not a manifest")
     manifest = read_nexo_manifest(b"".join(first.pieces))
     if sum(one.size for one in manifest.artifacts) > max(_SMALL, size * _RATIO):
-        raise SnapshotDamaged("nexo bundle: it would unpack to far more than it can hold")
+        raise SnapshotDamaged("nexo bundle: its unpacked size exceeds the limit")
     waiting = {one.path: one for one in manifest.artifacts}
     for member in found:
         artifact = waiting.pop(member.name, None)
@@ -222,7 +220,7 @@ def _members(found: Iterator[TarMember], size: int, sink: _Sink) -> NexoManifest
             raise SnapshotDamaged("nexo bundle: it has a member that the manifest does not list")
         sink.take(member, artifact)
     if waiting:
-        raise SnapshotDamaged("nexo bundle: it lacks a member that the manifest lists")
+        raise SnapshotDamaged("nexo bundle: a member that the manifest lists is missing")
     return manifest
 
 
@@ -242,7 +240,7 @@ def _plain(file: BinaryIO, identities: Sequence[str], folder: Path) -> Iterator[
             decrypt_stream(iter(lambda: file.read(_PIECE), b""), plain.write, keys)
             plain.flush()
         except (WrongIdentity, NotIntact) as error:
-            raise IdentityNeeded("nexo bundle: no identity opens it, or it is damaged") from error
+            raise IdentityNeeded("nexo bundle: wrong identity, or it is damaged") from error
         except OSError as error:
             raise disk_fault(error, "decrypt a nexo bundle") from error
         plain.seek(0)

@@ -47,7 +47,7 @@ def members(read: Read) -> Iterator[TarMember]:
             header = _exactly(read, BLOCK)
         yield from _member(header, name, read)
     if _exactly(read, BLOCK) != _ZERO or read(1):
-        raise SnapshotDamaged("nexo bundle: it goes on after its end")
+        raise SnapshotDamaged("nexo bundle: it has trailing data")
 
 
 def _member(header: bytes, name: str | None, read: Read) -> Iterator[TarMember]:
@@ -55,7 +55,7 @@ def _member(header: bytes, name: str | None, read: Read) -> Iterator[TarMember]:
     if header[156:157] not in (b"0", b"\0") or header[157:257].strip(b"\0") or header[345:500].strip(b"\0"):
         raise SnapshotDamaged("nexo bundle: a member is not a plain file")
     if _number(header[100:108]) != 0o600 or _number(header[136:148]) != 0:
-        raise SnapshotDamaged("nexo bundle: a member has rights or times that no bundle gives")
+        raise SnapshotDamaged("nexo bundle: a member has unexpected permissions or times")
     rest = [size]
     yield TarMember(_safe(name or _text(header[:100])), size, _pieces(read, rest))
     if rest[0]:
@@ -81,7 +81,7 @@ def _checked(header: bytes) -> int:
 def _long_name(header: bytes, read: Read) -> str:
     size = _checked(header)
     if header[:100].rstrip(b"\0") != b"././@LongLink" or not 0 < size <= _LONG_NAME:
-        raise SnapshotDamaged("nexo bundle: a member's name is not to be read")
+        raise SnapshotDamaged("nexo bundle: a member's name cannot be read")
     data = _exactly(read, size)
     _padding(read, size)
     return _text(data)
@@ -89,7 +89,7 @@ def _long_name(header: bytes, read: Read) -> str:
 
 def _padding(read: Read, size: int) -> None:
     if _exactly(read, -size % BLOCK).strip(b"\0"):
-        raise SnapshotDamaged("nexo bundle: there is something between its members")
+        raise SnapshotDamaged("nexo bundle: there is data between its members")
 
 
 def _text(field: bytes) -> str:
@@ -99,7 +99,7 @@ def _text(field: bytes) -> str:
     except UnicodeDecodeError as error:
         raise SnapshotDamaged("nexo bundle: a member's name is not UTF-8") from error
     if rest.strip(b"\0"):
-        raise SnapshotDamaged("nexo bundle: a member's name goes on after its end")
+        raise SnapshotDamaged("nexo bundle: a member's name has trailing data")
     return name
 
 
@@ -115,7 +115,7 @@ def _safe(name: str) -> str:
     """The name, if it leads nowhere but down: memory_files//tmp/evil once led out of every folder."""
     parts = name.split("/")
     if any(part in ("", ".", "..") for part in parts) or "\\" in name or len(name) > 4_000:
-        raise SnapshotDamaged("nexo bundle: a member's name leads out of the bundle")
+        raise SnapshotDamaged("nexo bundle: a member's name points outside the bundle")
     if any(unicodedata.category(char) == "Cc" for char in name):
         raise SnapshotDamaged("nexo bundle: a member's name has control characters")
     return name
@@ -126,6 +126,6 @@ def _exactly(read: Read, size: int) -> bytes:
     while len(data) < size:
         piece = read(size - len(data))
         if not piece:
-            raise SnapshotDamaged("nexo bundle: it is cut off")
+            raise SnapshotDamaged("nexo bundle: it is truncated")
         data += piece
     return bytes(data)

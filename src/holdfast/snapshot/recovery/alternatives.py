@@ -91,15 +91,15 @@ def offered(archive: Archive, named: SnapshotSelector, command: str) -> Iterator
         id = fault.details.get("snapshot")
         if not named.vault and named.name == LATEST and isinstance(id, str):
             fault.hint = (
-                "The newest snapshot is gone from this data folder. If this is the newest that is left, take it: "
-                f"{command.format(id)}"
+                "The newest snapshot is missing from this data folder. If this is the newest one left, "
+                f"restore it: {command.format(id)}"
             )
         raise
     except NotFound as fault:
         if not named.vault and not archive.settings.vault and not archive.repo.count():
             fault.hint = (
-                "No snapshot is in this data folder. See what a vault has: holdfast vault list VAULT; then name it: "
-                f"{command.format(f'{_word(named.name)} --from VAULT')}"
+                "This data folder has no snapshots. List those in a vault with holdfast vault list VAULT, "
+                f"then restore one: {command.format(f'{_word(named.name)} --from VAULT')}"
             )
         raise
 
@@ -115,14 +115,14 @@ def instead(archive: Archive, id: str, command: str) -> str | None:
     with suppress(Fault):  # without the vault's answer the repository alone is looked at
         there = _whole_in(archive, place) if place else []
     if any(one.id == id for one in there):
-        return f"The vault has a copy of it: {command.format(f'{id} --from {quote(place)}')}"
+        return f"The vault has a copy: {command.format(f'{id} --from {quote(place)}')}"
     here = next((one.id for one in archive.repo.each() if not one.damaged and one.id != id), None)
     if here is not None:
         latest = archive.repo.latest()
         other = latest.id if latest is not None and latest.id != id else here
-        return f"Use the newest one that is whole: {command.format(other)}"
+        return f"Restore the newest intact one: {command.format(other)}"
     if there:
-        return f"Use the newest one in the vault: {command.format(f'{there[0].id} --from {quote(place)}')}"
+        return f"Restore the newest one in the vault: {command.format(f'{there[0].id} --from {quote(place)}')}"
     return None
 
 

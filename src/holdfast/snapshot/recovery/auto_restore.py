@@ -36,8 +36,8 @@ class FirstRestore:
     def message(self) -> str:
         made = f"{iso(self.created_at)[:16].replace('T', ' ')} UTC"
         return (
-            f"The data folder held no memory, so it was restored from the vault: snapshot {self.id} of {made}. "
-            "What was written later is not in it."
+            f"The data folder was empty, so it was restored from the vault: snapshot {self.id} of {made}. "
+            "Later writes are not included."
         )
 
     def is_shown(self, now_ms: int) -> bool:

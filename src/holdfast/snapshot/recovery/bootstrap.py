@@ -32,8 +32,8 @@ from holdfast.store.tables import ANSWERS, AUDIT, TOKENS
 _PREPARING = frozenset({"token_create", "token_revoke", "key_new", "key_trust", "key_untrust", "key_follow"})
 _LOOKED_AT = 100
 _MOUNT = (
-    "Mount the disk that it lies on, or set HOLDFAST_VAULT to where it is now: the memory then comes back by itself. "
-    f"Only if nothing was ever kept in this vault, begin with an empty memory: {BEGIN_EMPTY}"
+    "Mount its disk, or set HOLDFAST_VAULT to its new location; the memory is then restored automatically. "
+    f"Only if this vault was never used, start with an empty memory: {BEGIN_EMPTY}"
 )
 
 
@@ -78,17 +78,17 @@ def has_any(archive: Archive) -> bool:
     if is_colony(place):
         found = ColonySnapshots(archive, place).newest() is not None
         if not found and is_waiting(archive.home):
-            raise VaultRefused("vault: it holds no snapshot of this memory, which waits for one", hint=_MOUNT)
+            raise VaultRefused("vault: it has no snapshot of this memory, which is waiting to be restored", hint=_MOUNT)
         return found
     vault = archive.vault(place)
     if is_missing(vault):
         raise VaultRefused(
-            f"vault: {vault.place} is not there, and this memory may be in it",
+            f"vault: {vault.place} does not exist, and this memory may be in it",
             hint=_MOUNT,
         )
     found = bool(list_vault(vault, archive.tenant, archive.agent))
     if not found and is_waiting(archive.home):
-        raise VaultRefused(f"vault: {vault.place} holds no snapshot of it, and this memory may be in it", hint=_MOUNT)
+        raise VaultRefused(f"vault: {vault.place} has no snapshot of this memory, but may have held one", hint=_MOUNT)
     return found
 
 
@@ -102,7 +102,7 @@ def _pending(archive: Archive) -> Iterator[None]:
         with suppress(Fault):  # a full disk: the fault itself is what matters
             begin_waiting(archive.home)
         pending = RestorePending(
-            f"the memory in the vault was not restored yet: {_plain(cause.message)}",
+            f"the memory in the vault has not been restored yet: {_plain(cause.message)}",
             hint=way_back(archive, cause),
             details={"cause": cause.code},
         )

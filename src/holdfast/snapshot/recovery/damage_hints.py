@@ -10,10 +10,10 @@ from holdfast.store.damage import REPAIR, RESTORE, SALVAGE, Damage
 def way_out(archive: Archive, damage: Damage) -> str:
     """A sentence with that command."""
     if damage.extent != "records":
-        return f"See what is damaged, and repair the index if that is all: {REPAIR}"
+        return f"Check what is damaged, and repair the index if only the index is: {REPAIR}"
     if archive.settings.vault or _has_snapshot(archive):
         return f"Restore the newest snapshot: {RESTORE}"
-    return f"There is no snapshot. Save what can be read: {SALVAGE}"
+    return f"There is no snapshot. Recover the readable rows: {SALVAGE}"
 
 
 def _has_snapshot(archive: Archive) -> bool:

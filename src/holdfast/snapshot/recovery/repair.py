@@ -53,10 +53,8 @@ def _copied(archive: Archive, generation: Path, into: Path) -> int:
     if read.whole:
         return sum(read.rows.values())
     lost = sum((read.lost or {}).values())
-    said = f"{lost} records cannot be read" if lost else "not every record can be read"
+    said = f"{lost} records cannot be read" if lost else "some records cannot be read"
     note_damage(generation, Damage("records", said))
     live_of(archive).store.verify()  # so that the store itself knows
     fault = live_of(archive).store.failure()
-    raise DataDamaged(
-        f"verify: the damage is not in the index alone: {said}", hint=fault.hint if fault is not None else None
-    )
+    raise DataDamaged(f"verify: not only the index is damaged: {said}", hint=fault.hint if fault is not None else None)

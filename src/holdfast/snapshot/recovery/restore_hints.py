@@ -35,14 +35,14 @@ def way_back(archive: Archive, cause: Fault) -> str:
         if isinstance(signer, str):
             said = f"If these snapshots are yours, trust the key that signed them{_and_identity(archive)}"
             return f"{said}: {_restoring(archive, LATEST, '--trust', signer)}"
-        return f"If these snapshots are yours, take them unsigned: {_restoring(archive, LATEST, '--allow-unsigned')}"
+        return f"If these snapshots are yours, accept them unsigned: {_restoring(archive, LATEST, '--allow-unsigned')}"
     if isinstance(cause, SnapshotOlder):
-        return f"If this is the newest that is left, take it: {_restoring(archive, LATEST, '--allow-older')}"
+        return f"If this is the newest one left, restore it: {_restoring(archive, LATEST, '--allow-older')}"
     if isinstance(cause, IdentityNeeded | InvalidRequest):
         said = "" if isinstance(cause, IdentityNeeded) else f"{cause.message}. "
         return (
-            f"{said}{_without_identity(archive)}Set HOLDFAST_SNAPSHOT_IDENTITY to the file with the age identity that "
-            f"opens it, or name that file once: {_restoring(archive, LATEST, *IDENTITY)}"
+            f"{said}{_without_identity(archive)}Set HOLDFAST_SNAPSHOT_IDENTITY to the file with the age "
+            f"identity that decrypts it, or pass the file once: {_restoring(archive, LATEST, *IDENTITY)}"
         )
     if isinstance(cause, SnapshotDamaged | DataDamaged):
         return older(archive, _latest_id(archive))
@@ -71,7 +71,7 @@ def needs(archive: Archive, manifest: Manifest) -> list[str]:
 def _and_identity(archive: Archive) -> str:
     manifest = _manifest_of(archive, LATEST)
     needed = manifest is not None and IDENTITY[0] in needs(archive, manifest)
-    return ", and name the file with the age identity that opens them" if needed else ""
+    return ", and pass the file with the age identity that decrypts them" if needed else ""
 
 
 def _without_identity(archive: Archive) -> str:
@@ -80,8 +80,8 @@ def _without_identity(archive: Archive) -> str:
     if found is None:
         return ""
     return (
-        f"Without the identity, {found.identity.id} of {iso(found.identity.created_at)} is the newest that can be "
-        "opened: name it in the place of latest, without --identity. "
+        f"Without the identity, {found.identity.id} of {iso(found.identity.created_at)} is the newest one that "
+        "can be restored: use its id instead of latest, without --identity. "
     )
 
 
@@ -92,9 +92,9 @@ def older(archive: Archive, damaged: str | None) -> str:
     found = next((one for one in before if not is_given_up(one.identity)), next(iter(before), None))
     said = f"Snapshot {damaged} in the vault is damaged" if damaged else "The newest snapshot in the vault is damaged"
     if found is None:
-        return f"{said}, and there is no older one. See: holdfast vault verify"
+        return f"{said}, and there is no older one. Run: holdfast vault verify"
     made = iso(found.identity.created_at)
-    return f"{said}. Use the one before it, of {made}: {_restoring(archive, found.identity.id)}"
+    return f"{said}. Restore the previous one, of {made}: {_restoring(archive, found.identity.id)}"
 
 
 def _vault(archive: Archive) -> Vault | None:

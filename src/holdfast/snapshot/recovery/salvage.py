@@ -24,7 +24,7 @@ from holdfast.snapshot.switch import ORIGIN, give_up, live_of, switched
 from holdfast.snapshot.sync.queue import offer_waiting
 from holdfast.store.damage import RESTORE
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import FrozenStore
+from holdfast.store.engine_port import FrozenStore
 from holdfast.store.portable import SalvagedRows, count_covered, salvage as salvage_file
 
 ANY = SnapshotSelector("")
@@ -89,8 +89,10 @@ def _source(archive: Archive, name: str | None, own: tuple[str, ...]) -> str:
     if name is not None and name in names:
         return name
     if name is None:
-        raise NotFound("salvage: nothing is known to be damaged here", hint="See: holdfast verify")
-    raise NotFound(f"salvage: no damaged generation is called {name[:40]!r}", hint="See: holdfast snapshot damaged")
+        raise NotFound("salvage: no damage is known in this memory", hint="Check with: holdfast verify")
+    raise NotFound(
+        f"salvage: there is no damaged generation {name[:40]!r}", hint="List them: holdfast snapshot damaged"
+    )
 
 
 def _restored_first(archive: Archive, dry_run: bool) -> str | None:
@@ -105,12 +107,12 @@ def _restored_first(archive: Archive, dry_run: bool) -> str | None:
         id = restorable(archive)
         known = f"there is a snapshot of this memory ({id})"
     except Fault as fault:
-        id, known = LATEST, f"the vault may have a snapshot of this memory, and cannot be asked ({fault.message})"
+        id, known = LATEST, f"the vault may have a snapshot of this memory but is not accessible ({fault.message})"
     if id is not None and not dry_run:
         raise Conflict(
-            f"salvage: {known}, and what can be read of the damaged files may be less",
-            hint="If it cannot be opened any more, pass --alone. Otherwise restore it; salvage then adds what is newer:"
-            f" {RESTORE}",
+            f"salvage: {known}, which may contain more than the readable rows",
+            hint=f"Restore it first; salvage then adds the newer records: {RESTORE}. If it can no longer be "
+            "restored, pass --alone.",
         )
     return id
 

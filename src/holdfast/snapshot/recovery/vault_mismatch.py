@@ -47,7 +47,7 @@ def vault_mismatch(archive: Archive) -> RestorePending | None:
             _path(archive).unlink(missing_ok=True)
         return None
     return RestorePending(
-        f"the vault holds a memory that was never restored here; its newest snapshot is {noted.id}",
+        f"the vault has a memory that was never restored here; its newest snapshot is {noted.id}",
         hint=f"Merge it into this one: holdfast snapshot merge {noted.id} now {_trust(archive, noted)}--yes",
     )
 

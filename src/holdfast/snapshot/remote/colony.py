@@ -88,8 +88,8 @@ class ColonySnapshots:
         settings = with_credentials(archive.settings)
         if not settings.colony_key:
             raise InvalidSettings(
-                "vault: colony: needs the agent's API key",
-                hint="Set COLONY_API_KEY, or put it into the file that HOLDFAST_VAULT_CREDENTIALS names.",
+                "vault: colony: requires the agent's API key",
+                hint="Set COLONY_API_KEY, or add it to the file in HOLDFAST_VAULT_CREDENTIALS.",
             )
         file = identity or settings.snapshot_identity
         keyring, own = archive.keyring, archive.keyring.own()
@@ -177,8 +177,9 @@ class ColonySnapshots:
             raise NotFound(f"vault: {fault.message.removeprefix('restore: ')}") from fault
         if not is_compact(documents):
             raise SnapshotForeign(
-                f"vault: {self.place} holds documents that Holdfast did not write",
-                hint="Write them to a file with to_progenly_export() of holdfast.colony; holdfast import takes that.",
+                f"vault: {self.place} contains documents that Holdfast did not write",
+                hint="Write them to a file with to_progenly_export() of holdfast.colony, then import it with "
+                "holdfast import.",
             )
         about = about_of(documents)
         self._check_owner(about.identity)
@@ -187,9 +188,9 @@ class ColonySnapshots:
 
     def _check_owner(self, identity: Identity) -> None:
         if (identity.tenant, identity.agent) != (self._archive.tenant, self._archive.agent):
-            raise SnapshotForeign(f"vault: what {self.place} holds is of another memory")
+            raise SnapshotForeign(f"vault: {self.place} belongs to another memory")
         if parse_id(identity.id).sequence != identity.sequence:
-            raise SnapshotUntrusted("vault: the compact snapshot contradicts itself")
+            raise SnapshotUntrusted("vault: the compact snapshot is inconsistent")
 
 
 def _stored(info: SnapshotInfo) -> int:
@@ -201,7 +202,7 @@ def _label_of(archive: Archive, text: str) -> str:
     """The label that is named, or the usual one; with the tenant in it, so that no tenant writes over another."""
     given = text.strip()[len(SCHEME) :].strip("/")
     if given and not _LABEL.fullmatch(given):
-        raise InvalidSettings("vault: colony: is followed by a label of a-z, 0-9, _ and -, and nothing else")
+        raise InvalidSettings("vault: colony: must be followed by a label of a-z, 0-9, _ and - only")
     label = given or (USUAL_LABEL if archive.agent == DEFAULT_AGENT else f"{USUAL_LABEL}-{archive.agent.lower()}")
     return label if archive.tenant == DEFAULT_TENANT else f"{label}-{archive.tenant.lower()}"
 

@@ -122,8 +122,9 @@ def documents_of(reader: Reader, identity: Identity, room: int, usual: int) -> C
                 left[one.name] = left.get(one.name, 0) + records
     if taken > room:
         raise VaultFull(
-            f"vault: the memory needs {taken} bytes even in short, and {room} are free",
-            hint="Remove compact snapshots from the vault, or name another vault, which gets the whole memory.",
+            f"vault: the compact snapshot needs {taken} bytes, {room} are free",
+            hint="Remove compact snapshots from the vault, or use another kind of vault, which stores the whole "
+            "memory.",
         )
     left |= {table.name: count for table in NEVER if (count := reader.count(table, identity.tenant))}
     about = {"format": FORMAT, **dataclasses.asdict(identity), "counts": counts, "left": left}
@@ -205,14 +206,14 @@ def about_of(documents: Mapping[str, str]) -> DocumentsInfo:
     found = _object(documents.get(ABOUT, ""), ABOUT)
     form = found.get("format")
     if form != FORMAT:
-        raise SnapshotTooNew(f"compact: {ABOUT} is of a format that is not known here")
+        raise SnapshotTooNew(f"compact: {ABOUT} has an unknown format")
     names = {field.name for field in dataclasses.fields(Identity)}
     given = {name: value for name, value in found.items() if name in names}
     try:
         check_storable(given)
         identity: Identity = _typed(Identity, given)
     except (InvalidRequest, TypeError):
-        raise SnapshotDamaged(f"compact: {ABOUT} does not say which snapshot it is of") from None
+        raise SnapshotDamaged(f"compact: {ABOUT} does not name its snapshot") from None
     left = found.get("left")
     counts = {str(name): count for name, count in left.items() if type(count) is int} if isinstance(left, dict) else {}
     return DocumentsInfo(identity, counts)
@@ -258,7 +259,7 @@ def _record(of: _List, line: str, tenant: str) -> Any:
         return _whole(of, record)
     except (InvalidRequest, ValueError, TypeError):
         # A new error: the one that was caught may hold what a memory says.
-        raise SnapshotDamaged(f"compact: a line of {of.name} is no record") from None
+        raise SnapshotDamaged(f"compact: a line of {of.name} is not a record") from None
 
 
 def _whole(of: _List, record: Any) -> Any:
@@ -279,7 +280,7 @@ def _object(text: str, name: str) -> Json:
     except orjson.JSONDecodeError:
         value = None
     if not isinstance(value, dict):
-        raise SnapshotDamaged(f"compact: {name} is not what was written")
+        raise SnapshotDamaged(f"compact: {name} was changed")
     return value
 
 
@@ -339,4 +340,4 @@ def fill(store: Store, documents: Mapping[str, str], tenant: str) -> None:
 
 def _add(tx: Tx, some: Iterable[tuple[Table[Any], Any]]) -> None:
     for table, record in some:
-        tx.replace(table, dataclasses.replace(record, seq=tx.next_seq()))
+        tx.replace(table, dataclasses.replace(record, seq=tx.next_seq(record.tenant)))

@@ -138,9 +138,9 @@ def not_here(lines: Sequence[Fork], held: Collection[str]) -> list[Fork]:
 def fork_notices(lines: Sequence[Fork], held: Collection[str], place: str) -> list[str]:
     """For people: which lines this memory lacks, and how to bring them in."""
     return [
-        f"Another host sent to this vault as well, and what it kept since is not in this memory: {line.newest} of "
-        f"{iso(line.created_at)}. Preview what it would bring: holdfast snapshot merge {line.newest} now "
-        f"--from {quote(place)} --dry-run"
+        f"Another host also wrote to this vault, and its newer records are not in this memory: {line.newest} "
+        f"of {iso(line.created_at)}. Preview the merge: holdfast snapshot merge {line.newest} now --from "
+        f"{quote(place)} --dry-run"
         for line in not_here(lines, held)
     ]
 

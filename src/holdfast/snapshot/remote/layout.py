@@ -144,9 +144,10 @@ def _send_whole(archive: Archive, vault: Vault, manifest: Manifest, clear: _Decr
     """Send what lies in the repository as chunks to a vault that takes none: packed into one body on the way."""
     if clear is None:
         raise VaultRefused(
-            f"vault: {vault.place} gets whole snapshots only, and {manifest.identity.id} lies in chunks that cannot be "
-            "opened and sealed again here",
-            hint="Use a vault that takes chunks, or give HOLDFAST_SNAPSHOT_IDENTITY and HOLDFAST_SNAPSHOT_RECIPIENTS.",
+            f"vault: {vault.place} supports whole snapshots only, and {manifest.identity.id} is stored in "
+            "chunks that cannot be decrypted and resealed here",
+            hint="Use a vault that supports chunks, or set HOLDFAST_SNAPSHOT_IDENTITY and "
+            "HOLDFAST_SNAPSHOT_RECIPIENTS.",
         )
     if _is_listed(vault, manifest):
         return
@@ -174,7 +175,7 @@ def _repo_damage() -> Iterator[None]:
     try:
         yield
     except (Malformed, zstandard.ZstdError) as error:
-        raise SnapshotDamaged("snapshot: its body in the repository is damaged") from error
+        raise SnapshotDamaged("snapshot: its bundle in the repository is damaged") from error
 
 
 def _send_chunks(archive: Archive, vault: Vault, manifest: Manifest, clear: _DecryptedTar) -> None:
@@ -238,7 +239,7 @@ def _sealed_again(archive: Archive, manifest: Manifest, name: str, size: int, di
     if manifest.signer is None or manifest.signature is None:
         return sealed
     if not verify_signature(manifest.signer, signed_bytes(manifest), manifest.signature):
-        raise SnapshotDamaged("snapshot: the signature is not that of its manifest")
+        raise SnapshotDamaged("snapshot: the signature does not match the manifest")
     claimed = replace(sealed, signature=None)
     return replace(claimed, signature=archive.keyring.sign(signed_bytes(claimed)))
 

@@ -98,7 +98,7 @@ def cut(
         chunk_index = chunk_index_bytes(sent.packs, sent.runs, seal)
         check_size(sent.runs.size, len(chunk_index) + sum(one.size for one in sent.packs), LimitReached)
         if len(chunk_index) > MOST_BYTES:
-            raise LimitReached("snapshot: its list of chunks is too long", hint="Set HOLDFAST_SNAPSHOT_LAYOUT=whole.")
+            raise LimitReached("snapshot: its chunk list is too long", hint="Set HOLDFAST_SNAPSHOT_LAYOUT=whole.")
         name = chunk_index_name(id, bool(recipients))
         write_new(staging / name, chunk_index)
     archive.moved("create", sent.new_bytes)

@@ -62,8 +62,8 @@ def copy_chunks(
     """
     if not target.can.increments:
         raise VaultRefused(
-            f"vault: {target.place} takes whole snapshots only, and {files.id} lies in chunks",
-            hint="Send it from the memory it was made of: holdfast vault sync.",
+            f"vault: {target.place} supports whole snapshots only, and {files.id} is stored in chunks",
+            hint="Upload it from the memory it was created in: holdfast vault sync",
         )
     prefix = prefix_of(archive.tenant, archive.agent)
     chunk_index = vaulted_chunk_index(source, prefix, files.manifest)
@@ -72,8 +72,8 @@ def copy_chunks(
         going, there = condemned(target, prefix), packs_there(target, prefix)
         if any(one.name in going for one in packs):
             raise SnapshotsBusy(
-                "vault: somebody is about to remove packs of it",
-                hint="Try again in a moment. If nobody is pruning that vault, run holdfast vault prune --tidy on it.",
+                "vault: another host is pruning it",
+                hint="Retry in a few seconds. If no host is pruning the vault, run holdfast vault prune --tidy on it.",
             )
         if again:
             remove_halves(target, archive, files.id)
@@ -92,7 +92,7 @@ def _pack(vault: Vault, prefix: str, pack: PackEntry) -> BinaryIO:
     try:
         return checked(vault.open(f"{prefix}{PACKS}/{pack.name}"), f"pack {pack.name}", pack.size, pack.sha256)
     except NotFound as error:
-        raise SnapshotDamaged(f"vault: pack {pack.name} is gone") from error
+        raise SnapshotDamaged(f"vault: pack {pack.name} is missing") from error
 
 
 def _without_damaged(

@@ -62,9 +62,7 @@ def must_be_there(vault: Vault) -> None:
         VaultRefused: it is a folder that does not exist.
     """
     if is_missing(vault):
-        raise VaultRefused(
-            f"vault: {vault.place} is not there", hint="Correct its name, or mount the disk that it lies on."
-        )
+        raise VaultRefused(f"vault: {vault.place} does not exist", hint="Correct its name, or mount its disk.")
 
 
 def list_vault(vault: Vault, tenant: str, agent: str) -> list[VaultEntry]:
@@ -103,17 +101,17 @@ def open_body(vault: Vault, manifest: Manifest) -> BinaryIO:
     try:
         return vault.open(f"{prefix_of(manifest.identity.tenant, manifest.identity.agent)}{manifest.body_name}")
     except NotFound as error:
-        raise SnapshotDamaged(f"vault: {manifest.body_name} is gone") from error
+        raise SnapshotDamaged(f"vault: {manifest.body_name} is missing") from error
 
 
 def _missing(sizes: dict[str, int]) -> str | None:
     bodies = [suffix for suffix in BODIES if suffix in sizes]
     if not bodies:
-        return "its body is gone"
+        return "its bundle is missing"
     # What was sent halfway in the other layout may lie beside it.
     body = next((suffix for suffix in bodies if f"{suffix}{SIDECAR}" in sizes), bodies[0])
     gone = [suffix for suffix in (f"{body}{SIDECAR}", f"{MANIFEST}{SIDECAR}") if suffix not in sizes]
-    return f"{', '.join(gone)} is gone" if gone else None
+    return f"missing: {', '.join(gone)}" if gone else None
 
 
 def prefix_of(tenant: str, agent: str) -> str:
@@ -190,7 +188,9 @@ def _put_missing(vault: Vault, items: list[_Item]) -> None:
 def _check_same(vault: Vault, there: VaultObject, digest: str) -> None:
     """Refuse other bytes in the place of ours. What the vault says of them is enough: they are verified when used."""
     if (there.sha256 or _digest(vault, there.name)) != digest:
-        raise Conflict(f"vault: {there.name} is there with other bytes", hint="Look who writes to this vault.")
+        raise Conflict(
+            f"vault: {there.name} exists with different content", hint="Another writer may be using this vault."
+        )
 
 
 def _digest(vault: Vault, name: str) -> str:
@@ -253,7 +253,7 @@ def latest_in(vault: Vault, tenant: str, agent: str) -> LatestInVault:
     if not found:
         raise NotFound(
             f"vault: {vault.place} has no snapshot of this memory",
-            hint="Is it the right vault, and is AGENT_ID the agent whose snapshots are in it?",
+            hint="Check the vault, and that AGENT_ID is the agent whose snapshots it has.",
         )
     read: list[Manifest] = []
 
@@ -279,11 +279,11 @@ def id_in(vault: Vault, tenant: str, agent: str, name: str) -> str:
     found = [name] if is_id(name) else [one.id for one in list_vault(vault, tenant, agent) if one.id.startswith(name)]
     if not found:
         raise NotFound(
-            f"vault: {vault.place} has no snapshot called {name[:60]!r}",
-            hint=f"See what it has: holdfast vault list {quote(vault.place)}",
+            f"vault: {vault.place} has no snapshot {name[:60]!r}",
+            hint=f"List its snapshots: holdfast vault list {quote(vault.place)}",
         )
     if len(found) > 1:
-        raise Conflict(f"vault: several ids begin with {name[:60]!r}", hint="Give more of the id.")
+        raise Conflict(f"vault: several ids begin with {name[:60]!r}", hint="Use a longer prefix of the id.")
     return found[0]
 
 
@@ -297,14 +297,14 @@ def read_vaulted(vault: Vault, tenant: str, agent: str, id: str) -> SnapshotFile
     files = _vaulted_manifest(vault, tenant, agent, id)
     prefix, manifest = prefix_of(tenant, agent), files.manifest
     if (manifest.identity.tenant, manifest.identity.agent) != (tenant, agent):
-        raise SnapshotForeign(f"vault: {id} is of another memory")
+        raise SnapshotForeign(f"vault: {id} belongs to another memory")
     for name, content in files.sidecars.items():
         try:
             same = _small(vault, f"{prefix}{name}", len(content)) == content
         except NotFound as error:
-            raise SnapshotDamaged(f"vault: {name} is gone") from error
+            raise SnapshotDamaged(f"vault: {name} is missing") from error
         if not same:
-            raise SnapshotDamaged(f"vault: {name} is not what the manifest says")
+            raise SnapshotDamaged(f"vault: {name} differs from the manifest")
     return files
 
 
@@ -362,7 +362,7 @@ def _with_packs(vault: Vault, tenant: str, agent: str, one: VaultEntry, there: d
     except (SnapshotDamaged, SnapshotTooNew) as fault:
         return replace(one, damaged=fault.message)
     gone = sum(there.get(pack.name) != pack.size for pack in packs)
-    return replace(one, damaged=f"{gone} of its {len(packs)} packs are gone") if gone else one
+    return replace(one, damaged=f"{gone} of its {len(packs)} packs are missing") if gone else one
 
 
 def _small(vault: Vault, name: str, most: int) -> bytes:
@@ -380,6 +380,6 @@ def _check_size(vault: Vault, name: str, size: int) -> None:
     try:
         there = vault.stat(name).size
     except NotFound as error:
-        raise SnapshotDamaged(f"vault: {name} is gone") from error
+        raise SnapshotDamaged(f"vault: {name} is missing") from error
     if there != size:
-        raise SnapshotDamaged(f"vault: {name} has not the {size} bytes that its manifest says")
+        raise SnapshotDamaged(f"vault: {name}: size differs from the manifest")

@@ -19,7 +19,7 @@ from holdfast.snapshot.repo.jobs import Job, going_on, note_work
 from holdfast.snapshot.repo.lock import SnapshotLock
 from holdfast.snapshot.repo.paths import repo_folder
 from holdfast.snapshot.repo.repository import SnapshotRepository
-from holdfast.store.lifecycle import Home
+from holdfast.store.engine_port import Home
 from holdfast.vault.vault_url import vault_from
 
 DEFAULT_AGENT = "default"
@@ -134,7 +134,9 @@ def archive_of(ctx: CallContext) -> Archive:
     """
     home = ctx.home
     if home is None:
-        raise Conflict("snapshots: this memory lies in no data folder", hint="Open the folder itself.")
+        raise Conflict(
+            "snapshots: this memory has no data folder", hint="Open the data folder directly, without --url."
+        )
 
     def publish(kind: Lifecycle, body: Json) -> None:
         # A restore may have exchanged the store since the context was made.

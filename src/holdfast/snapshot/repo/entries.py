@@ -118,7 +118,7 @@ def _quick_check(root: Path, id: str, owner: Owner | None, record: Record) -> Sn
     try:
         whole, digest = read_manifest_of(root, id)
         if owner not in (None, (whole.identity.tenant, whole.identity.agent)):
-            raise SnapshotDamaged(f"{id} is of another memory")
+            raise SnapshotDamaged(f"{id} belongs to another memory")
         manifest = whole
         _check_body(root, manifest)
         known = _known(root / manifest.body_name, digest, record.get(id))
@@ -172,7 +172,7 @@ def read_manifest_of(folder: Path, id: str) -> tuple[Manifest, str]:
     data = read_small(folder, name, MOST_MANIFEST)
     digest = sha256(data).hexdigest()
     if read_sidecar(read_small(folder, f"{name}{SIDECAR}", _MOST_SIDECAR), name) != digest:
-        raise SnapshotDamaged(f"{name} is not what its sidecar says")
+        raise SnapshotDamaged(f"{name} differs from its checksum file")
     manifest = read_manifest(data)
     check_names(manifest, id)
     return manifest, digest
@@ -184,14 +184,14 @@ def check_names(manifest: Manifest, id: str) -> None:
     if identity.id != id or identity.sequence != sequence_of(id):
         raise SnapshotDamaged(f"{id}{MANIFEST} is the manifest of another snapshot")
     if manifest.body_name not in {f"{id}{suffix}" for suffix in BODIES}:
-        raise SnapshotDamaged(f"{id}{MANIFEST} names a body that is not its own")
+        raise SnapshotDamaged(f"{id}{MANIFEST} names the bundle of another snapshot")
 
 
 def _check_body(folder: Path, manifest: Manifest) -> None:
     name = manifest.body_name
     size = _size_of(f"{folder}/{name}")
     if size is None:
-        raise SnapshotDamaged(f"{name} is gone")
+        raise SnapshotDamaged(f"{name} is missing")
     if size != manifest.body_size:
         raise SnapshotDamaged(f"{name} has {size} bytes instead of {manifest.body_size}")
     check_sidecar(folder, manifest)
@@ -207,14 +207,14 @@ def check_packs(body: Path, manifest: Manifest) -> None:
         raise SnapshotDamaged(f"{body.name}: {error}") from error
     gone = [one.name for one in packs if _size_of(str(pack_path(body, one.name))) != one.size]
     if gone:
-        raise SnapshotDamaged(f"{len(gone)} of its {len(packs)} packs are gone or cut off")
+        raise SnapshotDamaged(f"{len(gone)} of its {len(packs)} packs are missing or truncated")
 
 
 def check_sidecar(folder: Path, manifest: Manifest) -> None:
     """Refuse a body's sidecar that disagrees with the manifest."""
     name = f"{manifest.body_name}{SIDECAR}"
     if read_sidecar(read_small(folder, name, _MOST_SIDECAR), manifest.body_name) != manifest.body_sha256:
-        raise SnapshotDamaged(f"{name} is not what the manifest says")
+        raise SnapshotDamaged(f"{name} differs from the manifest")
 
 
 def read_small(folder: Path, name: str, most: int) -> bytes:
@@ -228,10 +228,10 @@ def read_small(folder: Path, name: str, most: int) -> bytes:
         handle = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise SnapshotDamaged(f"{name} is no file")
+                raise SnapshotDamaged(f"{name} is not a file")
             data = _read_all(file, most + 1)
     except FileNotFoundError as error:
-        raise SnapshotDamaged(f"{name} is gone") from error
+        raise SnapshotDamaged(f"{name} is missing") from error
     except OSError as error:
         raise SnapshotDamaged(f"{name} cannot be read: {error.strerror}") from error
     if len(data) > most:

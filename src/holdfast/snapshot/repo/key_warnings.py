@@ -26,28 +26,28 @@ class KeyWarning:
 
 NOT_HERE = KeyWarning(
     "identity_away",
-    "Snapshots are encrypted, and the identity that opens them is not on this machine and was never tested here",
-    "Try it with holdfast snapshot verify latest --identity FILE",
+    "Snapshots are encrypted, and their identity is not on this machine and was never tested here",
+    "Test it: holdfast snapshot verify latest --identity FILE",
 )
 NOT_READ = KeyWarning(
     "identity_unread",
-    "HOLDFAST_SNAPSHOT_IDENTITY names a file that cannot be read: encrypted snapshots could not be opened",
-    "Correct the setting, or bring the file back",
+    "HOLDFAST_SNAPSHOT_IDENTITY names a file that cannot be read, so encrypted snapshots cannot be decrypted",
+    "Correct the setting, or restore the file",
 )
 OTHER = KeyWarning(
     "identity_other",
-    "Snapshots are encrypted for others than the identity of HOLDFAST_SNAPSHOT_IDENTITY: it does not open them",
-    "Name the right file, or the identity's own recipient in HOLDFAST_SNAPSHOT_RECIPIENTS",
+    "HOLDFAST_SNAPSHOT_IDENTITY cannot decrypt the snapshots: they are encrypted for other recipients",
+    "Set it to the right file, or add the recipient of this identity to HOLDFAST_SNAPSHOT_RECIPIENTS",
 )
 UNTESTED = KeyWarning(
     "identity_untested",
-    "Whether the identity here opens the snapshots was never tested",
-    "Try it with holdfast snapshot verify latest",
+    "The identity for encrypted snapshots was never tested",
+    "Test it: holdfast snapshot verify latest",
 )
 ONE_COPY = KeyWarning(
     "key_one_copy",
-    "The key that signs snapshots has no copy",
-    "Write its words down with holdfast key words, or copy it with holdfast key backup FILE --encrypt age1…",
+    "The signing key has no backup",
+    "Write down its words (holdfast key words), or back it up with holdfast key backup FILE --encrypt age1…",
 )
 
 

@@ -49,7 +49,7 @@ class SnapshotLock:
         Raises:
             SnapshotsBusy: it was not free in time; the message says who does what.
         """
-        with disk_faults(f"{self._operation}: lock of snapshots"):
+        with disk_faults(f"{self._operation}: snapshot lock"):
             make_folder(self._folder)
             handle = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             with OnFailure(release, handle):
@@ -83,7 +83,7 @@ def _holder(handle: int) -> str:
         said = orjson.loads(os.pread(handle, _MOST_BYTES, 0))
         pid, operation = int(said["pid"]), str(said["operation"])
     except (ValueError, TypeError, KeyError):
-        return "another process has the lock of snapshots"
+        return "another process holds the snapshot lock"
     if not _OPERATION.fullmatch(operation):
-        return f"process {pid} has the lock of snapshots"
-    return f"process {pid} has the lock of snapshots for {operation}"
+        return f"process {pid} holds the snapshot lock"
+    return f"process {pid} holds the snapshot lock for {operation}"

@@ -70,7 +70,7 @@ def staging_folder(root: Path, name: str | None) -> Iterator[Path]:
 def _new_folder(root: Path, name: str | None) -> Path:
     if name is not None:
         if not _STAGING_NAME.fullmatch(name):
-            raise InvalidRequest("snapshot: that is no name of a staging folder")
+            raise InvalidRequest("snapshot: not the name of a staging folder")
         folder = root / f"{_STAGING}{name}"
         folder.mkdir(mode=0o700)
         return folder

@@ -47,7 +47,7 @@ def take_packs(chunk_index: Path, root: Path) -> None:
     sync_folder(folder)
     there = packs_on(root)
     if any(there.get(one.name) != one.size for one in packs):
-        raise SnapshotsBusy("snapshot: packs that were just there are gone", hint="Make the snapshot again.")
+        raise SnapshotsBusy("snapshot: packs were removed meanwhile", hint="Create the snapshot again.")
 
 
 def _named_by(chunk_index: Path) -> tuple[PackEntry, ...]:
@@ -69,7 +69,7 @@ def needed_packs(root: Path) -> set[str]:
     needed: set[str] = set()
     for id, suffixes in found.items():
         if MANIFEST in suffixes and not suffixes & set(BODIES):
-            raise SnapshotDamaged(f"{id}: its body is gone")
+            raise SnapshotDamaged(f"{id}: its bundle is missing")
         for suffix in suffixes & set(CHUNK_INDEXES):
             needed |= _needed_by(root, f"{id}{suffix}")
     return needed
@@ -79,7 +79,7 @@ def _needed_by(root: Path, name: str) -> set[str]:
     """By its sidecar: a chunk index that was changed may name others than it needs."""
     data = read_small(root, name, MOST_BYTES)
     if read_sidecar(read_small(root, f"{name}{SIDECAR}", _MOST_SIDECAR), name) != sha256(data).hexdigest():
-        raise SnapshotDamaged(f"{name} is not what its sidecar says")
+        raise SnapshotDamaged(f"{name} differs from its checksum file")
     try:
         return {one.name for one in read_packs(data)}
     except Malformed as error:

@@ -1,4 +1,4 @@
-"""Where a snapshot lies: its id, the names of its files (their suffixes: core/bundle_names.py), the folder of a memory.
+"""Where a snapshot lies: its id, the names of its files (suffixes: core/bundle_names.py), the folder of a memory.
 
 An id is <sequence>-<time>-<chance>. The time is for people; what came after what is the sequence.
 """
@@ -40,9 +40,9 @@ class SnapshotId:
 def new_id(sequence: int, now_ms: int, chance: str) -> str:
     """The id of a new snapshot; chance is six hexadecimal characters."""
     if not 1 <= sequence <= _HIGHEST:
-        raise InvalidRequest(f"snapshot: {sequence} is no sequence number")
+        raise InvalidRequest(f"snapshot: {sequence} is not a sequence number")
     if not _CHANCE.fullmatch(chance):
-        raise InvalidRequest("snapshot: the last part of an id is six hexadecimal characters")
+        raise InvalidRequest("snapshot: the last part of an id must be six hexadecimal characters")
     when = datetime.fromtimestamp(min(max(now_ms, 0), _YEAR_10000 - 1) // 1000, UTC)
     return f"{sequence:06d}-{when:%Y%m%dT%H%M%SZ}-{chance}"
 
@@ -55,7 +55,7 @@ def parse_id(id: str) -> SnapshotId:
     """
     parts = _ID.fullmatch(id)
     if not parts or not int(parts[1]):
-        raise InvalidRequest("snapshot: that is no snapshot id such as 000042-20261116T053146Z-9f86d0")
+        raise InvalidRequest("snapshot: not a snapshot id such as 000042-20261116T053146Z-9f86d0")
     return SnapshotId(int(parts[1]), parts[2], parts[3])
 
 

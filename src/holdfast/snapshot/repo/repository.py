@@ -125,8 +125,8 @@ class SnapshotRepository:
             raise disk_fault(error, f"snapshot: read {name}") from error
         if not (data.endswith(b"\n") and data[:-1].isdigit() and len(data) <= _LONGEST_NUMBER):
             raise DataDamaged(
-                f"snapshot: {self.root / name} does not hold a number",
-                hint="Write into it the highest number that a snapshot of this memory ever had.",
+                f"snapshot: {self.root / name} does not contain a number",
+                hint="Write the highest sequence number that a snapshot of this memory ever had into it.",
             )
         return int(data)
 
@@ -157,9 +157,9 @@ class SnapshotRepository:
         check_names(manifest, files.id)
         with disk_faults(f"put {files.id}"), self._changing():
             if body.stat().st_size != manifest.body_size:
-                raise SnapshotDamaged(f"put {files.id}: the staged body has not the size that its manifest says")
+                raise SnapshotDamaged(f"put {files.id}: the size of the staged bundle differs from the manifest")
             if any(os.path.lexists(self.root / f"{files.id}{suffix}") for suffix in SUFFIXES):
-                raise Conflict(f"put {files.id}: a snapshot of that id is here already")
+                raise Conflict(f"put {files.id}: a snapshot with that id already exists")
             if self._number(_SEQUENCE) < manifest.identity.sequence:
                 self._write_number(_SEQUENCE, manifest.identity.sequence)
             begin_change(self.root, files.id)
@@ -264,9 +264,11 @@ class SnapshotRepository:
         found = (one for id in wanted if (one := read_entry(self.root, id, self.owner)))
         first = next(found, None)
         if first is None:
-            raise NotFound(f"snapshot: there is none called {name[:60]!r}", hint="See holdfast snapshot list.")
+            raise NotFound(
+                f"snapshot: there is no snapshot {name[:60]!r}", hint="List snapshots with: holdfast snapshot list"
+            )
         if name not in (LATEST, first.id) and next(found, None) is not None:
-            raise Conflict(f"snapshot: several ids begin with {name[:60]!r}", hint="Give more of the id.")
+            raise Conflict(f"snapshot: several ids begin with {name[:60]!r}", hint="Use a longer prefix of the id.")
         return first
 
     def latest(self) -> SnapshotEntry | None:
@@ -305,8 +307,7 @@ class SnapshotRepository:
     def hold(self, id: str) -> Iterator[SnapshotEntry]:
         """The snapshot, that nobody deletes while the block runs.
 
-        Raises:
-            NotFound: there is none. SnapshotDamaged: its body is gone.
+        Raises: NotFound: there is none. SnapshotDamaged: its bundle is missing.
         """
         one = self.find(id)
         try:
@@ -318,7 +319,7 @@ class SnapshotRepository:
         try:
             fcntl.flock(handle, fcntl.LOCK_SH)  # a delete holds it for moments only
             if not os.fstat(handle).st_nlink:
-                raise NotFound(f"snapshot {one.id} was just deleted")
+                raise NotFound(f"snapshot {one.id} has been deleted")
             yield one
         finally:
             release(handle)
@@ -341,7 +342,10 @@ class SnapshotRepository:
         with disk_faults(f"delete {id}"), self._changing():
             one = self.find(id)
             if not last_too and not one.damaged and self._is_last_good(one.id):
-                raise Conflict(f"snapshot {one.id} is the last good one", hint="Make another one first.")
+                raise Conflict(
+                    f"snapshot {one.id} is the last intact one",
+                    hint="Create another one first: holdfast snapshot create",
+                )
             with _owned(one):
                 begin_change(self.root, one.id)
                 remove_files(self.root, one.id)
@@ -392,7 +396,7 @@ def _owned(one: SnapshotEntry) -> Iterator[None]:
         return
     try:
         if not claim(handle):
-            raise SnapshotsBusy(f"snapshot {one.id} is being read", hint="Wait until it has been read or restored.")
+            raise SnapshotsBusy(f"snapshot {one.id} is in use", hint="Retry when it is no longer in use.")
         yield
     finally:
         release(handle)

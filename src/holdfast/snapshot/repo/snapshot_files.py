@@ -92,7 +92,7 @@ def export_files(folder: Path, files: SnapshotFiles, target: Path) -> list[Path]
         names = [files.manifest.body_name, *files.small]
         for name in names:
             if os.path.lexists(into / name):
-                raise Conflict(f"export {files.id}: {into / name} exists already")
+                raise Conflict(f"export {files.id}: {into / name} already exists")
         packs = _export_packs(folder, files.manifest, into / PACKS) if files.manifest.chunked else []
         with _temporaries([into / f".{name}.new" for name in names]) as new:
             copy_body(folder, files.manifest, new[0])
@@ -140,7 +140,7 @@ def _folder_for(target: Path, body_name: str) -> Path:
     if target.name == body_name:
         return target.parent
     if target.exists() or target.name.endswith(BODIES):
-        raise InvalidRequest("export: the files keep their names; give the folder to put them in")
+        raise InvalidRequest("export: the target must be a folder")
     return target
 
 
@@ -178,7 +178,7 @@ def _publish(temporaries: list[Path], paths: list[Path]) -> None:
         sync_folder(paths[-1].parent)
     except FileExistsError as error:
         _remove(done)
-        raise Conflict("export: somebody just made a file of the same name") from error
+        raise Conflict("export: another process created a file of the same name") from error
     except BaseException:
         _remove(done)
         raise

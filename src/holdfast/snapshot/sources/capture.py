@@ -12,7 +12,7 @@ from holdfast.snapshot.bundle.types import Capture, SkippedItem, StagedFile
 from holdfast.snapshot.repo.context import Archive
 from holdfast.snapshot.sources.config import MemoryFolder, sources_from
 from holdfast.snapshot.sources.redact import redact_staged
-from holdfast.store.lifecycle import Home
+from holdfast.store.engine_port import Home
 from holdfast.store.portable import runtime_state
 
 STORE = "store/memory.db"

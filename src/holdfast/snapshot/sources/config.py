@@ -63,14 +63,14 @@ def _resolved(home: Path, entry: str) -> Path:
 
 def _check(path: Path, home: Path, found: list[MemoryFolder]) -> None:
     if path == Path(path.anchor) or path == Path.home().resolve():
-        raise InvalidSettings(f"HOLDFAST_MEMORY_FOLDERS: {path} is more than a memory")
+        raise InvalidSettings(f"HOLDFAST_MEMORY_FOLDERS: {path} is too broad for a memory folder")
     if home.is_relative_to(path):
-        raise InvalidSettings(f"HOLDFAST_MEMORY_FOLDERS: {path} holds the data folder; it would capture itself")
+        raise InvalidSettings(f"HOLDFAST_MEMORY_FOLDERS: {path} contains the data folder")
     if path.is_relative_to(home) and _OWN.fullmatch(path.relative_to(home).parts[0]):
-        raise InvalidSettings(f"HOLDFAST_MEMORY_FOLDERS: {path} is Holdfast's own")
+        raise InvalidSettings(f"HOLDFAST_MEMORY_FOLDERS: {path} is used by Holdfast itself")
     for other in found:
         if path.is_relative_to(other.path) or other.path.is_relative_to(path):
-            raise InvalidSettings(f"HOLDFAST_MEMORY_FOLDERS: {path} and {other.path} hold the same files")
+            raise InvalidSettings(f"HOLDFAST_MEMORY_FOLDERS: {path} and {other.path} overlap")
 
 
 def _safe(name: str) -> str:

@@ -141,13 +141,13 @@ class _FolderSide:
 def _take_histories(git: Git, old: _FolderSide, new: _FolderSide) -> None:
     sides = [side for side in (old, new) if side.bundle is not None]
     if sides and not is_installed():
-        raise InvalidRequest("diff: a memory folder has a git history", hint="Install git and try again.")
+        raise InvalidRequest("diff: a memory folder has a git history", hint="Install git and retry.")
     shallow = {oid for side in sides if side.described for oid in side.described.shallow}
     for side in sides:
         assert side.bundle is not None
         heads = take_bundle(git, side.bundle, shallow)
         if side.head not in (None, heads.head, *heads.refs.values()):
-            raise GitFailed("what was checked out is not in it")
+            raise GitFailed("the checked-out commit is missing")
 
 
 def _blob(path: Path) -> str:

@@ -39,7 +39,7 @@ def stage_folder(extracted: Path, name: str, into: Path) -> None:
     description = read_description(extracted, name)
     _check_members(extracted, name, description)
     if mark_of(into).exists():
-        raise Conflict(f"restore: an earlier exchange of the memory folder {name} is not finished")
+        raise Conflict(f"restore: an earlier replacement of the memory folder {name} is not finished")
     try:
         shutil.rmtree(into, ignore_errors=True)
         into.mkdir(parents=True, mode=0o700)
@@ -47,11 +47,11 @@ def stage_folder(extracted: Path, name: str, into: Path) -> None:
             _build(extracted / "folders" / name, description, into)
             sync_tree(into)
     except (NotADirectoryError, IsADirectoryError, FileExistsError) as error:
-        raise SnapshotDamaged(f"snapshot: files of the memory folder {name} lie in each other's place") from error
+        raise SnapshotDamaged(f"snapshot: files of the memory folder {name} conflict with each other") from error
     except OSError as error:
         raise disk_fault(error, f"restore the memory folder {name}") from error
     except GitFailed as error:
-        raise SnapshotDamaged(f"snapshot: the history of the memory folder {name} is refused: {error}") from error
+        raise SnapshotDamaged(f"snapshot: the history of the memory folder {name} was rejected: {error}") from error
 
 
 def mark_of(staged: Path) -> Path:
@@ -63,9 +63,9 @@ def _check_members(extracted: Path, name: str, description: FolderMetadata) -> N
     found = {one.path for one in walk(extracted / "folders" / name) if isinstance(one, WalkedFile)}
     bundle = (extracted / "folders" / f"{name}.bundle").is_file()
     if found != set(description.files) or bundle != (description.kind == "git"):
-        raise SnapshotDamaged(f"snapshot: the memory folder {name} is not what its description says")
+        raise SnapshotDamaged(f"snapshot: the memory folder {name} differs from its description")
     if bundle and not is_installed():
-        raise InvalidRequest(f"restore: the memory folder {name} has a git history", hint="Install git and try again.")
+        raise InvalidRequest(f"restore: the memory folder {name} has a git history", hint="Install git and retry.")
 
 
 def _build(members: Path, description: FolderMetadata, into: Path) -> None:
@@ -97,7 +97,7 @@ def _set_head(git: Git, heads: BundleHeads, description: FolderMetadata) -> None
     branch = None if description.branch is None else f"refs/heads/{description.branch}"
     told = heads.head if branch is None else heads.refs.get(branch)
     if told != description.head:
-        raise GitFailed("what was checked out is not in it")
+        raise GitFailed("the checked-out commit is missing")
     if branch is not None:
         (git.folder / "HEAD").write_text(f"ref: {branch}\n")
     elif told is not None:

@@ -65,7 +65,7 @@ def walk(root: Path) -> Iterator[WalkedFile | SkippedItem]:
         return
     for count, one in enumerate(_below(handle, "", 0)):
         if count >= FILES:
-            yield SkippedItem(".", f"more than {FILES} files: those from here on")
+            yield SkippedItem(".", f"more than {FILES} files; the rest")
             return
         yield one
 

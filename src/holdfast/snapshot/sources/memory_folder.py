@@ -93,7 +93,7 @@ class MemoryFolder:
                 return capture_history(self.path, bundle, place)
             except GitFailed:
                 bundle.unlink(missing_ok=True)
-        return SkippedItem(".git", "its history is damaged or not whole")
+        return SkippedItem(".git", "its history is damaged or incomplete")
 
     def _placed(self, left: SkippedItem) -> SkippedItem:
         if left.path == ".git":

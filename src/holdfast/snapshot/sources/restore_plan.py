@@ -64,7 +64,7 @@ def _aside(live: Path, leaving: str | None) -> Path:
 def _free(place: Path) -> Path:
     """Told before the switch: after it the folders could neither follow nor go back."""
     if os.path.lexists(place):
-        raise Conflict(f"memory folders: {place.name} is there already", hint="Move it elsewhere and try again.")
+        raise Conflict(f"memory folders: {place.name} already exists", hint="Move it and retry.")
     return place
 
 

@@ -28,7 +28,7 @@ from holdfast.core.errors import Conflict, DataDamaged
 from holdfast.snapshot.sources.folder_restore import mark_of, sync_tree
 
 JOURNAL = "folders.pending"
-MEND = "Run holdfast snapshot mend: it puts memory folders right, and removes nothing."
+MEND = "Run holdfast snapshot mend. It repairs memory folders and removes nothing."
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 # The kernel, or this file system, has no such call.
@@ -103,12 +103,12 @@ def _marked_inode(mark: Path) -> int:
 
 def _done(live: Path) -> None:
     if not live.is_dir():
-        raise DataDamaged(f"memory folder {live.name}: nothing is there to put in place, and no live one", hint=MEND)
+        raise DataDamaged(f"memory folder {live.name}: neither the restored nor the live folder exists", hint=MEND)
 
 
 def _begin(live: Path, staged: Path, kept: Path, mark: Path) -> None:
     if os.path.lexists(kept):
-        raise Conflict(f"memory folder {live.name}: {kept.name} is there already", hint=MEND)
+        raise Conflict(f"memory folder {live.name}: {kept.name} already exists", hint=MEND)
     live.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     live.mkdir(exist_ok=True, mode=0o700)
     sync_tree(staged)
@@ -161,7 +161,7 @@ def intend(home: Path, goal: str, exchanges: Iterable[FolderSwap]) -> None:
         Conflict: earlier exchanges are not finished yet.
     """
     if (home / JOURNAL).exists():
-        raise Conflict("memory folders: an earlier exchange is not finished", hint=MEND)
+        raise Conflict("memory folders: an earlier restore is not finished", hint=MEND)
     exchanges = tuple(exchanges)
     if not exchanges:
         return
@@ -209,7 +209,7 @@ def abandon_pending(home: Path) -> SwapJournal | None:
     if found is None:
         return None
     if any(_has_begun(one) for one in found.exchanges):
-        raise Conflict("memory folders: an exchange has begun and must be finished", hint=MEND)
+        raise Conflict("memory folders: a restore has started and must be finished", hint=MEND)
     for one in found.exchanges:
         if one.staged == place_of_new(one.live):  # not one that was live once and would come back
             shutil.rmtree(one.staged, ignore_errors=True)

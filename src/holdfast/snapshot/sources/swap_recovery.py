@@ -91,4 +91,4 @@ def unfinished(home: Path) -> str | None:
         found = pending(home)
     except Fault as fault:
         return fault.message
-    return f"a restore has not put {len(found.exchanges)} of them in place yet" if found else None
+    return f"a restore has not finished for {len(found.exchanges)} of them" if found else None

@@ -18,8 +18,8 @@ from holdfast.snapshot.sync.vault_target import target_of
 
 AWAY: tuple[type[Fault], ...] = (UpstreamFailed, StorageFull, StorageFailed, Conflict, InvalidSettings)
 NOTHING: Mapping[str, StagedMemory] = MappingProxyType({})
-MADE = "The snapshot itself was made."
-LATER = f"{MADE} The server sends it once the vault is there; so does holdfast vault sync."
+MADE = "The snapshot itself was created."
+LATER = f"{MADE} The server uploads it when the vault is available; so does holdfast vault sync."
 
 
 def put_in_vault(archive: Archive, id: str, named: str | None, fresh: StagedMemory | None = None) -> None:
@@ -38,7 +38,7 @@ def put_in_vault(archive: Archive, id: str, named: str | None, fresh: StagedMemo
     except AWAY as fault:
         fault.details = {**fault.details, "id": id}
         # The server knows the vault of the settings only.
-        later = LATER if place == archive.settings.vault else f"{MADE} Send it with holdfast vault sync {place}."
+        later = LATER if place == archive.settings.vault else f"{MADE} Upload it with: holdfast vault sync {place}"
         fault.hint = f"{fault.hint} {later}"
         raise
     if place == archive.settings.vault:

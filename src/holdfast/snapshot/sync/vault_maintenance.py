@@ -127,7 +127,7 @@ def noted_moves(archive: Archive, operation: str, lacking: Sized) -> AbstractCon
 
 
 def _left(number: int) -> str | None:
-    return f"{number} more to send" if number else None
+    return f"{number} more to upload" if number else None
 
 
 def _no_longer_wait(archive: Archive, vault: Vault, lacking: set[str]) -> None:

@@ -260,12 +260,12 @@ def copy_between_vaults(archive: Archive, source: str, target: str, limit: int) 
     """
     if is_colony(source):
         raise InvalidRequest(
-            "vault_copy: a Colony vault holds compact snapshots, which no other vault takes",
-            hint="Restore the newest one from it; then make a snapshot with --to.",
+            "vault_copy: compact snapshots of a Colony vault cannot be copied to other vaults",
+            hint="Restore the newest one, then run holdfast snapshot create --to VAULT.",
         )
     one, other = BundleTarget(archive, source), target_of(archive, target)
     if one.place == other.place:
-        raise InvalidRequest("vault_copy: both are the same vault")
+        raise InvalidRequest("vault_copy: source and target are the same vault")
     must_be_there(one.vault)
     if isinstance(other, ColonyTarget):
         return other.place, other.take(source)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from holdfast.store.fulltext.database import Database
+from holdfast.store.fulltext.word_database import Database
 from holdfast.store.port import IndexText
 from holdfast.store.tokenizer import stems
 

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from holdfast.store.fulltext.database import Database
 from holdfast.store.fulltext.postings import Postings, WordRow, post, rows_after
+from holdfast.store.fulltext.word_database import Database
 from holdfast.store.port import SCOPE
 
 T = TypeVar("T")
@@ -30,7 +30,8 @@ DEAD_SHARE = 8  # a segment is written anew when one doc in so many is gone
 
 _BY_TENANT = ("word_rows", "word_gone", "word_segments", "word_postings")  # of one without rows much may be left
 
-Write = Callable[[Callable[[Database, Callable[[], int]], T]], T]
+# Runs a job in a write to the tenant's memory; the job is given a source of new numbers.
+Write = Callable[[Any, Callable[[Database, Callable[[], int]], T]], T]
 
 
 @dataclass(slots=True)
@@ -78,12 +79,18 @@ class Compactor:
         if least is None and not thorough and counted == self._looked:
             return 0
         for tenant in self._tenants():
-            self._sweep(tenant)
-            while not stop() and (self._compact(tenant, least or self.rows) or self._merge(tenant, thorough)):
-                written += 1
-            self._forget(tenant)
-            self._sweep(tenant)
+            written += self.compact(tenant, least, stop, thorough)
         self._looked = None if stop() else counted
+        return written
+
+    def compact(self, tenant: Any, least: int | None, stop: Callable[[], bool], thorough: bool) -> int:
+        """Compact the rows of one tenant; how many segments were written. Nobody else may do so meanwhile."""
+        written = 0
+        self._sweep(tenant)
+        while not stop() and (self._compact(tenant, least or self.rows) or self._merge(tenant, thorough)):
+            written += 1
+        self._forget(tenant)
+        self._sweep(tenant)
         return written
 
     def _tenants(self) -> list[str]:
@@ -100,7 +107,7 @@ class Compactor:
         db = self._read()
         compacted: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
         some = "SELECT 1 FROM word_rows WHERE tenant = ? AND doc > ? LIMIT ?"
-        waiting: Any = db.execute(f"SELECT count(*) FROM ({some}) AS some", (tenant, compacted, self.rows)).get
+        waiting: Any = db.execute(f"SELECT count(*) FROM ({some}) AS waiting", (tenant, compacted, self.rows)).get
         if waiting < max(least, 1):
             return False
         rows = list(rows_after(db, tenant, compacted, self.rows))
@@ -138,11 +145,11 @@ class Compactor:
         return heapq.merge(*(_rows_of(db, tenant, one) for one in segments), key=lambda row: row.doc)
 
     def _put(self, tenant: str, made: SegmentDraft, instead_of: Sequence[int], compacted: int | None) -> None:
-        segment = self._write(lambda db, next_seq: next_seq())
+        segment = self._write(tenant, lambda db, next_seq: next_seq())
         entries = packed_postings(made)
         while piece := [(tenant, segment, *entry) for entry in islice(entries, PIECE)]:
-            self._write(partial(_insert, piece))
-        self._write(lambda db, next_seq: _publish(db, tenant, segment, made, instead_of, compacted, next_seq()))
+            self._write(tenant, partial(_insert, piece))
+        self._write(tenant, lambda db, next_seq: _publish(db, tenant, segment, made, instead_of, compacted, next_seq()))
 
     def _forget(self, tenant: str) -> None:
         """Let readers begin anew when they hold as many gone rows as a segment: rows that come and go are never
@@ -151,13 +158,13 @@ class Compactor:
         compacted: Any = db.execute("SELECT folded FROM word_states WHERE tenant = ?", (tenant,)).get or 0
         gone: Any = db.execute("SELECT count(*) FROM word_gone WHERE tenant = ? AND doc > ?", (tenant, compacted)).get
         if gone >= self.rows:
-            self._write(lambda db, next_seq: _renew(db, tenant, None, next_seq()))
+            self._write(tenant, lambda db, next_seq: _renew(db, tenant, None, next_seq()))
 
     def _sweep(self, tenant: str) -> None:
         """Remove postings of segments that were replaced, or never published."""
         db = self._read()
         while (stray := _stray(db, tenant)) is not None:
-            self._write(partial(_remove, tenant, stray))
+            self._write(tenant, partial(_remove, tenant, stray))
 
 
 def _rows_of(db: Database, tenant: str, segment: int) -> Iterator[WordRow]:

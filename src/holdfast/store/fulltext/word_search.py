@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.store.fulltext.bm25 import PartPostings, TenantView
-from holdfast.store.fulltext.database import Database
 from holdfast.store.fulltext.parts import Mask, Part, Posting, ScopeBounds, Seqs, Tail
 from holdfast.store.fulltext.postings import gone_after, rows_after
+from holdfast.store.fulltext.word_database import Database
 from holdfast.store.port import WordCount, WordHits
 
 # Rows of all tenants together that are kept in memory while not compacted: 3.4 kB each where they have 60 words. A

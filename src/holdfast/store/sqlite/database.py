@@ -81,7 +81,7 @@ def check_ours(db: apsw.Connection) -> None:
     if empty and not have and not db.pragma("application_id"):
         return
     if db.pragma("application_id") != APPLICATION_ID or not 1 <= have <= known:
-        raise DataTooNew(f"store: schema {have} is not known to this Holdfast (it knows up to {known})")
+        raise DataTooNew(f"store: schema version {have} is not supported; this version supports up to {known}")
 
 
 def store_schema() -> int:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from holdfast.core.errors import Fault
 from holdfast.store.data_folder import DataFolder
-from holdfast.store.lifecycle import Build
-from holdfast.store.sqlite.files.frozen import FrozenFile
+from holdfast.store.engine_port import Build
+from holdfast.store.sqlite.files.frozen_store import FrozenFile
 from holdfast.store.sqlite.store import SqliteStore
 
 

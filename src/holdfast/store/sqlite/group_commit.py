@@ -103,10 +103,10 @@ class GroupCommit:
         rows: Any = self._db.execute("SELECT source, rows, sum FROM tallies").fetchall()
         self._tallies: dict[str, tuple[int, int]] = {source: (count, total) for source, count, total in rows}
         if _SEQ not in self._tallies:
-            raise DataDamaged("store: the counter of writes is gone")
+            raise DataDamaged("store: the write counter is missing")
         self._seq = self._tallies.pop(_SEQ)[0]
 
-    def _next_seq(self) -> int:
+    def next_seq(self) -> int:
         """Shared by all jobs of a batch, those inside another too: no number is given twice."""
         self._seq += 1
         return self._seq
@@ -193,7 +193,7 @@ class GroupCommit:
 
     def _run_batch(self, batch: list[_Job]) -> None:
         if self._retired:  # the connection may be closed already
-            _tell(batch, Restoring("write: the memory is being exchanged for another"))
+            _tell(batch, Restoring("write: a restore is replacing the memory"))
             return
         try:
             if self._failed:
@@ -268,7 +268,7 @@ class GroupCommit:
 
     def _attempt(self, job: _Job) -> bool:
         """Whether the job succeeded. Its own error is its own; an error of the disk ends the batch."""
-        tx = SqliteTx(self._db, self._next_seq, self._minhash_index, self._codes, self._telling)
+        tx = SqliteTx(self._db, self.next_seq, self._minhash_index, self._codes, self._telling)
         before = len(self._done)
         try:
             job.result = job.run(tx)

@@ -104,7 +104,7 @@ def _counter(db: apsw.Connection) -> Iterator[Finding]:
     counted: Any = db.execute("SELECT rows FROM tallies WHERE source = 'seq'").get
     highest: Any = db.execute(" UNION ALL ".join(f"SELECT max(seq) FROM {table.name}" for table in TABLES)).fetchall()
     if counted is None or any(seq is not None and seq > counted for (seq,) in highest):
-        yield Finding("counter_behind", "tallies", "seq", "the counter of writes lies behind the records")
+        yield Finding("counter_behind", "tallies", "seq", "the write counter is behind the records")
 
 
 def _schema(db: apsw.Connection) -> Iterator[Finding]:
@@ -117,7 +117,7 @@ def _schema(db: apsw.Connection) -> Iterator[Finding]:
         fresh.close()
     for name in sorted(want.keys() | have.keys(), key=str):
         if want.get(name) != have.get(name):
-            yield Finding("schema_changed", str(name), "", "the schema is not what this version of Holdfast made")
+            yield Finding("schema_changed", str(name), "", "the schema differs from that of this version of Holdfast")
 
 
 def _statements(db: apsw.Connection) -> dict[str, str]:
@@ -134,11 +134,11 @@ def _tally(db: apsw.Connection, table: Table[Any], rows: int, total: int) -> Ite
     known: Any = db.execute("SELECT rows, sum FROM tallies WHERE source = ?", (table.name,)).get
     have_rows, have_sum = known or (0, 0)
     if rows < have_rows:
-        yield Finding("row_missing", table.name, "", f"{have_rows - rows} rows were removed behind the store's back")
+        yield Finding("row_missing", table.name, "", f"{have_rows - rows} rows were removed by another program")
     elif rows > have_rows:
-        yield Finding("row_added", table.name, "", f"{rows - have_rows} rows were added behind the store's back")
+        yield Finding("row_added", table.name, "", f"{rows - have_rows} rows were added by another program")
     elif total != have_sum:
-        yield Finding("row_changed", table.name, "", "rows were exchanged behind the store's back")
+        yield Finding("row_changed", table.name, "", "rows were replaced by another program")
 
 
 def sketch_rows(db: apsw.Connection) -> Iterator[tuple[int, str, bytes]]:
@@ -164,6 +164,6 @@ def _sketches(db: apsw.Connection) -> Iterator[Finding]:
     want, have = sketch_rows(db), iter(db.execute("SELECT seq, tenant, hashes FROM sketches ORDER BY seq"))
     for one, other in zip_longest(want, have):
         if one != other:
-            message = "the near-duplicate index does not match the memories; mend it with --repair-index"
+            message = "the near-duplicate index does not match the memories; repair it with --repair-index"
             yield Finding("index_out_of_step", "sketches", str((one or other)[0]), message)
             return

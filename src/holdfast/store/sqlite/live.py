@@ -12,7 +12,7 @@ from pathlib import Path
 from holdfast.core.disk import disk_fault
 from holdfast.core.errors import Fault
 from holdfast.store.data_folder import DATABASE, DataFolder
-from holdfast.store.lifecycle import Build, CapturedFile
+from holdfast.store.engine_port import Build, CapturedFile
 from holdfast.store.port import Store
 from holdfast.store.sqlite.files.capture import capture_store
 from holdfast.store.sqlite.files.salvage_rows import unreadable
@@ -22,13 +22,16 @@ from holdfast.store.unavailable import ClosedStore
 
 
 class LiveStore:
-    """One data folder's store; fulfils `lifecycle.LiveMemory`. Use it only while holding the folder's lock."""
+    """One data folder's store; fulfils `engine_port.LiveMemory`. Use it only while holding the folder's lock."""
 
     def __init__(self, folder: DataFolder, open_store: Callable[[Path], SqliteStore]):
         self._folder = folder
         self._open_store = open_store
         self._generations: Generations | None = None
         self._fault: Fault | None = Fault("store: it is not open yet")
+
+    def has_any(self) -> bool:
+        return bool(self._folder.generations())
 
     def open(self) -> None:
         """Open the live generation, a new one if there is none; it answers nothing before `accept`.
@@ -90,11 +93,11 @@ class LiveStore:
     def as_file(self, scratch: Path, tenant: str) -> Path:
         return self._usable().path
 
-    def unreadable(self, generation: str) -> str | None:
+    def unreadable(self, generation: str, tenant: str) -> str | None:
         return unreadable(self._folder.home / generation / DATABASE)
 
-    def exchange(self, build: Build) -> str:
-        """See `lifecycle.Memory.exchange`."""
+    def exchange(self, build: Build, tenant: str) -> str:
+        """See `engine_port.Memory.exchange`."""
         if self._generations is not None:
             name = self._generations.exchange(build)
         else:

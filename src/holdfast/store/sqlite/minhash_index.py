@@ -15,8 +15,8 @@ from zlib import crc32
 import apsw
 import numpy as np
 
-# One hash shared by very many memories says nothing about any of them; the newest are the likely versions.
-NEWEST = 200
+from holdfast.store.minhash import NEWEST, most_alike
+
 # Entries since the last sort are kept in a dictionary; past this many they are sorted in.
 UNSORTED = 100_000
 
@@ -63,17 +63,7 @@ class MinhashIndex:
         """The records that have most hashes in common with the sketch, the newer first where it is as many."""
         salt = _salt(tenant)
         keys = [one ^ salt for one in sketch]
-        lists = list(map(self._holders, keys, self._sorted_in(keys)))
-        once: set[int] = set()
-        several: set[int] = set()
-        for one in lists:
-            several |= once.intersection(one)
-            once.update(one)
-        ranked = sorted([(sum([seq in one for one in lists]), seq) for seq in several], reverse=True)
-        # Two hashes in common are a hint; one is mostly chance, so only the newest record of those is worth a look.
-        chance = max(once - several, default=None)
-        best = [seq for _, seq in ranked] if chance is None else [*[seq for _, seq in ranked], chance]
-        return best[:limit]
+        return most_alike(list(map(self._holders, keys, self._sorted_in(keys))), limit)
 
     def _holders(self, key: int, known: list[int]) -> Collection[int]:
         """The newest records that have the hash, each once."""

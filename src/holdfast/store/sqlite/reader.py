@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from holdfast.core.errors import DataDamaged
 from holdfast.core.model import Dispatch, Token
 from holdfast.store.damage import DamageWatch
+from holdfast.store.fulltext.bounds import bounds_of, is_of_few, neighbours
 from holdfast.store.fulltext.parts import ScopeBounds
 from holdfast.store.fulltext.word_search import WordIndex
 from holdfast.store.port import Condition, R, Table, WordHits, scope
@@ -27,7 +28,6 @@ from holdfast.store.tables import TABLES, TOKENS
 from holdfast.store.tokenizer import stems
 
 FEW = 5_000  # records that are fetched one by one rather than looked for among all
-SHORT_LIST = 500  # up to here a loop is faster than numpy's set operations
 
 _TABLES = frozenset(table.name for table in TABLES)
 _VALUELESS = {"is null": "IS NULL", "not null": "IS NOT NULL"}
@@ -80,42 +80,6 @@ def _clause(table: Table[Any], tenant: str, conditions: Sequence[Condition], pre
         elif one.op not in _VALUELESS:
             values.append(int(one.value) if isinstance(one.value, bool) else one.value)
     return _where(table, shapes, prefix), values
-
-
-def bounds_of(table: Table[Any], conditions: Sequence[Condition]) -> tuple[ScopeBounds, list[Condition]]:
-    """The conditions that the index of words can answer, and the rest."""
-    scopes: list[tuple[str, ...]] = [(scope(table.name),)]
-    rest: list[Condition] = []
-    since: int | None = None
-    until: int | None = None
-    for one in conditions:
-        if one.column in table.scoped and one.op in ("=", "has") and one.value is not None:
-            scopes.append((scope(table.name, one.column, one.value),))
-        elif one.column in table.scoped and one.op in ("in", "any"):
-            scopes.append(tuple(scope(table.name, one.column, value) for value in one.value))
-        elif one.column == table.timed and one.op in (">", ">="):
-            since = max(one.value + (one.op == ">"), since if since is not None else one.value)
-        elif one.column == table.timed and one.op in ("<", "<="):
-            until = min(one.value - (one.op == "<"), until if until is not None else one.value)
-        else:
-            rest.append(one)
-    return ScopeBounds(tuple(scopes), since, until, any(map(_is_of_few, conditions))), rest
-
-
-def _is_of_few(one: Condition) -> bool:
-    """Whether a condition holds for somebody by one of several keys; one key alone is everybody's."""
-    return one.op == "any" and len(one.value) > 1
-
-
-def _around(listed: NDArray[np.int64], seqs: Sequence[int], reach: int) -> list[int]:
-    """The members of a list that stand at most `reach` places from one of the seqs, in the list's order."""
-    if len(listed) > SHORT_LIST:
-        places = np.flatnonzero(np.isin(listed, np.array(seqs, np.int64))).tolist()
-    else:
-        wanted = set(seqs)
-        places = [place for place, seq in enumerate(listed.tolist()) if seq in wanted]
-    near = {place + step for place in places for step in range(-reach, reach + 1)}
-    return [int(listed[place]) for place in sorted(near) if 0 <= place < len(listed)]
 
 
 def _order(shape: RowCodec, order: str) -> str:
@@ -270,7 +234,7 @@ class SqliteReader(VectorReads):
 
         Not inside a write, where what is remembered of the index is not yet true.
         """
-        some = [one for one in conditions if one.column in table.scoped and _is_of_few(one)]
+        some = [one for one in conditions if one.column in table.scoped and is_of_few(one)]
         found = self.within(table, tenant, some, FEW) if some and self._db.get_autocommit() else None
         if found is not None and not len(found):
             return "0", []
@@ -309,7 +273,7 @@ class SqliteReader(VectorReads):
             listed = self._word_index.listed(
                 self._db, tenant, list(scopes.values()), bounds if bounds.of_few else ScopeBounds()
             )
-        return {value: _around(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
+        return {value: neighbours(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
 
     def within(
         self, table: Table[Any], tenant: str, conditions: Sequence[Condition], most: int

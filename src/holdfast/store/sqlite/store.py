@@ -57,9 +57,9 @@ class _Readers:
 
 
 def _write_words(
-    commits: GroupCommit, writer: apsw.Connection, job: Callable[[apsw.Connection, Callable[[], int]], T]
+    commits: GroupCommit, writer: apsw.Connection, tenant: str, job: Callable[[apsw.Connection, Callable[[], int]], T]
 ) -> T:
-    return commits.write(lambda tx: job(writer, tx.next_seq))
+    return commits.write(lambda tx: job(writer, commits.next_seq))
 
 
 class SqliteStore:
@@ -108,7 +108,7 @@ class SqliteStore:
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         return self._commits.write(job, again)
 
-    def last_seq(self) -> int:
+    def last_seq(self, tenant: str | None = None) -> int:
         return self._commits.last_seq
 
     def fold_words(
@@ -160,7 +160,7 @@ class SqliteStore:
             self._commits.forget_minhashes()
             mend_vectors(db)
             sweep_recalls(db)
-            return fill_words(db, tx.next_seq)
+            return fill_words(db, self._commits.next_seq)
 
         with self._folding:
             filled = self._commits.write(rebuild, mends=True)

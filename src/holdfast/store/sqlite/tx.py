@@ -9,11 +9,12 @@ from typing import Any
 import apsw
 
 from holdfast.core.errors import Conflict
-from holdfast.core.model import EVERYBODY, Dispatch, Event, Json
+from holdfast.core.model import Dispatch, Event, Json
 from holdfast.core.ports import Clock
+from holdfast.store.envelope import envelope, mutation
 from holdfast.store.port import R, Table
 from holdfast.store.rows import shape_of
-from holdfast.store.sqlite.event_queue import add_dispatch, drop_dispatches, envelope
+from holdfast.store.sqlite.event_queue import add_dispatch, drop_dispatches
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.minhash_index import MinhashIndex, pack
 from holdfast.store.sqlite.reader import SqliteReader
@@ -27,11 +28,6 @@ from holdfast.store.sqlite.word_rows import add_words, change_words, drop_words
 def _insert_sql(table: Table[Any]) -> str:
     columns = (*shape_of(table).columns, "checksum")
     return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-
-
-def _is_open(record: Any) -> bool:
-    """Whether everybody may see it; of anything else no hash is told, from which a short text could be guessed."""
-    return EVERYBODY in getattr(record, "audience", (EVERYBODY,))
 
 
 class SqliteTx(VectorWrites, SqliteReader):
@@ -58,7 +54,7 @@ class SqliteTx(VectorWrites, SqliteReader):
     def near(self, tenant: str, sketch: Sequence[int], limit: int) -> list[int]:
         return self._alike().near(tenant, sketch, limit)
 
-    def next_seq(self) -> int:
+    def next_seq(self, tenant: str) -> int:
         return self._next_seq()
 
     def publish(self, event: Event) -> None:
@@ -76,18 +72,8 @@ class SqliteTx(VectorWrites, SqliteReader):
             add_dispatch(self._db, one.kind, one.tenant, one.agent, one.body)
 
     def _tell_mutation(self, table: Table[R], old: R | None, new: R | None) -> None:
-        """Say that a record changed, never what stands in it."""
         record: Any = old if new is None else new
-        body = {
-            "scope": table.name,
-            "op": "insert" if old is None else "delete" if new is None else "update",
-            "key": record.id,
-            "seq": self._next_seq(),
-        }
-        if all(_is_open(one) for one in (old, new) if one is not None):
-            before, after = (None if one is None else shape_of(table).content_hash(one) for one in (old, new))
-            body |= {"oldHash": before, "newHash": after}
-        self.dispatch("mutated", record.tenant, record.agent, body)
+        self.dispatch("mutated", record.tenant, record.agent, mutation(table, old, new, self._next_seq()))
 
     def add(self, table: Table[R], record: R) -> None:
         self._add(table, record, None)
@@ -100,7 +86,7 @@ class SqliteTx(VectorWrites, SqliteReader):
         try:
             self._db.execute(_insert_sql(table), (*values, checksum))
         except apsw.ConstraintError as error:
-            raise Conflict(f"{table.name}: a record of that id exists already") from error
+            raise Conflict(f"{table.name}: a record with that id already exists") from error
         self._tally(table, 1, checksum)
         had = None if old is None else old.seq  # type: ignore[attr-defined]
         self._index(table, record, had)

@@ -182,5 +182,5 @@ def _strays(db: apsw.Connection) -> Iterator[Finding]:
 
 
 def _finding(table: str, id: int) -> Finding:
-    message = "the word index does not say what the rows say; mend it with --repair-index"
+    message = "the search index does not match the rows; repair it with --repair-index"
     return Finding("index_out_of_step", table, str(id), message)

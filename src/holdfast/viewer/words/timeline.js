@@ -4,7 +4,7 @@ export default {
     aroundHint: "2026-11-15 20:41, yesterday, or an id",
     show: "Show",
     now: "Back to now",
-    noneTitle: "Nothing happened yet",
+    noneTitle: "No events yet",
     noneText: "What your agents do appears here. Connect one first:",
     when: "When",
     session: "Session",

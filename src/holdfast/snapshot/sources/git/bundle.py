@@ -66,7 +66,7 @@ def write_shallow(git: Git, shallow: Iterable[str]) -> None:
 
 def _heads(file: IO[bytes]) -> BundleHeads:
     if file.readline(_LINE) != _MAGIC:
-        raise GitFailed("this is no git bundle")
+        raise GitFailed("not a git bundle")
     refs: dict[str, str] = {}
     head = None
     while (line := file.readline(_LINE)) != b"\n":
@@ -79,5 +79,5 @@ def _heads(file: IO[bytes]) -> BundleHeads:
         elif is_ref(name) and name not in refs:
             refs[name] = oid
         else:
-            raise GitFailed("the bundle names refs that cannot be")
+            raise GitFailed("the bundle has invalid refs")
     return BundleHeads(refs, head)

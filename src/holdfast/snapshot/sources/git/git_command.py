@@ -122,7 +122,7 @@ class Git:
             answer = process.stdout.read(limit + 1)
             if len(answer) > limit:
                 process.kill()
-                raise GitFailed(f"git {words[0]}: its answer is too long")
+                raise GitFailed(f"git {words[0]}: its output is too long")
             code = process.wait()
         if code != 0 and code not in also:
             complaints.check(words[0])

@@ -61,7 +61,7 @@ def read_repository(folder: Path, scratch: Path) -> GitRepository | SkippedItem 
     linked = stat.S_ISREG(status.st_mode)
     places = _linked(folder) if linked else (folder / ".git", folder / ".git")
     if places is None:
-        return SkippedItem(".git", "its repository lies elsewhere")
+        return SkippedItem(".git", "its repository is in another folder")
     own, common = places
     fault = _objects_fault(common / "objects") or _format_fault(common, scratch)
     if fault:
@@ -111,9 +111,9 @@ def _objects_fault(objects: Path) -> str | None:
     """Why the objects cannot be borrowed: they must lie in this folder, as files."""
     alternates = objects / "info" / "alternates"
     if os.path.lexists(alternates) and read_small(alternates, _LINE) != b"":
-        return "its objects lie in another repository"
+        return "its objects are in another repository"
     try:
-        return "its objects lie elsewhere, behind a symlink" if _has_link(objects) else None
+        return "its objects are behind a symlink" if _has_link(objects) else None
     except OSError:
         return "its objects cannot be read"
 
@@ -153,7 +153,7 @@ def _format_fault(common: Path, scratch: Path) -> str | None:
         name, _, value = entry.removeprefix("extensions.").partition("\n")
         allowed = _KNOWN.get(name, set())
         if allowed is not None and value.lower() not in allowed:
-            return "its format is not known"
+            return "its format is unknown"
     return None
 
 

@@ -85,7 +85,7 @@ def _without_missing(lender: Git, found: GitRepository) -> tuple[GitRepository, 
     there = _there(lender, {*found.refs.values(), *([found.head] if found.head else [])})
     gone = [name for name, oid in sorted(found.refs.items()) if oid not in there]
     if found.head and found.head not in there:
-        raise GitFailed("what is checked out is missing")
+        raise GitFailed("the checked-out commit is missing")
     refs = {name: oid for name, oid in found.refs.items() if oid in there}
     left = tuple(SkippedItem(f".git/{shown(name)}", "the commit it names is missing") for name in gone)
     return replace(found, refs=refs), left

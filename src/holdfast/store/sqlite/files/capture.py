@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.lifecycle import CapturedFile
+from holdfast.store.engine_port import CapturedFile
 from holdfast.store.sqlite.database import migrate, open_reader
 from holdfast.store.sqlite.faults import as_faults
 from holdfast.store.sqlite.files.copy_rows import (
@@ -51,7 +51,7 @@ def capture_store(source: Path, into: Path, tenant: str, *, check: bool = True) 
         db.close()
     if check:
         check_store(into)
-    return _describe(into)
+    return describe(into)
 
 
 def _copy_pages(db: apsw.Connection, into: Path, tenant: str) -> bool:
@@ -101,7 +101,7 @@ def check_store(path: Path) -> None:
     finally:
         db.close()
     if wrong:
-        raise DataDamaged(f"capture: {', '.join(wrong)} does not have the rows that were written")
+        raise DataDamaged(f"capture: row count of {', '.join(wrong)} differs")
 
 
 def _tallies(db: apsw.Connection) -> dict[str, tuple[int, int]]:
@@ -109,7 +109,7 @@ def _tallies(db: apsw.Connection) -> dict[str, tuple[int, int]]:
     return {source: (count, total) for source, count, total in rows}
 
 
-def _describe(path: Path) -> CapturedFile:
+def describe(path: Path) -> CapturedFile:
     db = open_reader(path)
     try:
         with as_faults():

@@ -53,7 +53,7 @@ def open_private(path: Path) -> apsw.Connection:
         DataDamaged: it is no database.
     """
     if not path.is_file():
-        raise StorageFailed(f"store: {path.name} is not there")
+        raise StorageFailed(f"store: {path.name} does not exist")
     if not path.stat().st_size:
         raise DataDamaged(f"store: {path.name} is empty")
     with as_faults():

@@ -77,12 +77,12 @@ def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
     if found:
         raise DataDamaged(
             f"restore: the snapshot's store is damaged ({found[0].table}: {found[0].message})",
-            hint="Restore another snapshot; holdfast snapshot list shows them.",
+            hint="Restore another snapshot. List them with: holdfast snapshot list",
             details={"findings": len(found)},
         )
     with as_faults():
         if has_others(db, tenant):
-            raise DataDamaged("restore: the snapshot's store holds another tenant's memory")
+            raise DataDamaged("restore: the snapshot contains another tenant's memory")
 
 
 class _WorkerThread(threading.Thread):
@@ -180,8 +180,8 @@ def _exchange_others(db: apsw.Connection, tenant: str) -> int:
     if not now:
         return 0
     foreign = Conflict(
-        "restore: the snapshot comes from another memory, and its numbers are taken by other tenants here",
-        hint="Restore it --into a new folder.",
+        "restore: the snapshot comes from another memory, and its record numbers are used by other tenants here",
+        hint="Restore it into a new folder with --into DIR.",
     )
     if _meet(db, tenant):
         raise foreign

@@ -35,7 +35,7 @@ def open_past(path: Path) -> PastStore:
     try:
         schema = migrate(db)
         if verify_schema(db):
-            raise DataDamaged("store: the file's schema is not what Holdfast made")
+            raise DataDamaged("store: the schema of the file was changed")
         with as_faults():
             last = counter(db)
     finally:
@@ -52,7 +52,7 @@ def reopen_past(path: Path) -> PastStore:
     store = PastStore(path, store_schema(), 0)
     with closing(store._open()) as db, as_faults():
         if not is_current(db) or verify_schema(db):
-            raise DataDamaged("store: the file's schema is not what Holdfast made")
+            raise DataDamaged("store: the schema of the file was changed")
         return PastStore(path, store_schema(), counter(db))
 
 
@@ -79,7 +79,7 @@ class PastStore:
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
         raise _unchangeable()
 
-    def last_seq(self) -> int:
+    def last_seq(self, tenant: str | None = None) -> int:
         return self._last_seq
 
     def fold_words(
@@ -134,4 +134,4 @@ class PastStore:
 
 
 def _unchangeable() -> Forbidden:
-    return Forbidden("snapshot: what was cannot be changed", hint="Restore it, or write to the memory as it is now.")
+    return Forbidden("snapshot: snapshots are read-only", hint="Restore the snapshot, or write to the live memory.")

@@ -131,6 +131,6 @@ def _store(db: apsw.Connection, table: Table[Any], sql: str, values: tuple[Any, 
         db.execute(sql, values)
     except apsw.ConstraintError as error:
         raise Conflict(
-            f"restore: {table.name} of both agents have the same name",
-            hint="Restore it --into a new folder, where the other agent has nothing yet.",
+            f"restore: {table.name} of both agents have conflicting names",
+            hint="Restore it into a new folder with --into DIR.",
         ) from error

@@ -57,8 +57,8 @@ def salvage(source: Path, into: Path, tenant: str | None = None) -> SalvagedRows
     """
     if not source.is_file():
         raise DataDamaged(
-            f"salvage: {source} is gone",
-            hint="Put the file back from a backup, or start anew in another folder with --data.",
+            f"salvage: {source} is missing",
+            hint="Restore the file from a backup, or start with a new folder: --data DIR",
         )
     expected, last = _recorded_tallies(source)
     db = make_private(into)
@@ -90,7 +90,7 @@ def make_empty(path: Path) -> None:
 def unreadable(database: Path) -> str | None:
     """Why a database cannot be opened, or its tables not begun to be read; None if they can."""
     if not database.is_file() or not database.stat().st_size:
-        return "its database is gone"
+        return "its database is missing"
     try:
         db = open_reader(database)
     except Fault as fault:

@@ -32,12 +32,12 @@ def check_vectors(db: apsw.Connection) -> Iterator[Finding]:
     for seq in wrong_vectors(db):
         yield _finding("vectors", seq, "a vector does not belong to its row")
     for source, seq in _forgotten(db):
-        yield _finding(source, seq, "a row has no vector and waits for none")
+        yield _finding(source, seq, "a row has no vector and is not queued for one")
     yield from _codes(db)
 
 
 def _finding(table: str, id: Any, message: str) -> Finding:
-    return Finding("index_out_of_step", table, str(id), f"{message}; mend it with --repair-index")
+    return Finding("index_out_of_step", table, str(id), f"{message}; repair it with --repair-index")
 
 
 def wrong_vectors(db: apsw.Connection) -> Iterator[int]:
@@ -89,7 +89,7 @@ def _codes(db: apsw.Connection) -> Iterator[Finding]:
     """Compare the codes of each space, in both directions, with its vectors."""
     strays = "SELECT DISTINCT space FROM vector_codes WHERE space NOT IN (SELECT number FROM vector_spaces)"
     for (space,) in db.execute(strays).fetchall():
-        yield _finding("vector_codes", space, "codes are stored that belong to no model")
+        yield _finding("vector_codes", space, "stored codes belong to no model")
     spaces: Any = db.execute("SELECT number, dims FROM vector_spaces ORDER BY number").fetchall()
     for space, dims in spaces:
         coded = 0

@@ -28,7 +28,7 @@ GONE, GONE_SHARE = 2_000, 0.1
 
 
 def damaged() -> DataDamaged:
-    return DataDamaged("store: codes of vectors are damaged", hint="Mend them with holdfast verify --repair-index.")
+    return DataDamaged("store: codes of vectors are damaged", hint="Repair them with: holdfast verify --repair-index")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.core.errors import DataDamaged
-from holdfast.store.port import Candidates, MadeVector, Missing, R, StoredVectors, Table, VectorHit, Waiting
+from holdfast.store.port import (
+    Candidates,
+    MadeVector,
+    Missing,
+    R,
+    StoredVectors,
+    Table,
+    VectorHit,
+    Waiting,
+    nearest_first,
+)
 from holdfast.store.quantization import Seqs, code_of
 from holdfast.store.sqlite.vectors.codes import CodeChange, VectorCodes, add_codes, count_codes, erase_code
 from holdfast.store.tables import TABLES
@@ -61,7 +71,7 @@ def unpack_vectors(rows: Sequence[tuple[int, bytes]], dims: int) -> StoredVector
     packed = [vector for _, vector in rows]
     sizes = np.array(list(map(len, packed)), dtype=np.intp)
     if not all(is_of_parts(size, dims) for size in set(sizes.tolist())):  # nearly all are of one size
-        raise DataDamaged("store: a vector is damaged", hint="Mend it with holdfast verify --repair-index.")
+        raise DataDamaged("store: a vector is damaged", hint="Repair it with: holdfast verify --repair-index")
     numbers = np.frombuffer(b"".join(packed), dtype="<f2").reshape(-1, dims)
     parts = sizes // (2 * dims)
     return StoredVectors([seq for seq, _ in rows], numbers, np.cumsum(parts) - parts)
@@ -78,7 +88,7 @@ def _seq(record: Any) -> int:
     return int(record.seq)
 
 
-def _make_space(db: apsw.Connection, tenant: str, model: str, dims: int) -> int:
+def make_space(db: apsw.Connection, tenant: str, model: str, dims: int) -> int:
     number = space_of(db, tenant, model, dims)
     if number is None:
         db.execute("INSERT INTO vector_spaces (tenant, model, dims) VALUES (?, ?, ?)", (tenant, model, dims))
@@ -105,7 +115,7 @@ class VectorReads:
         if limit < 1 or (allowed is not None and not len(allowed)):
             return []
         if allowed is not None and len(allowed) <= FEW:
-            return _best(self.vectors(tenant, model, len(query), allowed).cosines(query), limit)
+            return nearest_first(self.vectors(tenant, model, len(query), allowed).cosines(query), limit)
         with self._faults:
             space = space_of(self._db, tenant, model, len(query))
         return [] if space is None else self._by_codes(space, query, limit, allowed, among)
@@ -129,7 +139,7 @@ class VectorReads:
                 near = np.array([seq for seq in near.tolist() if seq in met][:count], dtype=np.int64)
             found = self._vectors(space, len(query), near).cosines(query)
             if looked >= min(len(table), MOST_LOOKED if among else ALL) or len(found) >= max(limit, count * ENOUGH):
-                return _best(found, limit)
+                return nearest_first(found, limit)
             looked *= 2 if among is None else 4
 
     def vectors(self, tenant: str, model: str, dims: int, seqs: Sequence[int] | Seqs) -> StoredVectors:
@@ -199,12 +209,6 @@ class VectorReads:
         return Missing(source, rows[-1][0] if len(rows) == limit else ALL, lacking)
 
 
-def _best(found: dict[int, float], limit: int) -> list[VectorHit]:
-    """The nearest, the newer first of equals."""
-    best = sorted(found, key=lambda seq: (-found[seq], -seq))[:limit]
-    return [VectorHit(seq, found[seq]) for seq in best]
-
-
 class VectorWrites:
     """What a job does to vectors; fulfils its part of `port.Tx`."""
 
@@ -225,7 +229,7 @@ class VectorWrites:
         return self._db.execute(sql, (one.seq, one.ticket)).get is not None
 
     def _put(self, tenant: str, model: str, made: list[MadeVector]) -> None:
-        space = _make_space(self._db, tenant, model, made[0].numbers.shape[1])
+        space = make_space(self._db, tenant, model, made[0].numbers.shape[1])
         rounded = [one.numbers.astype("<f2") for one in made]
         for one, numbers in zip(made, rounded, strict=True):
             seq, data = one.waiting.seq, numbers.tobytes()

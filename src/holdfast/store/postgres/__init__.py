@@ -1,0 +1,1 @@
+"""The store on PostgreSQL with pgvector: many servers on one database."""

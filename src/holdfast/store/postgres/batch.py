@@ -1,0 +1,118 @@
+"""One transaction of several jobs: which spaces it has locked, and the numbers that it gives out in them.
+
+A space's row is locked before its first number is given and until the commit. So a reader that sees a number sees every
+smaller one of that space, however many servers write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from psycopg import errors, sql
+
+from holdfast.core.errors import Fault, Restoring
+from holdfast.store.postgres.pool import Connection
+
+FIRST = "gen-000001"  # the generation of a memory that was never restored
+
+_LIVE = "SELECT live FROM tenants WHERE tenant = %s FOR SHARE NOWAIT"
+_TALLY = (
+    "INSERT INTO tallies VALUES (%s, %s, %s, %s) ON CONFLICT (space, source) DO UPDATE "
+    "SET rows = tallies.rows + excluded.rows, sum = tallies.sum + excluded.sum"
+)
+
+
+class Batch:
+    """The state of one open transaction; used by one thread."""
+
+    def __init__(self, db: Connection):
+        self.db = db
+        self._spaces: dict[str, int] = {}
+        self._last: dict[int, int] = {}
+
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        yield self.db
+
+    def existing(self, tenant: str) -> int | None:
+        """The tenant's space, locked until the transaction ends; None if it has none yet."""
+        space = self._spaces.get(tenant)
+        if space is None and (found := self._live(tenant)) is not None:
+            space = self._lock(tenant, found)
+        return space
+
+    def locked(self, tenant: str) -> int:
+        """The same, made if there is none."""
+        space = self.existing(tenant)
+        return self._lock(tenant, self._make(tenant)) if space is None else space
+
+    def next_seq(self, tenant: str) -> int:
+        space = self.locked(tenant)
+        self._last[space] += 1
+        return self._last[space]
+
+    def _lock(self, tenant: str, space: int) -> int:
+        row = self.db.execute("SELECT last_seq FROM spaces WHERE space = %s FOR UPDATE", (space,)).fetchone()
+        if row is None:
+            raise Fault("store: the space of a tenant is gone", hint="Restore a snapshot.")
+        self._last[space] = int(row[0])
+        self._spaces[tenant] = space
+        return space
+
+    def _make(self, tenant: str) -> int:
+        """A space for a new tenant; two servers may be at it, and one of them wins."""
+        space = new_space(self.db, tenant, FIRST, 0)
+        self.db.execute("INSERT INTO tenants VALUES (%s, %s) ON CONFLICT DO NOTHING", (tenant, space))
+        live = self._live(tenant) or space
+        if live != space:
+            self.db.execute("DELETE FROM spaces WHERE space = %s", (space,))
+        return live
+
+    def _live(self, tenant: str) -> int | None:
+        """The tenant's space. Its row is shared by writers: an exchange waits for them, and they are refused while it
+        holds the row alone."""
+        try:
+            found = self.db.execute(_LIVE, (tenant,)).fetchone()
+        except errors.LockNotAvailable as error:
+            raise Restoring("write: this memory is being exchanged") from error
+        return None if found is None else int(found[0])
+
+    @contextmanager
+    def savepoint(self, name: str) -> Iterator[None]:
+        """Undo what the block did if it fails. Locks that it took go with it, and with them what they made true."""
+        before = dict(self._spaces)
+        mark = sql.Identifier(name)
+        self.db.execute(sql.SQL("SAVEPOINT {}").format(mark))
+        try:
+            yield
+        except BaseException:
+            self.db.execute(sql.SQL("ROLLBACK TO {}").format(mark))
+            self.db.execute(sql.SQL("RELEASE {}").format(mark))
+            self._spaces = before
+            raise
+        self.db.execute(sql.SQL("RELEASE {}").format(mark))
+
+    def record(self, tallies: Iterable[Mapping[tuple[int, str], tuple[int, int]]]) -> None:
+        """Write the counters and the tallies of all jobs, in the same transaction."""
+        total: dict[tuple[int, str], tuple[int, int]] = {}
+        for one in tallies:
+            for key, (rows, checksums) in one.items():
+                have = total.get(key, (0, 0))
+                total[key] = (have[0] + rows, have[1] + checksums)
+        with self.db.cursor() as cursor:
+            if self._spaces:
+                changed = [(self._last[space], space) for space in self._spaces.values()]
+                cursor.executemany("UPDATE spaces SET last_seq = %s WHERE space = %s", changed)
+            if total:
+                cursor.executemany(_TALLY, [(*key, *value) for key, value in sorted(total.items())])
+
+
+def new_space(db: Connection, tenant: str, generation: str, last_seq: int) -> int:
+    made = db.execute(
+        "INSERT INTO spaces (tenant, generation, last_seq) VALUES (%s, %s, %s) RETURNING space",
+        (tenant, generation, last_seq),
+    ).fetchone()
+    if made is None:
+        raise Fault("store: no space could be made")
+    return int(made[0])

@@ -1,0 +1,191 @@
+"""The life of a memory on PostgreSQL: opened, captured, replaced; fulfils `engine_port.LiveMemory`.
+
+A restore fills a new space and then changes one row: the old space or the new one, never a mixture. The data folder
+holds the names of generations, keys and snapshots, and no records.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pgvector.psycopg import register_vector
+
+from holdfast.core.disk import disk_faults
+from holdfast.core.errors import Fault, NotFound
+from holdfast.core.model import Event
+from holdfast.core.ports import Clock
+from holdfast.store.data_folder import DATABASE, DataFolder
+from holdfast.store.engine_port import Build, CapturedFile
+from holdfast.store.port import Store
+from holdfast.store.postgres.batch import FIRST
+from holdfast.store.postgres.pool import Connection, connected, faults, moment
+from holdfast.store.postgres.space_copy import capture, carry_tokens, load, remove_space
+from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.unavailable import ClosedStore
+
+RECORD_BYTES = 4_096  # of a captured file, about
+
+
+class PostgresMemory:
+    """The memory of all tenants of one database, for the process that holds this data folder."""
+
+    def __init__(self, url: str, folder: DataFolder, publish: Callable[[Event], None], telling: Clock | None):
+        self._url = url
+        self._folder = folder
+        self._publish = publish
+        self._telling = telling
+        self._store: PostgresStore | None = None
+        self._fault: Fault | None = Fault("store: it is not open yet")
+        self._exchanging = threading.Lock()
+
+    def has_any(self) -> bool:
+        return True  # an empty database is filled from a vault once it is open
+
+    def open(self) -> None:
+        if self._store is None:
+            self._store = PostgresStore(self._url, self._publish, self._telling)
+            if not self._folder.generations():
+                with disk_faults("make the first generation"):
+                    (self._folder.home / FIRST).mkdir(mode=0o700)
+                self._folder.point_back(FIRST)
+
+    def accept(self) -> None:
+        self._fault = None
+
+    def refuse(self, fault: Fault) -> None:
+        self._fault = fault
+
+    @property
+    def fault(self) -> Fault | None:
+        return self._fault
+
+    @property
+    def store(self) -> Store:
+        return ClosedStore(self._fault) if self._fault is not None else self.opened()
+
+    def opened(self) -> PostgresStore:
+        if self._store is None:
+            raise self._fault or Fault("store: it is not open yet")
+        return self._store
+
+    def is_open(self) -> bool:
+        return self._store is not None and self._fault is None
+
+    def content_tag(self, tenant: str) -> str:
+        sql = (
+            "SELECT a.source, a.rows, a.sum FROM tenants AS t JOIN tallies AS a ON a.space = t.live "
+            "WHERE t.tenant = %s AND a.source NOT IN ('audit', 'answers', 'tokens') AND a.rows > 0 ORDER BY a.source"
+        )
+        with faults(), self.opened().pool.connection() as db:
+            return " ".join(f"{name} {rows} {total}" for name, rows, total in db.execute(sql, (tenant,)))
+
+    def size(self, tenant: str) -> int:
+        sql = (
+            "SELECT coalesce(sum(a.rows), 0)::bigint FROM tenants AS t JOIN tallies AS a ON a.space = t.live "
+            "WHERE t.tenant = %s"
+        )
+        with faults(), self.opened().pool.connection() as db:
+            row = db.execute(sql, (tenant,)).fetchone()
+        return RECORD_BYTES * int(row[0]) if row else 0
+
+    def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
+        with faults(), moment(self.opened().pool.connection) as db:
+            return capture(db, into, tenant, check=check)
+
+    def as_file(self, scratch: Path, tenant: str) -> Path:
+        self.capture(scratch / "now.db", tenant)
+        return scratch / "now.db"
+
+    def unreadable(self, generation: str, tenant: str) -> str | None:
+        with faults(), self.opened().pool.connection() as db:
+            return None if _previous(db, generation, tenant) is not None else "this server did not replace it last"
+
+    def exchange(self, build: Build, tenant: str) -> str:
+        """See `engine_port.Memory.exchange`. Writers of the tenant, on any server, are told to try again meanwhile."""
+        self.opened().write(lambda tx: tx.next_seq(tenant))  # a space, if there is none yet
+        with self._exchanging, connected(self._url) as db:
+            register_vector(db)
+            with db.transaction():  # its commit is the switch: before it nothing changed
+                row = db.execute("SELECT live FROM tenants WHERE tenant = %s FOR UPDATE", (tenant,)).fetchone()
+                if row is None:
+                    raise NotFound("restore: the tenant has no memory")
+                old = int(row[0])
+                # By the name that undo will know it by.
+                db.execute("UPDATE spaces SET generation = %s WHERE space = %s", (self._folder.current(), old))
+                name = build(_FrozenSpace(self, tenant))
+                new = self._filled(db, name, tenant)
+                carry_tokens(db, old, new)
+                seq = "(SELECT last_seq FROM spaces WHERE space = %s)"
+                db.execute(
+                    f"UPDATE spaces SET last_seq = greatest(last_seq, {seq}) WHERE space = %s".encode(), (old, new)
+                )
+                db.execute("UPDATE tenants SET live = %s, previous = %s WHERE tenant = %s", (new, old, tenant))
+            self._settle(db, name, tenant)
+        self._fault = None
+        return name
+
+    def _filled(self, db: Connection, name: str, tenant: str) -> int:
+        """The space of a generation: made of its file, or the one that was live before."""
+        database = self._folder.home / name / DATABASE
+        if database.is_file():
+            return load(db, database, tenant, name)
+        space = _previous(db, name, tenant)
+        if space is None:
+            raise NotFound(f"restore: there is no generation {name[:40]}")
+        return space
+
+    def _settle(self, db: Connection, name: str, tenant: str) -> None:
+        """Point to the generation that is live now, and remove what is not needed any more; nothing depends on that."""
+        with suppress(Fault), disk_faults(f"settle {name}"):
+            self._folder.switch(name)
+            (self._folder.home / name / DATABASE).unlink(missing_ok=True)
+        sql = (
+            "SELECT s.space FROM spaces AS s JOIN tenants AS t ON t.tenant = s.tenant WHERE s.tenant = %s "
+            "AND s.space NOT IN (t.live, coalesce(t.previous, t.live))"
+        )
+        for (space,) in db.execute(sql, (tenant,)).fetchall():
+            with db.transaction():
+                remove_space(db, space)
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+
+    def close_anyway(self) -> None:
+        with suppress(Fault):
+            self.close()
+
+
+def _previous(db: Connection, generation: str, tenant: str) -> int | None:
+    """The space that was live before, if it has that name: another server may have restored since."""
+    sql = (
+        "SELECT s.space FROM tenants AS t JOIN spaces AS s ON s.space = t.previous "
+        "WHERE t.tenant = %s AND s.generation = %s"
+    )
+    row = db.execute(sql, (tenant, generation)).fetchone()
+    return None if row is None else int(row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _FrozenSpace:
+    """The tenant's memory while no server writes to it; fulfils `engine_port.FrozenStore`. What belongs to the place is
+    carried over by the exchange itself, and other tenants are not touched."""
+
+    memory: PostgresMemory
+    tenant: str
+
+    def last_seq(self) -> int:
+        return self.memory.opened().last_seq(self.tenant)
+
+    def capture(self, into: Path, tenant: str) -> CapturedFile:
+        return self.memory.capture(into, tenant)
+
+    def take_along(self, database: Path, tenant: str) -> bool:
+        return True
+
+    def give_back(self, generation: str, tenant: str) -> None:
+        """Nothing is to be done."""

@@ -1,0 +1,153 @@
+"""Connections to PostgreSQL: a pool, what its errors mean, and one connection as the word index uses it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import psycopg
+from pgvector.psycopg import register_vector
+from psycopg import errors
+from psycopg.pq import TransactionStatus
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from holdfast.core.errors import DataDamaged, Fault, InvalidSettings, StorageFull, StoreUnreachable
+
+Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
+Connect: TypeAlias = Callable[[], AbstractContextManager[Connection]]
+
+POOL_SIZE = 16
+WAIT_SECONDS = 10.0  # for a connection, and for a lock: a caller is answered in bounded time
+# Parallel scans of one tenant's rows are slower than plain ones, and compiling a statement takes longer than its run.
+_SETTINGS = (
+    "SET max_parallel_workers_per_gather = 0",
+    "SET jit = off",
+    "SET statement_timeout = '60s'",
+    "SET lock_timeout = '10s'",
+)
+
+
+def open_pool(url: str) -> ConnectionPool[Connection]:
+    """Connections that are made when they are needed, and made anew when they are lost.
+
+    Raises:
+        StoreUnreachable: no connection can be had.
+    """
+    pool = ConnectionPool(
+        url,
+        min_size=1,
+        max_size=POOL_SIZE,
+        timeout=WAIT_SECONDS,
+        kwargs={"autocommit": True, "application_name": "holdfast"},
+        check=ConnectionPool.check_connection,
+        configure=_prepare,
+        open=False,
+    )
+    try:
+        pool.open()
+        with faults(), pool.connection() as db:
+            db.execute("SELECT 1")
+    except BaseException:
+        pool.close()
+        raise
+    return pool
+
+
+def _prepare(db: Connection) -> None:
+    register_vector(db)
+    for one in _SETTINGS:
+        db.execute(one)
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Connection]:
+    """One connection of its own, without the limits of the pool's: for migrations and what takes long."""
+    with faults(), psycopg.connect(url, autocommit=True, application_name="holdfast") as db:
+        yield db
+
+
+class _Faults(AbstractContextManager[None]):
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, psycopg.Error | PoolTimeout):
+            raise fault_of(error) from error
+        if isinstance(error, ValueError):  # text that is no JSON where a record was written
+            raise DataDamaged("store: a record cannot be read") from error
+
+
+_FAULTS = _Faults()
+
+
+def faults() -> AbstractContextManager[None]:
+    """Turn what PostgreSQL raises inside the block into faults. Its messages may hold memory text and are left out."""
+    return _FAULTS
+
+
+def fault_of(error: psycopg.Error | PoolTimeout) -> Fault:
+    """What an error of the database means for the caller."""
+    if isinstance(error, errors.DiskFull | errors.OutOfMemory):
+        return StorageFull("write: the database has no room")
+    if isinstance(error, errors.InsufficientPrivilege):
+        return InvalidSettings("store: the database role lacks a privilege", hint="Grant it the tables of Holdfast.")
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | PoolTimeout):
+        return StoreUnreachable(f"store: the database does not answer ({type(error).__name__})")
+    return Fault(f"store: PostgreSQL refused ({type(error).__name__})", hint="Run holdfast verify.")
+
+
+@contextmanager
+def moment(connect: Connect) -> Iterator[Connection]:
+    """A connection for which time stands still until the block ends."""
+    with connect() as db:
+        db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        db.execute("SELECT 1")  # time stands still from the first statement on
+        try:
+            yield db
+        finally:
+            if db.info.transaction_status != TransactionStatus.UNKNOWN:
+                db.execute("ROLLBACK")
+
+
+class Rows:
+    """The rows of a statement; fulfils `fulltext.word_database.Answer`."""
+
+    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]):
+        self._cursor = cursor
+
+    @property
+    def get(self) -> Any:
+        row = self._cursor.fetchone()
+        return row[0] if row is not None and len(row) == 1 else row
+
+    def fetchall(self) -> list[Any]:
+        return self._cursor.fetchall()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._cursor)
+
+
+class WordDatabase:
+    """One connection as the word index uses it, with spaces in the place of tenants; fulfils
+    `fulltext.word_database.Database`."""
+
+    def __init__(self, db: Connection):
+        self._db = db
+
+    def execute(self, sql: str, values: Any = (), /) -> Rows:
+        return Rows(self._db.execute(_translated(sql), tuple(values), binary=True))
+
+    def executemany(self, sql: str, many: Iterable[Any], /) -> None:
+        with self._db.cursor() as cursor:
+            cursor.executemany(_translated(sql), list(many))
+
+    def get_autocommit(self) -> bool:
+        return self._db.info.transaction_status == TransactionStatus.IDLE
+
+
+@lru_cache(maxsize=512)
+def _translated(sql: str) -> bytes:
+    """A statement of the word index in PostgreSQL's words; what it reads in one transaction is of one moment."""
+    if sql == "BEGIN":
+        return b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    return re.sub(r"\btenant\b", "space", sql).replace("?", "%s").encode()

@@ -1,0 +1,214 @@
+"""Reading: rows as records, and the word index over the rows of a space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg.pq import TransactionStatus
+
+from holdfast.core.errors import DataDamaged
+from holdfast.core.model import Dispatch, Token
+from holdfast.store.fulltext.bounds import bounds_of, is_of_few, neighbours
+from holdfast.store.fulltext.parts import ScopeBounds
+from holdfast.store.fulltext.word_search import WordIndex
+from holdfast.store.port import Condition, R, Table, WordHits, scope
+from holdfast.store.postgres.conditions import clause, columns_of, order_by
+from holdfast.store.postgres.pool import Connect, WordDatabase, faults
+from holdfast.store.postgres.session import Row
+from holdfast.store.postgres.vectors import VectorReads
+from holdfast.store.rows import RowCodec, shape_of
+from holdfast.store.tables import TABLES, TOKENS
+from holdfast.store.tokenizer import stems
+
+FEW = 5_000  # records that are fetched by their numbers rather than looked for among all
+STREAMED = 500  # rows that `each` holds at once
+NOWHERE = -1  # a space that does not exist: what is asked of a tenant without a memory finds nothing
+
+T = TypeVar("T")
+
+
+class PostgresReader(VectorReads):
+    """Reads through the connections it is given; fulfils `port.Reader`."""
+
+    def __init__(self, connect: Connect, index: WordIndex, *, alone: bool = False):
+        """`alone`: the connections are one that has a transaction open, in which nothing remembered of the index is
+        true."""
+        super().__init__(connect)
+        self._index = index
+        self._alone = alone
+
+    def _space(self, tenant: str) -> int:
+        found = self.space_of(tenant)
+        return NOWHERE if found is None else found
+
+    def _words(self, ask: Callable[[WordDatabase], T]) -> T:
+        with faults(), self._connect() as db:
+            return ask(WordDatabase(db))
+
+    def _records(self, table: Table[R], sql: str, values: Sequence[Any]) -> list[R]:
+        shape = shape_of(table)
+        rows = self.rows(sql, values)
+        with faults():
+            return [self._decoded(shape, row) for row in rows]
+
+    def _decoded(self, shape: RowCodec, row: Row) -> Any:
+        if not shape.is_sound(row):
+            raise DataDamaged(f"store: a row of {shape.table} does not match its checksum")
+        return shape.decode(row)
+
+    def get(self, table: Table[R], tenant: str, id: str) -> R | None:
+        sql = f"SELECT {columns_of(table)} FROM {table.name} WHERE space = %s AND id = %s"
+        found = self._records(table, sql, (self._space(tenant), id))
+        return found[0] if found else None
+
+    def find(
+        self,
+        table: Table[R],
+        tenant: str,
+        *conditions: Condition,
+        order: str = "-seq",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[R]:
+        ordered = order_by(shape_of(table), order)
+        if order == "-seq" and limit is not None and conditions and self._indexed(table, conditions) is not None:
+            listed = self.newest(table, tenant, offset + limit, *conditions)
+            page = listed[max(0, len(listed) - offset - limit) : max(0, len(listed) - offset)]
+            conditions, limit, offset = (Condition("seq", "in", page.tolist()),), None, 0
+        where, values = self._narrow(table, tenant, conditions)
+        sql = f"SELECT {columns_of(table)} FROM {table.name} WHERE {where} ORDER BY {ordered}"
+        return self._records(table, f"{sql} LIMIT %s OFFSET %s", [*values, limit, offset])
+
+    def each(self, table: Table[R], tenant: str, *conditions: Condition, order: str = "seq") -> Iterator[R]:
+        shape = shape_of(table)
+        where, values = clause(table, self._space(tenant), conditions)
+        sql = f"SELECT {columns_of(table)} FROM {table.name} WHERE {where} ORDER BY {order_by(shape, order)}"
+        with faults(), self._connect() as db:
+            began = db.info.transaction_status == TransactionStatus.IDLE
+            if began:
+                db.execute("BEGIN READ ONLY")
+            try:
+                with db.cursor("holdfast_each", binary=True) as cursor:
+                    cursor.itersize = STREAMED
+                    for row in cursor.execute(sql.encode(), values):
+                        yield self._decoded(shape, row)
+            finally:
+                if began and not db.closed:
+                    db.execute("ROLLBACK")
+
+    def count(self, table: Table[Any], tenant: str, *conditions: Condition) -> int:
+        if conditions and (bounds := self._indexed(table, conditions)) is not None:
+            return self._words(lambda db: self._index.count(db, self._key(tenant), bounds))
+        where, values = self._narrow(table, tenant, conditions)
+        return int(self.rows(f"SELECT count(*) FROM {table.name} WHERE {where}", values)[0][0])
+
+    def _key(self, tenant: str) -> Any:
+        """What the word index calls the tenant: its space."""
+        return self._space(tenant)
+
+    def _indexed(self, table: Table[Any], conditions: Sequence[Condition]) -> ScopeBounds | None:
+        """The conditions as bounds in the index of words, if it knows all of them and this is no write."""
+        if table.index is None or self._alone:
+            return None
+        bounds, rest = bounds_of(table, conditions)
+        return None if rest else bounds
+
+    def spread(self, table: Table[Any], tenant: str, width: int, *conditions: Condition) -> dict[int, int]:
+        if (bounds := self._indexed(table, conditions)) is not None:
+            ats = self._words(lambda db: self._index.times(db, self._key(tenant), bounds))
+            spans, counts = np.unique(ats // width, return_counts=True)
+            return dict(zip(spans.tolist(), counts.tolist(), strict=True))
+        where, values = self._narrow(table, tenant, conditions)
+        sql = f"SELECT {table.timed} / %s AS span, count(*) FROM {table.name} WHERE {where} GROUP BY span"
+        return {span: count for span, count in self.rows(sql, [width, *values])}
+
+    def newest(self, table: Table[Any], tenant: str, limit: int, *conditions: Condition) -> NDArray[np.int64]:
+        bounds, rest = bounds_of(table, conditions)
+        if table.index is None or rest:
+            raise KeyError(f"{table.name}: the index does not know {', '.join(one.column for one in rest)}")
+        return self._words(lambda db: self._index.last(db, self._key(tenant), bounds, limit))
+
+    def _narrow(self, table: Table[Any], tenant: str, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
+        """The clause of the conditions. Where few records hold one of several values, the index of words knows which.
+        Not inside a write, where what is remembered of the index is not yet true."""
+        some = [one for one in conditions if one.column in table.scoped and is_of_few(one)]
+        found = self.within(table, tenant, some, FEW) if some and not self._alone else None
+        more = [] if found is None else [Condition("seq", "in", found.tolist())]
+        return clause(table, self._space(tenant), [*more, *conditions])
+
+    def words(
+        self, table: Table[Any], tenant: str, query: Sequence[str], conditions: Sequence[Condition], limit: int
+    ) -> WordHits:
+        terms = list(dict.fromkeys(token for word in query for token in stems(word)))
+        bounds, rest = bounds_of(table, conditions)
+        check = partial(self._passing, table, tenant, rest) if rest else None
+        return self._words(lambda db: self._index.search(db, self._key(tenant), terms, bounds, limit, check))
+
+    def _passing(self, table: Table[Any], tenant: str, conditions: Sequence[Condition], seqs: list[int]) -> set[int]:
+        where, values = clause(table, self._space(tenant), [Condition("seq", "in", seqs), *conditions])
+        return {seq for (seq,) in self.rows(f"SELECT seq FROM {table.name} WHERE {where}", values)}
+
+    def beside(
+        self,
+        table: Table[Any],
+        tenant: str,
+        column: str,
+        around: Mapping[str, Sequence[int]],
+        reach: int,
+        conditions: Sequence[Condition] = (),
+    ) -> dict[str, list[int]]:
+        scopes = {value: scope(table.name, column, value) for value in around}
+        bounds, _ = bounds_of(table, conditions)
+        inside = bounds if bounds.of_few else ScopeBounds()
+        listed = self._words(lambda db: self._index.listed(db, self._key(tenant), list(scopes.values()), inside))
+        return {value: neighbours(listed[scopes[value]], seqs, reach) for value, seqs in around.items()}
+
+    def within(
+        self, table: Table[Any], tenant: str, conditions: Sequence[Condition], most: int
+    ) -> NDArray[np.int64] | None:
+        bounds, rest = bounds_of(table, conditions)
+        found = self._words(lambda db: self._index.members(db, self._key(tenant), bounds, most))
+        if found is None or not rest:
+            return found
+        return np.array(sorted(self._passing(table, tenant, rest, found.tolist())), np.int64)
+
+    def values(
+        self, table: Table[Any], tenant: str, columns: Sequence[str], seqs: Sequence[int], *conditions: Condition
+    ) -> list[tuple[Any, ...]]:
+        where, values = clause(table, self._space(tenant), conditions, "r.")
+        names = ", ".join(f"r.{column}" for column in columns if column in shape_of(table).columns)
+        asked = f"unnest(%s::bigint[]) WITH ORDINALITY AS asked(seq, place) JOIN {table.name} AS r ON r.seq = asked.seq"
+        sql = f"SELECT {names} FROM {asked} WHERE {where} ORDER BY asked.place"
+        return self.rows(sql, [list(seqs), *values])
+
+    def recalls(self, tenant: str, seqs: Sequence[int]) -> dict[int, int]:
+        return {seq: count for seq, (count, _) in self.last_recalls(tenant, seqs).items()}
+
+    def last_recalls(self, tenant: str, seqs: Sequence[int]) -> dict[int, tuple[int, int]]:
+        sql = "SELECT seq, count, at FROM recalls WHERE space = %s AND seq = ANY(%s::bigint[])"
+        return {seq: (count, at) for seq, count, at in self.rows(sql, (self._space(tenant), list(seqs)))}
+
+    def tokens_by_id(self, id: str) -> list[Token]:
+        columns = columns_of(TOKENS, "r.")
+        sql = f"SELECT {columns} FROM tokens AS r JOIN tenants AS t ON t.live = r.space WHERE r.id = %s"
+        return self._records(TOKENS, sql, (id,))
+
+    def sizes(self) -> dict[str, int]:
+        sql = "SELECT source, sum(rows)::bigint FROM tallies WHERE space IN (SELECT live FROM tenants) GROUP BY source"
+        return {name: rows for name, rows in self.rows(sql, ()) if rows}
+
+    def dispatches(self, limit: int, after: int = 0) -> list[Dispatch]:
+        sql = "SELECT place, tenant, agent, kind, body FROM events WHERE place > %s ORDER BY place LIMIT %s"
+        return [Dispatch(*row) for row in self.rows(sql, (after, limit))]
+
+    def undispatched(self, tenant: str | None = None) -> int:
+        sql = "SELECT count(*) FROM events WHERE %s::text IS NULL OR tenant = %s"
+        return int(self.rows(sql, (tenant, tenant))[0][0])
+
+    def tenants(self) -> list[str]:
+        parts = " OR ".join(f"EXISTS (SELECT 1 FROM {table.name} AS r WHERE r.space = t.live)" for table in TABLES)
+        return [tenant for (tenant,) in self.rows(f"SELECT tenant FROM tenants AS t WHERE {parts} ORDER BY 1", ())]

@@ -1,0 +1,47 @@
+"""Statements over connections that somebody else gives: a pool's, one moment's, or a write's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from holdfast.store.postgres.pool import Connect, Connection, faults
+
+Row = tuple[Any, ...]
+
+
+class Session:
+    """Runs statements, each on a connection of its own unless the connections are one."""
+
+    def __init__(self, connect: Connect):
+        self._connect = connect
+        self._spaces: dict[str, int] = {}
+
+    def connection(self) -> AbstractContextManager[Connection]:
+        return self._connect()
+
+    def rows(self, sql: str, values: Sequence[Any]) -> list[Row]:
+        with faults(), self._connect() as db:
+            return db.execute(sql.encode(), values, binary=True).fetchall()
+
+    def run(self, sql: str, values: Sequence[Any]) -> int:
+        """How many rows a statement changed."""
+        with faults(), self._connect() as db:
+            return db.execute(sql.encode(), values).rowcount
+
+    def run_many(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
+        if not many:
+            return
+        with faults(), self._connect() as db, db.cursor() as cursor:
+            cursor.executemany(sql.encode(), many)
+
+    def space_of(self, tenant: str) -> int | None:
+        """The space that is the tenant's memory, the same as long as this session is used; None if it has none yet."""
+        known = self._spaces.get(tenant)
+        if known is None:
+            rows = self.rows("SELECT live FROM tenants WHERE tenant = %s", (tenant,))
+            if not rows:
+                return None
+            known = self._spaces[tenant] = int(rows[0][0])
+        return known

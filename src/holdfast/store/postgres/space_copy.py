@@ -1,0 +1,161 @@
+"""A tenant's memory between its space and the portable file: streamed, with bounded memory.
+
+Tables of words and of background work have the same columns in both, but that the file names the tenant where the
+database has the space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast.core.errors import DataDamaged
+from holdfast.store.engine_port import CapturedFile
+from holdfast.store.portable import FileReader, FileVector, FileWriter, check_store, describe
+from holdfast.store.postgres.batch import new_space
+from holdfast.store.postgres.pool import Connection
+from holdfast.store.postgres.vectors import numbers_of, vector_rows
+from holdfast.store.rows import shape_of
+from holdfast.store.tables import ANSWERS, TABLES, TOKENS
+
+AT_ONCE = 1_000  # rows
+RECORDS = tuple(table for table in TABLES if table not in (TOKENS, ANSWERS))  # those stay where they were made
+DERIVED: dict[str, tuple[str, ...]] = {
+    "word_rows": ("doc", "seq", "at", "length", "terms", "weights"),
+    "word_gone": ("place", "doc"),
+    "word_states": ("version", "folded"),
+    "word_segments": ("segment", "docs", "seqs", "ats", "lengths"),
+    "word_postings": ("segment", "term", "places", "weights"),
+    "outbox": ("seq", "source", "ticket"),
+    "recalls": ("seq", "count", "at"),
+}
+_VECTORS = ("space", "seq", "part", "model", "dims", "hash", "numbers", "luck", "checksum")
+
+
+def capture(db: Connection, into: Path, tenant: str, *, check: bool) -> CapturedFile:
+    """Write the tenant's memory into a new file. The connection has to see one moment."""
+    found = db.execute(
+        "SELECT s.space, s.last_seq FROM tenants AS t JOIN spaces AS s ON s.space = t.live WHERE t.tenant = %s",
+        (tenant,),
+    ).fetchone()
+    into.unlink(missing_ok=True)
+    writer = FileWriter(into, tenant)
+    try:
+        if found is not None:
+            _write(db, writer, int(found[0]), tenant)
+        writer.finish(int(found[1]) if found is not None else 0)
+    finally:
+        writer.close()
+    if check:
+        check_store(into)
+    return describe(into)
+
+
+def _write(db: Connection, writer: FileWriter, space: int, tenant: str) -> None:
+    for table in RECORDS:
+        columns = (*shape_of(table).columns, "checksum")
+        writer.insert(table.name, columns, _stream(db, table.name, columns, space, "seq"))
+    for name, columns in DERIVED.items():
+        rows = ((tenant, *row) for row in _stream(db, name, columns, space, columns[0]))
+        writer.insert(name, ("tenant", *columns), rows)
+    followed = ("source", "model", "upto")
+    writer.insert("followed", followed, _stream(db, "followed", followed, space, "source"))
+    vectors = _vectors(db, space)
+    while some := list(islice(vectors, AT_ONCE)):
+        for _, alike in groupby(some, key=lambda one: (one.model, one.numbers.shape[1])):
+            writer.insert_vectors(list(alike))
+
+
+def _stream(db: Connection, table: str, columns: Sequence[str], space: int, order: str) -> Iterator[tuple[Any, ...]]:
+    sql = f"SELECT {', '.join(columns)} FROM {table} WHERE space = %s ORDER BY {order}"
+    with db.cursor("holdfast_capture", binary=True) as cursor:
+        cursor.itersize = AT_ONCE
+        yield from cursor.execute(sql.encode(), (space,))
+
+
+def _vectors(db: Connection, space: int) -> Iterator[FileVector]:
+    columns = ("seq", "model", "hash", "numbers")
+    rows = _stream(db, "vectors", columns, space, "seq, part")
+    for (seq, model, hash), parts in groupby(rows, key=lambda row: row[:3]):
+        yield FileVector(seq, model, hash, np.array([numbers_of(part[3]) for part in parts], np.float16))
+
+
+def load(db: Connection, path: Path, tenant: str, generation: str) -> int:
+    """Fill a new space from a file that was prepared; its number. Nobody sees it before it is live.
+
+    Raises:
+        DataDamaged: what was stored is not what the file holds.
+    """
+    with FileReader(path) as reader:
+        space = new_space(db, tenant, generation, reader.last_seq())
+        for table in RECORDS:
+            columns = (*shape_of(table).columns, "checksum")
+            expected = _Sum()
+            _copy(db, table.name, columns, space, expected.counting(reader.rows(table.name, columns)))
+            _tally(db, table.name, space, expected)
+        for name, columns in DERIVED.items():
+            _copy(db, name, columns, space, reader.rows(name, columns))
+        _copy(db, "followed", ("source", "model", "upto"), space, reader.rows("followed", ("source", "model", "upto")))
+        sketches = ((hash, seq) for seq, hashes in reader.sketches() for hash in dict.fromkeys(hashes))
+        _copy(db, "sketches", ("hash", "seq"), space, sketches)
+        vectors = (
+            row[1:] for one in reader.vectors() for row in vector_rows(space, one.seq, one.model, one.hash, one.numbers)
+        )
+        _copy(db, "vectors", _VECTORS[1:], space, vectors)
+    return space
+
+
+def _copy(db: Connection, table: str, columns: Sequence[str], space: int, rows: Iterable[Sequence[Any]]) -> None:
+    sql = f"COPY {table} (space, {', '.join(columns)}) FROM STDIN"
+    with db.cursor() as cursor, cursor.copy(sql.encode()) as copy:
+        for row in rows:
+            copy.write_row((space, *row))
+
+
+class _Sum:
+    """How many rows went by, and the sum of their checksums, which stand last."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.total = 0
+
+    def counting(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        for row in rows:
+            self.rows += 1
+            self.total += row[-1]
+            yield row
+
+
+def _tally(db: Connection, name: str, space: int, expected: _Sum) -> None:
+    """Note what the table holds, once it is what the file held."""
+    sql = f"SELECT count(*), coalesce(sum(checksum), 0) FROM {name} WHERE space = %s"
+    found = db.execute(sql.encode(), (space,)).fetchone()
+    if found is None or (found[0], int(found[1])) != (expected.rows, expected.total):
+        raise DataDamaged(f"restore: {name} does not have the rows of the snapshot")
+    if expected.rows:
+        db.execute("INSERT INTO tallies VALUES (%s, %s, %s, %s)", (space, name, expected.rows, expected.total))
+
+
+def carry_tokens(db: Connection, old: int, new: int) -> None:
+    """Tokens belong to the place: a revoked one must not come back, a new one not be lost."""
+    columns = ", ".join((*shape_of(TOKENS).columns, "checksum"))
+    db.execute("DELETE FROM tokens WHERE space = %s", (new,))
+    db.execute("DELETE FROM tallies WHERE space = %s AND source = 'tokens'", (new,))
+    db.execute(
+        f"INSERT INTO tokens (space, {columns}) SELECT %s, {columns} FROM tokens WHERE space = %s".encode(), (new, old)
+    )
+    db.execute(
+        "INSERT INTO tallies SELECT %s, source, rows, sum FROM tallies WHERE space = %s AND source = 'tokens'",
+        (new, old),
+    )
+
+
+def remove_space(db: Connection, space: int) -> None:
+    """Remove all rows of a space that no tenant needs any more."""
+    names = [table.name for table in TABLES]
+    for name in (*names, *DERIVED, "sketches", "vectors", "followed", "tallies", "spaces"):
+        db.execute(f"DELETE FROM {name} WHERE space = %s".encode(), (space,))

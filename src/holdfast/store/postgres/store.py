@@ -1,0 +1,152 @@
+"""The store on PostgreSQL, fulfilling `port.Store`: a pool of connections, and one writer at a time in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from holdfast.core.errors import Fault
+from holdfast.core.model import Event
+from holdfast.core.ports import Clock
+from holdfast.store.fulltext.postings import pack
+from holdfast.store.fulltext.segments import Compactor
+from holdfast.store.fulltext.word_database import Database
+from holdfast.store.fulltext.word_search import WordIndex
+from holdfast.store.port import Finding, Reader, Tx
+from holdfast.store.postgres.group_commit import GroupCommit
+from holdfast.store.postgres.integrity import verify, wrong_vectors
+from holdfast.store.postgres.pool import Connection, WordDatabase, connected, faults, moment, open_pool
+from holdfast.store.postgres.reader import PostgresReader
+from holdfast.store.postgres.schema import migrate
+from holdfast.store.postgres.tx import PostgresTx
+from holdfast.store.tables import MEMORIES, TABLES
+
+T = TypeVar("T")
+
+# Rows in a new segment, and how many of those become one: few rows are read for a question that a server never saw,
+# and few segments for a large memory.
+FOLD_ROWS, MERGE = 512, 32
+_FOLDS = 0x464F4C44  # "FOLD": with a space's number, the advisory lock of folding it
+_WORDS = ("word_rows", "word_gone", "word_segments", "word_postings")
+
+
+class PostgresStore:
+    """One database. Any number of processes may have it open."""
+
+    def __init__(self, url: str, publish: Callable[[Event], None], telling: Clock | None = None):
+        """Open it, and bring it to this version's schema. With a clock, events are kept for a broker.
+
+        Raises:
+            StoreUnreachable: the database does not answer.
+            DataTooNew, InvalidSettings: it is not one that can be used.
+        """
+        self.url = url
+        with connected(url) as db:
+            self.schema = migrate(db)
+        self.pool = open_pool(url)
+        self._index = WordIndex()
+        self._commits = GroupCommit(self.pool, publish, self._index, telling)
+
+    def read(self) -> Reader:
+        return PostgresReader(self.pool.connection, self._index)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Reader]:
+        with faults(), moment(self.pool.connection) as db:
+
+            @contextmanager
+            def same() -> Iterator[Connection]:
+                yield db
+
+            yield PostgresReader(same, self._index, alone=True)
+
+    def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:
+        return self._commits.write(job, again)
+
+    def last_seq(self, tenant: str | None = None) -> int:
+        sql = (
+            "SELECT coalesce(sum(s.last_seq), 0)::bigint FROM tenants AS t JOIN spaces AS s ON s.space = t.live "
+            "WHERE %s::text IS NULL OR t.tenant = %s"
+        )
+        with faults(), self.pool.connection() as db:
+            row = db.execute(sql, (tenant, tenant)).fetchone()
+        return int(row[0]) if row else 0
+
+    def fold_words(
+        self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
+    ) -> int:
+        written = 0
+        with faults(), self.pool.connection() as db:
+            for tenant, space in db.execute("SELECT tenant, live FROM tenants ORDER BY live").fetchall():
+                if stop():
+                    break
+                written += self._fold(db, tenant, space, least, stop, thorough)
+        return written
+
+    def _fold(
+        self, db: Connection, tenant: str, space: int, least: int | None, stop: Callable[[], bool], thorough: bool
+    ) -> int:
+        """Fold one space, unless another server is at it."""
+
+        def write(_: Any, job: Callable[[Database, Callable[[], int]], T]) -> T:
+            def run(tx: Tx) -> T:
+                assert isinstance(tx, PostgresTx)
+                tx.locked(tenant)
+                with tx.connection() as inside:
+                    return job(WordDatabase(inside), lambda: tx.next_seq(tenant))
+
+            return self.write(run)
+
+        claimed = db.execute("SELECT pg_try_advisory_lock(%s, %s)", (_FOLDS, space % 2**31)).fetchone()
+        if claimed is None or not claimed[0]:
+            return 0
+        try:
+            return Compactor(lambda: WordDatabase(db), write, FOLD_ROWS, MERGE).compact(space, least, stop, thorough)
+        finally:
+            db.execute("SELECT pg_advisory_unlock(%s, %s)", (_FOLDS, space % 2**31))
+
+    def failure(self) -> Fault | None:
+        return None
+
+    def check_pages(self) -> bool:
+        return True  # PostgreSQL keeps and checks its pages itself
+
+    def verify(self) -> list[Finding]:
+        with faults(), moment(self.pool.connection) as db:
+            return verify(db)
+
+    def repair_index(self) -> int:
+        """Tenant by tenant: no write waits for more than one."""
+        return sum(self.write(lambda tx, name=tenant: _rebuild(tx, name)) for tenant in self.read().tenants())  # type: ignore[misc]
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+def _rebuild(tx: Tx, tenant: str) -> int:
+    """Write words and sketches of every record anew, and drop vectors that are wrong; how many records there are."""
+    assert isinstance(tx, PostgresTx)
+    space, filled = tx.locked(tenant), 0
+    for name in (*_WORDS, "sketches"):
+        tx.run(f"DELETE FROM {name} WHERE space = %s", (space,))
+    for table in TABLES:
+        if table.index is not None:
+            for record in list(tx.each(table, tenant)):
+                text = table.index(record)
+                words = (space, record.seq, record.seq, *pack(text))
+                tx.run("INSERT INTO word_rows VALUES (%s, %s, %s, %s, %s, %s, %s)", words)
+                if table is MEMORIES:
+                    sketch = [(space, one, record.seq) for one in dict.fromkeys(text.sketch)]
+                    tx.run_many("INSERT INTO sketches VALUES (%s, %s, %s)", sketch)
+                filled += 1
+    state = (
+        "INSERT INTO word_states VALUES (%s, %s, 0) ON CONFLICT (space) DO UPDATE SET version = excluded.version, "
+        "folded = 0"
+    )
+    tx.run(state, (space, tx.next_seq(tenant)))
+    with tx.connection() as db:
+        for seq in set(wrong_vectors(db, space)):
+            tx.run("DELETE FROM vectors WHERE space = %s AND seq = %s", (space, seq))
+    tx.run("DELETE FROM followed WHERE space = %s", (space,))
+    return filled

@@ -1,0 +1,251 @@
+"""Vectors: a row for each part of a record's text, found by an exact scan of the space, made from the outbox.
+
+What a reader and a write know of vectors stands here; `reader.py` and `tx.py` take them over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import HalfVector
+
+from holdfast.core.errors import DataDamaged
+from holdfast.store.port import (
+    Candidates,
+    MadeVector,
+    Missing,
+    R,
+    StoredVectors,
+    Table,
+    VectorHit,
+    Waiting,
+    luck,
+    nearest_first,
+)
+from holdfast.store.postgres.batch import Batch
+from holdfast.store.postgres.session import Session
+from holdfast.store.tables import TABLES
+
+Query = NDArray[np.float32]
+Seqs = NDArray[np.int64]
+
+ALL = 2**63 - 1
+COMMON = 0  # the space that stands for all
+# So many parts are scored again by their vectors, at least: a record may hold several of the nearest.
+RESCORED, RESCORED_SHARE = 150, 1.5
+MOST_LOOKED = 3_000  # past so many of the nearest only the records that meet the conditions are looked at
+EMBEDDED: tuple[Table[Any], ...] = tuple(table for table in TABLES if table.passage is not None)
+
+_NEAREST = "SELECT seq FROM vectors WHERE space = %s AND model = %s AND dims = %s"
+
+
+def part_checksum(seq: int, part: int, model: str, hash: bytes, numbers: bytes) -> int:
+    """64 bits over one part of a record's vector; signed."""
+    head = f"{seq} {part} {len(model)} {model} {len(hash)} ".encode()
+    return int.from_bytes(blake2b(head + hash + numbers, digest_size=8).digest(), "big", signed=True)
+
+
+def vector_rows(space: int, seq: int, model: str, hash: bytes, numbers: NDArray[np.float16]) -> list[tuple[Any, ...]]:
+    """The rows of one record's vector, in the order of the table's columns."""
+    worth = float(luck(np.array([len(numbers)], np.int64))[0])
+    return [
+        (space, seq, part, model, len(row), hash, half(row), worth, part_checksum(seq, part, model, hash, le(row)))
+        for part, row in enumerate(numbers)
+    ]
+
+
+def half(row: NDArray[Any]) -> HalfVector:
+    return HalfVector(row.astype(np.float16))
+
+
+def le(row: NDArray[Any]) -> bytes:
+    return row.astype("<f2").tobytes()
+
+
+def numbers_of(vector: HalfVector) -> NDArray[np.float16]:
+    return np.asarray(vector.to_numpy(), dtype=np.float16)
+
+
+def stored(rows: Iterable[tuple[int, HalfVector]], dims: int) -> StoredVectors:
+    """Vectors as they were stored, in the order of record and part."""
+    seqs: list[int] = []
+    first: list[int] = []
+    numbers: list[NDArray[np.float16]] = []
+    for seq, parts in groupby(rows, key=lambda row: row[0]):
+        seqs.append(seq)
+        first.append(len(numbers))
+        numbers += [numbers_of(vector) for _, vector in parts]
+    if any(len(row) != dims for row in numbers):
+        raise DataDamaged("store: a vector is damaged", hint="Mend it with holdfast verify --repair-index.")
+    matrix = np.array(numbers, dtype=np.float16).reshape(-1, dims)
+    return StoredVectors(seqs, matrix, np.array(first, dtype=np.intp))
+
+
+class VectorReads(Session):
+    """What a reader knows of vectors; fulfils its part of `port.Reader`."""
+
+    def nearest(
+        self,
+        tenant: str,
+        model: str,
+        query: Query,
+        limit: int,
+        allowed: Seqs | None = None,
+        among: Candidates | None = None,
+    ) -> list[VectorHit]:
+        space = self.space_of(tenant)
+        if space is None or limit < 1 or (allowed is not None and not len(allowed)):
+            return []
+        looked = max(RESCORED, int(RESCORED_SHARE * limit))
+        while True:
+            near = self._near(space, model, query, looked, allowed)
+            seqs = list(dict.fromkeys(near))
+            if among is not None:
+                met = among.meeting(seqs)
+                seqs = [seq for seq in seqs if seq in met]
+            if len(seqs) >= limit or len(near) < looked or (among is not None and looked >= MOST_LOOKED):
+                return nearest_first(self._vectors(space, model, len(query), seqs).cosines(query), limit)
+            looked *= 4
+
+    def _near(self, space: int, model: str, query: Query, looked: int, allowed: Seqs | None) -> list[int]:
+        """The records of the nearest parts, nearest first; one with several near parts more than once."""
+        sql, values = _NEAREST, [space, model, len(query)]
+        if allowed is not None:
+            sql, values = f"{sql} AND seq = ANY(%s::bigint[])", [*values, allowed.tolist()]
+        # Without the 0 an index of nearness could be taken, which knows nothing of luck.
+        sql += " ORDER BY (numbers <#> %s::halfvec) + luck + 0, seq DESC LIMIT %s"
+        return [seq for (seq,) in self.rows(sql, [*values, half(query), looked])]
+
+    def vectors(self, tenant: str, model: str, dims: int, seqs: Sequence[int] | Seqs) -> StoredVectors:
+        space = self.space_of(tenant)
+        found = np.asarray(seqs, dtype=np.int64).tolist()
+        return stored((), dims) if space is None else self._vectors(space, model, dims, found)
+
+    def _vectors(self, space: int, model: str, dims: int, seqs: Sequence[int]) -> StoredVectors:
+        sql = (
+            "SELECT seq, numbers FROM vectors WHERE space = %s AND seq = ANY(%s::bigint[]) AND model = %s "
+            "AND dims = %s ORDER BY seq, part"
+        )
+        return stored(self.rows(sql, (space, list(seqs), model, dims)), dims)
+
+    def with_vector(self, tenant: str, model: str) -> int:
+        sql = "SELECT count(*) FROM vectors WHERE space = %s AND model = %s AND part = 0"
+        return int(self.rows(sql, (self.space_of(tenant), model))[0][0])
+
+    def pending(self, tenant: str | None = None) -> int:
+        if tenant is not None:
+            return int(self.rows("SELECT count(*) FROM outbox WHERE space = %s", (self.space_of(tenant),))[0][0])
+        sql = "SELECT count(*) FROM outbox WHERE space IN (SELECT live FROM tenants)"
+        return int(self.rows(sql, ())[0][0])
+
+    def index_work(self, limit: int, after: int = 0, *, newest: bool = False) -> list[Waiting]:
+        order = "DESC" if newest else "ASC"
+        sql = (
+            "SELECT t.tenant, o.source, o.seq, o.ticket FROM outbox AS o JOIN tenants AS t ON t.live = o.space "
+            f"WHERE o.seq > %s ORDER BY o.seq {order}, o.space LIMIT %s"
+        )
+        return [Waiting(*row) for row in self.rows(sql, (after, limit))]
+
+    def known_vectors(self, hashes: Sequence[bytes]) -> dict[bytes, Query]:
+        sql = "SELECT space, seq, numbers FROM vectors WHERE hash = %s ORDER BY space, seq, part"
+        known: dict[bytes, Query] = {}
+        for hash in dict.fromkeys(hashes):
+            rows = self.rows(sql, (hash,))
+            first = [numbers_of(vector) for space, seq, vector in rows if (space, seq) == rows[0][:2]]
+            if first:
+                known[hash] = np.array(first, dtype=np.float32)
+        return known
+
+    def followed_model(self) -> str | None:
+        rows = self.rows("SELECT model FROM followed WHERE space = %s", (COMMON,))
+        return str(rows[0][0]) if rows else None
+
+    def missing(self, model: str, limit: int) -> Missing | None:
+        if self.followed_model() != model:
+            return None
+        sql = (
+            "SELECT t.tenant, t.live, source.name, coalesce(f.upto, 0) FROM tenants AS t "
+            "CROSS JOIN unnest(%s::text[]) AS source(name) LEFT JOIN followed AS f ON f.space = t.live "
+            "AND f.source = source.name AND f.model = %s WHERE coalesce(f.upto, 0) < %s ORDER BY t.live LIMIT 1"
+        )
+        rows = self.rows(sql, ([table.name for table in EMBEDDED], model, ALL))
+        if not rows:
+            return None
+        tenant, space, source, after = rows[0]
+        return self._missing(tenant, space, source, after, model, limit)
+
+    def _missing(self, tenant: str, space: int, source: str, after: int, model: str, limit: int) -> Missing:
+        some = f"SELECT seq FROM {source} WHERE space = %s AND seq > %s ORDER BY seq LIMIT %s"
+        sql = (
+            "SELECT r.seq, EXISTS (SELECT 1 FROM vectors AS v WHERE v.space = %s AND v.seq = r.seq AND v.model = %s) "
+            f"FROM ({some}) AS r ORDER BY r.seq"
+        )
+        rows = self.rows(sql, (space, model, space, after, limit))
+        lacking = tuple((seq, tenant) for seq, has in rows if not has)
+        return Missing(source, rows[-1][0] if len(rows) == limit else ALL, lacking, tenant)
+
+
+def _seq(record: Any) -> int:
+    return int(record.seq)
+
+
+class VectorWrites(Session):
+    """What a job does to vectors; fulfils its part of `port.Tx`."""
+
+    _batch: Batch
+
+    def put_vectors(self, model: str, made: Sequence[MadeVector]) -> int:
+        current = [one for one in made if self._still_waits(one.waiting)]
+        rows: list[tuple[Any, ...]] = []
+        for one in current:
+            space = self._batch.locked(one.waiting.tenant)
+            self.run("DELETE FROM vectors WHERE space = %s AND seq = %s", (space, one.waiting.seq))
+            rows += vector_rows(space, one.waiting.seq, model, one.hash, one.numbers.astype("<f2"))
+        self.run_many("INSERT INTO vectors VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)", rows)
+        self.done([one.waiting for one in current])
+        return len(current)
+
+    def _still_waits(self, one: Waiting) -> bool:
+        """Not once the record is gone; nor once it has another text, for which another ticket waits."""
+        sql = "SELECT 1 FROM outbox WHERE space = %s AND seq = %s AND ticket = %s"
+        return bool(self.rows(sql, (self._batch.locked(one.tenant), one.seq, one.ticket)))
+
+    def follow_vector(self, table: Table[R], old: R | None, new: R | None) -> None:
+        """After a record came, changed or went: its vector goes unless the text is the same, and the new text waits."""
+        if table.passage is None:
+            return
+        before, after = (None if one is None else (_seq(one), table.passage(one)) for one in (old, new))
+        if before == after:
+            return
+        record: Any = old if new is None else new
+        space = self._batch.locked(record.tenant)
+        if before is not None:
+            self.run("DELETE FROM outbox WHERE space = %s AND seq = %s", (space, before[0]))
+            self.run("DELETE FROM vectors WHERE space = %s AND seq = %s", (space, before[0]))
+        if after is not None:
+            ticket = after[0] if before is None else self._batch.next_seq(record.tenant)
+            self.run("INSERT INTO outbox VALUES (%s, %s, %s, %s)", (space, after[0], table.name, ticket))
+
+    def done(self, work: Sequence[Waiting]) -> None:
+        sql = "DELETE FROM outbox WHERE space = %s AND seq = %s AND ticket = %s"
+        self.run_many(sql, [(self._batch.locked(one.tenant), one.seq, one.ticket) for one in work])
+
+    def follow_model(self, model: str | None) -> None:
+        self.run("DELETE FROM followed", ())
+        if model is not None:
+            self.run("INSERT INTO followed VALUES (%s, '', %s, 0)", (COMMON, model))
+
+    def queue(self, model: str, missing: Missing) -> None:
+        sql = "INSERT INTO outbox VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+        self.run_many(sql, [(self._batch.locked(tenant), seq, missing.source, seq) for seq, tenant in missing.rows])
+        if missing.tenant is not None:
+            upsert = (
+                "INSERT INTO followed VALUES (%s, %s, %s, %s) "
+                "ON CONFLICT (space, source) DO UPDATE SET model = excluded.model, upto = excluded.upto"
+            )
+            self.run(upsert, (self._batch.locked(missing.tenant), missing.source, model, missing.upto))

