@@ -111,7 +111,7 @@ class SqliteStore:
     def last_seq(self, tenant: str | None = None) -> int:
         return self._commits.last_seq
 
-    def fold_words(
+    def compact_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         with self._folding, self._faults:
