@@ -34,7 +34,7 @@ def store(quick_folder: Path) -> Iterator[SqliteStore]:
 def opened(folder: Path) -> SqliteStore:
     """A store that folds often: sixteen rows a segment, three segments merged."""
     made = SqliteStore(folder / "memory.db", lambda event: None)
-    made._folder = Compactor(made._readers.mine, made._write_words, rows=16, merge=3)
+    made._compactor = Compactor(made._readers.mine, made._write_words, rows=16, merge=3)
     return made
 
 
@@ -234,10 +234,10 @@ def test_a_fold_that_is_cut_off_anywhere_changes_no_answer(quick_folder: Path, s
     store.write(lambda tx: tx.delete(MEMORIES, TENANT, "m3"))
     writes = iter(range(1000))
 
-    def write(job: Any) -> Any:
+    def write(tenant: str, job: Any) -> Any:
         if next(writes) >= survives:
             raise Killed
-        return store._write_words(job)
+        return store._write_words(tenant, job)
 
     with contextlib.suppress(Killed):
         Compactor(store._readers.mine, write, rows=16, merge=3).compact_all()
@@ -259,11 +259,11 @@ def test_what_is_dropped_while_a_fold_is_under_way_stays_dropped(store: SqliteSt
     for number in range(48):
         put(store, f"m{number}", f"granite number{number}")
 
-    def write(job: Any) -> Any:
+    def write(tenant: str, job: Any) -> Any:
         if store.read().get(MEMORIES, TENANT, "m5"):
             store.write(lambda tx: tx.delete(MEMORIES, TENANT, "m5"))
             put(store, "m6", "gneiss instead")
-        return store._write_words(job)
+        return store._write_words(tenant, job)
 
     Compactor(store._readers.mine, write, rows=16, merge=3).compact_all()
     assert asked(store, "number5") == []
@@ -317,7 +317,7 @@ STEPS = st.lists(
 def test_any_history_ends_in_the_answers_of_fts5(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
     folder = tmp_path_factory.mktemp("words")
     store = opened(folder)
-    store._folder = Compactor(store._readers.mine, store._write_words, rows=3, merge=2)
+    store._compactor = Compactor(store._readers.mine, store._write_words, rows=3, merge=2)
     for step, number, content in steps:
         if step == "put":
             put(store, f"m{number}", content)
@@ -335,7 +335,7 @@ def test_any_history_ends_in_the_answers_of_fts5(tmp_path_factory: pytest.TempPa
         else:
             store.close()
             store = opened(folder)
-            store._folder = Compactor(store._readers.mine, store._write_words, rows=3, merge=2)
+            store._compactor = Compactor(store._readers.mine, store._write_words, rows=3, merge=2)
     same_as_fts5(store, " ".join(WORDS[:10]))
     assert store.verify() == []
     store.close()

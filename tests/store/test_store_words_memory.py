@@ -82,7 +82,7 @@ def test_postings_that_stay_in_memory_answer_as_those_that_are_read(
 
 
 def test_the_few_that_a_filter_leaves_are_scored_as_among_all(store: SqliteStore) -> None:
-    store._folder = Compactor(store._readers.mine, store._write_words, rows=400, merge=3)
+    store._compactor = Compactor(store._readers.mine, store._write_words, rows=400, merge=3)
     chance = random.Random(4)
     for number in range(400):
         put(store, f"m{number}", text(chance), project="few" if number % 80 == 0 else "many")
@@ -160,19 +160,19 @@ def test_a_tenant_that_forgot_everything_is_searched_after_the_index_was_mended(
     assert store.verify() == []
 
 
-def test_an_index_that_is_mended_while_words_are_folded_is_whole(store: SqliteStore) -> None:
+def test_an_index_that_is_mended_while_words_are_compacted_is_whole(store: SqliteStore) -> None:
     chance = random.Random(2)
     for number in [*range(40), *range(20)]:  # the first ones are stored again, under later numbers
         put(store, f"m{number}", text(chance))
     mending = threading.Thread(target=store.repair_index)
 
-    def write(job: Any) -> Any:
+    def write(tenant: str, job: Any) -> Any:
         if mending.ident is None:
             mending.start()
-            mending.join(timeout=1)  # it ends at once if it does not wait for the fold
-        return store._write_words(job)
+            mending.join(timeout=1)  # it ends at once if it does not wait for the compaction
+        return store._write_words(tenant, job)
 
-    store._folder = Compactor(store._readers.mine, write, rows=16, merge=3)
+    store._compactor = Compactor(store._readers.mine, write, rows=16, merge=3)
     store.compact_words(least=1)
     mending.join()
     assert store.verify() == []
