@@ -132,7 +132,7 @@ def test_one_member_too_many_is_refused_where_the_list_comes_last(tmp_path: Path
     report = sealed.look()
 
     assert [one.code for one in report.findings] == ["damaged"]
-    assert "one too many" in report.findings[0].message
+    assert "too many members" in report.findings[0].message
 
 
 def listed(count: int) -> list[dict[str, object]]:

@@ -383,7 +383,7 @@ def test_a_staged_path_that_no_reader_takes_is_not_packed(tmp_path: Path, path: 
 def test_a_staged_file_of_another_kind_than_its_path_is_not_packed(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"x")
 
-    with pytest.raises(InvalidRequest, match="kind"):
+    with pytest.raises(InvalidRequest, match="type"):
         pack(_one("folders/notes/a", tmp_path / "x", "store"), tmp_path / "body", ID)
 
 

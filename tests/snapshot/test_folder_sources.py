@@ -54,13 +54,13 @@ def test_a_link_to_the_data_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "link").symlink_to("home")
 
-    with pytest.raises(InvalidSettings, match="capture itself"):
+    with pytest.raises(InvalidSettings, match="contains the data folder"):
         sources(tmp_path / "home", str(tmp_path / "link"))
 
 
 @pytest.mark.parametrize("folders", ["memory,memory/inner", "memory/inner,memory", "memory,a=memory"])
 def test_folders_inside_each_other_are_refused(tmp_path: Path, folders: str) -> None:
-    with pytest.raises(InvalidSettings, match="the same files"):
+    with pytest.raises(InvalidSettings, match="overlap"):
         sources(tmp_path, folders)
 
 

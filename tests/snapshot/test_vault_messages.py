@@ -66,7 +66,7 @@ def test_the_status_of_a_folder_that_is_not_there_yet_says_so(cli: Cli, tmp_path
     cli.create()
     said = cli.good("vault", "status", str(tmp_path / "vault"))
     assert (said["snapshots"], len(said["missing"])) == (0, 1)
-    assert "no such folder yet" in said["warnings"][0]
+    assert "does not exist yet" in said["warnings"][0]
 
     cli.good("vault", "sync", str(tmp_path / "vault"))
     assert "warnings" not in cli.good("vault", "status", str(tmp_path / "vault"))
@@ -213,7 +213,7 @@ def test_doctor_looks_at_the_vault(cli: Cli, tmp_path: Path) -> None:
         checks: list[Json] = host("doctor").answer["checks"]
         return next(one for one in checks if one["name"] == "vault")
 
-    assert (vault()["ok"], vault()["found"]) == (True, f"{place}: 1 snapshots, 1 still to be sent")
+    assert (vault()["ok"], vault()["found"]) == (True, f"{place}: 1 snapshots, 1 not uploaded yet")
     next(place.rglob("*.tar.zst")).unlink()
     assert (vault()["ok"], "1 damaged" in vault()["found"]) == (False, True)
     shutil.rmtree(place)
