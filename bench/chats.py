@@ -41,7 +41,7 @@ def filled(home: Path, words: Sequence[str], users: Iterable[int], each: int) ->
     for start in range(0, len(said), BATCH):
         answer = BY_NAME["remember_batch"].call(engine.context(Caller()), {"memories": said[start : start + BATCH]})
         assert answer["success"]
-    engine.store.fold_words()
+    engine.store.compact_words()
     return engine
 
 

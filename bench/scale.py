@@ -118,7 +118,7 @@ def fill(store: SqliteStore, rows: int) -> tuple[float, float]:
         store.write(write)
     wrote = time.perf_counter() - began
     began = time.perf_counter()
-    store.fold_words()
+    store.compact_words()
     return rows / wrote, time.perf_counter() - began
 
 

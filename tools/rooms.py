@@ -72,6 +72,16 @@ INSIDE: dict[str, Levels] = {
         ("generations",),
         ("live",),
     ),
+    "store.postgres": (
+        ("pool", "conditions"),
+        ("batch", "session", "schema"),
+        ("vectors",),
+        ("reader", "space_copy", "integrity"),
+        ("tx",),
+        ("group_commit",),
+        ("store",),
+        ("live",),
+    ),
     "ops": (
         ("framework",),
         ("query",),

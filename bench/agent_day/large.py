@@ -61,7 +61,7 @@ def _fill(home: Path, rows: int, project: str) -> None:
     contents = iter(scale.texts(rows, 1))
     while batch := list(islice(contents, scale.BATCH)):
         engine.store.write(partial(_write, batch, project))
-    engine.store.fold_words()
+    engine.store.compact_words()
     engine.close()
 
 

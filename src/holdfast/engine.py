@@ -265,7 +265,7 @@ class Engine:
         elif self._live.is_open():
             if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
                 with suppress(Fault):  # a disk that takes no more must not keep the folder locked
-                    self.store.fold_words()
+                    self.store.compact_words()
             self._live.close()
         self._lock.__exit__()
 

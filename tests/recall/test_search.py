@@ -314,7 +314,7 @@ def test_a_large_import_without_a_server_is_folded_when_it_ends(
 ) -> None:
     monkeypatch.setattr("holdfast.engine.LARGE_IMPORT", 20)
     world = World(tmp_path / "memory")
-    world.engine.store._folder.rows = 10  # type: ignore[attr-defined]
+    world.engine.store._compactor.rows = 10  # type: ignore[attr-defined]
     for number in range(20):
         keep(world, f"bridges a{number} b{number}")
     world.close()

@@ -306,7 +306,7 @@ def test_whoever_began_with_the_old_store_reads_on_and_is_refused_to_write(world
         assert refused.value.retryable
     assert old.failure() is None
     with pytest.raises(Restoring):
-        old.fold_words(least=1)
+        old.compact_words(least=1)
     assert world.call("remember", OURS, content="a new desk writes")["memory"]
 
 

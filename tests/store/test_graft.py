@@ -173,7 +173,7 @@ def test_other_tenants_keep_what_they_have_now(world: World, restored: Path) -> 
 def test_folded_words_of_others_are_taken_over(world: World, restored: Path) -> None:
     fill(world, OURS, "amber")
     fill(world, THEIRS, "basalt")
-    world.engine.store.fold_words(least=1)
+    world.engine.store.compact_words(least=1)
     world.call("evolve", THEIRS, memoryId=fill(world, THEIRS, "dolomite")[1], newContent="dolomite went away")
     capture_store(live(world), restored, OURS.tenant)
     graft(restored, live(world), OURS.tenant)

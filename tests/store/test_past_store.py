@@ -99,7 +99,7 @@ def test_nothing_can_be_written_into_the_past(past: PastStore, captured: Path) -
             attempt()
     with pytest.raises(apsw.ReadOnlyError):
         past._open().execute("DELETE FROM memories")
-    assert past.fold_words() == 0
+    assert past.compact_words() == 0
     assert past.failure() is None
     assert captured.read_bytes() == before
 

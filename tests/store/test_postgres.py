@@ -129,7 +129,7 @@ def test_folding_changes_no_answer(opened: Callable[[], Store]) -> None:
         return [tuple(hit) for hit in of.read().words(MEMORIES, TENANT, ["basalt", "number3"], (), 50).hits]
 
     before = hits(store)
-    assert store.fold_words(least=10) == 1
+    assert store.compact_words(least=10) == 1
     assert hits(store) == hits(cold) == before
     assert store.verify() == []
 

@@ -34,7 +34,7 @@ def store(quick_folder: Path) -> Iterator[SqliteStore]:
 def opened(folder: Path) -> SqliteStore:
     """A store that folds often: sixteen rows a segment, three segments merged."""
     made = SqliteStore(folder / "memory.db", lambda event: None)
-    made._folder = Compactor(made._readers.mine, made._write_words, rows=16, merge=3)
+    made._compactor = Compactor(made._readers.mine, made._write_words, rows=16, merge=3)
     return made
 
 
@@ -84,7 +84,7 @@ def test_folded_or_not_the_answers_are_those_of_fts5(store: SqliteStore, seed: i
     for number in range(150):
         put(store, f"m{number}", text(chance))
         if number % 40 == 0:
-            store.fold_words()
+            store.compact_words()
     for number in chance.sample(range(150), 20):
         put(store, f"m{number}", text(chance))
     for number in chance.sample(range(150), 20):
@@ -94,7 +94,7 @@ def test_folded_or_not_the_answers_are_those_of_fts5(store: SqliteStore, seed: i
         for question in questions:
             same_as_fts5(store, question)
         assert store.verify() == []
-        store.fold_words(least=1)
+        store.compact_words(least=1)
     assert segments(store) > 1
 
 
@@ -102,11 +102,11 @@ def test_small_segments_become_one_and_the_gone_leave(store: SqliteStore) -> Non
     chance = random.Random(1)
     for number in range(96):
         put(store, f"m{number}", text(chance))
-    assert store.fold_words() == 6 + 2
+    assert store.compact_words() == 6 + 2
     assert segments(store) == 2
     for number in range(40):
         store.write(lambda tx, id=f"m{number}": tx.delete(MEMORIES, TENANT, id))
-    store.fold_words()
+    store.compact_words()
     assert store._writer.execute("SELECT count(*) FROM word_gone").get == 0
     assert store.verify() == []
     same_as_fts5(store, "kabin lodor")
@@ -115,12 +115,12 @@ def test_small_segments_become_one_and_the_gone_leave(store: SqliteStore) -> Non
 def test_a_thorough_fold_leaves_no_word_of_a_single_forgotten_record(store: SqliteStore) -> None:
     for number in range(48):
         put(store, f"m{number}", "granite" if number else "uraninite")
-    store.fold_words(least=1)
+    store.compact_words(least=1)
     store.write(lambda tx: tx.delete(MEMORIES, TENANT, "m0"))
     sql = "SELECT count(*) FROM word_postings WHERE term = ?"
-    store.fold_words()
+    store.compact_words()
     assert store._writer.execute(sql, (stems("uraninite")[0],)).get == 1
-    store.fold_words(thorough=True)
+    store.compact_words(thorough=True)
     assert store._writer.execute(sql, (stems("uraninite")[0],)).get == 0
     assert len(asked(store, "granite", limit=100)) == 47
     assert store.verify() == []
@@ -129,11 +129,11 @@ def test_a_thorough_fold_leaves_no_word_of_a_single_forgotten_record(store: Sqli
 def test_nothing_of_a_forgotten_record_is_left_once_its_segment_is_written_anew(store: SqliteStore) -> None:
     for number in range(20):
         put(store, f"m{number}", "granite" if number else "uraninite")
-    store.fold_words(least=1)
+    store.compact_words(least=1)
     for number in range(4):
         store.write(lambda tx, id=f"m{number}": tx.delete(MEMORIES, TENANT, id))
     assert asked(store, "uraninite") == []
-    store.fold_words()
+    store.compact_words()
     sql = "SELECT count(*) FROM word_postings WHERE term = ?"
     assert store._writer.execute(sql, (stems("uraninite")[0],)).get == 0
 
@@ -152,7 +152,7 @@ def test_filters_lose_nothing(store: SqliteStore, folded: bool) -> None:
         }
         put(store, f"m{number}", text(chance), **changes)
     if folded:
-        store.fold_words(least=1)
+        store.compact_words(least=1)
     every = {one.seq: one for one in store.read().find(MEMORIES, TENANT)}
     filters = [
         (Condition("project", "=", "north"),),
@@ -177,7 +177,7 @@ def test_a_tenant_s_words_are_its_own(store: SqliteStore) -> None:
     for number in range(40):
         put(store, f"m{number}", "granite and gneiss")
     store.write(lambda tx: tx.add(MEMORIES, sample(MEMORIES, "o", tx.next_seq(OTHER), tenant=OTHER, content="granite")))
-    store.fold_words(least=1)
+    store.compact_words(least=1)
     hits = store.read().words(MEMORIES, OTHER, query("granite"), (), 50)
     assert (len(hits.hits), hits.documents, hits.frequency) == (1, 1, {stems("granite")[0]: 1})
 
@@ -195,7 +195,7 @@ def test_records_of_a_session_are_listed_by_when_they_were_said(store: SqliteSto
         few = store.read().beside(MEMORIES, TENANT, "session_ids", {"s": [want[5], want[7], 999]}, 1)
         assert few == {"s": want[4:9]}
         assert store.read().beside(OBSERVATIONS, TENANT, "session_id", {"s": want}, 3) == {"s": []}
-        store.fold_words(least=1)
+        store.compact_words(least=1)
 
 
 @pytest.mark.parametrize("folded", [False, True])
@@ -203,7 +203,7 @@ def test_all_records_that_meet_conditions_are_listed_unless_they_are_many(store:
     for number in range(30):
         put(store, f"m{number}", "x", project="north" if number % 3 else "south", valid_from=number)
     if folded:
-        store.fold_words(least=1)
+        store.compact_words(least=1)
     for conditions in ((Condition("project", "=", "south"),), (Condition("valid_from", "<", 5),), ()):
         want = sorted(one.seq for one in store.read().find(MEMORIES, TENANT, *conditions))
         found = store.read().within(MEMORIES, TENANT, conditions, 30)
@@ -219,7 +219,7 @@ def test_a_record_tells_how_often_it_holds_what_was_asked(store: SqliteStore) ->
         counted = store.read().words(MEMORIES, TENANT, query("run luck"), (), 5).among.counted([hit.seq, 999])
         assert counted[hit.seq].weights == {"run": 3 + 2, "luck": 2}
         assert (counted[hit.seq].length, set(counted)) == (7 + 4, {hit.seq})
-        store.fold_words(least=1)
+        store.compact_words(least=1)
 
 
 class Killed(Exception):
@@ -234,10 +234,10 @@ def test_a_fold_that_is_cut_off_anywhere_changes_no_answer(quick_folder: Path, s
     store.write(lambda tx: tx.delete(MEMORIES, TENANT, "m3"))
     writes = iter(range(1000))
 
-    def write(job: Any) -> Any:
+    def write(tenant: str, job: Any) -> Any:
         if next(writes) >= survives:
             raise Killed
-        return store._write_words(job)
+        return store._write_words(tenant, job)
 
     with contextlib.suppress(Killed):
         Compactor(store._readers.mine, write, rows=16, merge=3).compact_all()
@@ -247,7 +247,7 @@ def test_a_fold_that_is_cut_off_anywhere_changes_no_answer(quick_folder: Path, s
         assert current.verify() == []
         current.close()
     current = opened(quick_folder)
-    current.fold_words()
+    current.compact_words()
     same_as_fts5(current, "kabin lodor mifex")
     assert current.verify() == []
     listed = "SELECT count(*) FROM word_postings WHERE segment NOT IN (SELECT segment FROM word_segments)"
@@ -259,11 +259,11 @@ def test_what_is_dropped_while_a_fold_is_under_way_stays_dropped(store: SqliteSt
     for number in range(48):
         put(store, f"m{number}", f"granite number{number}")
 
-    def write(job: Any) -> Any:
+    def write(tenant: str, job: Any) -> Any:
         if store.read().get(MEMORIES, TENANT, "m5"):
             store.write(lambda tx: tx.delete(MEMORIES, TENANT, "m5"))
             put(store, "m6", "gneiss instead")
-        return store._write_words(job)
+        return store._write_words(tenant, job)
 
     Compactor(store._readers.mine, write, rows=16, merge=3).compact_all()
     assert asked(store, "number5") == []
@@ -287,7 +287,7 @@ def test_searches_miss_nothing_while_words_are_written_folded_and_merged(store: 
 
     def fold() -> None:
         while not done.is_set():
-            store.fold_words()
+            store.compact_words()
 
     threads = [threading.Thread(target=search) for _ in range(2)] + [threading.Thread(target=fold)]
     for thread in threads:
@@ -317,16 +317,16 @@ STEPS = st.lists(
 def test_any_history_ends_in_the_answers_of_fts5(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
     folder = tmp_path_factory.mktemp("words")
     store = opened(folder)
-    store._folder = Compactor(store._readers.mine, store._write_words, rows=3, merge=2)
+    store._compactor = Compactor(store._readers.mine, store._write_words, rows=3, merge=2)
     for step, number, content in steps:
         if step == "put":
             put(store, f"m{number}", content)
         elif step == "drop":
             store.write(lambda tx, id=f"m{number}": tx.delete(MEMORIES, TENANT, id))
         elif step == "fold":
-            store.fold_words(least=1)
+            store.compact_words(least=1)
         elif step == "fold few":
-            store.fold_words()
+            store.compact_words()
         elif step == "ask":
             same_as_fts5(store, "kabin lodor mifex")
         elif step == "undo":
@@ -335,7 +335,7 @@ def test_any_history_ends_in_the_answers_of_fts5(tmp_path_factory: pytest.TempPa
         else:
             store.close()
             store = opened(folder)
-            store._folder = Compactor(store._readers.mine, store._write_words, rows=3, merge=2)
+            store._compactor = Compactor(store._readers.mine, store._write_words, rows=3, merge=2)
     same_as_fts5(store, " ".join(WORDS[:10]))
     assert store.verify() == []
     store.close()

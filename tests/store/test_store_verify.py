@@ -383,7 +383,7 @@ SEGMENT_DAMAGE = {
 def test_damage_inside_a_segment_is_found_and_mended(path: Path, damage: str) -> None:
     true = answers_of_sound(path)
     with opened(path) as store:
-        store.fold_words(least=1)
+        store.compact_words(least=1)
         assert store.verify() == []
         assert answers(store) == true
     raw(path, damage)
@@ -392,7 +392,7 @@ def test_damage_inside_a_segment_is_found_and_mended(path: Path, damage: str) ->
         assert store.repair_index() == 2 * 63
         assert store.verify() == []
         assert answers(store) == true
-        store.fold_words(least=1)
+        store.compact_words(least=1)
         assert store.verify() == []
         assert answers(store) == true
 

@@ -37,7 +37,7 @@ def test_a_filter_finds_its_records_after_many_other_filters_were_asked_for(stor
     projects = [f"project{number}" for number in range(2 * MASKS)]
     for project in projects:
         put(store, project, "granite", project=project)
-    store.fold_words(least=1)
+    store.compact_words(least=1)
     for project in projects:
         found = asked(store, "granite", Condition("project", "=", project), Condition("latest", "=", True))
         assert len(found) == 1, project
@@ -49,7 +49,7 @@ def test_what_lies_in_remembered_bounds_follows_every_write(store: SqliteStore) 
     ]
     for number in range(5 * len(bounds)):
         put(store, f"m{number}", "granite", project=f"p{number % len(bounds)}")
-    store.fold_words(least=1)
+    store.compact_words(least=1)
 
     def inside() -> list[int]:
         return [store.read().words(MEMORIES, TENANT, ["granite"], some, 20).inside for some in bounds]
@@ -60,7 +60,7 @@ def test_what_lies_in_remembered_bounds_follows_every_write(store: SqliteStore) 
     put(store, "new", "granite", project="p2")
     assert inside() == inside() == [5, 4, 6, *[5] * (len(bounds) - 3)]
     assert len(asked(store, "granite", *bounds[1])) == 4
-    store.fold_words(least=1)
+    store.compact_words(least=1)
     assert inside() == [5, 4, 6, *[5] * (len(bounds) - 3)]
 
 
@@ -75,18 +75,18 @@ def test_postings_that_stay_in_memory_answer_as_those_that_are_read(
         put(store, f"m{chance.randrange(60)}", text(chance))
         if number % 10 == 0:
             drop(store, f"m{chance.randrange(60)}")
-            store.fold_words()
+            store.compact_words()
         for question in ("kabin lodor mifex", "segam tohul vufex") if number % 5 == 0 else ():
             hits = {hit.seq: round(hit.score, 9) for hit in asked(store, question, limit=100)}
             assert hits == dict(by_fts5(store, question, limit=100))
 
 
 def test_the_few_that_a_filter_leaves_are_scored_as_among_all(store: SqliteStore) -> None:
-    store._folder = Compactor(store._readers.mine, store._write_words, rows=400, merge=3)
+    store._compactor = Compactor(store._readers.mine, store._write_words, rows=400, merge=3)
     chance = random.Random(4)
     for number in range(400):
         put(store, f"m{number}", text(chance), project="few" if number % 80 == 0 else "many")
-    store.fold_words(least=1)
+    store.compact_words(least=1)
     drop(store, "m0", "m1")
     every = {hit.seq: hit.score for hit in asked(store, "kabin lodor mifex", limit=400)}
     few = [one.seq for one in store.read().find(MEMORIES, TENANT, Condition("project", "=", "few"))]
@@ -97,7 +97,7 @@ def test_the_few_that_a_filter_leaves_are_scored_as_among_all(store: SqliteStore
 def test_it_is_told_which_records_meet_the_conditions(store: SqliteStore) -> None:
     for number in range(40):
         put(store, f"m{number}", "granite", project="few" if number % 10 == 0 else "many")
-    store.fold_words(least=1)
+    store.compact_words(least=1)
     put(store, "late", "granite", project="few")
     drop(store, "m10")
     bounds = (Condition("project", "=", "few"), Condition("title", "=", ""))  # one is no scope: rows are looked at
@@ -114,7 +114,7 @@ def test_a_record_that_was_stored_again_still_tells_its_words(store: SqliteStore
     assert len(asked(store, "granite")) == 2
     put(store, "one", "granite and gneiss", latest=False)
     if folded:
-        store.fold_words(least=1)
+        store.compact_words(least=1)
     words = store.read().words(MEMORIES, TENANT, query("gneiss"), (), 5)
     (hit,) = words.hits
     assert words.among.counted([hit.seq])[hit.seq].weights == {"gneiss": 1.0}
@@ -126,15 +126,15 @@ def test_segments_whose_ranges_cross_are_merged_in_order(store: SqliteStore) -> 
     def more(first: int, count: int) -> None:
         for number in range(first, first + count):
             put(store, f"m{number}", text(chance))
-        store.fold_words(least=1)
+        store.compact_words(least=1)
 
     more(0, 96)  # two large segments
     drop(store, *(f"m{number}" for number in range(4, 48)))
-    store.fold_words()  # the first is small now
+    store.compact_words()  # the first is small now
     more(100, 2)
     more(110, 2)  # three small ones, two of them behind the large one, become one
     drop(store, *(f"m{number}" for number in range(52, 96)))
-    store.fold_words()  # the large one is small now, and lies within the range of the merged one
+    store.compact_words()  # the large one is small now, and lies within the range of the merged one
     more(120, 2)
     assert store.verify() == []
     drop(store, "m1", "m49", "m101", "m111")
@@ -143,7 +143,7 @@ def test_segments_whose_ranges_cross_are_merged_in_order(store: SqliteStore) -> 
 
 def test_a_tenant_that_forgot_everything_is_searched_after_the_index_was_mended(store: SqliteStore) -> None:
     put(store, "one", "granite")
-    store.fold_words(least=1)
+    store.compact_words(least=1)
     assert len(asked(store, "granite")) == 1
     drop(store, "one")
     assert asked(store, "granite") == []  # all that held the word is gone
@@ -160,20 +160,20 @@ def test_a_tenant_that_forgot_everything_is_searched_after_the_index_was_mended(
     assert store.verify() == []
 
 
-def test_an_index_that_is_mended_while_words_are_folded_is_whole(store: SqliteStore) -> None:
+def test_an_index_that_is_mended_while_words_are_compacted_is_whole(store: SqliteStore) -> None:
     chance = random.Random(2)
     for number in [*range(40), *range(20)]:  # the first ones are stored again, under later numbers
         put(store, f"m{number}", text(chance))
     mending = threading.Thread(target=store.repair_index)
 
-    def write(job: Any) -> Any:
+    def write(tenant: str, job: Any) -> Any:
         if mending.ident is None:
             mending.start()
-            mending.join(timeout=1)  # it ends at once if it does not wait for the fold
-        return store._write_words(job)
+            mending.join(timeout=1)  # it ends at once if it does not wait for the compaction
+        return store._write_words(tenant, job)
 
-    store._folder = Compactor(store._readers.mine, write, rows=16, merge=3)
-    store.fold_words(least=1)
+    store._compactor = Compactor(store._readers.mine, write, rows=16, merge=3)
+    store.compact_words(least=1)
     mending.join()
     assert store.verify() == []
     same_as_fts5(store, "kabin lodor mifex")
@@ -184,7 +184,7 @@ def test_an_answer_stays_what_it_was_while_others_go_on(store: SqliteStore, fold
     put(store, "one", "granite")
     put(store, "two", "granite")
     if folded:
-        store.fold_words(least=1)
+        store.compact_words(least=1)
     earlier = store.read().words(MEMORIES, TENANT, query("granite"), (), 5)
     put(store, "one", "granite again")
     drop(store, "two")
@@ -203,7 +203,7 @@ def test_records_that_come_and_go_leave_nothing_behind(store: SqliteStore) -> No
         put(store, f"m{number}", "granite")
         assert len(asked(store, "granite")) == 2
         drop(store, f"m{number}")
-        store.fold_words()
+        store.compact_words()
     assert len(asked(store, "granite")) == 1
     assert count(store, "word_gone") <= 16
     assert len(store._index._tenants[TENANT].tail.docs) <= 17
@@ -213,9 +213,9 @@ def test_records_that_come_and_go_leave_nothing_behind(store: SqliteStore) -> No
 def test_of_a_tenant_that_forgot_everything_no_word_is_left(store: SqliteStore) -> None:
     for number in range(40):
         put(store, f"m{number}", f"granite number{number}")
-    store.fold_words(least=1)
+    store.compact_words(least=1)
     drop(store, *(f"m{number}" for number in range(40)))
-    store.fold_words()
+    store.compact_words()
     assert {table: count(store, table) for table in ("word_rows", "word_segments", "word_postings", "word_gone")} == {
         "word_rows": 0,
         "word_segments": 0,

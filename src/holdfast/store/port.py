@@ -446,7 +446,7 @@ class Store(Protocol):
         number that moves whenever a record of any is stored."""
         ...
 
-    def fold_words(self, least: int | None = None, stop: Callable[[], bool] = ..., thorough: bool = False) -> int:
+    def compact_words(self, least: int | None = None, stop: Callable[[], bool] = ..., thorough: bool = False) -> int:
         """Gather the words of new rows where a search adds them up faster; how many parts were written.
 
         Nothing depends on it but speed: rows that are not folded are found all the same.

@@ -33,7 +33,7 @@ class ClosedStore:
     def last_seq(self, tenant: str | None = None) -> int:
         self._refuse()
 
-    def fold_words(
+    def compact_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         self._refuse()

@@ -58,7 +58,7 @@ class Maintenance:
             try:
                 if not self._is_well():
                     continue
-                self._engine.store.fold_words(stop=self._stop.is_set)
+                self._engine.store.compact_words(stop=self._stop.is_set)
                 if clock.steady() >= count_due:
                     count_due = clock.steady() + RECALLS_SECONDS
                     self.keep_recalls()
@@ -66,7 +66,7 @@ class Maintenance:
                     due = clock.steady() + self._engine.settings.maintenance_seconds
                     self.sweep_all()
                     # What was forgotten leaves the disk as well, also where nobody could find it any more.
-                    self._engine.store.fold_words(stop=self._stop.is_set, thorough=True)
+                    self._engine.store.compact_words(stop=self._stop.is_set, thorough=True)
             except Fault as fault:
                 log.warning("maintenance: %s (%s)", fault.message, fault.code)
             except Exception as error:  # noqa: BLE001 - a bug in one run must not end all later ones

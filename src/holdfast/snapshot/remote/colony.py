@@ -217,7 +217,7 @@ def _bundled(
     store = open_file(database)
     try:
         fill(store, documents, identity.tenant)
-        store.fold_words()
+        store.compact_words()
     finally:
         store.close()
     state.write_bytes(canonical.dumps(runtime_state(database, identity.tenant)))

@@ -14,6 +14,7 @@ from psycopg import errors
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.errors import DataDamaged, Fault, InvalidSettings, StorageFull, StoreUnreachable
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
@@ -46,13 +47,10 @@ def open_pool(url: str) -> ConnectionPool[Connection]:
         configure=_prepare,
         open=False,
     )
-    try:
+    with OnFailure(pool.close):
         pool.open()
         with faults(), pool.connection() as db:
             db.execute("SELECT 1")
-    except BaseException:
-        pool.close()
-        raise
     return pool
 
 

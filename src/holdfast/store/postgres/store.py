@@ -73,7 +73,7 @@ class PostgresStore:
             row = db.execute(sql, (tenant, tenant)).fetchone()
         return int(row[0]) if row else 0
 
-    def fold_words(
+    def compact_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         written = 0

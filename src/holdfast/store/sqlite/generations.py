@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from holdfast.core.cleanup import OnFailure
 from holdfast.core.errors import Fault
 from holdfast.store.data_folder import DataFolder
 from holdfast.store.engine_port import Build
@@ -32,11 +33,8 @@ class Generations:
         self._left: weakref.WeakSet[SqliteStore] = weakref.WeakSet()  # old stores that somebody may still read
         database = folder.prepare()
         self.store = open_store(database)
-        try:
+        with OnFailure(self.store.close):
             folder.settle(database)
-        except BaseException:
-            self.store.close()
-            raise
 
     def exchange(self, build: Build) -> str:
         """Go over to the generation that `build` names; it is given the live store, which takes no writes meanwhile.
@@ -51,12 +49,9 @@ class Generations:
         with self._exchanging:
             old = self.store
             old.retire()
-            try:
+            with OnFailure(old.resume):
                 name = build(FrozenFile(self._folder, old.path))
                 new = self._open(name, old.last_seq())
-            except BaseException:
-                old.resume()
-                raise
             self._switch(name, old, new)
             self.store = new
             self._left.add(old)
@@ -66,11 +61,8 @@ class Generations:
 
     def _open(self, name: str, seq: int) -> SqliteStore:
         new = self._open_store(self._folder.database_of(name))
-        try:
+        with OnFailure(new.close):
             new.skip_to(seq)  # the order of writes never runs backwards
-        except BaseException:
-            new.close()
-            raise
         return new
 
     def _switch(self, name: str, old: SqliteStore, new: SqliteStore) -> None:

@@ -86,7 +86,7 @@ class SqliteStore:
         self._readers = _Readers(path)
         # Its parts never hold the store itself: once replaced, it goes with whoever reads it last.
         self._write_words = partial(_write_words, self._commits, self._writer)
-        self._folder = Compactor(self._readers.mine, self._write_words)
+        self._compactor = Compactor(self._readers.mine, self._write_words)
         self._folding = threading.Lock()  # what is being folded must not be mended or folded by another meanwhile
 
     def read(self) -> Reader:
@@ -111,11 +111,11 @@ class SqliteStore:
     def last_seq(self, tenant: str | None = None) -> int:
         return self._commits.last_seq
 
-    def fold_words(
+    def compact_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         with self._folding, self._faults:
-            return self._folder.compact_all(least, stop, thorough)
+            return self._compactor.compact_all(least, stop, thorough)
 
     def content_tag(self) -> str:
         """How many records of memory there are and the sum of their checksums, by table."""
@@ -166,7 +166,7 @@ class SqliteStore:
             filled = self._commits.write(rebuild, mends=True)
             self._codes.forget()
             if self._watch.refusal() is None:  # which is only about speed
-                self._folder.compact_all()
+                self._compactor.compact_all()
         return filled
 
     def retire(self) -> None:

@@ -82,7 +82,7 @@ class PastStore:
     def last_seq(self, tenant: str | None = None) -> int:
         return self._last_seq
 
-    def fold_words(
+    def compact_words(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
         return 0
