@@ -44,7 +44,7 @@ def test_a_project_that_is_not_known_is_its_name(world: World) -> None:
 def test_a_bare_name_of_two_projects_is_refused_and_both_are_named(world: World) -> None:
     start(world, "s1", SHOP, "/home/a/platform")
     start(world, "s2", OPS, "/home/b/platform")
-    with pytest.raises(InvalidRequest, match=f"platform is the name of 2 projects: {SHOP}, {OPS}"):
+    with pytest.raises(InvalidRequest, match=f"platform matches 2 projects: {SHOP}, {OPS}"):
         project_names(world.context(), "platform")
     with pytest.raises(InvalidRequest):
         world.call("sessions", project="platform")

@@ -131,7 +131,7 @@ def test_a_request_that_may_be_repeated_is_sent_again_when_its_answer_was_lost(
 def test_a_write_whose_answer_was_lost_is_not_done_twice(servers: list[Endings], name: str) -> None:
     servers += [old := Endings("hang up"), new := Endings("answer")]
 
-    with pytest.raises(AnswerLate, match="may have been carried out"):
+    with pytest.raises(AnswerLate, match="may have completed"):
         _call(old.url, Found(new.url), name)
 
     assert (len(old.requests), len(new.requests)) == (1, 0)

@@ -21,11 +21,11 @@ def test_a_memory_that_is_still_in_the_vault_is_told_on_the_dashboard(
     with serving(tmp_path / "memory", HOLDFAST_VAULT=str(tmp_path / "vault")) as server:
         open_panel(page, server.url)
         told = page.get_by_role("list", name=TOLD).first
-        expect(told).to_contain_text("was not restored yet")
-        expect(told).to_contain_text("Mount the disk")
+        expect(told).to_contain_text("has not been restored yet")
+        expect(told).to_contain_text("Mount its disk")
         expect(page.locator(".badge.bad").first).to_be_visible()
         page.goto(f"{server.url}/viewer#/memories")
-        expect(page.locator(".panel.memories")).to_contain_text("was not restored yet")
+        expect(page.locator(".panel.memories")).to_contain_text("has not been restored yet")
 
 
 def test_a_damaged_memory_is_told_on_the_dashboard(page: Page, tmp_path: Path) -> None:

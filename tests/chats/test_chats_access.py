@@ -215,7 +215,7 @@ def test_the_memory_of_another_is_changed_no_more_than_one_that_is_not_there(wor
         assert refused.value.message == "memory: no memory has that id"
         with pytest.raises(NotFound) as unseen:
             world.call("forget", memoryId=id, **asked_by(B))
-        assert unseen.value.message == "forget: no memory of that id"
+        assert unseen.value.message == "forget: no memory has that id"
         assert world.call("governance_delete", memoryIds=[id], **asked_by(B))["deleted"] == 0
     assert world.call("memory", id=memory["id"], **asked_by(A))["memory"]["content"] == memory["content"]
 

@@ -183,7 +183,7 @@ def test_a_folder_that_cannot_be_made_is_told_with_a_remedy(tmp_path: Path) -> N
 
     assert done.returncode == 22
     assert str(home.folder) in done.stderr
-    assert "Name a folder that you can write to" in done.stderr
+    assert "Choose a writable folder" in done.stderr
 
 
 def test_what_keeps_the_server_from_starting_is_the_commands_own_error(home: Home) -> None:
@@ -261,7 +261,7 @@ def test_a_server_that_was_stopped_is_gone_when_the_command_returns(home: Home) 
 
     done = home.run("serve", "--stop")
 
-    assert "has ended" in done.stderr
+    assert "has stopped" in done.stderr
     assert not is_running(pid)
 
 
@@ -281,13 +281,13 @@ def test_stopping_waits_for_the_process_and_not_only_for_the_folder() -> None:
 
 def test_the_status_says_whether_the_server_runs_and_starts_none(home: Home) -> None:
     first = home.run("status").stdout
-    assert first.splitlines()[0] == "server: does not run; the next command or hook starts it"
+    assert first.splitlines()[0] == "server: not running; the next command or hook starts it"
     assert first.splitlines()[1].startswith(f"folder: {home.folder}")
     assert not home.folder.exists()
 
     home.remember("The lighthouse.")
     second = home.run("status").stdout
-    assert f"server: runs at {home.card['url']}\n" in second
+    assert f"server: running at {home.card['url']}\n" in second
     assert "memory: 1 memories" in second
     assert "spool: nothing waits\n" in second
 

@@ -134,7 +134,7 @@ def test_an_import_from_a_folder_that_is_not_allowed_fails_and_says_why(
 ) -> None:
     done = agentmemory(server, "import-jsonl", str(tmp_path))
     assert done.returncode == 1
-    assert "path: lies outside the folders" in done.stdout
+    assert "path: not in a folder" in done.stdout
     assert server.get("/sessions")["sessions"] == []
 
 

@@ -303,7 +303,7 @@ def test_weakness_g_what_is_declared_has_a_limit_too(vault: MemVault) -> None:
 def test_weakness_g_the_limit_is_256_mb_unless_set(vault: MemVault) -> None:
     _bomb(vault, declared=256 * 1024 * 1024 + 1, actual=1_000)
 
-    with pytest.raises(ColonyDamaged, match="268435456 are the limit"):
+    with pytest.raises(ColonyDamaged, match="the limit is 268435456"):
         ColonyMemory(backend=vault).restore()
 
 

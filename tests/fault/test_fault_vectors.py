@@ -30,7 +30,7 @@ from holdfast.intake import embed_queue
 embed_queue.BATCH = 3
 world = World(Path(sys.argv[1]), chance=int(sys.argv[2]))
 embedder = HashingEmbedder(sys.argv[3])
-one = embed_queue.Follower(world.engine.store, embedder, world.clock)
+one = embed_queue.EmbedQueue(world.engine.store, embedder, world.clock)
 for number in range(60):
     world.call("remember", content=f"lantern {sys.argv[2]} {number} of harbour {number * 7}", project=f"p{number}")
 while True:

@@ -34,7 +34,7 @@ def test_weights_that_are_not_installed_are_told_with_the_command_that_installs_
 ) -> None:
     monkeypatch.setattr("holdfast.index.weight_sources.PACKAGES", ())
     check = examined(tmp_path, embedder_url="none")
-    assert (check.ok, check.found) == (False, "minilm: the weights are not installed; search goes by words")
+    assert (check.ok, check.found) == (False, "minilm: the weights are not installed; keyword search only")
     assert check.hint == f"{install_weights()}."
 
 

@@ -248,6 +248,6 @@ def test_transcripts_are_imported_once(tmp_path: Path) -> None:
     assert again["duplicates"] == first["observations"] + first["duplicates"]
     total = sum(one["observationCount"] for one in world.call("sessions")["sessions"])
     assert total == first["observations"]
-    with pytest.raises(InvalidRequest, match="outside"):
+    with pytest.raises(InvalidRequest, match="not in a folder"):
         world.call("import_jsonl", path="/etc")
     world.close()

@@ -146,7 +146,7 @@ def test_forgetting_names_the_snapshots_that_still_hold_it(world: World) -> None
     answer = world.call("forget", memoryId=memory)
     assert answer["snapshots"] == [holds]
     assert answer["hint"].endswith(f"holdfast snapshot delete {holds}")
-    assert "make a new one" not in answer["hint"]
+    assert "create a new one" not in answer["hint"]
     world.call("snapshot_delete", id=holds)
     assert [one["id"] for one in world.call("snapshot_list")["snapshots"]] == [before]
 
@@ -156,7 +156,7 @@ def test_the_only_snapshot_is_named_with_the_way_to_be_rid_of_it(world: World) -
         world.observe(prompt=f"the pineapple incident {number}", hook="prompt_submit")
     answer = world.call("forget", sessionId="s1")
     assert [one["createdBy"] for one in world.call("snapshot_list")["snapshots"]] == ["before-forget"]
-    assert "make a new one first, with holdfast snapshot create" in answer["hint"]
+    assert "create a new one first with holdfast snapshot create" in answer["hint"]
     world.call("snapshot_create")
     world.call("snapshot_delete", id=answer["snapshots"][0])
 
@@ -164,10 +164,10 @@ def test_the_only_snapshot_is_named_with_the_way_to_be_rid_of_it(world: World) -
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({"memoryId": "mem_of_nobody"}, "forget: no memory or observation of that id"),
-        ({"sessionId": "s9"}, "forget: no session of that id"),
-        ({"sessionId": "s1", "observationIds": ["obs_of_nobody"]}, "forget: no observation of that id"),
-        ({"sessionId": "s9", "observationIds": ["obs_of_nobody"]}, "forget: no observation of that id"),
+        ({"memoryId": "mem_of_nobody"}, "forget: no memory or observation has that id"),
+        ({"sessionId": "s9"}, "forget: no session has that id"),
+        ({"sessionId": "s1", "observationIds": ["obs_of_nobody"]}, "forget: no observation has that id"),
+        ({"sessionId": "s9", "observationIds": ["obs_of_nobody"]}, "forget: no observation has that id"),
     ],
 )
 def test_forgetting_what_is_not_there_is_not_found_and_makes_no_snapshot(

@@ -168,7 +168,7 @@ def test_doctor_tells_of_keys_once(tmp_path: Path) -> None:
     world.call("key_new")
     world.close()
 
-    assert [one.name for one in examine(settings(tmp_path)) if "copy" in one.found + one.hint] == ["keys"]
+    assert [one.name for one in examine(settings(tmp_path)) if "no backup" in one.found + one.hint] == ["keys"]
 
 
 def test_doctor_repeats_the_warnings(tmp_path: Path) -> None:

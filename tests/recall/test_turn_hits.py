@@ -119,6 +119,26 @@ def test_a_memory_that_another_superseded_leads_to_its_latest_version(world: Wor
     assert "Pottery starts each Friday" in second["text"]
 
 
+@pytest.mark.parametrize(
+    ("newer", "first"),
+    [
+        ("The kiln is fired on Fridays by the potter, early", "newer"),
+        ("Clay arrives by boat, and the kiln was swept", "older"),
+    ],
+    ids=["fits the question as well", "is about something else"],
+)
+def test_what_only_perhaps_replaces_a_hit_goes_before_it_where_it_fits_the_question(
+    world: World, newer: str, first: str
+) -> None:
+    old = world.call("remember", content="The kiln is fired on Mondays by the potter", project="p")["memory"]["id"]
+    new = world.call("remember", content=newer, project="p")["memory"]["id"]
+    world.call("relate", sourceId=new, targetId=old, type="updates")
+    found = passages(world, "when is the kiln fired by the potter")
+    assert [one["id"] for one in found] == ([new, old] if first == "newer" else [old, new])
+    (marked,) = [one for one in found if "marked" in one]
+    assert (marked["id"], newer in marked["text"]) == (old, True)
+
+
 @pytest.mark.parametrize("named", ["id", "marked"])
 def test_what_still_holds_is_not_marked(world: World, named: str) -> None:
     changed(world)

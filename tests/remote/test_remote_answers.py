@@ -138,7 +138,7 @@ def test_an_answer_that_cannot_be_used_says_why(
 )
 def test_garbage_is_a_fault_and_is_not_asked_for_again(body: bytes, summarizer_for: Make, server: ModelServer) -> None:
     server.script.append(reply(200, body))
-    with pytest.raises(UpstreamFailed, match="not what this API returns"):
+    with pytest.raises(UpstreamFailed, match="not valid for this API"):
         ask(summarizer_for())
     assert len(server.seen) == 1
 

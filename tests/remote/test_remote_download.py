@@ -130,7 +130,7 @@ def test_a_public_site_may_not_send_one_to_a_private_address() -> None:
     assert way.on("https://inside.example/file") is None
     assert "private address" in str(way.refusal("10.0.0.5"))
     assert way.refusal("203.0.113.8") is None
-    assert "away from https" in str(way.on("http://hub.example/file"))
+    assert "from https to http" in str(way.on("http://hub.example/file"))
 
 
 @pytest.mark.parametrize("body", [CONTENT[:-1], CONTENT + b"x", b""])

@@ -172,17 +172,17 @@ def _no_list(texts: list[str]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (_short, "another number of vectors"),
+        (_short, "wrong number of vectors"),
         (_wrong_size, "not of the expected size"),
-        (_with(float("nan")), "not a finite number"),
-        (_with(float("inf")), "not a finite number"),
-        (_with(10**400), "not a finite number"),
-        (_with("body-of-the-answer"), "not what this API returns"),
-        (_with(None), "not what this API returns"),
-        (_with(True), "not what this API returns"),
-        (_all_zero, "no direction"),
-        (_same_index, "not what this API returns"),
-        (_no_list, "not what this API returns"),
+        (_with(float("nan")), "an invalid number"),
+        (_with(float("inf")), "an invalid number"),
+        (_with(10**400), "an invalid number"),
+        (_with("body-of-the-answer"), "not valid for this API"),
+        (_with(None), "not valid for this API"),
+        (_with(True), "not valid for this API"),
+        (_all_zero, "is zero"),
+        (_same_index, "not valid for this API"),
+        (_no_list, "not valid for this API"),
     ],
 )
 def test_an_answer_that_cannot_be_right_is_a_failure(
@@ -291,7 +291,7 @@ def test_the_default_is_on_this_machine_and_none_is_none(settings_for: SETTINGS,
 
 @PROVIDERS
 def test_a_provider_without_a_key_is_refused(provider: str, embedder_for: Make) -> None:
-    with pytest.raises(InvalidSettings, match="needs a key"):
+    with pytest.raises(InvalidSettings, match="requires an API key"):
         embedder_for(provider, **{f"{provider}_key": None, "openai_url": "https://api.openai.com/v1"})
 
 

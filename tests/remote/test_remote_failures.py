@@ -133,7 +133,7 @@ def test_a_huge_answer_is_cut_off(summarizer_for: Make, server: ModelServer) -> 
 
 def test_a_compressed_answer_is_not_unpacked(summarizer_for: Make, server: ModelServer) -> None:
     server.script.append(reply(200, b"\x1f\x8b\x08", Content_Encoding="gzip"))
-    assert "not what this API returns" in str(failing(summarizer_for()))
+    assert "not valid for this API" in str(failing(summarizer_for()))
     assert server.seen[0].headers["accept-encoding"] == "identity"
 
 
@@ -170,7 +170,7 @@ def test_an_answer_that_breaks_off_is_tried_again(summarizer_for: Make, server: 
 
 def test_bytes_that_are_not_http_are_a_fault(summarizer_for: Make, server: ModelServer) -> None:
     server.script.extend([lambda request: request.wfile.write(LEAKY + b"\r\n\r\n") and None] * 3)
-    assert "the connection broke" in str(failing(summarizer_for()))
+    assert "the connection was lost" in str(failing(summarizer_for()))
 
 
 def impatient(server: ModelServer, seconds: float, pauses: Pauses) -> Endpoint:
@@ -210,7 +210,7 @@ def test_the_hourly_budget_rolls_with_the_clock(summarizer_for: Make, server: Mo
     clock.at += 1800
     ask(summarizer)
     fault = failing(summarizer)
-    assert "budget of 2 calls per hour is spent" in str(fault)
+    assert "limit of 2 requests per hour is reached" in str(fault)
     assert "HOLDFAST_LLM_CALLS_PER_HOUR" in fault.hint
     assert fault.retryable
     clock.at += 1800

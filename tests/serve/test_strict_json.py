@@ -80,7 +80,7 @@ OBJECTS = st.recursive(
 def test_an_object_is_refused_exactly_when_a_key_stands_in_it_twice(text: str) -> None:
     raw = text.encode()
     if repeats(raw):
-        assert "a key stands twice" in refusal(raw)
+        assert "duplicate key" in refusal(raw)
     else:
         assert loads(raw) == json.loads(raw)
 

@@ -91,7 +91,7 @@ def test_a_model_that_breaks_is_named_once_and_the_server_goes_on(
             assert tried.acquire(timeout=WAIT_SECONDS)
         assert call(engine, "search", query="lantern")["results"] != []
     assert [record.getMessage() for record in caplog.records] == [
-        "vectors: unexpected RuntimeError; search goes by words until this works again"
+        "vectors: unexpected RuntimeError; search uses keywords only until this works again"
     ]
 
 

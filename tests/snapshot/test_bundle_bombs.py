@@ -31,7 +31,7 @@ from pathlib import Path
 from holdfast.core.errors import Fault
 from holdfast.snapshot.keys.keyring import Keyring
 from holdfast.snapshot.bundle.reader import unpack
-from holdfast.snapshot.verify import Expect, verify
+from holdfast.snapshot.verify import Expectations, verify
 
 folder, id, identity, into, limit = sys.argv[1:]
 def of(what):
@@ -40,7 +40,7 @@ def of(what):
 own = of("VmSize")
 resource.setrlimit(resource.RLIMIT_AS, (own + int(limit), own + int(limit)))
 resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
-report = verify(Path(folder), id, Keyring(Path(folder) / "keys"), Expect(None, None), [identity])
+report = verify(Path(folder), id, Keyring(Path(folder) / "keys"), Expectations(None, None), [identity])
 said = [one.code for one in report.findings]
 if report.manifest is not None:
     try:
@@ -132,7 +132,7 @@ def test_one_member_too_many_is_refused_where_the_list_comes_last(tmp_path: Path
     report = sealed.look()
 
     assert [one.code for one in report.findings] == ["damaged"]
-    assert "one too many" in report.findings[0].message
+    assert "too many members" in report.findings[0].message
 
 
 def listed(count: int) -> list[dict[str, object]]:

@@ -41,7 +41,7 @@ def naming(operation: str, argument: str, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(("operation", "argument"), USES)
 def test_a_token_without_root_names_no_file_of_a_bundle(world: World, operation: str, argument: str) -> None:
     for suffix in SUFFIXES:
-        with pytest.raises(Forbidden, match="reaches no files"):
+        with pytest.raises(Forbidden, match="may not read or write files"):
             world.call(operation, ADMIN, **naming(operation, argument, f"{ID}{suffix}"))
 
 
@@ -106,13 +106,13 @@ def test_an_unknown_user_after_the_tilde_is_the_callers_mistake(server: httpx.Cl
         server.post("/agentmemory/replay/import-jsonl", json={"path": name}),
     ]
 
-    assert [(one.status_code, "not known on this machine" in one.text) for one in asked] == [(400, True)] * len(asked)
+    assert [(one.status_code, "unknown user after ~" in one.text) for one in asked] == [(400, True)] * len(asked)
 
 
 def test_an_unknown_user_in_the_name_of_a_vault_is_told(server: httpx.Client) -> None:
     told = server.post("/agentmemory/snapshots/verify", json={"id": "latest", "from": f"{UNKNOWN}/vault"}).json()
 
-    assert (told["code"], "not known on this machine" in told["error"]) == ("invalid_settings", True)
+    assert (told["code"], "unknown user after ~" in told["error"]) == ("invalid_settings", True)
 
 
 def test_a_path_that_no_disk_can_hold_is_not_found(server: httpx.Client) -> None:

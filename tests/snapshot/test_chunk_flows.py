@@ -52,7 +52,7 @@ def test_a_list_shows_what_lacks_a_pack_as_damaged(tmp_path: Path) -> None:
     assert (one["layout"], one["status"]) == ("chunks", "complete")
     next(vault.rglob("packs/*")).unlink()
 
-    assert "packs are gone" in cli.good("vault", "list", str(vault))["snapshots"][0]["status"]
+    assert "packs are missing" in cli.good("vault", "list", str(vault))["snapshots"][0]["status"]
 
 
 def test_a_memory_goes_to_a_vault_in_chunks_and_comes_back(place: tuple[str, dict[str, str]], tmp_path: Path) -> None:

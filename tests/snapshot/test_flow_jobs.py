@@ -111,7 +111,7 @@ def test_what_is_sent_to_a_vault_is_told_as_one_work_with_what_is_left(world: Wo
 
     works = world.call("snapshot_status")["works"]
     assert [(one["operation"], one["status"], one["about"], one["message"]) for one in works[:1]] == [
-        ("sync", "done", ids[1], "1 more to send")
+        ("sync", "done", ids[1], "1 more to upload")
     ]
     assert [one["operation"] for one in works] == ["sync", "create", "create", "create"]
     with pytest.raises(VaultRefused):

@@ -257,7 +257,7 @@ def test_more_files_than_a_bundle_takes_are_reported(tmp_path: Path, monkeypatch
     captured = capture(tmp_path / "m", tmp_path / "s")
 
     assert len(captured.staged) == 4
-    assert reasons(captured) == {"folders/notes": "more than 3 files: those from here on"}
+    assert reasons(captured) == {"folders/notes": "more than 3 files; the rest"}
 
 
 NAME = st.text(min_size=1, max_size=12).filter(

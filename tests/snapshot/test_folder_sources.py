@@ -54,7 +54,7 @@ def test_a_link_to_the_data_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "link").symlink_to("home")
 
-    with pytest.raises(InvalidSettings, match="capture itself"):
+    with pytest.raises(InvalidSettings, match="contains the data folder"):
         sources(tmp_path / "home", str(tmp_path / "link"))
 
 

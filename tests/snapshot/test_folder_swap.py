@@ -220,11 +220,11 @@ CHILD = """
 import sys
 from pathlib import Path
 from holdfast.snapshot.sources import swap
-from holdfast.snapshot.sources.swap import Exchange, finish_pending, intend
+from holdfast.snapshot.sources.swap import FolderSwap, finish_pending, intend
 home, live, staged, kept, way = sys.argv[1:]
 if way == "in two steps":
     swap._rename_exchange = lambda one, other: False
-intend(Path(home), "goal", [Exchange(Path(live), Path(staged), Path(kept))])
+intend(Path(home), "goal", [FolderSwap(Path(live), Path(staged), Path(kept))])
 finish_pending(Path(home))
 """
 

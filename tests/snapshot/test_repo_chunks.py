@@ -239,7 +239,7 @@ def test_a_missing_pack_is_seen_in_a_list_and_not_referred_to_again(two: tuple[W
     (repo(world).root / "packs" / min(only)).unlink()
     newest, oldest = world.call("snapshot_list")["snapshots"]
     assert (newest["damaged"], oldest["damaged"]) == (True, False)
-    assert "packs are gone" in newest["status"]
+    assert "packs are missing" in newest["status"]
     assert not world.call("snapshot_verify", id=second)["sound"]
     third = world.call("snapshot_create")["id"]
     assert world.call("snapshot_verify", id=third)["sound"]

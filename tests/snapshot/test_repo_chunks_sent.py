@@ -249,7 +249,7 @@ def test_an_encrypted_one_reaches_it_as_it_is_made_and_later_only_with_its_ident
     late = cli.create()
     refused = cli("vault", "sync", vault)
     assert refused.code == VaultRefused.exit_code
-    assert "lies in chunks" in refused.err
+    assert "is stored in chunks" in refused.err
     reader = identity_file(tmp_path)
     able = Cli(tmp_path / "home", HOLDFAST_SNAPSHOT_IDENTITY=reader, **environment)
     able.good("vault", "sync", vault)

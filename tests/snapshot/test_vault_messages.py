@@ -213,7 +213,7 @@ def test_doctor_looks_at_the_vault(cli: Cli, tmp_path: Path) -> None:
         checks: list[Json] = host("doctor").answer["checks"]
         return next(one for one in checks if one["name"] == "vault")
 
-    assert (vault()["ok"], vault()["found"]) == (True, f"{place}: 1 snapshots, 1 still to be sent")
+    assert (vault()["ok"], vault()["found"]) == (True, f"{place}: 1 snapshots, 1 not uploaded yet")
     next(place.rglob("*.tar.zst")).unlink()
     assert (vault()["ok"], "1 damaged" in vault()["found"]) == (False, True)
     shutil.rmtree(place)

@@ -70,7 +70,7 @@ def test_a_damaged_one_without_another_copy_is_kept(cli: Cli) -> None:
     cli.good("snapshot", "delete", first, "--yes")
     spoil(cli, first)
     hint = cli("vault", "verify").answer["hint"]
-    assert f"no whole copy is on this machine: {first}" in hint
+    assert f"with no intact copy on this machine: {first}" in hint
     assert "Delete" not in hint
 
 

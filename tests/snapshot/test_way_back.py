@@ -315,8 +315,8 @@ def test_a_restore_that_nobody_asked_for_is_told_on_every_surface(
     """The user must not believe that what was written after the snapshot is still there."""
     cli = lost()
     answer = cli.good("recall", "amber")
-    assert "What was written later is not in it" in answer["notice"]
-    assert "What was written later is not in it" in caplog.text
+    assert "Later writes are not included" in answer["notice"]
+    assert "Later writes are not included" in caplog.text
     restored = cli.good("snapshot", "status")["restored"]
     assert restored["id"] in answer["notice"]
     assert restored["message"] == answer["notice"]
@@ -448,7 +448,7 @@ def test_an_empty_mount_point_does_not_end_the_waiting(lost: Callable[..., Cli],
     for words in (("recall", "amber"), ("remember", NEW)):
         said = cli(*words)
         assert said.fault["code"] == PENDING
-        assert "holds no snapshot" in said.fault["error"]
+        assert "has no snapshot of this memory" in said.fault["error"]
     vault.rmdir()
     (tmp_path / "away").rename(vault)
     assert cli.texts() == {OLD}

@@ -384,7 +384,7 @@ def test_a_failed_exchange_leaves_the_live_store_as_it_was(world: World, broken:
         world.engine.exchange(build, OURS.tenant)
     assert folder.current() == "gen-000001"
     assert folder.previous() is None
-    assert world.call("remember", OURS, content="writing goes on")["memory"]
+    assert world.call("remember", OURS, content="resume automatically")["memory"]
     assert holds(world, "amber3")
     assert ids[0] in [one.id for one in world.engine.store.read().find(MEMORIES, OURS.tenant)]
     assert world.engine.store.verify() == []

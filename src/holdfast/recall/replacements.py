@@ -17,6 +17,7 @@ from holdfast.store.port import Reader
 from holdfast.store.tables import MEMORIES, OBSERVATIONS, STATEMENTS
 
 LOOKED_AT = 30  # hits whose statements are looked up
+FITS = 0.5  # share of a hit's score from which another one answers the question about as well
 
 
 def newest_first(ctx: CallContext, reader: Reader, hits: Sequence[Hit], query: str) -> list[Hit]:
@@ -33,11 +34,17 @@ def newest_first(ctx: CallContext, reader: Reader, hits: Sequence[Hit], query: s
             _place(found, placed, hit)
             continue
         successor = own.get(newer.id) or (_hit_of(ctx, reader, newer, hit) if newer.sure else None)
-        if successor is not None and successor.record.id not in placed:
+        if successor is not None and successor.record.id not in placed and _goes_first(successor, hit, newer):
             again = marked.get(id(successor))
             _place(found, placed, replace(successor, outdated=again) if again else successor)
         _place(found, placed, replace(hit, outdated=newer))
     return found
+
+
+def _goes_first(successor: Hit, hit: Hit, newer: Replacement) -> bool:
+    """Whether the newer record is put before the hit. One that only perhaps replaces it must fit the question about as
+    well: it may be about something else, and then it would hide the answer."""
+    return newer.sure or successor.score >= FITS * hit.score
 
 
 def _place(found: list[Hit], placed: set[str], hit: Hit) -> None:

@@ -1,8 +1,8 @@
 """The two loops in which a search by meaning spends its time: in C where that was built, in numpy where not.
 
-Both say the same, to the last bit: all numbers are whole. What is in C (kernel.c, built by an installation that finds
-a C compiler) takes a third of the time and runs without the interpreter's lock, so that two threads share a
-search.
+Both give the same bits: all numbers are whole. The C (kernel.c, built by an installation that finds a C compiler) takes
+a third of the time and runs without the interpreter's lock, so that two threads share a search. Without it a search of
+a million vectors takes 1.6 times as long, of 100,000 1.2 times (bench/vectors.py).
 """
 
 from __future__ import annotations
