@@ -313,7 +313,7 @@ def test_snapshots_are_listed_made_and_verified(show: Show, page: Page) -> None:
     expect(row).to_contain_text("verified: intact")
 
     page.get_by_role("button", name="Create a snapshot").click()
-    page.get_by_label("Name", exact=True).fill("from the page")
+    page.get_by_label("A description, such as before the upgrade").fill("from the page")
     page.get_by_role("dialog").get_by_role("button", name="Create a snapshot").click()
 
     expect(page.get_by_role("row").filter(has_text="from the page")).to_be_visible()
