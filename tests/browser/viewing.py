@@ -20,7 +20,7 @@ FLAGS = (
     f"--host-resolver-rules=MAP {EVIL} 127.0.0.1",  # as whoever owns a name may let it lead anywhere
 )
 SHOTS = Path(__file__).parents[2] / "docs" / "viewer"
-PATIENCE_MS = 1_000 * WAIT_SECONDS
+PATIENCE_MS = 500 * WAIT_SECONDS  # half of it: some tests wait for two things
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 

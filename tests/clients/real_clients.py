@@ -15,9 +15,9 @@ import httpx
 import pytest
 from patience import WAIT_SECONDS
 from wiretap import Wiretap
+from world import settings
 
 from holdfast.serve.run import RunningServer
-from holdfast.settings import load
 
 HERE = Path(__file__).parent
 # The Antigravity bridge does nothing when it is called through a symbolic link.
@@ -46,10 +46,9 @@ def require_clients() -> None:
 
 
 class Holdfast:
-    """A server on a free port with a data folder of its own."""
+    """A server on a free port with a data folder of its own. It searches by words: each would load a model of its own."""
 
     def __init__(self, folder: Path, **overrides: object):
-        settings = load({"home": folder / "data", "port": 0, **overrides}, {})
         ready = threading.Event()
         self.url = ""
 
@@ -57,7 +56,7 @@ class Holdfast:
             self.url = url
             ready.set()
 
-        self._server = RunningServer(settings, on_ready)
+        self._server = RunningServer(settings(folder / "data", **overrides), on_ready)
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
         assert ready.wait(WAIT_SECONDS), "the server did not start"
