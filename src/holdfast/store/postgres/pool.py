@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import select
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
@@ -42,7 +43,7 @@ def open_pool(url: str) -> ConnectionPool[Connection]:
         max_size=POOL_SIZE,
         timeout=WAIT_SECONDS,
         kwargs={"autocommit": True, "application_name": "holdfast"},
-        check=ConnectionPool.check_connection,
+        check=_check,
         configure=_prepare,
         open=False,
     )
@@ -54,6 +55,15 @@ def open_pool(url: str) -> ConnectionPool[Connection]:
         pool.close()
         raise
     return pool
+
+
+def _check(db: Connection) -> None:
+    """Whether a connection still stands, asked of the server only if it sent something: a connection that was ended is
+    readable, and to ask each time would double the round trips of a read."""
+    poll = select.poll()
+    poll.register(db.fileno(), select.POLLIN)
+    if poll.poll(0):
+        ConnectionPool.check_connection(db)
 
 
 def _prepare(db: Connection) -> None:
