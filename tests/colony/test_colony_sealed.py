@@ -87,7 +87,7 @@ def test_an_encrypted_snapshot_is_not_taken_for_a_plain_one(vault: MemVault) -> 
     name = vault.one("manifest")
     vault.files[name] = vault.files[name].replace("colony-memory/1+age", "colony-memory/1")
 
-    with pytest.raises(ValueError, match="not known"):
+    with pytest.raises(ValueError, match="unknown"):
         ColonyMemory(backend=vault, identities=[MINE]).restore()
 
 

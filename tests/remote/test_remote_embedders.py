@@ -173,7 +173,7 @@ def _no_list(texts: list[str]) -> dict[str, Any]:
     ("answer", "said"),
     [
         (_short, "wrong number of vectors"),
-        (_wrong_size, "not of the expected size"),
+        (_wrong_size, "wrong dimensions"),
         (_with(float("nan")), "an invalid number"),
         (_with(float("inf")), "an invalid number"),
         (_with(10**400), "an invalid number"),

@@ -221,7 +221,7 @@ def test_the_hourly_budget_rolls_with_the_clock(summarizer_for: Make, server: Mo
 
 def test_every_attempt_counts_against_the_budget(summarizer_for: Make, server: ModelServer) -> None:
     server.script.extend([reply(500), reply(500)])
-    assert "budget" in str(failing(summarizer_for(llm_calls_per_hour=2)))
+    assert "limit of 2 requests" in str(failing(summarizer_for(llm_calls_per_hour=2)))
     assert len(server.seen) == 2
 
 

@@ -423,7 +423,7 @@ def test_the_password_of_the_broker_is_never_shown(tmp_path: Path, caplog: pytes
             shown += caplog.text
             caplog.clear()
 
-    assert "no connection" in shown
+    assert "not connected" in shown
     assert word not in shown
 
 

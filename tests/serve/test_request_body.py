@@ -161,5 +161,5 @@ def test_a_client_that_was_fast_may_still_not_pause_for_longer(monkeypatch: pyte
 
 
 def test_a_client_that_goes_away_leaves_no_half_body_behind() -> None:
-    with pytest.raises(InvalidRequest, match="went away"):
+    with pytest.raises(InvalidRequest, match="disconnected"):
         read([JSON, of_length(10)], part(b"{}", True), {"type": "http.disconnect"})

@@ -335,11 +335,11 @@ def test_a_full_disk_is_never_a_success_and_leaves_nothing(tmp_path: Path, encry
         "from pathlib import Path\n"
         "from holdfast.core.errors import Fault\n"
         "from holdfast.snapshot.bundle.writer import pack\n"
-        "from holdfast.snapshot.bundle.types import Capture, Staged\n"
+        "from holdfast.snapshot.bundle.types import Capture, StagedFile\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)\n"
         "try:\n"
-        "    pack(Capture((Staged('store/memory.db', 'store', Path(sys.argv[1])),)), Path(sys.argv[2]), "
+        "    pack(Capture((StagedFile('store/memory.db', 'store', Path(sys.argv[1])),)), Path(sys.argv[2]), "
         f"'{ID}', sys.argv[4:])\n"
         "except Fault as fault:\n"
         "    print(fault.code)\n"
@@ -383,7 +383,7 @@ def test_a_staged_path_that_no_reader_takes_is_not_packed(tmp_path: Path, path: 
 def test_a_staged_file_of_another_kind_than_its_path_is_not_packed(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"x")
 
-    with pytest.raises(InvalidRequest, match="kind"):
+    with pytest.raises(InvalidRequest, match="type"):
         pack(_one("folders/notes/a", tmp_path / "x", "store"), tmp_path / "body", ID)
 
 

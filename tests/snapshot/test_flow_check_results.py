@@ -95,7 +95,7 @@ def test_what_was_found_damaged_is_no_last_good_one(two: tuple[World, str, str])
     spoil(body_of(world, second))
     world.call("snapshot_verify", id=second)
 
-    with pytest.raises(Conflict, match="last good"):
+    with pytest.raises(Conflict, match="last intact"):
         world.call("snapshot_delete", id=first)
     assert world.call("health")["snapshots"]["newest"] == first
     world.call("remember", content="The third of them")

@@ -92,7 +92,7 @@ def test_a_server_writes_to_no_path_that_begins_in_its_own_folder(
                 json={"name": "memory_snapshot_restore", "arguments": {"id": "latest", "into": "there"}},
             ),
         ]
-        assert [(one.status_code, "whole path" in one.json()["error"]) for one in asked] == [(400, True)] * 3
+        assert [(one.status_code, "absolute path" in one.json()["error"]) for one in asked] == [(400, True)] * 3
         Cli(tmp_path / "memory").good("snapshot", "export", "latest", "--to", "mine")
     cli = Cli(tmp_path / "memory")
     cli.good("snapshot", "restore", "latest", "--into", "second")  # from where its user stands
@@ -186,7 +186,7 @@ def test_nonsense_is_answered_in_our_own_words(operation: Operation) -> None:
     ]
     assert told
     assert [message for message in told if any(word in message for word in LIBRARY_WORDS)] == []
-    assert [message for message in told if "not of the form" in message] == []
+    assert [message for message in told if "has an invalid format" in message] == []
 
 
 def _refusal(operation: Operation, arguments: dict[str, Any]) -> str | None:

@@ -124,13 +124,13 @@ def test_one_made_by_hand_is_made_and_the_fault_says_so(kept: World, vault: Plac
         kept.call("snapshot_create")
     id = kept.call("snapshot_list")["snapshots"][0]["id"]
     assert told.value.details["id"] == id
-    assert "was made" in told.value.hint
+    assert "was created" in told.value.hint
     assert health(kept) == {"newest": id, "ageSeconds": 0, "waiting": 1}
 
 
 def test_what_another_vault_did_not_take_is_not_promised_by_the_server(kept: World, tmp_path: Path) -> None:
     elsewhere = str(tmp_path / "no" / "such")
-    with pytest.raises(Fault, match="not there") as told:
+    with pytest.raises(Fault, match="does not exist") as told:
         kept.call("snapshot_create", to=elsewhere)
     assert "The server" not in told.value.hint
     assert f"holdfast vault sync {elsewhere}" in told.value.hint

@@ -60,7 +60,7 @@ def test_a_link_to_the_data_folder_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folders", ["memory,memory/inner", "memory/inner,memory", "memory,a=memory"])
 def test_folders_inside_each_other_are_refused(tmp_path: Path, folders: str) -> None:
-    with pytest.raises(InvalidSettings, match="the same files"):
+    with pytest.raises(InvalidSettings, match="overlap"):
         sources(tmp_path, folders)
 
 

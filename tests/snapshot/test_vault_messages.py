@@ -66,7 +66,7 @@ def test_the_status_of_a_folder_that_is_not_there_yet_says_so(cli: Cli, tmp_path
     cli.create()
     said = cli.good("vault", "status", str(tmp_path / "vault"))
     assert (said["snapshots"], len(said["missing"])) == (0, 1)
-    assert "no such folder yet" in said["warnings"][0]
+    assert "does not exist yet" in said["warnings"][0]
 
     cli.good("vault", "sync", str(tmp_path / "vault"))
     assert "warnings" not in cli.good("vault", "status", str(tmp_path / "vault"))

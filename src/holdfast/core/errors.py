@@ -163,10 +163,10 @@ class RestorePending(Fault):
 
 
 class StoreUnreachable(Fault):
-    """The database of the memory does not answer; nothing of this request was acknowledged."""
+    """The database server does not respond. Nothing of this request was acknowledged."""
 
     code, http_status, exit_code, retryable = "store_unreachable", 503, 27, True
-    hint = "Check that the database runs and that HOLDFAST_STORE names it."
+    hint = "Check that the database server is running and that HOLDFAST_STORE is correct."
 
 
 class UpstreamFailed(Fault):
