@@ -169,7 +169,10 @@ def test_lost_connections_are_made_anew(url: str, opened: Callable[[], Store]) -
     store = opened()
     add(store, MEMORIES, "before", content="amber")
     with psycopg.connect(url, autocommit=True) as db:
-        db.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast'")
+        ended = [pid for (pid,) in db.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast'")]
+        for pid in ended:
+            db.execute("SELECT pg_terminate_backend(%s, 60000)", (pid,))  # waits until it is gone
+    assert ended
     add(store, MEMORIES, "after", content="basalt")
     assert {one.id for one in store.read().find(MEMORIES, TENANT)} == {"before", "after"}
 

@@ -24,7 +24,9 @@ def newest_first(ctx: CallContext, reader: Reader, hits: Sequence[Hit], query: s
     """The hits, those that state something replaced marked, and what replaced it before them."""
     if ctx.in_chat:
         return list(hits)
-    marked = {id(hit): _newer(ctx, reader, hit, query) for hit in hits[:LOOKED_AT]}
+    looked = hits[:LOOKED_AT]
+    of_memories = _of_memories(ctx, reader, [hit.record for hit in looked if isinstance(hit.record, Memory)])
+    marked = {id(hit): _newer(ctx, reader, hit, query, of_memories) for hit in looked}
     found: list[Hit] = []
     placed: set[str] = set()
     own = {id: hit for hit in hits for id in (hit.record.id, *(row.id for row in hit.turn))}
@@ -53,11 +55,27 @@ def _place(found: list[Hit], placed: set[str], hit: Hit) -> None:
         found.append(hit)
 
 
-def _newer(ctx: CallContext, reader: Reader, hit: Hit, query: str) -> Replacement | None:
+def _of_memories(ctx: CallContext, reader: Reader, memories: Sequence[Memory]) -> dict[str, Relation]:
+    """The surest, then the last relation that replaces each memory or one of its versions, by the memory's id. Read for
+    all memories at once: on a database elsewhere each read is a round trip."""
+    own = versions_of(reader, memories)
+    relations = relations_to(ctx, reader, list(own))
+    roots = {memory.id: memory.root for memory in memories}
+    found: dict[str, Relation] = {}
+    for memory in memories:
+        line = [id for id, of in own.items() if roots[of] == memory.root] if memory.version > 1 else [memory.id]
+        of_line = [relations[id] for id in line if id in relations]
+        if of_line:
+            found[memory.id] = max(of_line, key=lambda one: (one.type == SUPERSEDES, one.seq))
+    return found
+
+
+def _newer(
+    ctx: CallContext, reader: Reader, hit: Hit, query: str, of_memories: Mapping[str, Relation]
+) -> Replacement | None:
     """What came in the place of the statement in this hit that matches the question."""
     if isinstance(hit.record, Memory):
-        found = relations_to(ctx, reader, list(versions_of(reader, [hit.record])))
-        last = max(found.values(), key=lambda one: (one.type == SUPERSEDES, one.seq), default=None)
+        last = of_memories.get(hit.record.id)
         return _followed(ctx, reader, last) if last is not None else None
     said = statements_of(ctx, reader, hit)
     relations = relations_to(ctx, reader, [one.id for one in said])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import select
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
@@ -43,7 +44,7 @@ def open_pool(url: str) -> ConnectionPool[Connection]:
         max_size=POOL_SIZE,
         timeout=WAIT_SECONDS,
         kwargs={"autocommit": True, "application_name": "holdfast"},
-        check=ConnectionPool.check_connection,
+        check=_check,
         configure=_prepare,
         open=False,
     )
@@ -52,6 +53,15 @@ def open_pool(url: str) -> ConnectionPool[Connection]:
         with faults(), pool.connection() as db:
             db.execute("SELECT 1")
     return pool
+
+
+def _check(db: Connection) -> None:
+    """Whether a connection still stands, asked of the server only if it sent something: a connection that was ended is
+    readable, and to ask each time would double the round trips of a read."""
+    poll = select.poll()
+    poll.register(db.fileno(), select.POLLIN)
+    if poll.poll(0):
+        ConnectionPool.check_connection(db)
 
 
 def _prepare(db: Connection) -> None:
