@@ -112,7 +112,7 @@ def test_the_environment_has_the_first_word(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660])
 def test_a_file_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
-    with pytest.raises(InvalidSettings, match="others"):
+    with pytest.raises(InvalidSettings, match="other users"):
         with_credentials(_file(tmp_path / "keys", "HF_TOKEN=hunter2", mode))
 
 
