@@ -262,7 +262,7 @@ def test_old_unused_memories_of_one_person_become_a_summary_with_its_sources_beh
 
     done = folded(world, teller)
 
-    assert set(done.folded) == mine
+    assert set(done.summarised) == mine
     (summary,) = done.summaries
     assert "boat" not in teller.asked[0]
     assert seen(world) == {summary}
@@ -290,7 +290,7 @@ def test_what_two_agents_know_of_one_person_is_not_folded_together(world: World)
 
     done = folded(world, teller)
 
-    assert set(done.folded) == mine[0] | mine[1]
+    assert set(done.summarised) == mine[0] | mine[1]
     assert [("red" in text, "blue" in text) for text in teller.asked] == [(True, False), (False, True)]
     shown = [world.call("memory", id=id, **asked_by(A))["memory"] for id in done.summaries]
     assert [one["agentId"] for one in shown] == ["red", "blue"]
@@ -301,7 +301,7 @@ def test_without_an_answer_no_source_is_marked(world: World) -> None:
     world.clock.now += 15 * DAY
 
     for teller in (Teller(None), Teller("   ")):
-        assert folded(world, teller).folded == ()
+        assert folded(world, teller).summarised == ()
         assert seen(world) == mine
 
 

@@ -213,7 +213,7 @@ def test_an_identity_that_was_never_seen_is_told_until_it_opened_something(cli: 
 
 
 @pytest.mark.parametrize(
-    ("which", "told"), [("right", "never tested"), ("wrong", "for others"), ("missing", "cannot be read")]
+    ("which", "told"), [("right", "never tested"), ("wrong", "for other recipients"), ("missing", "cannot be read")]
 )
 def test_an_identity_that_does_not_fit_is_told(cli: Cli, tmp_path: Path, which: str, told: str) -> None:
     files = {

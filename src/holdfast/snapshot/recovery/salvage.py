@@ -111,8 +111,8 @@ def _restored_first(archive: Archive, dry_run: bool) -> str | None:
     if id is not None and not dry_run:
         raise Conflict(
             f"salvage: {known}, which may contain more than the readable rows",
-            hint=f"Restore it first; salvage then adds the newer records: {RESTORE}. If it can no longer be "
-            "restored, pass --alone.",
+            hint="If it can no longer be restored, pass --alone. Otherwise restore it first; salvage then adds the newer "
+            f"records: {RESTORE}",
         )
     return id
 
