@@ -197,7 +197,7 @@ def test_a_slot_that_somebody_else_writes_meanwhile_is_not_overwritten_unseen(
     expect(told).to_contain_text("This slot was changed")
     expect(told).to_contain_text("Theirs.")
     expect(text).to_have_value("Mine.")
-    page.get_by_role("button", name="Drop mine").click()
+    page.get_by_role("button", name="Discard my changes").click()
     expect(text).to_have_value("Theirs.")
 
 
