@@ -40,7 +40,7 @@ class RemovalCounts:
 
     counts: dict[str, int] = field(default_factory=dict)
     ids: list[str] = field(default_factory=list)
-    audiences: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of memories that not everybody saw
+    audiences: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of memories with a restricted audience
 
     def add(self, kind: str, id: str) -> None:
         self.counts[kind] = self.counts.get(kind, 0) + 1
@@ -53,7 +53,7 @@ class RemovalCounts:
             self.audiences[memory.id] = audience
 
     def by_audience(self) -> dict[tuple[str, ...], list[str]]:
-        """What may be told to whom: ids by those who saw the records."""
+        """What may be published to whom: ids by the audience of the records."""
         groups: dict[tuple[str, ...], list[str]] = {}
         for id in self.ids:
             groups.setdefault(self.audiences.get(id, (EVERYBODY,)), []).append(id)

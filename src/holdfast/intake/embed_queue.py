@@ -21,10 +21,10 @@ from holdfast.store.port import Condition, MadeVector, Reader, Store, Tx, Waitin
 from holdfast.store.tables import TABLES
 from holdfast.store.vector_hash import text_hash
 
-# Parts of texts embedded and vectors written at once: the write takes about 2 ms, so nobody waits long behind it.
+# Parts of texts embedded and vectors written at once: the write takes about 2 ms, so other writers wait no longer.
 BATCH = 64
 # Long texts are cut into parts and embedded in slices of so many, and so many characters: about a second on a slow
-# machine. Between two slices a worker that is told to stop does so.
+# machine. Between two slices a worker checks whether it has to stop.
 TEXTS_AT_ONCE, SLICE_CHARS = 16, 16_000
 # Of them, the newest of a long backlog.
 NEWEST = 8
@@ -47,7 +47,7 @@ class EmbedQueue:
         clock: Clock,
         stopped: Callable[[], bool] = lambda: False,
     ):
-        """`stopped` is asked between slices: what is embedded by then is kept, the rest waits for the next start."""
+        """`stopped` is called between slices: what is embedded by then is kept, the rest waits for the next start."""
         self.store = store
         self._stopped = stopped
         self._embedder = embedder
@@ -78,7 +78,7 @@ class EmbedQueue:
         return model is None or reader.missing(model, 1) is None
 
     def failed(self, error: Exception) -> None:
-        """Pause, longer each time, and say so once; all entries stay where they are."""
+        """Pause, longer each time, and log it once; all entries stay in the queue."""
         self._pause = min(max(PAUSE, 2 * self._pause), LONGEST_PAUSE)
         self._resume = self._clock.steady() + self._pause
         said = f"{error.message} ({error.code})" if isinstance(error, Fault) else f"unexpected {type(error).__name__}"

@@ -1,4 +1,4 @@
-"""Which stored observation an event is: the same happening comes by hooks, by transcripts and by repeats of both.
+"""Which stored observation an event is: the same event comes by hooks, by transcripts and by repeats of both.
 
 A tool call is known by its session and the client's id of the call; what was said, by its session, role and words.
 Both count only near in time. Everything else is the same if the whole report is.
@@ -36,7 +36,7 @@ _CANDIDATES = 100
 
 
 def content_hash(event: CleanEvent) -> str:
-    """The same for all reports of one happening, whoever sends them."""
+    """A hash that is the same for all reports of one event, whatever their source."""
     hook = hook_name(event.hook)
     call = call_of(event.data) if hook in _TOOL_HOOKS else None
     said = said_of(hook, event.data)

@@ -64,7 +64,7 @@ class Similar:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The kept memory; `first` says that this very request was answered before."""
+    """The kept memory; `first`: this very request was answered before."""
 
     memory: Memory
     similar: tuple[Similar, ...] = ()
@@ -131,10 +131,10 @@ def _addressed(ctx: CallContext, tx: Tx, memory: Memory) -> Memory:
 
 
 def _revised(ctx: CallContext, tx: Tx, old: Memory, new: Memory) -> Memory:
-    """What lies at the address said anew. Who may see it stays as it was; saying the same again changes nothing.
+    """A new version of the memory at the address. Its audience stays; the same content again changes nothing.
 
     Raises:
-        Conflict: what is said is for others than those who see what lies there, and would be told to them.
+        Conflict: the new content has another audience than the memory there, which would be shown it.
         Forbidden: it is global, and a chat speaks.
     """
     if audience_of(old) != new.audience and {old.scope, new.scope} != {MemoryScope.GLOBAL}:
@@ -161,7 +161,7 @@ def awake(memory: Memory) -> Memory:
 
 
 def audience_of(memory: Memory) -> tuple[str, ...]:
-    """Who may see the memory, or could before it was deprecated or folded."""
+    """Who may see the memory, or could before it was deprecated or summarised."""
     return stored_keys(dataclasses.replace(facts_of(memory), deprecated=False))
 
 
@@ -193,7 +193,7 @@ def evolve(
     Raises:
         NotFound: no such memory, or not the caller's to see.
         Forbidden: it is global, and a chat speaks.
-        Conflict: it is said in private, and would be recalled in groups without the owner's leave.
+        Conflict: it comes from a private chat, and groups would recall it without the owner's permission.
     """
 
     def store(tx: Tx) -> Memory:
@@ -285,7 +285,7 @@ def _similar_memories(ctx: CallContext, tx: Tx, new: Memory, words: frozenset[st
 
 
 def _belongs_alike(known: Memory, new: Memory) -> bool:
-    """Whether both are of one project, agent and audience; what is somebody's own, also of one owner."""
+    """Whether both have the same project, agent and audience; if personal, also the same owner."""
     personal = MemoryScope.PERSONAL in (known.scope, new.scope)
     return (known.project, known.agent, known.scope, known.audience) == (
         new.project,

@@ -1,6 +1,6 @@
 """Finds what recurs over sessions: subjects that come up again and again, and ways of working that repeat.
 
-Group by group and project by project; whoever calls decides whose observations are looked at together.
+Group by group and project by project; the caller decides whose observations are read together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from holdfast.learn.sessions.steps import (
 from holdfast.learn.statements.keywords import clip, closed, counted, joined
 
 MAX_FINDINGS = 100
-_MAX_SOURCES = 5_000  # as many as are looked at: whoever forgets one of them must find this again
+_MAX_SOURCES = 5_000  # as many as are read: forgetting one of them must find this again
 _CONTENT_CHARS = 1_000
 _NEAR = 3
 

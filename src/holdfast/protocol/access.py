@@ -1,21 +1,21 @@
 """Who may see a memory: one predicate, and the same predicate as keys that a store can look up.
 
-Nobody sees anything unless a rule here says so:
+A memory is hidden unless a rule here shows it:
 
 | memory | who sees it |
 |---|---|
 | global | a caller who names no chat |
-| global, saved for chats, or about no project and by no session | everybody in every chat too |
+| global, saved for chats, or about no project and by no session | all callers in all chats too |
 | personal, made in a private chat | its owners, in private chats only; in all chats if the owner opted in |
 | personal, made elsewhere | its owners, in all chats of the platform |
-| group | whoever speaks in the group where it was made |
-| conversation | whoever speaks in the chat where it was made |
-| deprecated, or of an unknown scope or place | nobody |
+| group | all callers in the group where it was made |
+| conversation | all callers in the chat where it was made |
+| deprecated, or of an unknown scope or place | no caller |
 
 Owners of a personal memory are its one owner and, with visibility `group`, those listed beside him. Platforms never
-mix. An admin sees all, and only if the request says so, which is audited elsewhere.
+mix. An admin sees all, and only on explicit request, which is audited elsewhere.
 
-A memory carries `audience_keys`, a viewer holds `viewer_keys`: he may see it exactly if they have one in common.
+A memory carries `audience_keys`, a viewer holds `viewer_keys`: it may see the memory exactly if they share a key.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MemoryFacts:
 
     @property
     def is_shown_in_chats(self) -> bool:
-        """Whether a global memory is for everybody in chats: what a coding agent keeps is not for strangers."""
+        """Whether all chats see a global memory: what a coding agent keeps is not for strangers."""
         return self.origin.is_valid or self.share_into_groups or not self.of_work
 
     @property
@@ -60,7 +60,7 @@ class MemoryFacts:
 
     @property
     def is_shown_in_private_only(self) -> bool:
-        """Whether nobody gets to read it in a chat that others read along."""
+        """Whether it is hidden in chats with other readers."""
         return (
             self.origin.is_private
             and self.scope != MemoryScope.GLOBAL
@@ -75,11 +75,11 @@ class MemoryFacts:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who asks, and in which chat: from structured fields of the request, never from a message's text."""
+    """The caller and the chat: from structured fields of the request, never from a message's text."""
 
     umo: str = ""
     sender_id: str = ""
-    admin: bool = False  # asked for by this request, and allowed by its credential
+    admin: bool = False  # requested by this call, and allowed by its credential
 
     @property
     def origin(self) -> UMOInfo:
@@ -106,7 +106,7 @@ def may_see(memory: MemoryFacts, viewer: Viewer) -> bool:
 
 
 def audience_keys(memory: MemoryFacts) -> tuple[str, ...]:
-    """The keys of everybody who may see the memory."""
+    """The keys of all viewers who may see the memory."""
     return (*stored_keys(memory), ADMIN)
 
 
@@ -151,7 +151,7 @@ def conditions(viewer: Viewer) -> tuple[tuple[str, str], ...] | None:
     return None if viewer.admin else tuple((AUDIENCE, key) for key in viewer_keys(viewer))
 
 
-# The first part says of what kind a key is, and every part is encoded: no name reaches into another's place.
+# The first part is the kind of the key, and every part is encoded: no name reaches into another's place.
 
 
 def _in_chat(chat: UMOInfo) -> str:
@@ -170,7 +170,7 @@ def check_writable(memory: MemoryFacts) -> MemoryFacts:
     """The facts, if a new memory may have them. Nothing is guessed and nothing cut: what is unclear is refused.
 
     Raises:
-        InvalidRequest: scope, visibility, chat and owners do not fit together; the message says which.
+        InvalidRequest: scope, visibility, chat and owners do not fit together; the message names them.
         LimitReached: more owners than one memory may have.
     """
     _check_words(memory)

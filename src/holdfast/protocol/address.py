@@ -1,4 +1,4 @@
-"""Addresses of memories: domain://path. Says nothing about what lies there or who may look."""
+"""Addresses of memories: domain://path. Knows neither what lies there nor who may see it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MemoryURI:
         """A new address of eight random digits; a taken one makes it longer.
 
         Eight digits are 32 bits, so that among 77,000 addresses of a domain two are likely to be equal:
-        whoever stores them should say which are taken.
+        a caller that stores them should pass `taken`.
 
         Raises:
             Conflict: no free address was found, which chance alone does not explain.

@@ -94,7 +94,7 @@ def collect_candidates(
 ) -> CandidatePool:
     """What may answer, of one table: the best by words and by meaning, and who stands beside them.
 
-    Nobody waits for the question's meaning where there is nothing to find.
+    Where there is nothing to find, it does not wait for the question's embedding.
     """
     table, conditions, words, rows = looked.table, looked.conditions, looked.words, dict(looked.rows)
     if not words.inside:

@@ -20,8 +20,8 @@ class Failure:
 
     reason: str
     status: int | None = None
-    passing: bool = False  # it may go well later, without anyone changing anything
-    retry_after: float | None = None  # seconds that the server asked us to wait
+    passing: bool = False  # transient: a later attempt may succeed
+    retry_after: float | None = None  # seconds to wait, as the server requested
     hint: str | None = None  # {use} stands for what the settings of this use begin with
 
     def fault(self, provider: str, operation: str, use: str = LLM) -> UpstreamFailed:

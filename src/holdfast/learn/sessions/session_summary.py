@@ -26,7 +26,7 @@ from holdfast.learn.sessions.steps import (
 from holdfast.learn.statements.keywords import clip, closed, counted, joined, normal
 
 CRYSTAL_CHARS = 4_000
-_MAX_SOURCES = 5_000  # as many as are looked at: whoever forgets one of them must find this again
+_MAX_SOURCES = 5_000  # as many as are read: forgetting one of them must find this again
 
 
 def summarize_session(

@@ -59,7 +59,7 @@ def requests(steps: Sequence[Observation]) -> list[str]:
 
 
 def said_of(step: Observation) -> str:
-    """What an agent said in this step, or nothing. Tool output is not speech: anyone may have written it."""
+    """What an agent said in this step, or nothing. Tool output is not speech: its author is unknown."""
     fields = _fields(step)
     if fields.get("tool_name") == "conversation":
         return _text(fields.get("tool_output"))

@@ -144,7 +144,7 @@ def _about_files(
 ) -> list[str]:
     lines: list[str] = []
     for file in files[:ENRICH_FILES]:
-        # Asked by its words first: looking for the name in every record's list would read them all.
+        # Searched by its words first: looking for the name in every record's list would read them all.
         question = Question(query=file, limit=2 * ENRICH_PER_FILE, project=project, agent=agent, files=(file,))
         found = hits_here(ctx, question)
         fitting = [hit for hit in found if isinstance(hit.record, Memory) or hit.record.importance >= IMPORTANT]

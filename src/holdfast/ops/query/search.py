@@ -87,7 +87,7 @@ class SearchAnswer(TypedDict):
     tokens_budget: int | None
     truncated: bool
     text: NotRequired[str]
-    snapshot: NotRequired[SnapshotShape]  # that was asked, where it was not the live memory
+    snapshot: NotRequired[SnapshotShape]  # that was searched, where it was not the live memory
 
 
 def _question(ctx: CallContext, ask: Search | SmartSearch, query: str, **more: Any) -> Question:
@@ -164,7 +164,7 @@ def _passage(ctx: CallContext, reader: Reader, hit: Hit, ask: Search) -> Json:
     if hit.outdated is not None and hit.outdated.sure:
         answer |= {"outdated": True, "supersededBy": hit.outdated.id}
     if hit.outdated is not None:
-        answer["marked"] = hit.outdated.of  # what `still-true` is told if the mark is wrong
+        answer["marked"] = hit.outdated.of  # the id for `still-true` if the mark is wrong
     return answer
 
 
@@ -186,8 +186,8 @@ def _fitting(hits: Sequence[Hit], ask: Search) -> tuple[list[Hit], int]:
 
 
 def _count(ctx: CallContext, hits: Sequence[Hit]) -> None:
-    """Whoever asks was shown these: what is asked for often comes first among equals. An admin who looks through all
-    chats uses nothing."""
+    """Count the hits as recalled: among equals, what is recalled often comes first. An admin who looks through all
+    chats does not count."""
     if ctx.viewer.admin:
         return
     ctx.recalls.add(ctx.tenant, (hit.record.seq for hit in hits))

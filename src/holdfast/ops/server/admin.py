@@ -131,7 +131,7 @@ _NOTHING_MEASURED: _Measures = {"index": {"pending": 0, "model": "none"}, "event
 def _measures(ctx: CallContext) -> _Measures:
     reader = ctx.store.read()
     tables = (("sessions", SESSIONS), ("observations", OBSERVATIONS), ("memories", MEMORIES))
-    hidden = ctx.settings.isolated and ctx.writes_as(None) is None  # nobody to count for
+    hidden = ctx.settings.isolated and ctx.writes_as(None) is None  # no owner to count for
     return {
         "index": _index_health(ctx, reader),
         "events": {"pending": reader.undispatched(ctx.tenant)},
@@ -144,7 +144,7 @@ def _count(ctx: CallContext, reader: Reader, table: Table[Any]) -> int:
 
 
 def _spool_health(ctx: CallContext) -> SpoolHealth:
-    """What hooks left for the server; of others than the owner of the folder nothing is said."""
+    """What hooks left for the server; nothing is reported to others than the owner of the folder."""
     if ctx.home is None or not ctx.caller.may("root"):
         return {"waiting": 0, "refused": 0, "dropped": 0}
     found = spool_status(str(ctx.home.path))

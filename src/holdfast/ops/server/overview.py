@@ -53,7 +53,7 @@ class SnapshotHealth(TypedDict):
     newest: Json | None  # the last good one: id, label, createdAt, ageMs, signed, encrypted, size, createdBy
     damaged: list[str]
     everySeconds: int  # 0: none is made by itself
-    vault: str | None  # where copies go; for whoever is not root only whether there is such a place
+    vault: str | None  # where copies go; callers other than root see only whether there is one
     path: str | None
 
 
@@ -76,7 +76,7 @@ class OverviewAnswer(TypedDict):
     summarizer: str
     agentScope: str
     snapshots: SnapshotHealth
-    disk: NotRequired[DiskAnswer]  # for root: it tells of all tenants
+    disk: NotRequired[DiskAnswer]  # for root: it covers all tenants
     recent: list[Json]
     warnings: list[Json]
 
@@ -200,7 +200,7 @@ def _live_folder(home: Home) -> Path | None:
 
 
 def _bytes_in(folder: Path) -> int:
-    """Of its own files. One that goes away meanwhile, as a log that was folded in, counts nothing."""
+    """Of its own files. One that disappears meanwhile, such as a checkpointed log, counts nothing."""
     total = 0
     for one in folder.glob("*"):
         try:
@@ -276,7 +276,7 @@ def _measured(
 
 
 def _restored(ctx: CallContext) -> str:
-    """Of a restore that happened by itself this week; it tells where snapshots lie, so the owner alone reads it."""
+    """Of a restore that happened by itself this week; it reveals where snapshots lie, so only the owner reads it."""
     found = first_restore(ctx.home.path) if ctx.home and ctx.caller.may("root") else None
     return found.message if found and found.is_shown(ctx.clock.now_ms()) else ""
 

@@ -48,7 +48,7 @@ class Warned:
 class Measured:
     """What the warnings follow from. None: the caller may not know it, or there is none."""
 
-    trouble: Fault | None = None  # why nothing is written, or what everybody has to know
+    trouble: Fault | None = None  # why nothing is written, or what all callers have to know
     kept_damaged: tuple[tuple[str, str], ...] = ()  # damaged generations that are not live: name, and what to do
     free_bytes: int | None = None
     pending: int = 0
@@ -66,7 +66,7 @@ class Measured:
     encrypted: bool = False
     embedder: bool = True
     spooled: int = 0  # requests of hooks that the server has not taken in
-    restored: str = ""  # what to say of a restore that no caller asked for
+    restored: str = ""  # the message about a restore that no caller requested
     unspooled: int = 0  # those that it could not take, or that found no room
 
 

@@ -61,7 +61,7 @@ class SnapshotSalvageAnswer(TypedDict):
     dryRun: bool
     source: str
     read: dict[str, int]  # sound rows by table
-    lost: dict[str, int] | None  # rows that cannot be read; None: the damaged file does not tell
+    lost: dict[str, int] | None  # rows that cannot be read; None: unknown from the damaged file
     inNeither: NotRequired[dict[str, int] | None]  # those of them that the live memory has not got either
     added: NotRequired[dict[str, int]]
     changed: NotRequired[dict[str, int]]

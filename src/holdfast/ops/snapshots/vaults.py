@@ -33,7 +33,7 @@ from holdfast.store.damage import RESTORE
 
 MOST = 100_000
 ABSENT = "The folder does not exist yet; the first upload creates it. Check its name, and that its disk is mounted."
-# What is said of a snapshot by its gravest finding. Only damage means that its bytes are not what was sealed.
+# A snapshot's status by its gravest finding. Only damage means that its bytes are not what was sealed.
 STATUS: dict[Code, str] = {"untrusted": "not trusted here", "locked": "identity required", "too_new": "too new"}
 
 
