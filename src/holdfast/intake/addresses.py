@@ -68,7 +68,7 @@ def names_of(reader: Reader, memory: Memory) -> list[Address]:
 
 
 def fresh_address(ctx: CallContext, tx: Tx, domain: str) -> str:
-    """An address of chance in the domain that nothing has."""
+    """A random free address in the domain."""
     taken = lambda uri: tx.get(ADDRESSES, ctx.tenant, uri) is not None  # noqa: E731
     return str(MemoryURI.generate(normalize_domain(domain), entropy=ctx.entropy, taken=taken))
 

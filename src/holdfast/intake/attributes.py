@@ -1,4 +1,4 @@
-"""Changes to a memory that leave its text alone: whether it is pinned, and whom it concerns."""
+"""Changes to a memory that leave its text alone: whether it is pinned, and who sees it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.store.tables import MEMORIES
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """What shall be otherwise; None leaves a thing as it is."""
+    """The changes; None leaves a field as it is."""
 
     pinned: bool | None = None
     scope: str | None = None

@@ -101,7 +101,7 @@ def _any_left(ctx: CallContext, tx: Tx, ids: Iterable[str]) -> bool:
 
 
 def _drop_statements(ctx: CallContext, tx: Tx, tally: RemovalCounts, sessions: Iterable[str]) -> set[str]:
-    """Sentences that were said in what is gone. Those of a session that stays stay as well."""
+    """Statements drawn from what is gone. Those of a session that stays stay as well."""
     left = {id for id in sessions if tx.get(SESSIONS, ctx.tenant, id) is not None}
     bounds = [("source_id", list(tally.ids)), ("session_id", [id for id in sessions if id not in left])]
     dropped = set()

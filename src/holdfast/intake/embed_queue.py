@@ -1,7 +1,7 @@
 """Vectors follow what was stored: work waits in the outbox, is embedded in batches and written in short transactions.
 
 Nothing is lost by a crash or a failed embedder: an entry leaves the outbox in the transaction that stores its vector.
-Rows that were stored while there was no embedder, or another one, are looked for and queued.
+Rows that were stored while there was no embedder, or another one, are found and queued.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TEXTS_AT_ONCE, SLICE_CHARS = 16, 16_000
 NEWEST = 8
 # Entries dropped at once when nothing embeds them.
 DROPPED = 2_000
-# Rows looked at for a missing vector before what was found is queued.
+# Rows checked for a missing vector before those found are queued.
 LOOKED_AT = 2_000
 PAUSE, LONGEST_PAUSE = 1.0, 300.0
 
@@ -162,7 +162,7 @@ class EmbedQueue:
     def _vectors(
         self, reader: Reader, embedder: Embedder, work: list[Waiting], texts: dict[Key, CleanText]
     ) -> list[MadeVector]:
-        """Of as many as can be had at once, at least one unless it is stopped; the others still wait."""
+        """Of as many as one batch takes, at least one unless it is stopped; the others still wait."""
         hashes = {_key(one): text_hash(one.tenant, embedder.name, texts[_key(one)]) for one in work}
         known = {
             hash: numbers

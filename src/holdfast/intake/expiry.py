@@ -1,7 +1,7 @@
 """How memories of chats age: unused ones are summarised or deprecated, and purged after a grace period.
 
 `protocol/lifecycle.py` decides; here its plan is made from the store and carried out. Every step can be repeated: what
-was done before is passed over, and a summary has the same id each time.
+was done before is skipped, and a summary has the same id each time.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ _NO_END = LifecycleRules(grace_ms=2**62)  # a run that purges decides when the g
 
 
 def deprecate(ctx: CallContext, name: str, agent: str | None) -> Memory:
-    """Let a memory be seen no more; it can be restored until the grace is over.
+    """Hide a memory; it can be restored until the grace period is over.
 
     Raises:
         NotFound: there is none of that id or address, or it is not the caller's to see.

@@ -124,7 +124,7 @@ def remember_at_address(ctx: CallContext, tx: Tx, draft: MemoryDraft) -> Memory:
 
 
 def _addressed(ctx: CallContext, tx: Tx, memory: Memory) -> Memory:
-    """The memory with an address: its own, or one of chance if it was made in a chat or is of a domain."""
+    """The memory with an address: its own, or a random one if it was made in a chat or has a domain."""
     if memory.uri or not (memory.umo or memory.domain):
         return memory
     return dataclasses.replace(memory, uri=fresh_address(ctx, tx, memory.domain))
@@ -166,7 +166,7 @@ def audience_of(memory: Memory) -> tuple[str, ...]:
 
 
 def _woken(tx: Tx, memory: Memory) -> Memory:
-    """The memory as it is found again, with its earlier versions: a line sleeps and wakes as a whole."""
+    """The memory as it is found again, with its earlier versions: all versions change their state together."""
     if memory.state == "active":
         return memory
     for version in line_of(tx, memory):
@@ -224,7 +224,7 @@ def evolve(
 
 
 def _check_stays_private(ctx: CallContext, memory: Memory) -> None:
-    """What is said in a private chat is not recalled where others read along, unless its owner opted in."""
+    """Memories of a private chat are not recalled where others read along, unless the owner opted in."""
     if ctx.in_chat and ctx.viewer.origin.is_private and not facts_of(memory).is_shown_in_private_only:
         raise Conflict(
             "the memory is recalled in groups, and this text is from a private chat",
@@ -248,7 +248,7 @@ def line_of(reader: Reader, memory: Memory) -> list[Memory]:
 def supersede(tx: Tx, old: Memory, new: Memory) -> Memory:
     """Close the old version at the moment the new one begins to hold, and keep the new one, linked to it.
 
-    Who was recalled often stays so in a new wording.
+    The new version keeps the recall count.
     """
     old = _woken(tx, old)
     turn = max(old.valid_from, new.valid_from)  # a clock or a given date may lie before the old version
@@ -296,7 +296,7 @@ def _belongs_alike(known: Memory, new: Memory) -> bool:
 
 
 def _is_version(draft: MemoryDraft, memory: Memory, words: frozenset[str], score: float) -> bool:
-    """Whether the draft says nearly the same, and nothing of the memory is lost by it.
+    """Whether the draft has nearly the same content, and nothing of the memory is lost by it.
 
     Dated statements of two sessions are two statements.
     """

@@ -47,7 +47,7 @@ def consolidate(ctx: CallContext, project: str | None, min_observations: int) ->
 
 
 def draw_insights(ctx: CallContext, project: str | None, summarized: int = 0) -> ConsolidationResult:
-    """Draw facts and procedures from the newest observations; what says a replaced statement as known leaves."""
+    """Draw facts and procedures from the newest observations; what repeats a replaced statement is removed."""
     reader = ctx.store.read()
     bounds = (*ctx.sees(), *where(project=project))
     seen = reader.find(OBSERVATIONS, ctx.tenant, *bounds, order="-at", limit=MOST_OBSERVATIONS)

@@ -205,7 +205,7 @@ def decay_lessons(ctx: CallContext) -> int:
                 changed += 1
         if changed:
             ctx.audit(tx, "lesson_decay", (), lessons=changed)
-            # One for all of them: a reader that is told of thousands at once is dropped as too slow.
+            # One for all of them: a reader that gets thousands at once is dropped as too slow.
             tx.publish(Event(ctx.tenant, "lesson_decay", {"lessons": changed}))
         return changed
 

@@ -19,7 +19,7 @@ from holdfast.store.port import Tx, where
 from holdfast.store.tables import NOTES, STATEMENTS, reflected_from_key, reflected_key
 
 COMPARED = 800  # of a project's newest statements
-SURE = 0.5  # what is worth less may be no wish at all; a slot is told before everything else
+SURE = 0.5  # what is worth less may be no wish at all; a slot is shown before everything else
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is asked of a memory, and what it answers: values that all steps of a search share."""
+"""Queries and their results: values that all steps of a search share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.recall.rank import ScoreParts
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and within which bounds."""
+    """The query and its filters."""
 
     query: str
     limit: int = 10

@@ -1,4 +1,4 @@
-"""Tells one session in a few sentences, by extraction: every word was in the observations."""
+"""Summarises one session in a few sentences, by extraction: every word was in the observations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def summarize_session(
 ) -> SessionDigest:
     """What was asked, found, decided and changed, and how it ended; the same for the same observations.
 
-    `statements` are those of the session that are in force; where it never had any, its steps are told. Files inside
+    `statements` are those of the session that are in force; where it never had any, its steps are listed. Files inside
     one of the `folders` are named relative to it.
     """
     steps = in_order(observations)

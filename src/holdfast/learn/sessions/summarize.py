@@ -40,7 +40,7 @@ EXTRACTIVE = "extractive"
 def summarize(ctx: CallContext, session_id: str, *, extractive: bool = False) -> tuple[Summary, Insight]:
     """A session's summary and its crystal, stored; repeating it brings them up to date.
 
-    `extractive`: no language model is asked.
+    `extractive`: no language model is used.
 
     Raises:
         NotFound: no such session, or one without observations.
@@ -94,7 +94,7 @@ def _digest(ctx: CallContext, session: Session, seen: Sequence[Observation]) -> 
         try:
             answer = ctx.summarizer.complete(CleanText(SESSION_INSTRUCTION), text, max_tokens=SESSION_ANSWER_TOKENS)
         except UpstreamFailed:
-            # The user asked for a summary, not for this model: the extractive one serves and says so.
+            # The user requested a summary, not this model: the extractive one serves and is marked as such.
             return _extracted(ctx, session, seen), EXTRACTIVE
         parsed = parse_llm_summary(redact_text(answer).value)
         if parsed is not None:

@@ -84,7 +84,7 @@ def _weighed(said: Sequence[tuple[Sentence, SentencePosition]], embedder: Embedd
 
 
 def _text(sentence: Sentence) -> str:
-    """The sentence as it is told alone: an item of a list with the line that introduces the list."""
+    """The sentence as it is shown alone: an item of a list with the line that introduces the list."""
     lead = sentence.lead.rstrip(":").strip()
     if not lead or len(lead) > LEAD_CHARS:
         return sentence.text
@@ -94,7 +94,7 @@ def _text(sentence: Sentence) -> str:
 def _with_referents(
     drawn: Sequence[ExtractedStatement], rows: Sequence[tuple[Observation, Sentence, SentencePosition]]
 ) -> list[ExtractedStatement]:
-    """A sentence that begins with "it" says little without the one before; that one is kept with it, as one text."""
+    """A sentence that begins with "it" means little without the one before; that one is kept with it, as one text."""
     kept: list[ExtractedStatement] = []
     for place, one in enumerate(drawn):
         before = drawn[place - 1] if place else None

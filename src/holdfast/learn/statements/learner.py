@@ -1,6 +1,6 @@
 """Draws statements from what was said, turn by turn, as it comes in: for the background of a server.
 
-A cursor says how far it is. Every step is short, bounded and can be repeated: a statement's id follows from the
+A cursor marks the progress. Every step is short, bounded and can be repeated: a statement's id follows from the
 observation it was said in, so a turn that is read again gives the same statements.
 """
 
@@ -35,7 +35,7 @@ CURSOR = "learner"
 
 @dataclass(frozen=True, slots=True)
 class LearningStep:
-    """What one step did; `more` says that there is more to do."""
+    """What one step did; `more`: there is more to do."""
 
     statements: int = 0
     superseded: int = 0

@@ -14,7 +14,7 @@ from holdfast.store.tables import MEMORIES, OBSERVATIONS, RELATIONS, STATEMENTS
 
 
 def still_true(ctx: CallContext, id: str) -> list[Relation]:
-    """Say that a memory, a statement or all that was said in an observation's turn still holds; the relations that were
+    """Mark that a memory, a statement or all statements in an observation's turn still holds; the relations that were
     removed.
 
     The same supersession is not found again.
