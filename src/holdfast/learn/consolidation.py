@@ -19,7 +19,7 @@ from holdfast.store.tables import INSIGHTS, OBSERVATIONS, SESSIONS, STATEMENTS, 
 MOST_OBSERVATIONS = 5_000
 MOST_SUMMARIES = 200
 MOST_STATEMENTS = 5_000
-# Of each kind. A run finds a hundred at most; those that it does not find again leave when there are more.
+# Of each kind. A run finds a hundred at most; those that it does not find again are removed when there are more.
 MOST_INSIGHTS = 500
 KINDS = ("semantic", "procedural")
 

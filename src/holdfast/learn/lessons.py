@@ -166,7 +166,7 @@ def search_lessons(
 ) -> list[tuple[float, Lesson]]:
     """Lessons that share words with the query: confidence × share of words × recency, best first.
 
-    Lessons of the project and those of no project are looked at.
+    Searches lessons of the project and those of no project.
     """
     terms = {word for word in distinct_words(query) if len(word) > 1 or not word.isascii()}
     now, names = ctx.clock.now_ms(), project_names(ctx, project)

@@ -1,4 +1,4 @@
-"""Proposes lines for the slots an agent always has before it: what is open, what the user wants, what works.
+"""Proposes lines for the slots in every context of an agent: what is open, what the user wants, what works.
 
 Preferences come from the user's own prompts alone: what a tool returned or a page said must not become
 a rule. Lines carry no counts and no times, so that the same insight is the same line every time.

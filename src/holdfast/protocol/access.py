@@ -12,7 +12,7 @@ A memory is hidden unless a rule here shows it:
 | conversation | all callers in the chat where it was made |
 | deprecated, or of an unknown scope or place | no caller |
 
-Owners of a personal memory are its one owner and, with visibility `group`, those listed beside him. Platforms never
+Owners of a personal memory are its one owner and, with visibility `group`, the listed co-owners. Platforms never
 mix. An admin sees all, and only on explicit request, which is audited elsewhere.
 
 A memory carries `audience_keys`, a viewer holds `viewer_keys`: it may see the memory exactly if they share a key.
@@ -30,7 +30,7 @@ from holdfast.protocol.terms import SCOPES, VISIBILITIES, MemoryScope, MemoryVis
 
 MOST_OWNERS = 100
 
-AUDIENCE = "audience"  # the derived column that `conditions` speaks of
+AUDIENCE = "audience"  # the derived column that `conditions` uses
 ADMIN = "admin"
 
 
@@ -87,7 +87,7 @@ class Viewer:
 
 
 def may_see(memory: MemoryFacts, viewer: Viewer) -> bool:
-    """Whether the viewer may see the memory, where he is now."""
+    """Whether the viewer may see the memory in the current chat."""
     if viewer.admin:
         return True
     here = viewer.origin
@@ -111,7 +111,7 @@ def audience_keys(memory: MemoryFacts) -> tuple[str, ...]:
 
 
 def stored_keys(memory: MemoryFacts) -> tuple[str, ...]:
-    """Those of them that are stored beside it: an admin's need not be, as `conditions` lets him see all."""
+    """Those of them that are stored beside it: an admin's need not be, as `conditions` shows an admin all."""
     if memory.deprecated:
         return ()
     if memory.scope == MemoryScope.GLOBAL:
@@ -128,7 +128,7 @@ def stored_keys(memory: MemoryFacts) -> tuple[str, ...]:
 
 
 def viewer_keys(viewer: Viewer) -> tuple[str, ...]:
-    """The keys that the viewer holds, where he is now; none at all if he names a chat that there cannot be."""
+    """The keys that the viewer holds in the current chat; none if the chat is invalid."""
     return (*_held(viewer), ADMIN) if viewer.admin else _held(viewer)
 
 
@@ -147,11 +147,11 @@ def _held(viewer: Viewer) -> tuple[str, ...]:
 
 
 def conditions(viewer: Viewer) -> tuple[tuple[str, str], ...] | None:
-    """Column and value of each alternative that lets the viewer see a record; None if he sees all of them."""
+    """Column and value of each alternative that lets the viewer see a record; None if all are visible."""
     return None if viewer.admin else tuple((AUDIENCE, key) for key in viewer_keys(viewer))
 
 
-# The first part is the kind of the key, and every part is encoded: no name reaches into another's place.
+# The first part is the kind of the key, and every part is encoded: no name can forge another part.
 
 
 def _in_chat(chat: UMOInfo) -> str:
@@ -167,7 +167,7 @@ def _in_private(platform_id: str, sender_id: str) -> str:
 
 
 def check_writable(memory: MemoryFacts) -> MemoryFacts:
-    """The facts, if a new memory may have them. Nothing is guessed and nothing cut: what is unclear is refused.
+    """The facts, if a new memory may have them. Nothing is guessed or cut: what is unclear is refused.
 
     Raises:
         InvalidRequest: scope, visibility, chat and owners do not fit together; the message names them.

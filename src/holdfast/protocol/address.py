@@ -61,10 +61,10 @@ class MemoryURI:
 def check_address(text: str) -> MemoryURI:
     """The address, if a new memory may have it: one visible line without spaces at its ends.
 
-    Reading is not so strict: whatever an older system stored must stay reachable.
+    Reading is less strict: whatever an older system stored must stay reachable.
 
     Raises:
-        InvalidRequest: it is none; the message says why, never the address.
+        InvalidRequest: it is none; the message has the reason, never the address.
     """
     check_text(text)
     if len(text) > ADDRESS_CHARS:

@@ -111,8 +111,8 @@ def format_memory_for_injection(
     """The block of those memories, by scope; empty if none can be shown.
 
     Args:
-        memories: each with `content` or `text`, and `metadata`. What cannot be read, says nothing or is deprecated
-            is passed over.
+        memories: each with `content` or `text`, and `metadata`. What cannot be read, is empty or is deprecated
+            is skipped.
         max_length: characters between the wrapper's opening lines and its last two, line breaks counted.
         max_tokens: tokens of the whole block, wrapper and all.
         locale: the language of everything that is not a memory.

@@ -5,7 +5,7 @@
        └───────restore────────┘       summarised memories stay behind their summary and can be restored as well
 
 Age counts from the last use, not from creation. Permanent and global memories never expire. A plan lists what a run
-would do; carrying it out and planning again at the same moment gives an empty plan.
+would do; executing it and planning again at the same moment gives an empty plan.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def recalled(life: MemoryLifetime, now: int) -> MemoryLifetime:
 
 
 def deprecated(life: MemoryLifetime, now: int) -> MemoryLifetime:
-    """Not shown any more; the grace begins. Doing it twice does not begin it anew."""
+    """Not shown any more; the grace period begins. A second call does not restart it."""
     return life if life.state == "deprecated" else replace(life, state="deprecated", deprecated_at=now)
 
 
@@ -128,7 +128,7 @@ def summarised(life: MemoryLifetime, summary: str) -> MemoryLifetime:
 
 
 def restored(life: MemoryLifetime, rules: LifecycleRules, now: int) -> MemoryLifetime:
-    """Active again, and counted as used now: otherwise the next run would take it away once more.
+    """Active again, and counted as used now: otherwise the next run would deprecate it again.
 
     Raises:
         Conflict: its grace is over.
@@ -142,7 +142,7 @@ def restored(life: MemoryLifetime, rules: LifecycleRules, now: int) -> MemoryLif
 
 
 def is_purgeable(life: MemoryLifetime, rules: LifecycleRules, now: int) -> bool:
-    """Whether its grace is over. A deprecation in the future, by a clock that leapt, has not begun yet."""
+    """Whether its grace is over. A deprecation in the future, by a clock that jumped, has not begun yet."""
     end = purged_at(life, rules)
     return life.state == "deprecated" and end is not None and end <= now
 

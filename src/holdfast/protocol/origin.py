@@ -27,7 +27,7 @@ class UMOInfo:
     platform_id: str
     session_type: str  # private, group, other; or what was given, if it is none of these
     session_id: str
-    message_type: str = field(default="", compare=False, repr=False)  # the kind of chat in the platform's word
+    message_type: str = field(default="", compare=False, repr=False)  # the platform's own word for the kind of chat
 
     @classmethod
     def parse(cls, umo: object) -> UMOInfo:
@@ -36,7 +36,7 @@ class UMOInfo:
 
     @property
     def is_valid(self) -> bool:
-        """Whether it names one chat of a known kind; whatever does not is shown nothing."""
+        """Whether it names one chat of a known kind; any other sees nothing."""
         return bool(
             self.platform_id
             and self.session_id

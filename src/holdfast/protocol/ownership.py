@@ -1,4 +1,4 @@
-"""Whose a memory is: decided by structured fields of the request alone.
+"""The owner of a memory: decided by structured fields of the request alone.
 
 Text of messages, nicknames and free metadata decide nothing. What an older system stored is read here too.
 """
@@ -64,7 +64,7 @@ def owned(
     share_into_groups: bool = False,
     trusted: Collection[str] | None = None,
 ) -> MemoryFacts:
-    """Whose a new memory is, from who speaks and where.
+    """The owner of a new memory, from its sender and chat.
 
     Without a chat it is the agent's own: global. In a chat it is personal unless the request names a scope. The
     sender owns it; further owners must be among the trusted sender ids, if these are known.

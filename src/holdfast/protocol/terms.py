@@ -21,7 +21,7 @@ class MemoryDomain:
 
 
 class MemoryScope:
-    """Whom a memory concerns."""
+    """Who may see a memory."""
 
     GLOBAL = "global"
     PERSONAL = "personal"

@@ -28,7 +28,7 @@ PART_CHARS = 4_000
 EMPTY = "-"
 # A caller waits for a search, and words alone answer it too.
 QUESTION_SECONDS = 5.0
-# After a question failed, the next ones go by words at once instead of each waiting in vain.
+# After a question failed, the next ones use words at once instead of each waiting in vain.
 REST_SECONDS = 30.0
 
 
@@ -58,7 +58,7 @@ class RemoteEmbedder:
         return self._dims
 
     def prepare(self) -> None:
-        """Nothing: a remote model is always as ready as it will be."""
+        """Does nothing: a remote model needs no preparation."""
 
     def parts(self, texts: Sequence[CleanText]) -> list[list[CleanText]]:
         """Each text in parts of nearly the same length."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from holdfast.core.errors import UpstreamFailed
 
-# What the settings of each use begin with.
+# The prefix of the settings of each use.
 LLM = "HOLDFAST_LLM"
 EMBEDDER = "HOLDFAST_EMBEDDER"
 
@@ -22,7 +22,7 @@ class Failure:
     status: int | None = None
     passing: bool = False  # transient: a later attempt may succeed
     retry_after: float | None = None  # seconds to wait, as the server requested
-    hint: str | None = None  # {use} stands for what the settings of this use begin with
+    hint: str | None = None  # {use} stands for the prefix of the settings of this use
 
     def fault(self, provider: str, operation: str, use: str = LLM) -> UpstreamFailed:
         """The fault to raise: it names provider, operation and status."""

@@ -1,6 +1,6 @@
 """Reads a JSONL file line by line in bounded memory, and holds what every transcript reader shares.
 
-A line that is too long, half written, not JSON or not an object is counted and passed over.
+A line that is too long, half written, not JSON or not an object is counted and skipped.
 """
 
 from __future__ import annotations

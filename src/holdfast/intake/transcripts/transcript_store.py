@@ -27,7 +27,7 @@ class SessionFolder:
 
 @dataclass(frozen=True, slots=True)
 class SliceReport:
-    """What became of a piece of a transcript. `consumed` bytes of it, or so many lines, need not be sent again."""
+    """The result for a piece of a transcript. `consumed` bytes of it, or so many lines, need not be sent again."""
 
     stored: int = 0
     duplicates: int = 0

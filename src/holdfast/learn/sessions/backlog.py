@@ -10,7 +10,7 @@ from holdfast.store.port import Condition, Reader, Tx, where
 from holdfast.store.queries.stale_summaries import OUTDATED
 from holdfast.store.tables import NOTES, OBSERVATIONS, SESSIONS, SUMMARIES, outdated_summary_key
 
-# A session whose end never comes, as of a closed terminal, counts as over after this time without an event.
+# A session without an end event, as of a closed terminal, counts as over after this time without an event.
 IDLE_MS = 30 * 60_000
 
 

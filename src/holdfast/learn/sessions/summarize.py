@@ -131,8 +131,8 @@ def _summary(ctx: CallContext, session: Session, digest: SessionDigest, maker: s
 
 
 def keep_finding(ctx: CallContext, tx: Tx, finding: Finding, maker: str) -> tuple[Insight, bool]:
-    """The finding as a stored insight, and whether it is new; its id follows from its key. One that says the same as
-    before is left as it is: what is not written needs no snapshot."""
+    """The finding as a stored insight, and whether it is new; its id follows from its key. One with the same content
+    as before is left as it is: what is not written needs no snapshot."""
     parts = (finding.kind, finding.key, finding.project or "", finding.agent or "")
     id = f"{finding.kind[:4]}_{sha256(chr(31).join(parts).encode()).hexdigest()[:20]}"
     known = tx.get(INSIGHTS, ctx.tenant, id)

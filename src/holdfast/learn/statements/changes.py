@@ -1,6 +1,6 @@
 """Whether a newer statement replaces an older one: the same subject, another value.
 
-A small logistic model over what the two say, what the user had asked, and which edit went with it. Being wrong hides a
+A small logistic model over the two texts, the user's prompt, and the edit that went with it. Being wrong hides a
 true fact, so the bar is high: docs/benchmarks/agent_day.md has how often it is reached rightly and wrongly on pairs
 that the table was not fitted on. Near-duplicates that differ in a name, a number or a "not" are mostly two facts.
 """
@@ -58,7 +58,7 @@ def _relabelled(old: Claim, new: Claim) -> bool:
 
 
 def of_two_things(old: Claim, new: Claim) -> bool:
-    """Whether they speak of different things beyond doubt, or the newer one claims nothing: no weighing needed."""
+    """Whether they are clearly about different things, or the newer one claims nothing: the model is not needed."""
     if new.text.rstrip().endswith("?") or are_alternatives(old.text, new.text) or _relabelled(old, new):
         return True
     if _begins_with_another(old.text, new.text):
@@ -74,7 +74,7 @@ def of_two_things(old: Claim, new: Claim) -> bool:
 
 
 def _repeats_number(before: Sequence[Value], after: Sequence[Value]) -> bool:
-    """Whether the newer one has the numbers of the older, and no other of their kind: it speaks of something else."""
+    """Whether the newer one has the numbers of the older, and no other of their kind: it is about something else."""
     old = [one for one in before if one.is_number]
     kinds = {one.kind for one in old}
     return (
@@ -107,7 +107,7 @@ def _weighed(found: Mapping[str, float], model: str) -> float:
     return float(1 / (1 + np.exp(-total)))
 
 
-# A likelihood alone is not enough to hide a statement: an edit or its words must say that the old value is gone.
+# A likelihood alone is not enough to hide a statement: an edit or its words must show that the old value is gone.
 BY_WORD = ("old value complained of, another given", "old value named beside another", "old value gone")
 SURE_BY_EDIT, SURE_BY_WORD = 0.5, 0.82
 # Less is needed to mark one as perhaps outdated: such an edit or word alone, another number, time or date, or more
@@ -121,7 +121,7 @@ _CLAUSE = re.compile(r"[,;.:]\s|\b(?:and|und)\b")
 
 
 def is_stated(found: Mapping[str, float]) -> bool:
-    """Whether an edit or the words say by themselves that the old value is gone."""
+    """Whether an edit or the words alone show that the old value is gone."""
     return bool(found["edit says it all"] or found["old value gone"])
 
 

@@ -25,7 +25,7 @@ _REFERS = re.compile(
     r"^(?:(?:and|but|so|also|then)[, ]+)?(?:it|this|that|these|those|they|both|he|she|there|instead|besides)\b", re.I
 )
 _INSERTED = re.compile(r"<(?:system-reminder|command-|local-command|ide_)|^\[Request interrupted|^Caveat:")
-# What a client writes itself above the summary of a conversation that it shortened.
+# What a client itself writes above the summary of a conversation that it shortened.
 _PREAMBLE = re.compile(
     r"^This session is being continued from a previous conversation|^The summary below covers the earlier", re.I
 )
@@ -79,7 +79,7 @@ def _weighed(said: Sequence[tuple[Sentence, SentencePosition]], embedder: Embedd
         try:
             vectors = embedder.embed([CleanText(sentence.text) for sentence, _ in said])
         except (EmbedderUnavailable, UpstreamFailed):
-            vectors = None  # signs alone do, a little less well
+            vectors = None  # features alone serve, a little less well
     return weigh(said, vectors, embedder.name if embedder is not None else "")
 
 

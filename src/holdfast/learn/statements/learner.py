@@ -28,7 +28,7 @@ from holdfast.store.queries.stale_summaries import mark_outdated
 from holdfast.store.queries.turns import MESSAGE_HOOK, PROMPT_HOOKS
 from holdfast.store.tables import MEMORIES, NOTES, OBSERVATIONS, STATEMENTS
 
-ROWS = 200  # observations and memories looked at in one step
+ROWS = 200  # observations and memories read in one step
 SPOKEN = (*PROMPT_HOOKS, MESSAGE_HOOK)
 CURSOR = "learner"
 
@@ -51,7 +51,7 @@ def learn_step(ctx: CallContext) -> LearningStep:
     kept = reader.find(MEMORIES, ctx.tenant, fresh, order="seq", limit=ROWS)
     if not seen and not kept:
         return LearningStep()
-    # Where one of the two was cut off, the other goes no further than it did.
+    # Where one of the two was cut off, the other stops at the same place.
     ends = [rows[-1].seq for rows in (seen, kept) if len(rows) == ROWS]
     upto = min(ends, default=last)
     comparer = Comparer(ctx, ctx.embedder)

@@ -1,6 +1,6 @@
 """Finds the older statements and memories that a newer one replaces, and records it by a relation `supersedes`.
 
-Nothing is changed in the older one: the relation is what search, context and viewer go by, and taking it away brings
+Nothing is changed in the older one: search, context and viewer follow the relation, and removing it brings
 the older one back. A relation `updates` is weaker: the newer one probably gives another value of the same. A relation
 `same_subject` is weakest: a context shows the older one below the newer. A relation `holds`: the user removed
 such a relation, so it is not made again.
@@ -71,7 +71,7 @@ class Comparer:
         self._turns: dict[str, Turn] = {}
 
     def compare(self, reader: Reader, new: Candidate, turn: Turn, others: Iterable[Candidate]) -> dict[str, Verdict]:
-        """Which of the older ones the newer one replaces, or speaks of anew."""
+        """Which of the older ones the newer one replaces, or has the subject of."""
         claim = Claim(new.text, turn.asked, tuple(turn.edits))
         found: dict[str, Verdict] = {}
         older = [one for one in others if one.at <= new.at and one.id != new.id]
@@ -140,7 +140,7 @@ def _of_a_wish(said: Verdict, old: str, new: str) -> Verdict:
 
 def _comparable(old: str, new: Claim) -> bool:
     """Whether the newer one or its prompt shares a word of the older one's subject, or it names or its edit takes away
-    a value of it; all others are of other things."""
+    a value of it; all others are about other things."""
     if _subject(old) & (_subject(new.text) | _subject(new.prompt)) or not _cores(old).isdisjoint(_tokens(new.text)):
         return True
     return names_what_was_taken(old, new.edits)
@@ -164,7 +164,7 @@ def _cores(text: str) -> frozenset[str]:
 def in_force(ctx: CallContext, reader: Reader, project: str, agent: str | None) -> list[Candidate]:
     """The project's newest statements and memories that nothing replaces yet."""
     own: tuple[Condition, ...] = ()
-    if ctx.settings.isolated:  # what is of no agent was written before they were
+    if ctx.settings.isolated:  # records without an agent are older than the isolation
         own = where(agent=agent) or (Condition("agent", "is null"),)
     of = (*where(project=project), *own)
     worthy = Condition("worth", ">=", WORTH_COMPARING)

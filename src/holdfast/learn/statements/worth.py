@@ -72,7 +72,7 @@ def _kind(scores: Floats, may_wish: bool) -> str:
 
 
 def _may_wish(row: Floats, setting: SentencePosition) -> bool:
-    """Whether it can be a standing wish: said by the user, in words of one, and no question, order or complaint."""
+    """Whether it can be a standing wish: said by the user, worded as a wish, and no question, order or complaint."""
     seen = dict(zip(NAMES, row, strict=True))
     once = seen["asks"] or seen["complains"] or seen["orders"]
     return setting.in_prompt and bool(seen["wishes"] or (seen["rules"] and not once))

@@ -190,7 +190,7 @@ def _query(files: Sequence[str], terms: Sequence[str]) -> str:
 
 
 def _lines(shown: set[str], hits: Sequence[Hit]) -> list[str]:
-    """What the hits say, as lines; nothing twice, be it the same record or the same text."""
+    """The hits as lines; no record and no text twice."""
     lines = [f"- {line(_said(hit), 400)}" for hit in hits]
     fresh = [one for one in dict.fromkeys(lines) if one not in shown]
     shown.update(fresh)

@@ -52,7 +52,7 @@ class IndexHealth(TypedDict):
     model: str
     done: NotRequired[int]
     total: NotRequired[int]
-    fault: NotRequired[str]  # why the model cannot be used: search goes by words
+    fault: NotRequired[str]  # why the model cannot be used: search uses words only
 
 
 class EventsHealth(TypedDict):
@@ -66,8 +66,8 @@ class SnapshotsHealth(TypedDict):
 
 
 class SpoolHealth(TypedDict):
-    waiting: int  # requests of hooks that the server has not taken in yet
-    refused: int  # put aside: it could not take them
+    waiting: int  # requests of hooks that the server has not processed yet
+    refused: int  # put aside: it could not process them
     dropped: int  # found no room
 
 
@@ -85,7 +85,7 @@ class HealthAnswer(TypedDict):
     summarizer: str
     viewerPort: int
     hint: NotRequired[str]  # what to do, while it is degraded
-    warnings: NotRequired[list[str]]  # for an admin: about keys that would be missed
+    warnings: NotRequired[list[str]]  # for an admin: about keys without a copy
 
 
 class _Measures(TypedDict):
@@ -162,7 +162,7 @@ def _snapshots_health(ctx: CallContext) -> SnapshotsHealth:
 
 
 def _index_health(ctx: CallContext, reader: Reader) -> IndexHealth:
-    """How many records have their vector; isolated agents learn nothing of how much the others wrote."""
+    """How many records have their vector; isolated agents do not see how much the others wrote."""
     if ctx.embedder is None:
         return {"pending": 0, "model": "none"}
     model = ctx.embedder.name

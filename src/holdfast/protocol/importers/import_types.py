@@ -1,4 +1,4 @@
-"""What the readers give: memories as neutral values, and what was not taken and why."""
+"""What the importers return: memories as neutral values, and what was not taken and why."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class ImportResult:
 
 
 class ImportReader:
-    """Gathers a reading, one record at a time: a bad one is noted and the next is read."""
+    """Collects the result, one record at a time: a bad one is noted and the next is read."""
 
     def __init__(self, system: System):
         self.system: System = system
