@@ -135,7 +135,7 @@ def _revised(ctx: CallContext, tx: Tx, old: Memory, new: Memory) -> Memory:
 
     Raises:
         Conflict: the new content has another audience than the memory there, which would be shown it.
-        Forbidden: it is global, and a chat speaks.
+        Forbidden: it is global, and the caller is in a chat.
     """
     if audience_of(old) != new.audience and {old.scope, new.scope} != {MemoryScope.GLOBAL}:
         raise Conflict(
@@ -192,7 +192,7 @@ def evolve(
 
     Raises:
         NotFound: no such memory, or not the caller's to see.
-        Forbidden: it is global, and a chat speaks.
+        Forbidden: it is global, and the caller is in a chat.
         Conflict: it comes from a private chat, and groups would recall it without the owner's permission.
     """
 

@@ -1,4 +1,4 @@
-"""A hit as it is read: the passage that matched, once, with what was asked and what came since."""
+"""A hit as it is read: the passage that matched, once, with the prompt and what came since."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links between records, as far as the caller may see what stands at their ends.
+"""Links between records, as far as the caller may see both ends.
 
 A relation names a version of a memory; it holds for the memory, whatever version it has now.
 """

@@ -26,7 +26,7 @@ K1, B = 1.0, 0.6
 
 # Share of the words in the mix of words and meaning: less where the best by meaning clearly leads the twentieth, more
 # where twenty are alike. What the words themselves show (how much of the question the best match holds, how far both
-# orders agree) does not help: what speaks against words in conversations does not in code (docs/benchmarks/quality.md).
+# orders agree) does not help: what counts against words in conversations does not in code (docs/benchmarks/quality.md).
 WORDS = 0.5
 WORDS_LEAST, WORDS_MOST = 0.35, 0.65
 WORDS_UNREAD = 0.8  # of a question in a script that the model does not know (Japanese R@10 .897 instead of .863)

@@ -1,4 +1,4 @@
-"""What can be read off a record's text and moment beside its words: who speaks, what it asks, which names it holds."""
+"""Features of a record's text and time beside its words: who speaks, what it asks, which names it holds."""
 
 from __future__ import annotations
 

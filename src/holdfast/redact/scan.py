@@ -14,7 +14,7 @@ from holdfast.redact.rules import Rule, RuleBook
 from holdfast.redact.traits import JUDGED, SEPARATORS, Candidate, entropy, has_digit, is_spelled
 
 MARKED = "[REDACTED"
-# A rejected value longer than this is skipped whole: nothing but a run without blanks is so long, and looking into
+# A rejected value longer than this is skipped whole: nothing but a run without blanks is so long, and searching
 # it again at every byte would make "token:token:token:…" quadratic.
 REREAD = 256
 # A value of known length below this may be a word of that length, so it must have a digit.

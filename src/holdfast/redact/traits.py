@@ -76,7 +76,7 @@ STAND_INS = frozenset("password passwd passphrase pass pwd pw token secret yourp
 ASKING = frozenset("your insert enter replace put add example sample dummy fake".split())
 LEADING = ASKING | {"my", "the", "some", "a", "an"}
 PROSE_MARKS = frozenset("!@#$%^*~+=")
-# The keys of Amazon's manuals end so.
+# The ending of the keys in Amazon's manuals.
 DOCUMENTED = ("EXAMPLE", "EXAMPLEKEY")
 MASKS = frozenset("*xX.-_ ?#•…")
 

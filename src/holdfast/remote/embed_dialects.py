@@ -110,7 +110,7 @@ GEMINI = EmbedDialect(
     _gemini_rows,
 )
 
-# OpenAI: embeddings, as most local model servers speak it too
+# OpenAI: embeddings, which most local model servers support too
 
 OPENAI_DIMS = {
     "text-embedding-3-small": 1536,

@@ -1,4 +1,4 @@
-"""Embedders behind an API: Gemini, OpenAI, and every server that speaks as OpenAI does."""
+"""Embedders behind an API: Gemini, OpenAI, and every server with OpenAI's API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chat completions, as OpenAI made them and as most local model servers speak them."""
+"""Chat completions, as OpenAI defined them and most local model servers support them."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class SessionPosition:
     cwd: str = ""
     fallback_project: str = ""
     named: bool = False  # whether the session's name is known for sure
-    dated: bool = False  # whether the line at hand has a time of its own
+    dated: bool = False  # whether the current line has its own time
 
     def event(self, hook: str, data: Json, *identity: str) -> TranscriptEvent:
         key = sha256("\x1f".join(identity).encode("utf-8", "replace")).hexdigest()[:32]

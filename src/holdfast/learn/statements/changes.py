@@ -150,7 +150,7 @@ Verdict = Literal["replaced", "newer", "related", "apart"]
 
 def verdict(old: Claim, new: Claim, near: Similarity | None) -> Verdict:
     """`replaced`: the older one holds no longer. `newer`: the newer one probably gives another value of the same.
-    `related`: both may speak of one subject, so the newer is shown first. `apart`: two facts."""
+    `related`: both may have one subject, so the newer is shown first. `apart`: two facts."""
     if of_two_things(old, new):
         return "apart"
     found = signs(old, new, near or Similarity())

@@ -193,7 +193,7 @@ def signs(sentence: Sentence, setting: SentencePosition) -> Floats:
 
 
 def _of_the_prompt(setting: SentencePosition) -> tuple[bool, ...]:
-    """What the prompt shows of the sentences that answer it: a chore leaves less than a failure that was looked into.
+    """What the prompt shows of the sentences that answer it: a chore leaves less than a failure that was investigated.
 
     All false for sentences of the prompt itself.
     """

@@ -1,6 +1,6 @@
 """How much a sentence is worth keeping, and what kind of knowledge it is.
 
-Two small logistic models over the signs of a sentence and, where the local embedder is at hand, its meaning. Their
+Two small logistic models over the signs of a sentence and, where the local embedder is available, its meaning. Their
 weights are a table in the package; bench/agent_day/fit.py fits it, and docs/benchmarks/agent_day.md has how well it
 does on turns that it was not fitted on.
 """

@@ -179,7 +179,7 @@ class Operation:
         return self._seen_by(ctx, request), request
 
     def _from_chat(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments, with the chat that the whole connection speaks for, if it does.
+        """The arguments, with the chat that the connection is bound to, if any.
 
         Unknown arguments are ignored, but not a chat where none is known: what a user writes there would become
         visible to all, and what is the agent's own would be shown there.

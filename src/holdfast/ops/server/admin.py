@@ -85,7 +85,7 @@ class HealthAnswer(TypedDict):
     summarizer: str
     viewerPort: int
     hint: NotRequired[str]  # what to do, while it is degraded
-    warnings: NotRequired[list[str]]  # for an admin: about keys without a copy
+    warnings: NotRequired[list[str]]  # for an admin: about keys that may be lost
 
 
 class _Measures(TypedDict):

@@ -48,7 +48,7 @@ class SnapshotAnswer(TypedDict):
     id: str
     path: NotRequired[str]  # for root: other callers need not know where the server keeps its files
     snapshot: Json
-    warnings: NotRequired[list[str]]  # about keys without a copy
+    warnings: NotRequired[list[str]]  # about keys that may be lost
 
 
 def snapshot_create(ctx: CallContext, ask: SnapshotCreate) -> SnapshotAnswer:

@@ -1,4 +1,4 @@
-"""Which days a text speaks of, in English. Pure: the caller passes the current time."""
+"""Which days a text names, in English. Pure: the caller passes the current time."""
 
 from __future__ import annotations
 
