@@ -158,7 +158,7 @@ def _import(given: argparse.Namespace) -> int:
         _show(given, answer)
         return 0 if answer["success"] else InvalidRequest.exit_code
     if given.file != "-" and (path.is_dir() or path.suffix == ".jsonl"):
-        # Whoever can run this command can read the files, so the folder is allowed for this one import.
+        # A user who can run this command can read the files, so the folder is allowed for this one import.
         roots = (*settings.import_roots, str(path.resolve()))
         with connection_of(given, dataclasses.replace(settings, import_roots=roots)) as connection:
             _show(given, import_transcripts(connection, path))

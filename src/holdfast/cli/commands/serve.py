@@ -70,7 +70,7 @@ def _serve_here(settings: Settings, as_json: bool) -> int:
 
 
 def _port_taken(settings: Settings, fault: InvalidSettings) -> InvalidSettings:
-    """The same fault, or one that says that the program on the port is Holdfast with another folder."""
+    """The same fault, or one that reports that the program on the port is Holdfast with another folder."""
     if "is in use" not in fault.message or not answers(f"http://127.0.0.1:{settings.port}", LOOK_SECONDS):
         return fault
     message = f"port {settings.port} is in use by the Holdfast server of another data folder"
