@@ -157,7 +157,7 @@ class Vault(Protocol):
 
         VaultUnauthorized, VaultRefused: the credential is not valid, or does not reach this far; or there is no such
             vault.
-        VaultBusy: too many requests; `details["retryAfter"]` are the seconds that the vault requests to wait, if it does.
+        VaultBusy: too many requests; `details["retryAfter"]` are the seconds to wait, if the vault names them.
         VaultUnreachable: no answer that can be used.
         VaultDamaged: an answer that contradicts itself.
         VaultFull: no room.

@@ -157,5 +157,5 @@ class Home(Memory, Protocol):
         ...
 
     def news(self) -> str | None:
-        """What happened to this memory while no caller was there, told for a while; None if nothing did."""
+        """What happened to this memory while no caller was there, reported for a while; None if nothing did."""
         ...

@@ -1,8 +1,8 @@
 """Codes: a vector in four bits a number, and which codes are nearest to a question.
 
-Four bits tell which of sixteen steps a number stands on; their first bit is its sign and is kept once more, packed. A
+Four bits hold which of sixteen steps a number stands on; their first bit is its sign and is kept once more, packed. A
 million codes of 384 numbers take 248 MB with their sequence numbers and are searched whole, in memory: counting
-differing signs, each by how much the question cares for it, sifts them, the steps rank what is left, and whoever asks
+differing signs, each weighted by its size in the query, filters them, the steps rank what is left, and the caller
 scores the best few hundred by their vectors. Knows no store.
 """
 
@@ -32,8 +32,8 @@ TABLE = 1 << 26
 # and these too must find 0.99 of the true ten nearest: docs/benchmarks/vectors.md. Of a million,
 # half of these 80,000 found 0.98.
 SIFTED, LEAST, MOST_SIFTED = 0.1, 5_000, 80_000
-# Signs weigh 0 to 3, in steps of this many times the mean size of the question's numbers: a sign of a number that is
-# hardly there says nothing.
+# Signs weigh 0 to 3, in steps of this many times the mean size of the question's numbers: a sign of a number near
+# zero means nothing.
 WEIGHT_STEP, HEAVIEST = 0.82, 3
 # The question's numbers as whole ones, for ranking.
 LARGEST = 127

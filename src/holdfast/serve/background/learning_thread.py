@@ -1,6 +1,6 @@
 """The thread that learns: statements of new turns, then summaries of sessions that are over, in short bounded steps.
 
-Nothing that a user asked for depends on it. A step that fails is logged and tried again.
+No user's request depends on it. A step that fails is logged and tried again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LearningThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end and wait until it has."""
+        """Stop it and wait until it has ended."""
         self._stop.set()
         self._thread.join()
 

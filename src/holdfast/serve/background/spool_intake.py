@@ -24,7 +24,7 @@ CALLER = "spool"
 MARK_DAYS = 90
 DAY_SECONDS = 86_400
 
-# What hooks tell; nothing else in the folder is obeyed.
+# What hooks send; any other request in the folder is refused.
 TAKEN = {
     "/agentmemory/observe": "observe",
     "/agentmemory/session/start": "session_start",
@@ -50,7 +50,7 @@ class SpoolIntake:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end and wait until it has."""
+        """Stop it and wait until it has ended."""
         self._stop.set()
         self._thread.join()
 
@@ -135,5 +135,5 @@ class SpoolIntake:
 
 
 def _arguments(operation: str, body: Json) -> Json:
-    """The request's own, without asking for a context that no agent waits for."""
+    """The request's own, without requesting a context that no agent waits for."""
     return {**body, "context": False} if operation == "session_start" else body

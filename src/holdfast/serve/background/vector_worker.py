@@ -13,7 +13,7 @@ from holdfast.core.model import Event
 from holdfast.engine import Engine
 from holdfast.intake.embed_queue import EmbedQueue
 
-IDLE_SECONDS = 1.0  # between looks where no event tells of a write, as in imports
+IDLE_SECONDS = 1.0  # between polls where no event reports a write, as in imports
 SETTLE_SECONDS = 0.2  # what one step of an agent writes is embedded together
 FEW = 16  # so many are embedded at once: 50 ms
 FIRST_SECONDS = 2.0  # the first questions after a start are answered before a backlog keeps all processors busy
@@ -47,7 +47,7 @@ class VectorWorker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end and wait until it has."""
+        """Stop it and wait until it has ended."""
         self._stop.set()
         self._written.set()
         if self._thread.is_alive():

@@ -1,6 +1,6 @@
 """Live: committed events to WebSocket readers. One that does not keep up is dropped, never waited for.
 
-A reader that gives `since`, empty at first, is told its place: {"type": "hello", "place": …}. Each event has one too.
+A reader that gives `since`, empty at first, is sent its place: {"type": "hello", "place": …}. Each event has one too.
 With `since` set to the last it saw it gets all it missed, or {"type": "gap"} where that is no longer kept.
 """
 
@@ -70,10 +70,10 @@ def frame(event: Event, place: str) -> bytes:
 @dataclass(eq=False)
 class Subscriber:
     caller: Caller
-    credential: str | None  # asked again before every frame: it may have been revoked or have run out
+    credential: str | None  # checked again before every frame: it may have been revoked or have expired
     agent: str | None  # only this agent's events; None sees all of the tenant's
     viewer: Viewer
-    since: str | None  # the place to go on from; empty for a first time, None if the reader does not ask
+    since: str | None  # the place to go on from; empty for a first time, None if the reader gives none
     loop: asyncio.AbstractEventLoop
     frames: deque[bytes] = field(default_factory=deque)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -112,7 +112,7 @@ class LiveSocket:
                 reader.loop.call_soon_threadsafe(reader.offer, body)
 
     def _is_over(self, tenant: str, recent: ReplayBuffer) -> bool:
-        """Whether nobody reads any more and nobody will come back; the events are dropped then."""
+        """Whether there is no reader any more and none will come back; the events are dropped then."""
         over = recent.left_at is not None and self._engine.clock.steady() - recent.left_at > KEPT_SECONDS
         if over:
             del self._recents[tenant]
@@ -151,7 +151,7 @@ class LiveSocket:
                 return
             missed = recent.after(reader.since, lambda event: _reaches(event, reader)) if reader.since else []
             greeting = "hello" if missed is not None else "gap"
-            # After the missed ones: whoever is cut off among them asks again from where it was.
+            # After the missed ones: a reader that is cut off among them resumes from where it was.
             reader.frames.extend([*(missed or ()), dumps({"type": greeting, "place": recent.place})])
         reader.wake.set()
 
@@ -210,7 +210,7 @@ def _unpacked(text: str) -> str:
         raise Unauthorized("unauthorized") from None
 
 
-_IN_CHATS = ("memory", "forgotten")  # events of which somebody in a chat learns
+_IN_CHATS = ("memory", "forgotten")  # events that a caller in a chat receives
 
 
 def _reaches(event: Event, reader: Subscriber) -> bool:

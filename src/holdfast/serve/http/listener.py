@@ -116,7 +116,7 @@ class Connection(SlowReaderGuard, HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._client_paid()
         if self._running is not None:
-            # uvicorn tells the latest request only; a stream with another request behind it would go on.
+            # uvicorn notifies the latest request only; a stream with another request behind it would go on.
             self._running.disconnected = not self._running.response_complete
             self._running.message_event.set()
         super().connection_lost(exc)
@@ -197,7 +197,7 @@ class Connection(SlowReaderGuard, HttpToolsProtocol):
         if self._in_head:
             self._refuse(RequestTimeout("the headers did not arrive in time"))
         else:
-            # Nothing was asked, or it was answered already: a status would be read as the next answer.
+            # There was no request, or it was answered already: a status would be read as the next answer.
             self.transport.close()
 
     def _refuse(self, fault: Fault, status: int | None = None) -> None:
@@ -229,7 +229,7 @@ class Socket(SlowReaderGuard, WebSocketsSansIOProtocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn that says when it is ready, ends within a few seconds, and returns when it was told to stop."""
+    """uvicorn that reports when it is ready, ends within a few seconds, and returns when it was stopped."""
 
     def __init__(self, config: Config, on_started: Callable[[], None], on_ending: Callable[[], None]):
         super().__init__(config)
@@ -291,7 +291,7 @@ class Listener:
         self._server = Server(_config(app, settings, self.limits), self._ready, on_ending)
 
     def run(self) -> None:
-        """Serve until told to stop.
+        """Serve until stopped.
 
         Raises:
             InvalidSettings: the address cannot be listened on, or may not be without a secret.

@@ -88,7 +88,7 @@ class WriteBatcher:
     def _board(self, ride: _BatchedRequest) -> None:
         if not _is_prepared(ride):
             ride.loop.call_soon_threadsafe(_deliver, [ride])
-        elif self._under_way == 1:  # nobody to share with: another hand-over would only cost time
+        elif self._under_way == 1:  # no other request to share with: another hand-over would only cost time
             self._carry([ride])
             ride.loop.call_soon_threadsafe(_deliver, [ride])
         else:
@@ -128,7 +128,7 @@ class WriteBatcher:
                 _finish(rides[0])
             elif rides:
                 self._store().write(together, again=True)
-        except Exception as error:  # noqa: BLE001 - nobody on the batcher may wait for ever
+        except Exception as error:  # noqa: BLE001 - no request on the batcher may wait for ever
             for ride in rides:
                 ride.error = copy(error)
 

@@ -103,7 +103,7 @@ def text_of(answer: Any) -> str:
 
 
 class McpSurface:
-    """The handlers of an MCP server; `door_of` says for each request where its operations are called.
+    """The handlers of an MCP server; `connection_of` gives each request the connection for its operations.
 
     `tools` is the set that is listed unless a request names another; every tool can be called. `here` is the project of
     the folder that the agent works in.
@@ -150,7 +150,7 @@ class McpSurface:
         return types.ListToolsResult(tools=self._tools[self._tool_set(ctx)])
 
     def _tool_set(self, ctx: Context) -> str:
-        """What the address asks for, as in /mcp?tools=all, else the setting."""
+        """What the address requests, as in /mcp?tools=all, else the setting."""
         named = ctx.request.query_params.get("tools", self._usual) if ctx.request is not None else self._usual
         if named not in self._tools:
             raise MCPError(code=types.INVALID_PARAMS, message=f"tools: must be one of {', '.join(self._tools)}")
@@ -166,7 +166,7 @@ class McpSurface:
 
     def _notice_once(self, ctx: Context, answer: Any) -> Any:
         """The answer, without a notice that this process has given its one client before. Over HTTP, where a request
-        stands alone, the server knows whom it told."""
+        stands alone, the server knows which clients got it."""
         notice = answer.get("notice", "") if isinstance(answer, dict) and ctx.request is None else ""
         if not notice.startswith(WORDS_ONLY):
             return answer

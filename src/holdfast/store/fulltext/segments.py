@@ -1,6 +1,6 @@
-"""Folding: words that stand in rows are gathered into segments, by term, where a search can add them up fast.
+"""Compaction: words that stand in rows are gathered into segments, by term, where a search can add them up fast.
 
-A segment is written in pieces that nobody looks at, then published in one small write. A kill in between
+A segment is written in pieces that no reader sees, then published in one small write. A kill in between
 leaves pieces without a segment; the next compaction sweeps them. Readers notice by the version.
 """
 
@@ -70,7 +70,7 @@ class Compactor:
     def compact_all(
         self, least: int | None = None, stop: Callable[[], bool] = lambda: False, thorough: bool = False
     ) -> int:
-        """Fold every tenant that has at least so many rows waiting; how many segments were written.
+        """Compact every tenant that has at least so many rows waiting; how many segments were written.
 
         A thorough compaction writes every segment anew that holds words of what is gone, however few.
         """
@@ -84,7 +84,7 @@ class Compactor:
         return written
 
     def compact(self, tenant: Any, least: int | None, stop: Callable[[], bool], thorough: bool) -> int:
-        """Compact the rows of one tenant; how many segments were written. Nobody else may do so meanwhile."""
+        """Compact the rows of one tenant; how many segments were written. No other thread may do so meanwhile."""
         written = 0
         self._sweep(tenant)
         while not stop() and (self._compact(tenant, least or self.rows) or self._merge(tenant, thorough)):

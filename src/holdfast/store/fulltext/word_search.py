@@ -119,7 +119,7 @@ class WordIndex:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._tenants: OrderedDict[str, TenantWords] = OrderedDict()  # the last asked last
+        self._tenants: OrderedDict[str, TenantWords] = OrderedDict()  # the last used last
         self._sizes: dict[str, int] = {}
         self._held = 0
 

@@ -56,8 +56,8 @@ def open_pool(url: str) -> ConnectionPool[Connection]:
 
 
 def _check(db: Connection) -> None:
-    """Whether a connection still stands, asked of the server only if it sent something: a connection that was ended is
-    readable, and to ask each time would double the round trips of a read."""
+    """Whether a connection is still open, checked with the server only if it sent something: a connection that was
+    ended is readable, and to check each time would double the round trips of a read."""
     poll = select.poll()
     poll.register(db.fileno(), select.POLLIN)
     if poll.poll(0):

@@ -26,7 +26,7 @@ from holdfast.store.tokenizer import stems
 
 FEW = 5_000  # records that are fetched by their numbers rather than looked for among all
 STREAMED = 500  # rows that `each` holds at once
-NOWHERE = -1  # a space that does not exist: what is asked of a tenant without a memory finds nothing
+NOWHERE = -1  # a space that does not exist: queries of a tenant without a memory find nothing
 
 T = TypeVar("T")
 

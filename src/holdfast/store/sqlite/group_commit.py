@@ -1,4 +1,4 @@
-"""One writer with group commit: whoever comes first commits for all who wait.
+"""One writer with group commit: the first caller commits for all that wait.
 
 There is no writer thread. A caller queues its job and waits its turn; the one whose turn it is runs every
 queued job in one transaction, each in its own savepoint, and commits once. A lone caller therefore pays no
@@ -133,7 +133,7 @@ class GroupCommit:
         """Let no write begin any more, each raises `Restoring` instead, and wait until those that run are durable.
 
         Raises:
-            Fault: asked from inside a write, which would wait for itself.
+            Fault: called from inside a write, which would wait for itself.
         """
         if self._leader == threading.get_ident():
             raise Fault("store: a write cannot retire its own store")
@@ -214,7 +214,7 @@ class GroupCommit:
             self._abandon(batch, storage_fault(error))
         except Fault as fault:
             self._abandon(batch, fault)
-        except BaseException:  # a bug, or no memory: above all, nobody may be told yes
+        except BaseException:  # a bug, or no memory: above all, no write may be acknowledged
             self._abandon(batch, Fault("write: an unexpected error stopped the transaction"))
             raise
         else:
@@ -263,7 +263,7 @@ class GroupCommit:
         """Run a write inside another without a savepoint; one that failed before it wrote leaves nothing to undo."""
         before = self._db.total_changes()
         if not self._attempt(job) and self._db.total_changes() != before:
-            job.error = None  # nobody will ask for it; see `_outcome`
+            job.error = None  # no caller will read it; see `_outcome`
             raise _Rollback
 
     def _attempt(self, job: _Job) -> bool:
@@ -278,7 +278,7 @@ class GroupCommit:
             raise storage_fault(error) from error  # as a fault: a write around this one must know it for what it is
         except (StorageFull, StorageFailed):
             raise
-        except BaseException as error:  # noqa: BLE001 - handed to the thread that asked, which raises it
+        except BaseException as error:  # noqa: BLE001 - handed to the waiting thread, which raises it
             job.error = storage_fault(error) if isinstance(error, apsw.Error) else error
             self._look_at(error)
             del self._done[before:]  # writes made inside this one go with it
@@ -307,7 +307,7 @@ class GroupCommit:
             self._db.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?, ?)", (table, *self._tallies[table]))
 
     def _abandon(self, batch: list[_Job], fault: Fault) -> None:
-        """Nobody is told yes: roll back, and after a failed sync never write again in this process.
+        """No write is acknowledged: roll back, and after a failed sync never write again in this process.
 
         The kernel may drop dirty pages after a failed fsync and call the next one good, so a second try
         could acknowledge what the disk does not hold. A full disk is different: it heals by itself.

@@ -1,4 +1,4 @@
-"""Verification of the words: do rows of words say what the records say, and segments what the rows of words say?"""
+"""Verification of the words: do rows of words match the records, and segments the rows of words?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from the records, made anew in a file that nobody uses yet."""
+"""What is derived from the records, made anew in a file that no process uses yet."""
 
 from __future__ import annotations
 

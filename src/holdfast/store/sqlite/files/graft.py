@@ -38,7 +38,7 @@ from holdfast.store.sqlite.files.derived_data import is_complete, make_derived
 from holdfast.store.sqlite.files.rename_agent import rename_agent
 from holdfast.store.sqlite.integrity import verify_pages, verify_records
 
-KEPT_HERE = ("tokens", "events")  # a token that was revoked must not come back, an event not be told twice
+KEPT_HERE = ("tokens", "events")  # a token that was revoked must not come back, an event not be published twice
 
 
 def prepare(
@@ -86,7 +86,7 @@ def _check(db: apsw.Connection, path: Path, tenant: str, own: bool) -> None:
 
 
 class _WorkerThread(threading.Thread):
-    """Work on a file that needs no interpreter, done while somebody else does other work."""
+    """Work on a file that needs no interpreter, done while another thread does other work."""
 
     def __init__(self, work: Callable[[Path], list[Finding]], path: Path):
         super().__init__(name="holdfast-check")
@@ -124,7 +124,7 @@ def _write_out(path: Path) -> list[Finding]:
             os.fsync(handle)
         finally:
             os.close(handle)
-    except OSError as error:  # told here, as the next sync may not be told again
+    except OSError as error:  # reported here, as the next sync may not report it again
         raise disk_fault(error, f"write {path.name}") from error
     return []
 
@@ -173,7 +173,7 @@ def _keep_here(db: apsw.Connection) -> None:
 
 
 def _exchange_others(db: apsw.Connection, tenant: str) -> int:
-    """The memory of other tenants is what the live store says it is."""
+    """The memory of other tenants is what the live store has."""
     before, now = other_tenants(db, tenant), other_tenants(db, tenant, FAR)
     if before:
         drop_tenants(db, before)

@@ -1,4 +1,4 @@
-"""A store as it was: reads from a captured file that nobody writes any more."""
+"""A store as it was: reads from a captured file that no process writes any more."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One agent's records as another's: the owner, the keys that hold the owner's name, and the checksums.
 
 Keys of isolated agents' sessions, slots, commits and pages are made of the agent's name. Ids of insights are hashes
-over it and stay as they are. So does the audit log: it says who did something, and that does not change.
+over it and stay as they are. So does the audit log: it records who did something, and that does not change.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class FileWriter:
 
 
 class FileReader:
-    """A portable file of this version's schema that nobody writes any more."""
+    """A portable file of this version's schema that no process writes any more."""
 
     def __init__(self, path: Path):
         self._db = open_reader(path)

@@ -33,7 +33,7 @@ Tallies = dict[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class SalvagedRows:
-    """Sound rows by table, and how many there should be; None where the damaged file cannot tell."""
+    """Sound rows by table, and how many there should be; None where the damaged file does not show it."""
 
     rows: dict[str, int]
     expected: dict[str, int] | None

@@ -104,7 +104,7 @@ def erase_code(db: apsw.Connection, space: int, seq: int) -> int:
 
 
 def each_chunk(db: apsw.Connection, space: int) -> Iterator[tuple[int, int, CodeChunk]]:
-    """Every chunk of a space with its number and how many live records it says it has."""
+    """Every chunk of a space with its number and how many live records it claims to have."""
     sql = "SELECT chunk, live, seqs, codes FROM vector_codes WHERE space = ? ORDER BY chunk"
     rows: Any = db.execute(sql, (space,))
     for number, live, seqs, codes in rows:
