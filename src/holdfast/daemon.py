@@ -42,7 +42,7 @@ def address_of(card: Json, settings: Settings) -> Address:
     """How this process reaches the server of the card.
 
     The run token of the card proves as much as the secret does: only the owner of the folder can read it. A token of
-    the settings stands for less, and is what the caller means to be.
+    the settings grants less, and is the identity that the caller chose.
     """
     secret = settings.secret or ""
     return Address(str(card.get("url")), secret if secret.startswith(TOKEN_PREFIX) else str(card.get("token")))

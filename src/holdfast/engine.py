@@ -35,9 +35,9 @@ from holdfast.store.port import Store
 log = logging.getLogger("holdfast")
 
 LARGE_IMPORT = 10_000  # records written by one process
-AGAIN_SECONDS = 5.0  # between two looks at a vault that could not be restored from
+AGAIN_SECONDS = 5.0  # between two tries of a vault that could not be restored from
 
-# What a restore mends: a memory that is damaged or too new, or one that is still in the vault.
+# What a restore repairs: a memory that is damaged or too new, or one that is still in the vault.
 CANNOT_OPEN: tuple[type[Fault], ...] = (DataDamaged, DataTooNew, RestorePending)
 
 

@@ -32,7 +32,7 @@ UNAUTHORIZED = 401
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 120.0
-LONG_SECONDS = 6 * 3600.0  # what reads or writes a whole memory; a server that is gone is noticed at once all the same
+LONG_SECONDS = 6 * 3600.0  # what reads or writes a whole memory; a server that is gone is still noticed at once
 # The server closes an idle connection after 15 s: this side closes first and never writes into one that is closing.
 IDLE_SECONDS = 4.0
 # A server that is silent for so long is probed. If it does not answer twice in a row, it hangs.
@@ -414,7 +414,7 @@ _BY_CODE = {fault.code: fault for fault in every_fault()}
 
 
 def fault_from(body: Mapping[str, Any], status: int) -> Fault:
-    """The fault that a server's error answer stands for."""
+    """The fault that a server's error answer represents."""
     kind = _BY_CODE.get(str(body.get("code")), Fault)
     shown = {"error", "code", "hint", "retryable"}
     details = {name: value for name, value in body.items() if name not in shown}

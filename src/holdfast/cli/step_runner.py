@@ -1,4 +1,4 @@
-"""Long work in steps: each is a request of its own, so that it is seen to move, and can be broken off and resumed."""
+"""Long work in steps: each is a request of its own, so that progress shows, and it can be interrupted and resumed."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _plain(finding: Finding) -> str:
 
 
 def read_damage(generation: Path) -> Damage | None:
-    """What was noted of a generation. A note that cannot be read is a note all the same."""
+    """What was noted of a generation. A note that cannot be read still counts."""
     try:
         with (generation / DAMAGED).open("rb") as file:
             said = orjson.loads(file.read(_MOST_BYTES))

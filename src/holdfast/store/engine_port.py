@@ -71,7 +71,7 @@ class Memory(Protocol):
     def capture(self, into: Path, tenant: str, *, check: bool = True) -> CapturedFile:
         """Write the tenant's memory as it is at one moment into a new portable file, which is not synced.
 
-        Without `check` the caller has to call `portable.check_store` before it believes in the file.
+        Without `check` the caller has to call `portable.check_store` before it relies on the file.
 
         Raises:
             DataDamaged: the store cannot be read to its end, or does not add up.

@@ -80,7 +80,7 @@ def sketch(text: str, words: frozenset[str], scope: str) -> tuple[int, ...]:
     """The smallest hashes of the words; stop-words are left out, as their lists would be endless.
 
     A text of few words has the hash of itself as well, so that the same text is found among others that share a word
-    with it. Texts of another scope (project and agent) have other hashes: they are never compared, so they shall not
+    with it. Texts of another scope (project and agent) have other hashes: they are never compared, so they must not
     crowd the candidates.
     """
     telling = words - STOP_WORDS or words

@@ -385,7 +385,7 @@ class Tx(Reader, Protocol):
         ...
 
     def follow_model(self, model: str | None) -> None:
-        """From now on vectors are made by this model: every row is to be looked at. None: no vectors are made."""
+        """From now on vectors are made by this model: every row is to be checked. None: no vectors are made."""
         ...
 
     def queue(self, model: str, missing: Missing) -> None:
@@ -449,7 +449,7 @@ class Store(Protocol):
     def compact_words(self, least: int | None = None, stop: Callable[[], bool] = ..., thorough: bool = False) -> int:
         """Gather the words of new rows where a search adds them up faster; how many parts were written.
 
-        Nothing depends on it but speed: rows that are not compacted are found all the same.
+        Nothing depends on it but speed: rows that are not compacted are still found.
         """
         ...
 
@@ -466,7 +466,7 @@ class Store(Protocol):
         ...
 
     def repair_index(self) -> int:
-        """Build the word index anew from the rows, and drop vectors that are wrong; how many rows it covers."""
+        """Rebuild the word index from the rows, and drop vectors that are wrong; how many rows it covers."""
         ...
 
     def close(self) -> None: ...

@@ -39,7 +39,7 @@ WEIGHT_STEP, HEAVIEST = 0.82, 3
 LARGEST = 127
 # From so many on a second thread walks through half of them. Fewer are walked through before it is awake.
 SHARED_FROM = 400_000
-# A distance in so many is looked at to guess where the nearest end, and as many more than wanted are let through.
+# One distance in so many is sampled to estimate where the nearest end, and as many more than wanted pass.
 SAMPLED, LET_THROUGH = 61, 1.2
 # A step, in multiples of the mean size of a number of a vector of length 1: the best for what is normally spread.
 STEP = 0.335
@@ -85,7 +85,7 @@ class CodeTable:
     """Codes of one model by sequence number. One thread at a time appends; any number search meanwhile.
 
     Each word of all signs lies together, so that comparing is a walk over six long arrays; the steps of a code lie
-    together, as only those of a few are looked at.
+    together, as only those of a few are read.
     """
 
     def __init__(self, dims: int, room: int = 0):
@@ -202,7 +202,7 @@ def _sift(words: Codes, asked: _QueryCode, count: int) -> Places:
 
 
 def _bound(sample: kernel.Apart, count: int) -> int:
-    """A distance within which most likely at least `count` of all lie, by those that were looked at."""
+    """A distance within which most likely at least `count` of all lie, by those that were sampled."""
     upto = np.cumsum(np.bincount(sample))
     return min(int(np.searchsorted(upto, LET_THROUGH * count / SAMPLED + 1)), len(upto) - 1)
 

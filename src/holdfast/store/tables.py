@@ -138,5 +138,5 @@ def reflected_from_key(session_id: str) -> str:
 
 
 def outdated_summary_key(session_id: str) -> str:
-    """The note that a session's summary is to be made anew."""
+    """The note that a session's summary is to be rebuilt."""
     return key_of("outdated-summary", session_id)

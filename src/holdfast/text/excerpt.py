@@ -17,7 +17,7 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 _NOTHING_FAILED = re.compile(r"\b0 (?:failed|failing|failures?|errors?)\b|\bno errors?\b", re.IGNORECASE)
-# Found much faster than the whole pattern: only lines with one of these are looked at.
+# Found much faster than the whole pattern: only lines with one of these are matched.
 _SIGN = re.compile(
     r"fail|error|not ok|panic|fatal|exception|backoff|oomkilled|wrong|caused by|npm err|[✗✘✖×●╷]", re.IGNORECASE
 )

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 
-# As the vocabularies cut text before they look at it: words by their humps, digits, white space, signs.
+# As the vocabularies split text first: words by their camel-case humps, digits, white space, signs.
 _SIGNS = r"\x00-\x08\x0e-\x1b!-/:-@\[-`{-\x7f"
 _PIECES = re.compile(
     r"(?P<noise>(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9])(?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])[A-Za-z0-9]{14,})"

@@ -1,4 +1,4 @@
-"""holdfast doctor: what is wrong with this installation, and how to mend it."""
+"""holdfast doctor: what is wrong with this installation, and how to repair it."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _unknown_vault(connection: Connection, place: str) -> Iterator[Check]:
 
 
 def _vault(connection: Connection) -> Iterator[Check]:
-    """Whether the vault of the settings can be reached, and what of this memory it lacks."""
+    """Whether the vault of the settings can be reached, and what of this memory is missing there."""
     try:
         found = connection.call(BY_NAME["vault_status"], {})
     except Forbidden:  # places of the server are for root alone

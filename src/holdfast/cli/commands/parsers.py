@@ -338,7 +338,7 @@ def _server_of(settings: Settings) -> tuple[str, str | None]:
 
 def _leave(*_: object) -> NoReturn:
     """The usual way to end watching: no fault, and the next prompt on a line of its own. At once: Ctrl-C may come while
-    the socket's lock is held, and to close the socket in order would be to wait for it for ever."""
+    the socket's lock is held, and closing the socket in order would wait for it for ever."""
     os.write(sys.stderr.fileno(), b"\n")
     os._exit(0)
 

@@ -149,7 +149,7 @@ def wait_for_end(pid: int, pause: Callable[[float], None] = time.sleep) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process; one that ended and that its parent has not looked at yet does not count."""
+    """Whether there is such a process; one that ended and that its parent has not reaped yet does not count."""
     try:
         os.kill(pid, 0)
         state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()

@@ -63,7 +63,7 @@ def watch(
 
     Raises:
         ServerUnreachable: no server answers at the first try.
-        Unauthorized: the credential is not good.
+        Unauthorized: the credential is not valid.
     """
     place, wait, reached = EventPosition(), FIRST_WAIT, False
     while True:

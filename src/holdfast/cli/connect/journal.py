@@ -1,4 +1,4 @@
-"""Remember what connect wrote, and take it back.
+"""Record what connect wrote, and undo it.
 
 The journal is written before the files it lists, so that undo knows of a crash between the two.
 A file that is unchanged since gets its original bytes back; from any other only our entries are removed.

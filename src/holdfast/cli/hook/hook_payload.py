@@ -82,7 +82,7 @@ def texts(data: Payload, names: tuple[str, ...]) -> list[str]:
 
 
 def prompt(data: Payload) -> Any:
-    """What the user wrote, without the context that a hook put before it: memory must not remember itself."""
+    """What the user wrote, without the context that a hook put before it: memory must not store its own output."""
     said = first(data, "prompt", "userPrompt")
     brought = _BROUGHT.match(said) if isinstance(said, str) else None
     return said[brought.end() :] if brought else said

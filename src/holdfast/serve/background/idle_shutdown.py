@@ -85,7 +85,7 @@ class IdleStop:
     def _has_work(self) -> bool:
         try:
             return has_work(self._engine)
-        except Fault:  # a store that cannot be read now, as amid a restore, is looked at again
+        except Fault:  # a store that cannot be read now, as during a restore, is checked again
             return True
 
 

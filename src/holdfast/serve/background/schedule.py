@@ -37,7 +37,7 @@ class SnapshotSchedule:
         self._followed: dict[str, int | None] = {}  # by tenant: the last exchange that a snapshot followed
         self._unsent: set[str] = set()  # tenants whose newest snapshot the vault may not have yet
         self._passed: set[str] = set()  # snapshots that were read, and of which no note could be taken
-        self._looked_at: Store | None = None  # the last store whose pages were looked at
+        self._looked_at: Store | None = None  # the last store whose pages were checked
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="snapshots", daemon=True)
 

@@ -20,7 +20,7 @@ LOOK_SECONDS = 2.0
 TIDY_SECONDS = 60.0
 AT_ONCE = 500
 CALLER = "spool"
-# How long the place that a hook reached in a transcript is of use.
+# How long the position that a hook reached in a transcript is kept.
 MARK_DAYS = 90
 DAY_SECONDS = 86_400
 
@@ -123,7 +123,7 @@ class SpoolIntake:
         log.warning("spool: a request was rejected and kept aside: %s", why)
 
     def _drop_old_marks(self) -> None:
-        """Forget how far transcripts were sent that no hook has looked at for months."""
+        """Delete the positions of transcripts that no hook has read for months."""
         oldest = self._engine.clock.now_ms() / 1000 - MARK_DAYS * DAY_SECONDS
         folder = os.path.join(self._folder, "hooks")
         try:

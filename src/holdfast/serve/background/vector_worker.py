@@ -1,7 +1,7 @@
-"""A thread that gives what is stored its vector: a few records at once, many when there is a lull.
+"""A thread that gives what is stored its vector: a few records at once, many when the server is idle.
 
-A write wakes it. Making vectors keeps all processors busy, so a long backlog gives way to callers who write, but no
-record waits for ever: once the oldest has waited too long, nothing is given way to.
+A write wakes it. Making vectors keeps all processors busy, so a long backlog yields to callers who write, but no
+record waits for ever: once the oldest has waited too long, it yields no more.
 """
 
 from __future__ import annotations

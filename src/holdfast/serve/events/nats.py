@@ -119,7 +119,7 @@ class NatsLink:
         self._answers = {}
         for number, one in enumerate(messages):
             await self._publish(one, f"{self._inbox}.{self._round}-{number}")
-        with suppress(TimeoutError):  # of some that have no answer, the others count all the same
+        with suppress(TimeoutError):  # if some have no answer, the others still count
             async with asyncio.timeout(CONFIRM_SECONDS):
                 while len(self._answers) < len(messages):
                     self._answered.clear()

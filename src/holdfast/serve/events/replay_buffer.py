@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from holdfast.core.model import Event
 
-# A reader that missed more loads its lists anew, which is cheaper than hearing of every change.
+# A reader that missed more reloads its lists, which is cheaper than receiving every change.
 EVENTS = 800
 BYTES = 8_000_000
 # These remove text: what was published before them must not be published again.

@@ -123,7 +123,7 @@ class AdmissionControl:
 
 
 class AllowedHosts:
-    """The names this server answers to, and the pages that may talk to it."""
+    """The names this server answers to, and the web origins that may call it."""
 
     def __init__(self, bound: str, allowed: Iterable[str]):
         bare = bound.strip("[]")

@@ -71,7 +71,7 @@ class WriteBatcher:
                 self._arrive(ride)
             return await ride.future
         finally:
-            del ride  # an error goes on through this frame, and must not find itself in it
+            del ride  # an error propagates through this frame, which must not refer to it
             self._under_way -= 1
 
     def _arrive(self, ride: _BatchedRequest) -> None:

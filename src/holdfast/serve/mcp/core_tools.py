@@ -1,7 +1,7 @@
 """The MCP tools that a model is shown by default: few, short, and with the arguments that an agent needs.
 
 A model reads this list in every session, so each character costs. The descriptions state when to call a tool and when
-not to. A tool or an argument that is not listed works all the same.
+not to. A tool or an argument that is not listed still works.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ class TenantView:
         return CorpusStats(self.count, words / self.count if self.count else 0.0, frequency)
 
     def best(self, usual: CorpusStats, limit: int, check: Callable[[list[int]], set[int]] | None) -> list[WordHit]:
-        """The best hits that pass; more are looked at until enough do or none are left."""
+        """The best hits that pass; more are checked until enough do or none are left."""
         # Of a term that stands nowhere all that held it are gone, and with no record there is no average.
         rarity = {term: _rarity(usual.documents, held) for term, held in usual.frequency.items() if held}
         asked = limit if check is None else max(4 * limit, 64)

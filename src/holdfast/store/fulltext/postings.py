@@ -2,7 +2,7 @@
 
 A row is known by its doc number, which only grows: a record that is stored again under its old seq gets a new
 doc. So a reader that has seen everything up to some doc finds what came since by querying larger ones, and
-what was dropped since by the list of the gone.
+what was dropped since in the list of gone docs.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class TenantWords:
         self.segments: dict[int, Part] = {}
         self.tail = Tail()
         self.seen = 0  # the last doc in the tail, or compacted
-        self.heard = 0  # the last place in the list of the gone
+        self.heard = 0  # the last place in the list of gone docs
         self.documents = 0
         self.words = 0.0
 
@@ -115,7 +115,7 @@ class _Candidates:
 
 
 class WordIndex:
-    """The words of all tenants, as far as this process has looked at them; shared by its readers."""
+    """The words of all tenants, as far as this process has read them; shared by its readers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -169,7 +169,7 @@ class WordIndex:
         return {scope: _in_order(gathered, scope) for scope in scopes}
 
     def _look(self, db: Database, tenant: str, terms: Sequence[str], bounds: ScopeBounds) -> TenantView:
-        """One moment of the tenant's words: what is remembered and what is read belong together."""
+        """A consistent view of the tenant's words: what is cached and what is read belong together."""
         if not db.get_autocommit():  # inside a write, or a moment that stands still: nothing remembered is true of it
             private = TenantWords()
             private.catch_up(db, tenant)

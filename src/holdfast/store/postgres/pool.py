@@ -36,7 +36,7 @@ def open_pool(url: str) -> ConnectionPool[Connection]:
     """Connections that are made when they are needed, and made anew when they are lost.
 
     Raises:
-        StoreUnreachable: no connection can be had.
+        StoreUnreachable: no connection can be made.
     """
     pool = ConnectionPool(
         url,
@@ -155,7 +155,7 @@ class WordDatabase:
 
 @lru_cache(maxsize=512)
 def _translated(sql: str) -> bytes:
-    """A statement of the word index in PostgreSQL's words; what it reads in one transaction is of one moment."""
+    """A statement of the word index in PostgreSQL's SQL; what it reads in one transaction is of one moment."""
     if sql == "BEGIN":
         return b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     return re.sub(r"\btenant\b", "space", sql).replace("?", "%s").encode()

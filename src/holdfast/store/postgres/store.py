@@ -125,7 +125,7 @@ class PostgresStore:
 
 
 def _rebuild(tx: Tx, tenant: str) -> int:
-    """Write words and sketches of every record anew, and drop vectors that are wrong; how many records there are."""
+    """Rewrite words and sketches of every record, and drop vectors that are wrong; how many records there are."""
     assert isinstance(tx, PostgresTx)
     space, filled = tx.locked(tenant), 0
     for name in (*_WORDS, "sketches"):

@@ -49,7 +49,7 @@ class _LogWatch:
     """
 
     def __init__(self) -> None:
-        self._looked = 0  # how long the log was when the room was last looked at
+        self._looked = 0  # how long the log was when the free space was last checked
 
     def __call__(self, db: apsw.Connection, _: str, pages: int) -> int:
         with suppress(apsw.Error, OSError):  # what was committed is safe in the log; the next commit tries again

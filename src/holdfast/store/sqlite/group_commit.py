@@ -54,10 +54,10 @@ class _Job:
 
 
 def _outcome(job: _Job) -> Any:
-    """Give back what the job gave, or raise what it raised.
+    """Return the job's result, or raise what it raised.
 
-    An error holds the frames that it goes through, and they whatever the caller had at hand. So none of them may hold
-    the error: that ring would keep a store that was replaced, with its files, until a full collection.
+    An error refers to the frames that it passes, and they to the caller's variables. So none of them may refer to the
+    error: that cycle would keep a store that was replaced, with its files, until a full collection.
     """
     error, job.error = job.error, None
     if error is None:
@@ -118,7 +118,7 @@ class GroupCommit:
         return self._alike
 
     def forget_minhashes(self) -> None:
-        """Read the sketches anew at the next use."""
+        """Reload the sketches at the next use."""
         self._alike = None
 
     @property
@@ -159,7 +159,7 @@ class GroupCommit:
             self.write(skip)
 
     def write(self, run: Callable[[Tx], T], again: bool = False, mends: bool = False) -> T:
-        """See `port.Store.write`. What `mends` is run though the store is damaged."""
+        """See `port.Store.write`. A job that `mends` is run though the store is damaged."""
         me = threading.get_ident()
         job = _Job(run, again, mends)
         if self._leader == me:  # inside another write: part of its transaction
@@ -226,7 +226,7 @@ class GroupCommit:
             self._done = []  # a transaction holds us, and would keep all of us once the store is replaced
 
     def _allowed(self, batch: list[_Job]) -> list[_Job]:
-        """The jobs that may run: all of them, or of a damaged store those that mend it; the others are refused."""
+        """The jobs that may run: all of them, or of a damaged store those that repair it; the others are refused."""
         refusal = self._watch.refusal() if self._watch else None
         if refusal is None:
             return batch
@@ -267,7 +267,7 @@ class GroupCommit:
             raise _Rollback
 
     def _attempt(self, job: _Job) -> bool:
-        """Whether the job succeeded. Its own error is its own; an error of the disk ends the batch."""
+        """Whether the job succeeded. Its own error fails it alone; an error of the disk ends the batch."""
         tx = SqliteTx(self._db, self.next_seq, self._minhash_index, self._codes, self._telling)
         before = len(self._done)
         try:

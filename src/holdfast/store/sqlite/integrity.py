@@ -40,7 +40,7 @@ def verify(db: apsw.Connection) -> list[Finding]:
 
 
 def verify_records(db: apsw.Connection) -> list[Finding]:
-    """Findings over what cannot be made anew: every row, and that none is missing. Not over pages, for which there is
+    """Findings over what cannot be rebuilt: every row, and that none is missing. Not over pages, for which there is
     `verify_pages`, nor over what is derived."""
     return _findings(db, _record_checks())
 
@@ -108,7 +108,7 @@ def _counter(db: apsw.Connection) -> Iterator[Finding]:
 
 
 def _schema(db: apsw.Connection) -> Iterator[Finding]:
-    """Compare with a schema made anew: a trigger or a lost index changes what a write does."""
+    """Compare with a freshly made schema: a trigger or a lost index changes what a write does."""
     fresh = apsw.Connection(":memory:")
     try:
         migrate(fresh)

@@ -1,4 +1,4 @@
-"""Whether the rows of a table are as they were written: every checksum is made anew.
+"""Whether the rows of a table are as they were written: every checksum is recomputed.
 
 SQLite writes a row as JSON by itself, in the bytes that its checksum was made of, so that one value and not forty come
 into the interpreter: half of the time. Where its bytes differ (some numbers, a damaged row), the row is checked value

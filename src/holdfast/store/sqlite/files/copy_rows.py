@@ -108,7 +108,7 @@ def has_others(db: apsw.Connection, tenant: str) -> bool:
 
 
 def other_tenants(db: apsw.Connection, tenant: str, schema: str = "main") -> list[str]:
-    """Everybody else who has anything in the file."""
+    """All other tenants that have rows in the file."""
     names = (*RECORDS, "answers", *DERIVED)
     sql = " UNION ".join(f"SELECT tenant FROM {schema}.{name} WHERE tenant != ?1" for name in names)
     return [other for (other,) in db.execute(f"{sql} ORDER BY 1", (tenant,))]
@@ -198,7 +198,7 @@ def counted(db: apsw.Connection, name: str) -> tuple[int, int]:
 
 
 def tally_again(db: apsw.Connection) -> None:
-    """Count every table anew."""
+    """Recount every table."""
     for table in TABLES:
         rows, total = counted(db, table.name)
         if rows:

@@ -60,7 +60,7 @@ def prepare(
         _check(db, restored, tenant, own)
         with as_faults(), db:
             drop_place(db)
-            if not is_complete(db):  # the records are sound: an index that is not costs only the time to make it anew
+            if not is_complete(db):  # the records are sound: an index that is not costs only the time to rebuild it
                 make_derived(db)
             renamed = rename_agent(db, *agent) if agent else 0
             found: Any = [(name, db.execute(f"SELECT count(*) FROM {name}").get) for name in RECORDS]
@@ -189,7 +189,7 @@ def _exchange_others(db: apsw.Connection, tenant: str) -> int:
         copy_tenants(db, now, (*RECORDS, "answers"))
     except apsw.ConstraintError as error:
         raise foreign from error
-    # Which rows were looked at for a vector is not the same in both: all are looked at once more.
+    # Which rows were checked for a vector is not the same in both: all are checked once more.
     db.execute("UPDATE main.followed SET upto = 0")
     return len(now)
 

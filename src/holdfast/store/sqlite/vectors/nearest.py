@@ -37,7 +37,7 @@ RESCORED, RESCORED_SHARE = 150, 1.25
 FEW = 200
 # Past so many of the nearest, a search with conditions reads the records that meet them instead.
 MOST_LOOKED = 3_000
-# With fewer records than this share of the nearest codes, as some are gone or have several, more codes are looked at.
+# With fewer records than this share of the nearest codes, as some are gone or have several, more codes are read.
 ENOUGH = 0.75
 ALL = 2**63 - 1
 
