@@ -1,4 +1,4 @@
-"""What every flow has at hand: the caller, the store, the clock, randomness and the settings.
+"""What every flow is given: the caller, the store, the clock, randomness and the settings.
 
 It decides which agent a record belongs to and what a caller may see, in one place for all flows.
 """
@@ -116,7 +116,7 @@ class CallContext:
         return bound or named or self.settings.agent
 
     def speaks_for(self, agent: str | None) -> bool:
-        """Whether records of the agent are the caller's to bring in or replace; where agents share, all are."""
+        """Whether the caller may import or replace records of the agent; where agents share, it may for all."""
         if not self.settings.isolated or self.whole or agent is None:
             return True
         only = self.caller.agent or (self.settings.agent if self._is_confined else None)
@@ -183,8 +183,8 @@ class CallContext:
         return self.sees_memories(asked)
 
     def may_see(self, record: Any, asked: str | None = None) -> bool:
-        """Whether a record that was fetched by its id is the caller's to see. Elsewhere than in isolated scope
-        a named agent only narrows lists. Chats are shown memories alone."""
+        """Whether the caller may see a record that was fetched by its id. Outside isolated scope a named agent only
+        narrows lists. Chats see memories only."""
         if not self.is_own(record, asked):
             return False
         if isinstance(record, Memory):

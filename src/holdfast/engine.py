@@ -53,8 +53,8 @@ class Engine:
         *,
         rescue: bool = False,
     ):
-        """Open the folder. With `rescue` a memory that cannot be opened is held all the same: its snapshots can be
-        listed, verified and restored, and everything else gets the fault that opening it gave.
+        """Open the folder. With `rescue` a memory that cannot be opened is still held: its snapshots can be listed,
+        verified and restored, and every other call gets the fault that opening it gave.
 
         Raises:
             DataLocked: another process has it open.
@@ -128,7 +128,7 @@ class Engine:
         self._opened_at = self._live.store.last_seq()
 
     def _fill(self) -> Identity | None:
-        """Bring the vault's memory into one that holds nothing, if that is so; which snapshot."""
+        """Restore the vault's memory if this one is empty; which snapshot."""
         archive = archive_of(self.context(Caller(name="first start")))
         with suppress(DataDamaged):  # the next reader gets it
             if is_blank(archive, self._live.opened().read()):
@@ -264,7 +264,7 @@ class Engine:
             self._live.close_anyway()
         elif self._live.is_open():
             if self.store.last_seq() - self._opened_at >= LARGE_IMPORT:
-                with suppress(Fault):  # a disk that takes no more must not keep the folder locked
+                with suppress(Fault):  # a full or failing disk must not keep the folder locked
                     self.store.compact_words()
             self._live.close()
         self._lock.__exit__()

@@ -31,7 +31,7 @@ DAMAGED = "damaged"  # beside a database that was found damaged: what is known o
 MADE = "made"  # beside a database that was made: without the database, something was lost
 _GENERATION = re.compile(r"gen-\d{6,}")
 _UNFINISHED = re.compile(r"\.gen-\d{6,}(-old)?")
-_SWITCHES = 2  # one that did not come to its end, and the one before it
+_SWITCHES = 2  # one that was not completed, and the one before it
 
 
 def _new(path: Path) -> Path:
@@ -257,7 +257,7 @@ class DataFolder:
         return (self.home / name / DAMAGED).exists()
 
     def remove(self, name: str) -> None:
-        """Take a generation out of sight first: a kill in the middle must not leave half of one under its name."""
+        """Remove a generation. It is renamed first: a kill in the middle must not leave half of one under its name."""
         try:
             hidden = self.home / f".{name}-old"
             (self.home / name).rename(hidden)

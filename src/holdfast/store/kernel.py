@@ -91,7 +91,7 @@ def fit(steps: Steps, places: Places, numbers: WholeNumbers) -> Fits:
 
 
 def _check(fits: bool) -> None:
-    """What is handed to C is what C takes it for: there nothing else would notice."""
+    """Refuse arguments that are not what the C code expects: nothing there would notice."""
     if not fits:
         raise ValueError("arrays of other sizes or types than are compared")
 

@@ -36,7 +36,7 @@ class IndexText:
     at: int = 0  # when it was said
 
 
-SCOPE = "\x01"  # begins what is no word; no word has it
+SCOPE = "\x01"  # the first character of a term that is no word; no word has it
 SCOPE_CHARS = 64
 
 
@@ -133,8 +133,8 @@ PARTS_SPREAD = 0.05
 
 
 def luck(parts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How much nearer the nearest of so many parts is expected to be than a single one, by nothing but their number:
-    without this long answers come before the short remarks that say it (docs/benchmarks/quality.md)."""
+    """How much nearer the nearest of so many parts is expected to be than a single one, by their number alone:
+    without this, long texts rank before the short ones that hold the answer (docs/benchmarks/quality.md)."""
     expected: NDArray[np.float64] = PARTS_SPREAD * np.sqrt(2 * np.log(parts))
     return expected
 
@@ -425,7 +425,7 @@ class Store(Protocol):
         ...
 
     def snapshot(self) -> AbstractContextManager[Reader]:
-        """A reader for which time stands still until the block ends."""
+        """A reader that sees one committed state until the block ends."""
         ...
 
     def write(self, job: Callable[[Tx], T], *, again: bool = False) -> T:

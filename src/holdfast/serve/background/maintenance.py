@@ -1,4 +1,4 @@
-"""Background work of a running server: recalls, retention, decay, old answers, consolidation; vectors by their own.
+"""Background work of a running server: recalls, retention, decay, old answers, consolidation; vectors separately.
 
 Each run is short and bounded; what is left waits for the next. A run that fails is logged and tried again:
 no user's request depends on it.

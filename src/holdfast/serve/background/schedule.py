@@ -1,4 +1,4 @@
-"""Snapshots on a schedule: one thread that looks now and then whether one is due, for every tenant."""
+"""Snapshots on a schedule: one thread that checks periodically whether one is due, for every tenant."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SnapshotSchedule:
         self._made: dict[str, float] = {}  # by tenant, by the steady clock: the other one may jump
         self._followed: dict[str, int | None] = {}  # by tenant: the last exchange that a snapshot followed
         self._unsent: set[str] = set()  # tenants whose newest snapshot the vault may not have yet
-        self._passed: set[str] = set()  # snapshots that were read, and of which no note could be taken
+        self._passed: set[str] = set()  # snapshots that were read, and for which no note could be written
         self._looked_at: Store | None = None  # the last store whose pages were checked
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="snapshots", daemon=True)

@@ -1,7 +1,7 @@
 """Takes in what hooks left in the spool while no server answered: at the start and every few seconds, in order.
 
-Each request is what the hook would have sent, and is taken once: the events know themselves again. A request that can
-never be taken is put aside and counted; one that fails in passing waits, and all behind it with it.
+Each request is what the hook would have sent, and is taken once: repeated events are recognised. A request that can
+never be taken is put aside and counted; one with a transient failure waits, and all behind it with it.
 """
 
 from __future__ import annotations

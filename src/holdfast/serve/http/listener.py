@@ -1,6 +1,6 @@
 """The listening socket and the life of its connections. Knows nothing of requests or answers.
 
-This stands on protocol classes of uvicorn that are not public, and pyproject.toml therefore bounds its version. The
+This depends on protocol classes of uvicorn that are not public, and pyproject.toml therefore bounds its version. The
 public options cannot do it: uvicorn waits without end for a request head, queues any number of pipelined requests, and
 keeps the answer of a client that never reads in memory (a 256 kB burst of requests became 22 MB). None of the three
 can be seen from an ASGI app or set by an option, and a proxy in front is not there on a laptop. So `Connection` and
@@ -69,7 +69,7 @@ class Config(uvicorn.Config):
 
 
 class SlowReaderGuard(asyncio.Protocol):
-    """A client that has to keep reading: one that leaves its answers lying is cut off."""
+    """A client that has to keep reading: one that does not read its answers is cut off."""
 
     config: uvicorn.Config
     loop: asyncio.AbstractEventLoop
@@ -185,7 +185,7 @@ class Connection(SlowReaderGuard, HttpToolsProtocol):
             self._client_owes()
 
     def _client_owes(self) -> None:
-        """Bytes are due within a time that the single byte does not prolong."""
+        """Bytes are due within a time that a single byte does not extend."""
         if self._owing is None and not self.transport.is_closing():
             self._owing = self.loop.call_later(self.limits.header_seconds, self._too_late)
 
@@ -213,13 +213,13 @@ class Socket(SlowReaderGuard, WebSocketsSansIOProtocol):
     async def send(self, message: ASGISendEvent) -> None:
         await super().send(message)
         if message["type"] == "websocket.http.response.body":
-            self.handshake_complete = True  # uvicorn forgets, and logs each refusal as an error of the app
+            self.handshake_complete = True  # uvicorn does not set it, and logs each refusal as an error of the app
 
     def handle_ping(self) -> None:
         if self.writable.is_set():
             super().handle_ping()
         else:
-            self.conn.data_to_send()  # who does not read its pongs gets no more of them to keep for it
+            self.conn.data_to_send()  # for a client that does not read its pongs no more are buffered
 
     def handle_cont(self, event: Frame) -> None:
         if len(self.frames) < MAX_FRAGMENTS:

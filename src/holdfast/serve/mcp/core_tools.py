@@ -15,7 +15,7 @@ from holdfast.ops.registry import TOOLS
 
 @dataclass(frozen=True, slots=True)
 class CoreTool:
-    """One tool, and what each shown argument means; an empty text leaves the name to speak for itself."""
+    """One tool, and what each shown argument means; an empty text where the name is enough."""
 
     name: str
     description: str

@@ -58,7 +58,7 @@ def call_for_agent(connection: Connection, name: str, arguments: Mapping[str, An
     given = {**operation.brief, **arguments}
     if here and isinstance(given.get("project"), str) and ends_with(here, given["project"]):
         given["project"] = here  # the folder's name, which other projects may have as well
-    if given.get("umo"):  # a chat speaks, and no folder
+    if given.get("umo"):  # the caller is a chat, not a folder
         here = None
     if here and "here" in fields:
         given.setdefault("here", here)
@@ -213,7 +213,7 @@ class McpSurface:
     ) -> types.ListResourcesResult:
         try:
             answer = await self._call(ctx, lambda connection: connection.call(BY_NAME["slots"], {}))
-        except InvalidRequest:  # the connection speaks for a chat, which has none
+        except InvalidRequest:  # the connection is for a chat, which has none
             return types.ListResourcesResult(resources=[])
         labels = dict.fromkeys((slot["label"], slot["description"]) for slot in answer["slots"])
         resources = [

@@ -57,7 +57,7 @@ class PartPostings:
         self.part.keep(bounds, ScopedDocs(self.live, self.inside, self.count))
 
     def bound_as_before(self, bounds: ScopeBounds) -> bool:
-        """The same, if it is remembered and nothing went since; False if not."""
+        """The same, if it is cached and nothing was removed since; False if not."""
         known = self.part.bounded.get(bounds)
         if known is None or known.live is not self.live:
             return False

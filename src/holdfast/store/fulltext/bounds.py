@@ -1,4 +1,4 @@
-"""Conditions over records as bounds in the word index, and who stands beside whom in a list."""
+"""Conditions over records as bounds in the word index, and the neighbours of records in a list."""
 
 from __future__ import annotations
 

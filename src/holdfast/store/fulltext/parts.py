@@ -1,6 +1,6 @@
 """Words by term, in parts: segments, which never change but for what is gone, and the rows that are not yet compacted.
 
-What is worked out of a segment and stays true is kept with it. Knows no question and no database.
+What is computed from a segment and stays true is kept with it. Knows no query and no database.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class Tail:
         return np.array(lengths)
 
     def part(self, terms: Sequence[str]) -> Part:
-        """A copy that stands still, with the postings of these terms."""
+        """A copy that does not change, with the postings of these terms."""
         held = {term: self.postings[term] for term in terms if term in self.postings}
         return Part(
             np.array(self.docs, np.int64),

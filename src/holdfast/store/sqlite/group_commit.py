@@ -138,7 +138,7 @@ class GroupCommit:
         if self._leader == threading.get_ident():
             raise Fault("store: a write cannot retire its own store")
         self._retired = True
-        with suppress(Restoring, StorageFailed):  # a write of ours stands in the queue behind all that run
+        with suppress(Restoring, StorageFailed):  # a write of our own waits in the queue behind all that run
             self.write(lambda tx: None)
 
     def resume(self) -> None:
