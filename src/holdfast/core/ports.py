@@ -118,7 +118,7 @@ class VaultObject:
     name: str
     size: int
     tag: str = field(default="", compare=False)  # another one for other bytes; for `replace`
-    sha256: str | None = field(default=None, compare=False)  # the vault's own word, where it has one
+    sha256: str | None = field(default=None, compare=False)  # as the vault reports it, if it does
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,5 +227,5 @@ class Vault(Protocol):
         ...
 
     def state(self) -> VaultState:
-        """How the vault is now; at least that it can be reached."""
+        """The state of the vault now; at least that it can be reached."""
         ...

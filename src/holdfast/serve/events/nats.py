@@ -133,7 +133,7 @@ class NatsLink:
         await self._client.publish(one.subject, one.body, reply, headers={"Nats-Msg-Id": one.id})
 
     async def _unless_gone(self, work: Coroutine[Any, Any, T]) -> T:
-        """What comes of the work, unless the connection ends before."""
+        """The result of the work, unless the connection ends before."""
         working, ending = asyncio.ensure_future(work), asyncio.ensure_future(self._gone.wait())
         try:
             await asyncio.wait({working, ending}, return_when=asyncio.FIRST_COMPLETED)

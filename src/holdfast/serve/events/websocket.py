@@ -31,9 +31,9 @@ from holdfast.serve.http.strict_json import dumps
 QUEUE = 1_000
 READERS = 200
 POLICY, TRY_LATER = 1008, 1013
-NO_CHAT = "?"  # what an empty header names: no chat there is, so that nothing is heard
+NO_CHAT = "?"  # what an empty header names: a chat that does not exist, so that no event is received
 
-# After the last reader of a tenant left, its events are kept for so long: a laptop's nap, a restart of the browser.
+# After the last reader of a tenant left, its events are kept for so long: a laptop's sleep, a restart of the browser.
 KEPT_SECONDS = 900
 # The sub-protocol of pages. A page cannot set other headers on a socket, so its credential comes as a second one,
 # bearer.<base64url>; unlike an address, no proxy writes that to its log.
@@ -139,7 +139,7 @@ class LiveSocket:
             self._leave(reader)
 
     def _join(self, reader: Subscriber) -> None:
-        """Let a reader hear of all events from now on, after those it missed."""
+        """Send a reader all events from now on, after those it missed."""
         tenant = reader.caller.tenant
         with self._lock:
             recent = self._recents.get(tenant)

@@ -106,10 +106,10 @@ def fault_of(error: psycopg.Error | PoolTimeout) -> Fault:
 
 @contextmanager
 def moment(connect: Connect) -> Iterator[Connection]:
-    """A connection for which time stands still until the block ends."""
+    """A connection that sees one committed state until the block ends."""
     with connect() as db:
         db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        db.execute("SELECT 1")  # time stands still from the first statement on
+        db.execute("SELECT 1")  # the state is fixed from the first statement on
         try:
             yield db
         finally:

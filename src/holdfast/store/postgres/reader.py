@@ -35,7 +35,7 @@ class PostgresReader(VectorReads):
     """Reads through the connections it is given; fulfils `port.Reader`."""
 
     def __init__(self, connect: Connect, index: WordIndex, *, alone: bool = False):
-        """`alone`: the connections are one that has a transaction open, in which nothing remembered of the index is
+        """`alone`: the connections are one that has a transaction open, in which nothing cached of the index is
         true."""
         super().__init__(connect)
         self._index = index
@@ -134,7 +134,7 @@ class PostgresReader(VectorReads):
 
     def _narrow(self, table: Table[Any], tenant: str, conditions: Sequence[Condition]) -> tuple[str, list[Any]]:
         """The clause of the conditions. Where few records hold one of several values, the index of words knows which.
-        Not inside a write, where what is remembered of the index is not yet true."""
+        Not inside a write, where what is cached of the index is not yet true."""
         some = [one for one in conditions if one.column in table.scoped and is_of_few(one)]
         found = self.within(table, tenant, some, FEW) if some and not self._alone else None
         more = [] if found is None else [Condition("seq", "in", found.tolist())]

@@ -43,7 +43,7 @@ def open_writer(path: Path) -> apsw.Connection:
 
 
 class _LogWatch:
-    """Empties the log into the database when it is long, or when it nears the room that is left on the disk.
+    """Empties the log into the database when it is long, or when it nears the free space of the disk.
 
     The database may have to grow by as much as the log holds: once the disk is full it is too late for that.
     """

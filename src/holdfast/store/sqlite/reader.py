@@ -107,8 +107,8 @@ class SqliteReader(VectorReads):
         index: WordIndex | None = None,
         watch: DamageWatch | None = None,
     ):
-        """`stream` opens a connection for `each`, whose open cursor would keep this one at an old moment. `watch`
-        records damage."""
+        """`stream` opens a connection for `each`, whose open cursor would keep this one in an old transaction.
+        `watch` records damage."""
         self._watch = watch
         self._faults = DamageReporting(watch) if watch is not None else as_faults()
         self._db = db

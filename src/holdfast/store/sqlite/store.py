@@ -100,7 +100,7 @@ class SqliteStore:
         try:
             with self._faults:
                 db.execute("BEGIN")
-                db.execute("SELECT 1 FROM tallies LIMIT 1").fetchall()  # time stands still from the first read on
+                db.execute("SELECT 1 FROM tallies LIMIT 1").fetchall()  # the state is fixed from the first read on
             yield SqliteReader(db, self._codes, watch=self._watch)
         finally:
             db.close()
@@ -170,7 +170,7 @@ class SqliteStore:
         return filled
 
     def retire(self) -> None:
-        """Stand still: writes raise `Restoring` from now on, and what ran is durable. Reads go on."""
+        """Take no writes: they raise `Restoring` from now on, and what ran is durable. Reads go on."""
         self._commits.retire()
 
     def resume(self) -> None:

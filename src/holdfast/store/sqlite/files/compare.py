@@ -67,7 +67,7 @@ OPEN: Mapping[Table[Any], str] = {
 
 @dataclass(frozen=True, slots=True)
 class RowDiff:
-    """A record that came, went or is another."""
+    """A record that was added, removed or changed."""
 
     id: str
     change: Change
@@ -106,7 +106,7 @@ def compare_stores(a: Path, b: Path, tenant: str, *, limit: int = SHOWN) -> list
                 db.execute(f"ATTACH ? AS {name}", (f"file:{quote(str(path.absolute()))}?mode=ro",))
             db.execute("BEGIN")
             for name in ("a", "b"):
-                db.execute(f"SELECT 1 FROM {name}.tallies LIMIT 1").fetchall()  # time stands still from here on
+                db.execute(f"SELECT 1 FROM {name}.tallies LIMIT 1").fetchall()  # the state is fixed from here on
             found = [_compare(db, table, tenant, limit) for table in TITLES]
     finally:
         db.close()

@@ -1,6 +1,6 @@
-"""A restored database made fit to become a generation: brought to this schema, checked, joined with what must not go.
+"""A restored database made fit to become a generation: brought to this schema, checked, joined with what must be kept.
 
-What belongs to the place, and the memory of other tenants, comes from the live store. It has to stand still for that:
+What belongs to the place, and the memory of other tenants, comes from the live store. It must take no writes for that:
 whatever is written there afterwards is not in the new generation.
 """
 

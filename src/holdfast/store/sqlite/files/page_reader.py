@@ -30,7 +30,7 @@ _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes by serial type
 
 
 class BadCell(Exception):
-    """What stands there is no row."""
+    """The bytes there are no row."""
 
 
 class Pages:

@@ -91,7 +91,7 @@ class AgentRename:
 
 
 def rename_agent(db: apsw.Connection, old: str, new: str) -> int:
-    """Make an agent's records another's, with all that follows from them; how many changed.
+    """Make an agent's records another's, with all that is derived from them; how many changed.
 
     Raises:
         Conflict: the other agent has a record of the same name.
